@@ -1,0 +1,204 @@
+// Package bwrapargs writes the command line of bwrap(1): a sandbox as a value
+// in, words and file descriptor contents out.
+//
+// bwrap performs its mount operations in the order in which they are given,
+// and a later one covers an earlier one at the same path or above it. So the
+// order of [Args.Ops] is the policy: a mask that comes before the bind it is
+// meant to cover hides nothing. Callers give parents before children, masks
+// after the binds they lie in, and [RemountRO] last of all, since it freezes
+// a directory in which mount points still have to be made.
+//
+// The package protects nothing by itself and knows no host: it does not look
+// whether a path exists, is a link, or is safe to mount. It has no build tags.
+//
+// Start with [Args.Words].
+package bwrapargs
+
+import "strconv"
+
+// Kind is a mount operation of bwrap.
+type Kind uint8
+
+const (
+	Bind      Kind = iota // --bind SRC DST
+	ROBind                // --ro-bind SRC DST
+	Tmpfs                 // [--perms] [--size] --tmpfs DST
+	Dir                   // --dir DST
+	Symlink               // --symlink SRC DST, SRC being the link's text
+	Proc                  // --proc DST
+	Dev                   // --dev DST
+	ROData                // [--perms] --ro-bind-data FD DST, the content being Data
+	RemountRO             // --remount-ro DST, not recursive
+)
+
+// Op is one mount operation. Paths are absolute; one element per word of the
+// command line, with no quoting of any kind.
+type Op struct {
+	Kind Kind
+	Src  string
+	Dst  string
+	Data []byte // content of an ROData file
+	Perm uint32 // mode bits of a Tmpfs or ROData; 0 is bwrap's own choice
+	Size int64  // bytes; bounds a Tmpfs, 0 is no bound
+}
+
+// Version is a release of bwrap, as printed by bwrap --version.
+type Version struct{ Major, Minor, Patch int }
+
+// Options that came with a release. They are modifiers or extra walls, so an
+// older bwrap runs without them; the caller tells the user what is missing.
+var (
+	Oldest       = Version{0, 4, 0} // the first release with everything needed here
+	hasPerms     = Version{0, 5, 0} // --perms
+	hasSize      = Version{0, 7, 0} // --size
+	hasNoUserns  = Version{0, 8, 0} // --disable-userns
+	HasUserns    = hasNoUserns
+	HasSize      = hasSize
+	FixedSymlink = Version{0, 12, 0} // CVE-2026-87766
+)
+
+// Less reports whether v is older than o.
+func (v Version) Less(o Version) bool {
+	if v.Major != o.Major {
+		return v.Major < o.Major
+	}
+	if v.Minor != o.Minor {
+		return v.Minor < o.Minor
+	}
+	return v.Patch < o.Patch
+}
+
+// String returns "0.8.0".
+func (v Version) String() string {
+	return strconv.Itoa(v.Major) + "." + strconv.Itoa(v.Minor) + "." + strconv.Itoa(v.Patch)
+}
+
+// ParseVersion reads what bwrap --version prints, "bubblewrap 0.8.0". Missing
+// numbers are 0; ok is false when there is no number at all.
+func ParseVersion(s string) (v Version, ok bool) {
+	i := 0
+	for i < len(s) && (s[i] < '0' || s[i] > '9') {
+		i++
+	}
+	for _, n := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		start := i
+		for i < len(s) && s[i] >= '0' && s[i] <= '9' && i-start < 6 {
+			*n = *n*10 + int(s[i]-'0')
+			i++
+		}
+		ok = ok || i > start
+		if i == start || i >= len(s) || s[i] != '.' {
+			break
+		}
+		i++
+	}
+	return v, ok
+}
+
+// Args is a whole sandbox.
+type Args struct {
+	Version   Version // of the bwrap that will read the words
+	ShareNet  bool    // keep the network namespace
+	SharePID  bool    // keep the process namespace
+	NewUserns bool    // allow further user namespaces inside
+	Session   bool    // --new-session
+	Ops       []Op
+	Seccomp   []byte // a struct sock_filter array; nil for none
+	Chdir     string // absolute, as seen inside
+}
+
+// FD is a descriptor that bwrap reads: its number and the bytes in it.
+type FD struct {
+	Num  int
+	Name string // for people: what the content is
+	Data []byte
+}
+
+// Words returns the options of bwrap, without the program's name and without
+// the command, and the descriptors they refer to. next returns a number for
+// each descriptor in turn.
+func (a *Args) Words(next func() int) (words []string, fds []FD) {
+	w := writer{version: a.Version, next: next}
+	w.words = make([]string, 0, 32+4*len(a.Ops))
+	w.namespaces(a)
+	for i := range a.Ops {
+		w.op(&a.Ops[i])
+	}
+	if a.Seccomp != nil {
+		w.add("--seccomp", w.fd("seccomp filter", a.Seccomp))
+	}
+	if a.Chdir != "" {
+		w.add("--chdir", a.Chdir)
+	}
+	return w.words, w.fds
+}
+
+type writer struct {
+	version Version
+	next    func() int
+	words   []string
+	fds     []FD
+}
+
+func (w *writer) add(words ...string) { w.words = append(w.words, words...) }
+
+func (w *writer) fd(name string, data []byte) string {
+	n := w.next()
+	w.fds = append(w.fds, FD{n, name, data})
+	return strconv.Itoa(n)
+}
+
+// namespaces writes what is unshared. Capabilities are dropped in every run:
+// as root bwrap would otherwise keep all of them, and with CAP_SYS_ADMIN any
+// read-only mount can be remounted.
+func (w *writer) namespaces(a *Args) {
+	w.add("--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+	if !a.SharePID {
+		w.add("--unshare-pid")
+	}
+	if !a.ShareNet {
+		w.add("--unshare-net")
+	}
+	if !a.NewUserns && !a.Version.Less(hasNoUserns) {
+		w.add("--disable-userns")
+	}
+	w.add("--die-with-parent", "--cap-drop", "ALL")
+	if a.Session {
+		w.add("--new-session")
+	}
+}
+
+func (w *writer) op(o *Op) {
+	switch o.Kind {
+	case Bind:
+		w.add("--bind", o.Src, o.Dst)
+	case ROBind:
+		w.add("--ro-bind", o.Src, o.Dst)
+	case Tmpfs:
+		w.perm(o)
+		if o.Size > 0 && !w.version.Less(hasSize) {
+			w.add("--size", strconv.FormatInt(o.Size, 10))
+		}
+		w.add("--tmpfs", o.Dst)
+	case Dir:
+		w.add("--dir", o.Dst)
+	case Symlink:
+		w.add("--symlink", o.Src, o.Dst)
+	case Proc:
+		w.add("--proc", o.Dst)
+	case Dev:
+		w.add("--dev", o.Dst)
+	case ROData:
+		w.perm(o)
+		w.add("--ro-bind-data", w.fd(o.Dst, o.Data), o.Dst)
+	case RemountRO:
+		w.add("--remount-ro", o.Dst)
+	}
+}
+
+func (w *writer) perm(o *Op) {
+	if o.Perm != 0 && !w.version.Less(hasPerms) {
+		s := strconv.FormatUint(uint64(o.Perm), 8)
+		w.add("--perms", "0000"[min(len(s), 4):]+s)
+	}
+}

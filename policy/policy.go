@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Policy is what one run may do: paths are absolute, every switch has a value.
+type Policy struct {
+	Profiles []string // as selected, parents not included
+	Rules    []Rule   // sorted by path, then by precedence, the strongest first
+
+	Network     bool
+	SharePID    bool
+	NewSession  string // yes, no, auto
+	Seccomp     string // default, dev, off
+	Git         string // none, commit, full
+	Cache       string // none, private
+	Environment string // inherit, list
+	Limits      string // enforce, best-effort
+	MinTier     string // full, reduced
+
+	TimeoutSeconds float64 // 0: none
+	MemoryLimitMB  int     // 0: none
+	CPUs           float64 // 0: none
+	Procs          int     // 0: none
+	TmpfsLimitMB   int     // for each private directory
+
+	EnvPass, EnvDrop []Item // names or patterns
+	EnvSet           []Var  // sorted by name
+
+	Where map[string]string // scalar key to the source of its value
+}
+
+// Set is the profiles that can be named. A name stands for a stack: a later
+// layer's profile of the same name extends the earlier ones.
+type Set map[string][]*Profile
+
+// Names returns the names in order.
+func (s Set) Names() []string {
+	names := make([]string, 0, len(s))
+	for n := range s {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Flatten returns the profile called name with all its parents laid under it.
+// It fails with a [*Error] for an unknown name or a cycle.
+func (s Set) Flatten(name string) (*Profile, error) {
+	out := &Profile{Name: name}
+	if err := s.flatten(out, name, nil); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// maxDepth bounds a chain of extends; longer ones are a mistake.
+const maxDepth = 32
+
+func (s Set) flatten(out *Profile, name string, path []string) error {
+	stack, ok := s[name]
+	if !ok {
+		return s.unknown(name, path)
+	}
+	if slices.Contains(path, name) {
+		return &Error{Source: s[path[len(path)-1]][0].Source, Text: "extends goes in a circle: " + strings.Join(append(path, name), " -> ")}
+	}
+	if len(path) > maxDepth {
+		return &Error{Source: stack[0].Source, Text: "extends is nested too deep"}
+	}
+	path = append(path, name)
+	for _, p := range stack {
+		for _, parent := range p.Extends {
+			// "moderate" in a file may extend the built-in of its own name,
+			// which it does anyway.
+			if parent == name && len(stack) > 1 {
+				continue
+			}
+			if err := s.flatten(out, parent, path); err != nil {
+				return err
+			}
+		}
+		out.add(p)
+	}
+	return nil
+}
+
+func (s Set) unknown(name string, path []string) error {
+	e := &Error{Text: "no profile is called " + Quote(name), Near: Nearest(name, s.Names()), Known: s.Names()}
+	if len(path) > 0 {
+		last := path[len(path)-1]
+		e.Source, e.Text = s[last][0].Source, "profile "+Quote(last)+": extends "+Quote(name)+": no such profile"
+	}
+	return e
+}
+
+// Resolve adds up the selected profiles, then over (the settings of the
+// environment and the command line), expands variables, and gives every
+// switch a value.
+func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, error) {
+	sum := &Profile{}
+	for _, name := range selected {
+		p, err := set.Flatten(name)
+		if err != nil {
+			return nil, err
+		}
+		sum.addFlat(p)
+	}
+	for _, p := range over {
+		sum.add(p)
+	}
+	return sum.resolve(selected, vars)
+}
+
+// addFlat adds a flattened profile, whose items and values already know where
+// they come from.
+func (p *Profile) addFlat(src *Profile) { p.add(src) }
+
+func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
+	pol := &Policy{
+		Profiles: selected,
+		Network:  p.AllowNetwork == Yes, SharePID: p.SharePID == Yes,
+		NewSession: cmp.Or(p.NewSession, "auto"), Seccomp: cmp.Or(p.Seccomp, "default"),
+		Git: cmp.Or(p.Git, "none"), Cache: cmp.Or(p.Cache, "none"),
+		Environment: cmp.Or(p.Environment, "list"), Limits: cmp.Or(p.Limits, "enforce"),
+		MinTier:        cmp.Or(p.MinTier, "reduced"),
+		TimeoutSeconds: p.TimeoutSeconds, MemoryLimitMB: p.MemoryLimitMB, CPUs: p.CPUs, Procs: p.Procs,
+		TmpfsLimitMB: cmp.Or(p.TmpfsLimitMB, DefaultTmpfsMB),
+		EnvPass:      p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),
+		Where: p.Where,
+	}
+	for i := range pol.EnvSet {
+		v, err := vars.ExpandValue(pol.EnvSet[i].Value)
+		if err != nil {
+			return nil, &Error{Source: p.Where["env_set."+pol.EnvSet[i].Name], Text: err.Error()}
+		}
+		pol.EnvSet[i].Value = v
+	}
+	slices.SortFunc(pol.EnvSet, func(a, b Var) int { return strings.Compare(a.Name, b.Name) })
+	return pol, pol.addRules(p, vars)
+}
+
+// DefaultTmpfsMB bounds each private directory: memory is what it takes.
+const DefaultTmpfsMB = 2048
+
+func (pol *Policy) addRules(p *Profile, vars Vars) error {
+	kinds := []struct {
+		list   *List
+		access Access
+	}{{&p.Private, Private}, {&p.Write, Write}, {&p.Read, Read}, {&p.Protect, Protect}, {&p.Block, Block}}
+	n := 0
+	for _, k := range kinds {
+		n += len(k.list.Items)
+	}
+	pol.Rules = make([]Rule, 0, n)
+	second := vars.second()
+	for _, k := range kinds {
+		for _, it := range k.list.Items {
+			r, ok, err := vars.rule(it, k.access)
+			if err != nil {
+				return &Error{Source: it.Source, Text: err.Error()}
+			}
+			if ok {
+				pol.Rules = append(pol.Rules, r)
+			}
+			if r, ok := second.rule2(it, k.access); ok {
+				pol.Rules = append(pol.Rules, r)
+			}
+		}
+	}
+	slices.SortStableFunc(pol.Rules, compareRules)
+	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
+		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
+	})
+	return nil
+}
+
+// ReadOnly returns the policy with the working directory read-only: no rule
+// of a file makes anything in it writable. What a flag names stays writable.
+func (pol *Policy) ReadOnly(cwd string) *Policy {
+	out := *pol
+	out.Rules = slices.Clone(pol.Rules)
+	for i, r := range out.Rules {
+		if r.Access == Write && r.Layer != Flag && Within(r.Path, cwd) {
+			out.Rules[i].Access, out.Rules[i].Source = Read, "--read-only"
+		}
+	}
+	slices.SortStableFunc(out.Rules, compareRules)
+	return &out
+}
+
+// Add puts one more rule in its place.
+func (pol *Policy) Add(rules ...Rule) {
+	pol.Rules = append(slices.Clone(pol.Rules), rules...)
+	slices.SortStableFunc(pol.Rules, compareRules)
+}
+
+func compareRules(a, b Rule) int {
+	if c := strings.Compare(a.Path, b.Path); c != 0 {
+		return c
+	}
+	switch {
+	case a.Beats(b):
+		return -1
+	case b.Beats(a):
+		return 1
+	}
+	return 0
+}
+
+// Error is a mistake in what a person wrote.
+type Error struct {
+	Source string   // file:line:col, a flag, or "" when there is none
+	Text   string   // one line
+	Near   string   // what was probably meant, or ""
+	Known  []string // what could have been written, or nil
+}
+
+func (e *Error) Error() string {
+	s := e.Text
+	if e.Source != "" {
+		s = e.Source + ": " + s
+	}
+	if e.Near != "" {
+		s += " (did you mean " + Quote(e.Near) + "?)"
+	}
+	return s
+}

@@ -1,0 +1,208 @@
+package policy
+
+// Profile is one named set of rules as written, before variables are expanded
+// and parents are added. The zero value says nothing at all.
+type Profile struct {
+	Name    string
+	Source  string // "built-in", or file:line:col
+	Layer   Layer
+	Extends []string // parents, added in this order before the profile itself
+
+	AllowNetwork Switch
+	SharePID     Switch
+	NewSession   string // yes, no, auto
+	Seccomp      string // default, dev, off
+	Git          string // none, commit, full
+	Cache        string // none, private
+	Environment  string // inherit, list
+	Limits       string // enforce, best-effort
+	MinTier      string // full, reduced
+
+	TimeoutSeconds float64 // seconds; 0 says nothing
+	MemoryLimitMB  int     // mebibytes; 0 says nothing
+	CPUs           float64 // processors; 0 says nothing
+	Procs          int     // processes; 0 says nothing
+	TmpfsLimitMB   int     // mebibytes for each private directory; 0 says nothing
+
+	Private, Write, Read, Protect, Block List // absolute paths, or starting with ~ or $VARIABLE
+
+	EnvPass, EnvDrop List  // names, or patterns with *
+	EnvSet           []Var // sorted by name
+
+	Where map[string]string // scalar key, as written in a file, to its source; nil in built-in profiles
+}
+
+// Switch is a bool that can be left unsaid.
+type Switch uint8
+
+const (
+	Unsaid Switch = iota
+	No
+	Yes
+)
+
+// SwitchOf returns Yes or No.
+func SwitchOf(b bool) Switch {
+	if b {
+		return Yes
+	}
+	return No
+}
+
+// List is a list of a profile. It adds to the parents' list unless Replace is
+// set, which a file says with "!" as the first element.
+type List struct {
+	Replace bool
+	Items   []Item
+}
+
+// Item is one element of a list. In a list of patterns a leading "!" takes
+// back what the patterns match.
+type Item struct {
+	Text   string
+	Source string // "" means the profile's own source
+	Layer  Layer
+	Must   bool // the path has to exist
+}
+
+// Var is an environment variable that a profile sets.
+type Var struct{ Name, Value string }
+
+// Words makes a list of plain texts; the built-in profiles are made of these.
+func Words(texts ...string) List {
+	l := List{Items: make([]Item, len(texts))}
+	for i, t := range texts {
+		l.Items[i].Text = t
+	}
+	return l
+}
+
+// scalars are the single-valued keys, by the names files use.
+var scalars = []struct {
+	key string
+	get func(*Profile) string // "" when unsaid
+	mix func(dst, src *Profile)
+}{
+	{"allow_network", func(p *Profile) string { return p.AllowNetwork.text() }, func(d, s *Profile) { d.AllowNetwork = s.AllowNetwork }},
+	{"share_pid", func(p *Profile) string { return p.SharePID.text() }, func(d, s *Profile) { d.SharePID = s.SharePID }},
+	{"new_session", func(p *Profile) string { return p.NewSession }, func(d, s *Profile) { d.NewSession = s.NewSession }},
+	{"seccomp", func(p *Profile) string { return p.Seccomp }, func(d, s *Profile) { d.Seccomp = s.Seccomp }},
+	{"git", func(p *Profile) string { return p.Git }, func(d, s *Profile) { d.Git = s.Git }},
+	{"cache", func(p *Profile) string { return p.Cache }, func(d, s *Profile) { d.Cache = s.Cache }},
+	{"environment", func(p *Profile) string { return p.Environment }, func(d, s *Profile) { d.Environment = s.Environment }},
+	{"limits", func(p *Profile) string { return p.Limits }, func(d, s *Profile) { d.Limits = s.Limits }},
+	{"min_tier", func(p *Profile) string { return p.MinTier }, func(d, s *Profile) { d.MinTier = s.MinTier }},
+	{"timeout_seconds", func(p *Profile) string { return number(p.TimeoutSeconds) }, func(d, s *Profile) { d.TimeoutSeconds = s.TimeoutSeconds }},
+	{"memory_limit_mb", func(p *Profile) string { return number(float64(p.MemoryLimitMB)) }, func(d, s *Profile) { d.MemoryLimitMB = s.MemoryLimitMB }},
+	{"cpus", func(p *Profile) string { return number(p.CPUs) }, func(d, s *Profile) { d.CPUs = s.CPUs }},
+	{"procs", func(p *Profile) string { return number(float64(p.Procs)) }, func(d, s *Profile) { d.Procs = s.Procs }},
+	{"tmpfs_limit_mb", func(p *Profile) string { return number(float64(p.TmpfsLimitMB)) }, func(d, s *Profile) { d.TmpfsLimitMB = s.TmpfsLimitMB }},
+}
+
+// lists are the list-valued keys, by the names files use.
+var lists = []struct {
+	key string
+	of  func(*Profile) *List
+}{
+	{"private_paths", func(p *Profile) *List { return &p.Private }},
+	{"writable_paths", func(p *Profile) *List { return &p.Write }},
+	{"readonly_paths", func(p *Profile) *List { return &p.Read }},
+	{"protected_paths", func(p *Profile) *List { return &p.Protect }},
+	{"blocked_paths", func(p *Profile) *List { return &p.Block }},
+	{"env_pass", func(p *Profile) *List { return &p.EnvPass }},
+	{"env_drop", func(p *Profile) *List { return &p.EnvDrop }},
+}
+
+// Scalar is one single-valued setting that a profile makes.
+type Scalar struct{ Key, Value string }
+
+// Scalars returns the single-valued settings that p makes, in a fixed order.
+func (p *Profile) Scalars() []Scalar {
+	var out []Scalar
+	for _, s := range scalars {
+		if v := s.get(p); v != "" {
+			out = append(out, Scalar{s.key, v})
+		}
+	}
+	return out
+}
+
+// List returns the list with the given key as files name it, or nil.
+func (p *Profile) List(key string) *List {
+	for _, l := range lists {
+		if l.key == key {
+			return l.of(p)
+		}
+	}
+	return nil
+}
+
+// ListKeys returns the keys of the lists in a fixed order.
+func ListKeys() []string {
+	keys := make([]string, len(lists))
+	for i, l := range lists {
+		keys[i] = l.key
+	}
+	return keys
+}
+
+// add lays src over dst: single values replace, lists add or replace.
+func (p *Profile) add(src *Profile) {
+	for _, s := range scalars {
+		if s.get(src) == "" {
+			continue
+		}
+		s.mix(p, src)
+		p.where(s.key, src.source(s.key))
+	}
+	for _, l := range lists {
+		l.of(p).add(l.of(src), src)
+	}
+	for _, v := range src.EnvSet {
+		p.setEnv(v)
+		p.where("env_set."+v.Name, src.source("env_set."+v.Name))
+	}
+}
+
+func (p *Profile) setEnv(v Var) {
+	for i := range p.EnvSet {
+		if p.EnvSet[i].Name == v.Name {
+			p.EnvSet[i] = v
+			return
+		}
+	}
+	p.EnvSet = append(p.EnvSet, v)
+}
+
+func (p *Profile) where(key, source string) {
+	if p.Where == nil {
+		p.Where = make(map[string]string, 16)
+	}
+	p.Where[key] = source
+}
+
+func (p *Profile) source(key string) string {
+	if s := p.Where[key]; s != "" {
+		return s
+	}
+	if p.Layer == Builtin {
+		return p.Name
+	}
+	return p.Source
+}
+
+func (l *List) add(src *List, from *Profile) {
+	if src.Replace {
+		l.Items = nil
+	}
+	if l.Items == nil {
+		l.Items = make([]Item, 0, len(src.Items))
+	}
+	for _, it := range src.Items {
+		if it.Source == "" {
+			it.Source = from.source("")
+		}
+		it.Layer = from.Layer
+		l.Items = append(l.Items, it)
+	}
+}

@@ -1,0 +1,61 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Quote shows a text that may hold anything, on one line and harmless to a
+// terminal: control and unprintable bytes are escaped.
+func Quote(s string) string { return strconv.Quote(s) }
+
+// Plain shows s as it is when it is an ordinary word, quoted otherwise.
+func Plain(s string) string {
+	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
+		return r == ' ' || r == '"' || r == '\'' || r == '\\' || !unicode.IsPrint(r)
+	}) {
+		return Quote(s)
+	}
+	return s
+}
+
+// Nearest returns the known word that word was probably meant to be, or "".
+// At most a third of its letters may differ.
+func Nearest(word string, known []string) string {
+	best, limit := "", max(len(word)/3, 1)+1
+	if len(word) > 64 {
+		return ""
+	}
+	for _, k := range known {
+		if d := distance(word, k); d < limit {
+			best, limit = k, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete, replace or swap.
+func distance(a, b string) int {
+	prev2, prev := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur := make([]int, len(b)+1)
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev = prev, cur
+	}
+	return prev[len(b)]
+}

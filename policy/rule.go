@@ -1,0 +1,165 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Access is what a rule does to a path and everything below it. The order is
+// the precedence at one and the same path: a larger value wins.
+type Access uint8
+
+const (
+	// Unseen is the access of a path no rule names: it does not exist inside.
+	Unseen Access = iota
+	// Private is an empty writable directory of the sandbox's own, gone when
+	// the command ends.
+	Private
+	// Write is the host's file, writable.
+	Write
+	// Read is the host's file, read-only.
+	Read
+	// Protect is read-only where the path would be writable; it never makes
+	// anything visible.
+	Protect
+	// Block hides the path: a directory is empty, a file has no content.
+	Block
+)
+
+var accessNames = [...]string{"unseen", "private", "write", "read", "protect", "block"}
+
+// String returns the lower-case name.
+func (a Access) String() string { return accessNames[a] }
+
+// reach orders accesses by how much they give, for [Diff].
+func (a Access) reach() int {
+	switch a {
+	case Private:
+		return 1
+	case Read, Protect:
+		return 2
+	case Write:
+		return 3
+	}
+	return 0
+}
+
+// Layer is where a setting was written; a later layer wins over an earlier.
+type Layer uint8
+
+const (
+	Builtin Layer = iota // shipped with sbx
+	System               // /etc/sbx
+	User                 // $XDG_CONFIG_HOME/sbx
+	Project              // .sbx.toml or .sbx.hcl
+	Env                  // SBX_* variables
+	Flag                 // the command line
+)
+
+var layerNames = [...]string{"built-in", "system", "user", "project", "environment", "flag"}
+
+// String returns the layer's name as explain shows it.
+func (l Layer) String() string { return layerNames[l] }
+
+// Rule is one path with what may be done to it.
+type Rule struct {
+	Path    string // absolute and cleaned, symlinks kept
+	Access  Access
+	Layer   Layer
+	Source  string // "moderate", "/etc/sbx/config.toml:3:5", "--allow-write"
+	Pattern bool   // the last element of Path is a pattern, see [Match]
+	Except  bool   // takes what it matches out of patterns; such rules grant nothing
+	Must    bool   // an absent path is an error, since the user named it
+	OfCWD   bool   // written as $CWD: about any working directory, not this one
+}
+
+// Beats reports whether r decides when r and o stand at the same path.
+func (r Rule) Beats(o Rule) bool {
+	if (r.Layer == Flag) != (o.Layer == Flag) {
+		return r.Layer == Flag
+	}
+	if r.Pattern != o.Pattern {
+		return o.Pattern
+	}
+	return r.Access > o.Access
+}
+
+// Within reports whether path is dir or lies below it; both are absolute and
+// cleaned.
+func Within(path, dir string) bool {
+	if dir == "/" {
+		return strings.HasPrefix(path, "/")
+	}
+	return strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
+}
+
+// Dir is the parent of an absolute, cleaned path; "/" is its own parent.
+func Dir(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 {
+		return path[:i]
+	}
+	return "/"
+}
+
+// Decide returns the rule that decides for an absolute, cleaned path, or
+// false when none names it. Patterns are matched by name, not by what exists.
+func (p *Policy) Decide(path string) (Rule, bool) {
+	for dir := path; ; dir = Dir(dir) {
+		if r, ok := p.at(dir); ok {
+			return r, true
+		}
+		if dir == "/" {
+			return Rule{}, false
+		}
+	}
+}
+
+func (p *Policy) at(path string) (best Rule, found bool) {
+	for _, r := range p.Rules {
+		if r.Except || !r.matches(path) || r.Pattern && p.excepted(path) {
+			continue
+		}
+		if !found || r.Beats(best) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+func (p *Policy) excepted(path string) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Except && r.matches(path) })
+}
+
+func (r Rule) matches(path string) bool {
+	if r.Path == path {
+		return true
+	}
+	return r.Pattern && Dir(r.Path) == Dir(path) &&
+		Match(r.Path[strings.LastIndexByte(r.Path, '/')+1:], path[strings.LastIndexByte(path, '/')+1:])
+}
+
+// Match reports whether name matches a pattern in which * stands for any run
+// of bytes and ? for any one byte. There are no classes and no escapes.
+func Match(pattern, name string) bool {
+	star, mark := -1, 0
+	i, j := 0, 0
+	for i < len(name) {
+		switch {
+		case j < len(pattern) && pattern[j] == '*':
+			star, mark = j, i
+			j++
+		case j < len(pattern) && (pattern[j] == '?' || pattern[j] == name[i]):
+			i++
+			j++
+		case star >= 0:
+			mark++
+			i, j = mark, star+1
+		default:
+			return false
+		}
+	}
+	for j < len(pattern) && pattern[j] == '*' {
+		j++
+	}
+	return j == len(pattern)
+}

@@ -1,0 +1,234 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+)
+
+// Vars are the values of the names that paths may hold, and nothing else is
+// ever expanded: no command, no other variable, no pattern outside the last
+// element.
+type Vars struct {
+	CWD    string // the working directory, canonical
+	Root   string // root of the git work tree that holds CWD, else CWD
+	Home   string
+	Home2  string // a second home directory to hide and protect in: passwd's, when HOME says another
+	TmpDir string // "" when TMPDIR is unset: $TMPDIR is then /tmp
+	Config string // $XDG_CONFIG_HOME, "" for the default below Home
+	Cache  string // $XDG_CACHE_HOME
+	Data   string // $XDG_DATA_HOME
+	State  string // $XDG_STATE_HOME
+	Run    string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
+}
+
+// VarNames are the variables a path may hold.
+var VarNames = []string{
+	"CWD", "HOME", "ROOT", "TMPDIR",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+}
+
+// lookup returns the value of a variable; ok is false for an unknown name.
+func (v *Vars) lookup(name string) (value string, ok bool) {
+	under := func(dir, rest string) string {
+		if dir != "" || v.Home == "" {
+			return dir
+		}
+		return v.Home + rest
+	}
+	switch name {
+	case "CWD":
+		return v.CWD, true
+	case "ROOT":
+		return v.Root, true
+	case "HOME":
+		return v.Home, true
+	case "TMPDIR":
+		if v.TmpDir == "" {
+			return "/tmp", true
+		}
+		return v.TmpDir, true
+	case "XDG_CACHE_HOME":
+		return under(v.Cache, "/.cache"), true
+	case "XDG_CONFIG_HOME":
+		return under(v.Config, "/.config"), true
+	case "XDG_DATA_HOME":
+		return under(v.Data, "/.local/share"), true
+	case "XDG_STATE_HOME":
+		return under(v.State, "/.local/state"), true
+	case "XDG_RUNTIME_DIR":
+		return v.Run, true
+	}
+	return "", false
+}
+
+// rule makes a rule of one list item. ok is false when a variable in it has
+// no value on this host, so that there is nothing the rule could be about.
+func (v *Vars) rule(it Item, access Access) (r Rule, ok bool, err error) {
+	text := it.Text
+	r = Rule{Access: access, Layer: it.Layer, Source: it.Source, Must: it.Must}
+	if it.Layer == Flag {
+		// Absolute already, and taken as it is: $ and * are letters here.
+		r.Path = Clean(text)
+		return r, true, nil
+	}
+	if rest, found := strings.CutPrefix(text, "!"); found {
+		if access != Block && access != Protect {
+			return r, false, errors.New(Quote(text) + `: "!" takes names out of patterns, in blocked_paths and protected_paths only`)
+		}
+		r.Except, text = true, rest
+	}
+	r.Pattern = strings.ContainsAny(text, "*?")
+	if r.Pattern {
+		if err := patternError(it.Text, text, access); err != nil {
+			return r, false, err
+		}
+	}
+	r.OfCWD = text == "$CWD"
+	if text == "$ROOT" && v.Root == v.CWD {
+		return r, false, nil // it means the rest of the tree, and there is none
+	}
+	r.Path, ok, err = v.Expand(text)
+	return r, ok && err == nil, err
+}
+
+// second is v with the second home directory in the place of the first; the
+// zero value when there is none.
+func (v *Vars) second() Vars {
+	if v.Home2 == "" {
+		return Vars{}
+	}
+	return Vars{CWD: v.CWD, Root: v.Root, Home: v.Home2}
+}
+
+// rule2 makes the rule for the second home directory: whatever hides or
+// protects something in the one does so in the other. Nothing is granted there.
+func (v *Vars) rule2(it Item, access Access) (Rule, bool) {
+	if v.Home == "" || access == Write || access == Read || !strings.Contains(it.Text, "$HOME") && !strings.Contains(it.Text, "$XDG_") && !strings.HasPrefix(it.Text, "~") {
+		return Rule{}, false
+	}
+	r, ok, err := v.rule(it, access)
+	return r, ok && err == nil
+}
+
+// patternError refuses patterns that would need a walk through directories, or
+// that would open more than what was meant. A flag's path is never a pattern:
+// the shell has expanded those already.
+func patternError(shown, text string, access Access) error {
+	dir, last := text[:strings.LastIndexByte(text, '/')+1], text[strings.LastIndexByte(text, '/')+1:]
+	switch {
+	case strings.ContainsAny(dir, "*?") || strings.IndexByte(last, '$') >= 0:
+		return errors.New(Quote(shown) + ": only the last element of a path can be a pattern")
+	case access != Block && access != Protect:
+		return errors.New(Quote(shown) + ": patterns are for blocked_paths and protected_paths only")
+	}
+	return nil
+}
+
+// Expand returns the absolute, cleaned path that text names. ok is false when
+// a variable in it has no value on this host.
+func (v *Vars) Expand(text string) (path string, ok bool, err error) {
+	switch {
+	case text == "":
+		return "", false, errors.New("an empty path")
+	case strings.IndexByte(text, 0) >= 0:
+		return "", false, errors.New(Quote(text) + ": a path cannot hold a NUL byte")
+	case text == "~" || strings.HasPrefix(text, "~/"):
+		text = "$HOME" + text[1:]
+	case text[0] == '~':
+		return "", false, errors.New(Quote(text) + ": only ~/ is expanded, not the home of another user")
+	}
+	if hasDotDot(text) {
+		return "", false, errors.New(Quote(text) + `: ".." is not allowed in a configured path`)
+	}
+	if text[0] == '/' && strings.IndexByte(text, '$') < 0 {
+		return Clean(text), true, nil
+	}
+	full, ok, err := v.expand(text)
+	if err != nil || !ok {
+		return "", false, err
+	}
+	if full == "" || full[0] != '/' {
+		return "", false, errors.New(Quote(text) + `: not absolute: start it with /, ~/ or $CWD/`)
+	}
+	return Clean(full), true, nil
+}
+
+// ExpandValue expands variables in a text that need not be a path.
+func (v *Vars) ExpandValue(text string) (string, error) {
+	s, _, err := v.expand(text)
+	return s, err
+}
+
+func (v *Vars) expand(text string) (string, bool, error) {
+	if strings.IndexByte(text, '$') < 0 {
+		return text, true, nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' {
+			b.WriteByte(text[i])
+			continue
+		}
+		if strings.HasPrefix(text[i:], "$$") {
+			b.WriteByte('$')
+			i++
+			continue
+		}
+		name := varName(text[i+1:])
+		value, known := v.lookup(name)
+		if !known {
+			return "", false, unknownVar(text, name)
+		}
+		if value == "" {
+			return "", false, nil
+		}
+		b.WriteString(value)
+		i += len(name)
+	}
+	return b.String(), true, nil
+}
+
+func unknownVar(text, name string) error {
+	s := Quote(text) + ": $" + name + " is not expanded; known are $" + strings.Join(VarNames, " $")
+	return errors.New(s + " (write $$ for a dollar sign)")
+}
+
+func varName(s string) string {
+	i := 0
+	for i < len(s) && (s[i] == '_' || 'A' <= s[i] && s[i] <= 'Z' || 'a' <= s[i] && s[i] <= 'z' || i > 0 && '0' <= s[i] && s[i] <= '9') {
+		i++
+	}
+	return s[:i]
+}
+
+func hasDotDot(s string) bool {
+	for s != "" {
+		var elem string
+		elem, s, _ = strings.Cut(s, "/")
+		if elem == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// Clean is path.Clean for an absolute path, without its copy when nothing is
+// to be done.
+func Clean(p string) string {
+	if len(p) > 1 && p[len(p)-1] != '/' && !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
+		return p
+	}
+	var out []string
+	for _, e := range strings.Split(p, "/") {
+		switch e {
+		case "", ".":
+		case "..":
+			if len(out) > 0 {
+				out = out[:len(out)-1]
+			}
+		default:
+			out = append(out, e)
+		}
+	}
+	return "/" + strings.Join(out, "/")
+}
