@@ -102,6 +102,7 @@ type Args struct {
 	SharePID  bool    // keep the process namespace
 	NewUserns bool    // allow further user namespaces inside
 	Session   bool    // --new-session
+	AsPID1    bool    // the command is process 1 in the place of bwrap's reaper
 	Ops       []Op
 	Seccomp   []byte // a struct sock_filter array; nil for none
 	Chdir     string // absolute, as seen inside
@@ -165,6 +166,9 @@ func (w *writer) namespaces(a *Args) {
 	w.add("--die-with-parent", "--cap-drop", "ALL")
 	if a.Session {
 		w.add("--new-session")
+	}
+	if a.AsPID1 {
+		w.add("--as-pid-1")
 	}
 }
 

@@ -65,7 +65,12 @@ func Diff(a, b *Policy) []Change {
 		}
 	}
 	out = append(out, diffPaths(a, b)...)
-	out = append(out, diffItems("env_pass", a.EnvPass, b.EnvPass, true)...)
+	out = append(out, diffExceptions(a, b)...)
+	for _, c := range diffItems("env_pass", a.EnvPass, b.EnvPass, true) {
+		if !c.Wider || !passesAnyway(a, b, c.What) {
+			out = append(out, c)
+		}
+	}
 	out = append(out, diffItems("env_drop", a.EnvDrop, b.EnvDrop, false)...)
 	out = append(out, diffVars(a.EnvSet, b.EnvSet)...)
 	slices.SortStableFunc(out, func(x, y Change) int {
@@ -100,9 +105,9 @@ func orNone(s string) string {
 	return s
 }
 
+// diffPaths compares at every path that a rule of either names, and leaves
+// out what only repeats the change of a directory above.
 func diffPaths(a, b *Policy) []Change {
-	var out []Change
-	seen := ""
 	paths := make([]string, 0, len(a.Rules)+len(b.Rules))
 	for _, rules := range [][]Rule{a.Rules, b.Rules} {
 		for _, r := range rules {
@@ -110,35 +115,65 @@ func diffPaths(a, b *Policy) []Change {
 		}
 	}
 	slices.Sort(paths)
-	for _, path := range paths {
-		if path == seen {
+	var out []Change
+	for _, path := range slices.Compact(paths) {
+		x, y := a.Access(path), b.Access(path)
+		if x.reach() == y.reach() || path != "/" && implied(a.Access(Dir(path)), b.Access(Dir(path)), x, y) {
 			continue
 		}
-		seen = path
-		ra, _ := a.Decide(path)
-		rb, _ := b.Decide(path)
-		// A pattern's exceptions are compared as rules of their own path.
-		x, y := ra.Access.reach(), rb.Access.reach()
-		if x != y {
-			out = append(out, Change{pathKey(ra.Access, rb.Access), path, ra.Access.String(), rb.Access.String(), y > x})
+		out = append(out, Change{pathKey(x, y), path, x.String(), y.String(), y.reach() > x.reach()})
+	}
+	return out
+}
+
+// diffExceptions compares the exceptions that are patterns themselves, which
+// are no path that could be asked about: a new one opens what others hide.
+func diffExceptions(a, b *Policy) []Change {
+	var out []Change
+	for _, r := range b.Rules {
+		if r.Except && r.Pattern && !a.hasExcept(r) && a.hasPatterns(Dir(r.Path)) {
+			out = append(out, Change{pathKeys[r.Access], "!" + r.Path, "none", "exception", true})
+		}
+	}
+	for _, r := range a.Rules {
+		if r.Except && r.Pattern && !b.hasExcept(r) && b.hasPatterns(Dir(r.Path)) {
+			out = append(out, Change{pathKeys[r.Access], "!" + r.Path, "exception", "none", false})
 		}
 	}
 	return out
 }
 
+func (p *Policy) hasExcept(r Rule) bool {
+	return slices.ContainsFunc(p.Rules, func(o Rule) bool { return o.Except && o.Path == r.Path && o.Access == r.Access })
+}
+
+func (p *Policy) hasPatterns(dir string) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return !r.Except && r.Pattern && Dir(r.Path) == dir })
+}
+
+// implied reports whether a change from x to y only repeats, whole or in part,
+// the change from over to under of the directory above.
+func implied(over, under, x, y Access) bool {
+	if y.reach() > x.reach() {
+		return over.reach() <= x.reach() && under.reach() >= y.reach()
+	}
+	return over.reach() >= x.reach() && under.reach() <= y.reach()
+}
+
+var pathKeys = [...]string{Private: "private_paths", Write: "writable_paths", Read: "readonly_paths", Protect: "protected_paths", Block: "blocked_paths"}
+
 // pathKey names the key that made the difference: the block or protect rule
 // that came or went, else the grant.
 func pathKey(from, to Access) string {
-	keys := map[Access]string{Private: "private_paths", Write: "writable_paths", Read: "readonly_paths", Protect: "protected_paths", Block: "blocked_paths"}
 	switch {
 	case from == Block || to == Block:
-		return keys[Block]
+		return pathKeys[Block]
 	case from == Protect || to == Protect:
-		return keys[Protect]
-	case to == Unseen:
-		return keys[from]
+		return pathKeys[Protect]
+	case to.reach() < from.reach():
+		return pathKeys[from]
 	}
-	return keys[to]
+	return pathKeys[to]
 }
 
 func diffItems(key string, a, b []Item, addWider bool) []Change {
@@ -170,4 +205,17 @@ func diffVars(a, b []Var) []Change {
 		}
 	}
 	return out
+}
+
+// passesAnyway reports whether what an item of b's env_pass lets through
+// passes in a, too: a inherits, and b drops whatever a would drop of it.
+func passesAnyway(a, b *Policy, text string) bool {
+	if strings.IndexByte(text, '*') < 0 {
+		return a.Env(text).Pass
+	}
+	item, _ := match(b.EnvPass, text, false)
+	return a.Environment == "inherit" && !slices.ContainsFunc(a.EnvDrop, func(d Item) bool {
+		stays := slices.ContainsFunc(b.EnvDrop, func(e Item) bool { return e.Text == d.Text && e.Layer >= item.Layer })
+		return !stays && overlap(upper(text), upper(d.Text))
+	})
 }

@@ -12,8 +12,8 @@ type Verdict struct {
 // flag wins; below flags a drop beats a pass, and a pass in a file beats a
 // built-in drop only when it is the exact name or comes from a later layer.
 func (p *Policy) Env(name string) Verdict {
-	pass, passed := match(p.EnvPass, name)
-	drop, dropped := match(p.EnvDrop, name)
+	pass, passed := match(p.EnvPass, name, false)
+	drop, dropped := match(p.EnvDrop, name, true)
 	switch {
 	case passed && dropped:
 		// The user may open by name what a profile drops by pattern.
@@ -33,17 +33,59 @@ func (p *Policy) Env(name string) Verdict {
 }
 
 // match returns the strongest item that names the variable: the latest layer,
-// and there the exact name before a pattern.
-func match(items []Item, name string) (best Item, found bool) {
+// and there the exact name before a pattern. Drops do not care for the case of
+// letters: some secrets are called api_key.
+func match(items []Item, name string, fold bool) (best Item, found bool) {
+	if fold {
+		name = upper(name)
+	}
 	for _, it := range items {
-		if it.Text != name && (strings.IndexByte(it.Text, '*') < 0 || !Match(it.Text, name)) {
+		text := it.Text
+		if fold {
+			text = upper(text)
+		}
+		if text != name && (strings.IndexByte(text, '*') < 0 || !Match(text, name)) {
 			continue
 		}
-		if !found || it.Layer > best.Layer || it.Layer == best.Layer && it.Text == name {
+		if !found || it.Layer > best.Layer || it.Layer == best.Layer && text == name {
 			best, found = it, true
 		}
 	}
 	return best, found
+}
+
+// upper is strings.ToUpper for ASCII, without its copy when nothing changes.
+func upper(s string) string {
+	for i := 0; i < len(s); i++ {
+		if 'a' <= s[i] && s[i] <= 'z' {
+			return strings.ToUpper(s)
+		}
+	}
+	return s
+}
+
+// overlap reports whether some name matches both patterns. It goes through the
+// two letter by letter with a table, so that many stars cost no more than few.
+func overlap(p, q string) bool {
+	star := func(s string, i int) bool { return i < len(s) && s[i] == '*' }
+	row := make([]bool, len(q)+1) // row[j]: p[i:] and q[j:] overlap
+	for i := len(p); i >= 0; i-- {
+		next := row
+		row = make([]bool, len(q)+1)
+		for j := len(q); j >= 0; j-- {
+			switch {
+			case i == len(p) && j == len(q):
+				row[j] = true
+			case star(p, i):
+				row[j] = next[j] || j < len(q) && row[j+1]
+			case star(q, j):
+				row[j] = row[j+1] || i < len(p) && next[j]
+			case i < len(p) && j < len(q):
+				row[j] = (p[i] == q[j] || p[i] == '?' || q[j] == '?') && next[j+1]
+			}
+		}
+	}
+	return row[0]
 }
 
 // ValidName reports whether name can be the name of an environment variable

@@ -66,7 +66,7 @@ func (s Set) flatten(out *Profile, name string, path []string) error {
 		return s.unknown(name, path)
 	}
 	if slices.Contains(path, name) {
-		return &Error{Source: s[path[len(path)-1]][0].Source, Text: "extends goes in a circle: " + strings.Join(append(path, name), " -> ")}
+		return &Error{Source: s.written(path), Text: "extends goes in a circle: " + strings.Join(append(path, name), " -> ")}
 	}
 	if len(path) > maxDepth {
 		return &Error{Source: stack[0].Source, Text: "extends is nested too deep"}
@@ -86,6 +86,18 @@ func (s Set) flatten(out *Profile, name string, path []string) error {
 		out.add(p)
 	}
 	return nil
+}
+
+// written is where a person wrote one of the named profiles, for a message.
+func (s Set) written(names []string) string {
+	for _, n := range names {
+		for _, p := range s[n] {
+			if p.Layer != Builtin {
+				return p.Source
+			}
+		}
+	}
+	return s[names[0]][0].Source
 }
 
 func (s Set) unknown(name string, path []string) error {

@@ -202,7 +202,7 @@ func (l *List) add(src *List, from *Profile) {
 		if it.Source == "" {
 			it.Source = from.source("")
 		}
-		it.Layer = from.Layer
+		it.Layer = max(it.Layer, from.Layer) // a flattened profile's items keep theirs
 		l.Items = append(l.Items, it)
 	}
 }

@@ -31,15 +31,14 @@ var accessNames = [...]string{"unseen", "private", "write", "read", "protect", "
 // String returns the lower-case name.
 func (a Access) String() string { return accessNames[a] }
 
-// reach orders accesses by how much they give, for [Diff].
+// reach orders accesses by how much of the host they give, for [Diff]. A
+// private directory gives nothing of it.
 func (a Access) reach() int {
 	switch a {
-	case Private:
-		return 1
 	case Read, Protect:
-		return 2
+		return 1
 	case Write:
-		return 3
+		return 2
 	}
 	return 0
 }
@@ -78,7 +77,7 @@ func (r Rule) Beats(o Rule) bool {
 	if (r.Layer == Flag) != (o.Layer == Flag) {
 		return r.Layer == Flag
 	}
-	if r.Pattern != o.Pattern {
+	if r.Pattern != o.Pattern && min(r.Access, o.Access) < Protect {
 		return o.Pattern
 	}
 	return r.Access > o.Access
@@ -114,16 +113,72 @@ func (p *Policy) Decide(path string) (Rule, bool) {
 	}
 }
 
-func (p *Policy) at(path string) (best Rule, found bool) {
-	for _, r := range p.Rules {
-		if r.Except || !r.matches(path) || r.Pattern && p.excepted(path) {
-			continue
+// Access returns what may be done with an absolute, cleaned path: the deciding
+// rule's access, except that protecting or hiding what is not visible anyway
+// changes nothing.
+func (p *Policy) Access(path string) Access {
+	r, ok := p.Decide(path)
+	if !ok || r.Access != Protect && r.Access != Block {
+		return r.Access
+	}
+	above := Unseen
+	if path != "/" {
+		above = p.Access(Dir(ruleDir(r, path)))
+	}
+	switch {
+	case above == Unseen || above == Private:
+		return above
+	case r.Access == Protect && above != Write:
+		return above
+	}
+	return r.Access
+}
+
+// ruleDir is the path at which r stands when it decides for path.
+func ruleDir(r Rule, path string) string {
+	for dir := path; ; dir = Dir(dir) {
+		if r.matches(dir) || dir == "/" {
+			return dir
 		}
+	}
+}
+
+// at returns the strongest rule that stands at path itself. Rules are sorted
+// by path, so the literal ones are found by halving, and only those below the
+// same directory can be patterns for the name.
+func (p *Policy) at(path string) (best Rule, found bool) {
+	take := func(r Rule) {
 		if !found || r.Beats(best) {
 			best, found = r, true
 		}
 	}
+	for _, r := range p.Rules[p.from(path):] {
+		if r.Path != path {
+			break
+		}
+		if !r.Except && !r.Pattern {
+			take(r)
+		}
+	}
+	below := Dir(path) + "/"
+	if below == "//" {
+		below = "/"
+	}
+	for _, r := range p.Rules[p.from(below):] {
+		if !strings.HasPrefix(r.Path, below) {
+			break
+		}
+		if r.Pattern && !r.Except && r.matches(path) && !p.excepted(path) {
+			take(r)
+		}
+	}
 	return best, found
+}
+
+// from is the index of the first rule whose path is not before path.
+func (p *Policy) from(path string) int {
+	i, _ := slices.BinarySearchFunc(p.Rules, path, func(r Rule, path string) int { return strings.Compare(r.Path, path) })
+	return i
 }
 
 func (p *Policy) excepted(path string) bool {

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Files says where to look for configuration.
+type Files struct {
+	System   []string // /etc/sbx/config.toml, /etc/sbx/config.hcl
+	User     []string // the same two in the user's directory
+	CWD      string   // absolute and cleaned: where the search for a project file starts; "" for none
+	Root     string   // root of the repository that holds CWD, where the search ends; "" looks in CWD only
+	Explicit string   // --config: replaces the user's file, and has to exist
+}
+
+// projectNames are the names of a project file.
+var projectNames = [...]string{"/.sbx.toml", "/.sbx.hcl"}
+
+// Find reads the files that exist, at most one of each layer. Every run goes
+// through here: with no file there it costs one lstat for each place.
+//
+// A file that is there and cannot be used is a [*FileError], as are two files
+// of one layer. On systems without owners and modes of files the error
+// satisfies errors.ErrUnsupported.
+func Find(where Files) ([]File, error) {
+	var s search
+	err := s.layer(policy.System, where.System)
+	if err == nil {
+		err = s.user(where)
+	}
+	if err == nil && where.CWD != "" {
+		err = s.project(where.CWD, where.Root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.found, nil
+}
+
+type search struct{ found []File }
+
+// layer looks at each path; two that exist are one too many.
+func (s *search) layer(layer policy.Layer, paths []string) error {
+	first := ""
+	for _, path := range paths {
+		ok, err := exists(path)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if first != "" {
+			return &FileError{Path: path, Text: "there is " + policy.Plain(first) + " as well, and which of the two counts is not for sbx to guess", Hint: "keep one of them"}
+		}
+		first = path
+	}
+	if first == "" {
+		return nil
+	}
+	return s.read(layer, first)
+}
+
+func (s *search) user(where Files) error {
+	if where.Explicit == "" {
+		return s.layer(policy.User, where.User)
+	}
+	return s.read(policy.User, where.Explicit)
+}
+
+func (s *search) project(cwd, root string) error {
+	if root == "" || !policy.Within(cwd, root) {
+		root = cwd
+	}
+	var paths [len(projectNames)]string
+	for dir, n := cwd, len(s.found); ; dir = policy.Dir(dir) {
+		for i, name := range projectNames {
+			if paths[i] = dir + name; dir == "/" {
+				paths[i] = name
+			}
+		}
+		if err := s.layer(policy.Project, paths[:]); err != nil {
+			return err
+		}
+		if dir == root || dir == "/" || len(s.found) > n {
+			return nil
+		}
+	}
+}
+
+func (s *search) read(layer policy.Layer, path string) error {
+	data, err := readSafe(layer, path)
+	if err != nil {
+		return err
+	}
+	s.found = append(s.found, File{Path: path, Layer: layer, Data: data})
+	return nil
+}
+
+// FileError says why a file cannot be used as configuration.
+type FileError struct {
+	Path string
+	Text string
+	Hint string // what to do about it, or ""
+	Err  error  // the system's error, or nil
+}
+
+func (e *FileError) Error() string {
+	s := policy.Plain(e.Path) + ": " + oneLine(e.Text)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *FileError) Unwrap() error { return e.Err }

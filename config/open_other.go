@@ -1,0 +1,15 @@
+//go:build !unix
+
+package config
+
+import (
+	"errors"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+func exists(path string) (bool, error) { _, err := readSafe(policy.User, path); return false, err }
+
+func readSafe(_ policy.Layer, path string) ([]byte, error) {
+	return nil, &FileError{Path: path, Text: "who can write a file is not known on this system", Err: errors.ErrUnsupported}
+}
