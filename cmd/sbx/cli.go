@@ -1,0 +1,257 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/mattn/go-shellwords"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// options are the flags of a run; explain and doctor take them, too.
+type options struct {
+	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
+	AllowWrite []string `short:"w" placeholder:"PATH" sep:"none" help:"Make PATH writable."`
+	AllowRead  []string `short:"r" placeholder:"PATH" sep:"none" help:"Make PATH readable, a hidden secret too."`
+	Block      []string `placeholder:"PATH" sep:"none" help:"Hide PATH."`
+	Net        bool     `xor:"net" help:"Share the network."`
+	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
+	Env        []string `placeholder:"NAME[=VALUE]" sep:"none" help:"Let variables through by name or pattern ('GH_*'), or set one."`
+	ReadOnly   bool     `help:"Make the working directory read-only."`
+	Workspace  string   `placeholder:"PATH" help:"Show the working directory at PATH inside."`
+	Git        string   `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
+	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
+	Seccomp    string   `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
+	NewSession string   `placeholder:"WHEN" help:"Detach from the terminal: auto, yes or no."`
+	SharePID   bool     `name:"share-pid" help:"Show the processes of the host."`
+	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
+	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
+	Memory     string   `hidden:"" placeholder:"SIZE" help:"Limit memory (512M, 2G)."`
+	CPUs       float64  `hidden:"" name:"cpus" placeholder:"N" help:"Limit processor time to N processors."`
+	Procs      int      `hidden:"" placeholder:"N" help:"Limit the number of processes."`
+	Engine     string   `placeholder:"NAME" help:"auto or bwrap."`
+	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
+	Direct     bool     `help:"Run the command without a stage of sbx around it (so do all runs of this version)."`
+	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
+	Command    *string  `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
+	DryRun     bool     `short:"n" help:"Print what would be executed, and do not."`
+	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, doctor and profiles)."`
+	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
+	Quiet      bool     `short:"q" xor:"loud" help:"Say nothing but errors."`
+	Config     string   `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
+	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: info or debug."`
+
+	// Flags of the requirement documents, for people who come from there.
+	Sandbox      bool     `hidden:""`
+	SandboxProf  []string `hidden:"" name:"sandbox-profile"`
+	SandboxWrite []string `hidden:"" name:"sandbox-allow-write" sep:"none"`
+	SandboxNet   bool     `hidden:"" name:"sandbox-allow-network"`
+	SandboxDry   bool     `hidden:"" name:"sandbox-dry-run"`
+
+	given bool // flags or SBX_FLAGS were given
+}
+
+// runCLI is the grammar of a run: flags only.
+type runCLI struct {
+	options
+	Version bool `help:"Print the version."`
+}
+
+// commandCLI is the grammar of the commands.
+type commandCLI struct {
+	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
+	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to mend it."`
+	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
+	Init       initCmd       `cmd:"" help:"Write a commented config file."`
+	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
+	Man        manCmd        `cmd:"" help:"Print the manual page."`
+}
+
+// commandNames are the first words that are commands of sbx when no -- follows.
+var commandNames = []string{"explain", "doctor", "profiles", "init", "completion", "man"}
+
+const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
+home directory empty, the network off, secrets hidden.
+
+  sbx -- npm test            run a command
+  sbx --net -- npm ci        the same with the network
+  sbx -p strict -- ./x       nothing writable
+  sbx -w ../out -- make      one more writable directory
+  sbx -c 'make | tee log'    run a string with the shell
+  sbx                        an interactive shell in the sandbox
+
+  sbx explain                the policy, rule by rule
+  sbx doctor                 what this machine can enforce
+  sbx profiles               the profiles there are
+  sbx init                   write a config file
+
+Exit status: the command's own; 125 sbx failed, 126 cannot be executed,
+127 not found, 128+n died of signal n.`
+
+// parseRun reads the flags of a run, those in SBX_FLAGS first.
+func parseRun(left []string) (*options, error) {
+	args, err := envFlags()
+	if err != nil {
+		return nil, err
+	}
+	var cli runCLI
+	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Description(runHelp), kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parser.Parse(append(args, left...)); err != nil {
+		return nil, usage(err, left)
+	}
+	if cli.Version {
+		fmt.Println("sbx " + version)
+		return nil, exitError(0)
+	}
+	o := &cli.options
+	o.aliases()
+	o.given = true
+	return o, o.check()
+}
+
+func plainHelp(v *kong.Value) string { return v.Help }
+
+// aliases folds the hidden flags into the ones they stand for.
+func (o *options) aliases() {
+	for _, p := range o.SandboxProf {
+		o.Profile = append(o.Profile, p)
+	}
+	o.AllowWrite = append(o.AllowWrite, o.SandboxWrite...)
+	o.Net = o.Net || o.SandboxNet
+	o.DryRun = o.DryRun || o.SandboxDry
+	var names []string
+	for _, p := range o.Profile {
+		names = append(names, strings.Split(p, ",")...)
+	}
+	o.Profile = names
+}
+
+// words are the values that flags with a fixed set of words take.
+var words = map[string][]string{
+	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "seccomp": {"default", "dev", "off"},
+	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap"}, "min-tier": {"full", "reduced"},
+	"log-level": {"error", "warn", "info", "debug"},
+}
+
+// later are words that the design has and this version has not: an error of
+// their own, lest anyone think that they took effect.
+var later = map[string]string{
+	"strict": "seccomp", "landlock": "engine", "sandbox-exec": "engine",
+}
+
+func (o *options) check() error {
+	if env := os.Getenv("SBX_ENGINE"); o.Engine == "" && env != "" {
+		o.Engine = env
+	}
+	for _, f := range []struct{ name, value string }{
+		{"git", o.Git}, {"cache", o.Cache}, {"seccomp", o.Seccomp}, {"new-session", o.NewSession},
+		{"engine", o.Engine}, {"min-tier", o.MinTier}, {"log-level", o.LogLevel},
+	} {
+		if f.value == "" || slices.Contains(words[f.name], f.value) {
+			continue
+		}
+		e := &usageError{text: "--" + f.name + ": " + policy.Plain(f.value) + " is not one of " + strings.Join(words[f.name], ", ")}
+		switch {
+		case later[f.value] == f.name:
+			e.text = "--" + f.name + " " + f.value + " is not in this version"
+		case f.name == "engine" && f.value == "none":
+			e.hint = "to run without a sandbox, use --no-sandbox"
+		default:
+			if near := policy.Nearest(f.value, words[f.name]); near != "" {
+				e.hint = "did you mean " + near + "?"
+			}
+		}
+		return e
+	}
+	if o.Sandbox && o.NoSandbox {
+		return &usageError{text: "--sandbox and --no-sandbox contradict each other"}
+	}
+	if o.Net && o.NoNet {
+		return &usageError{text: "--net and --no-net contradict each other"}
+	}
+	return nil
+}
+
+// envFlags are the flags in SBX_FLAGS, split like a shell's words.
+func envFlags() ([]string, error) {
+	text := os.Getenv("SBX_FLAGS")
+	if text == "" {
+		return nil, nil
+	}
+	p := shellwords.NewParser()
+	flags, err := p.Parse(text)
+	if err != nil {
+		return nil, &usageError{text: "SBX_FLAGS: " + err.Error()}
+	}
+	// The library stops without a word at |, ;, && and >.
+	if p.Position != -1 {
+		return nil, &usageError{text: "SBX_FLAGS: " + policy.Quote(text) + " holds a character that ends a command", hint: "quote it, or take it out"}
+	}
+	for _, f := range flags {
+		if f == "--" {
+			return nil, &usageError{text: "SBX_FLAGS: no -- in it: it holds flags, not a command"}
+		}
+	}
+	return flags, nil
+}
+
+// usage turns kong's error into sbx's, with the line to type where one word
+// is all that is wrong.
+func usage(err error, left []string) error {
+	var parse *kong.ParseError
+	text := err.Error()
+	if !errors.As(err, &parse) {
+		return &usageError{text: text}
+	}
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok {
+		return stray(strings.SplitN(word, ",", 2)[0], left)
+	}
+	if i := strings.Index(text, ", did you mean "); i >= 0 {
+		return &usageError{text: text[:i], hint: text[i+2:]}
+	}
+	return &usageError{text: text, hint: "sbx --help lists the flags"}
+}
+
+// stray is the error for a command without -- before it.
+func stray(word string, left []string) error {
+	for i, w := range left {
+		if w != word && policy.Quote(w) != word {
+			continue
+		}
+		if slices.Contains(commandNames, w) && i > 0 {
+			return &usageError{"unexpected word " + policy.Quote(w), "sbx " + shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...))}
+		}
+		line := append(slices.Clone(left[:i]), "--")
+		return &usageError{"unexpected word " + policy.Quote(w) + ": a command comes after --", "sbx " + shellLine(append(line, left[i:]...))}
+	}
+	return &usageError{"unexpected word " + word, "a command comes after --"}
+}
+
+// runCommand parses and runs one of sbx's own commands.
+func runCommand(args []string) error {
+	var cli commandCLI
+	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
+	if err != nil {
+		return err
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		e := usage(err, args)
+		var u *usageError
+		if errors.As(e, &u) && strings.HasPrefix(u.text, "unexpected word") {
+			u.hint = "sbx " + args[0] + " --help"
+		}
+		return e
+	}
+	return ctx.Run()
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// explainCmd prints the policy of a run with where each rule comes from.
+type explainCmd struct {
+	options `embed:""`
+}
+
+type explanation struct {
+	Profiles []string      `json:"profiles"`
+	Settings []settingJSON `json:"settings"`
+	Paths    []pathJSON    `json:"paths"`
+	Env      []envJSON     `json:"env"`
+	Gaps     []string      `json:"gaps"`
+	Notices  []string      `json:"notices"`
+}
+
+type settingJSON struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+type pathJSON struct {
+	Access string `json:"access"`
+	Path   string `json:"path"`
+	Layer  string `json:"layer"`
+	Source string `json:"source"`
+}
+
+type envJSON struct {
+	Name   string `json:"name"`
+	Action string `json:"action"` // pass, drop, set
+	Source string `json:"source"`
+}
+
+func (c *explainCmd) Run() error {
+	c.given = true
+	c.aliases()
+	if err := c.check(); err != nil {
+		return err
+	}
+	flags, err := envFlags()
+	if err != nil {
+		return err
+	}
+	if len(flags) > 0 {
+		return c.withEnv(flags)
+	}
+	s, err := load(&c.options)
+	if err != nil {
+		return err
+	}
+	e, err := s.explain()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(e)
+	}
+	return e.print()
+}
+
+// withEnv starts over with the flags of SBX_FLAGS before those given.
+func (c *explainCmd) withEnv(flags []string) error {
+	os.Unsetenv("SBX_FLAGS")
+	return runCommand(append(append([]string{"explain"}, flags...), os.Args[2:]...))
+}
+
+// explain plans a run of /bin/sh on any host, one without bwrap included: the
+// policy is the same.
+func (s *state) explain() (*explanation, error) {
+	var err error
+	if s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir); err != nil {
+		say("warning", "Sandbox unavailable: "+err.Error()+"; this is what it would be")
+		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	}
+	plan, err := s.plan([]string{"/bin/sh"})
+	if err != nil {
+		return nil, err
+	}
+	e := &explanation{Profiles: s.policy.Profiles, Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
+	for _, v := range s.policy.Scalars() {
+		if v.Value != "" {
+			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.policy.Where[v.Key], "default")})
+		}
+	}
+	for _, m := range plan.Report.Mounts {
+		if m.Access != policy.Unseen && !m.Pinned {
+			e.Paths = append(e.Paths, pathJSON{m.Access.String(), m.Path, m.Layer.String(), m.Source})
+		}
+	}
+	for _, v := range plan.Report.Env {
+		action := map[bool]string{true: "pass", false: "drop"}[v.Kept]
+		if v.Set {
+			action = "set"
+		}
+		e.Env = append(e.Env, envJSON{v.Name, action, v.Source})
+	}
+	return e, nil
+}
+
+func (e *explanation) print() error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	head := func(text string) { w.Flush(); fmt.Fprintln(os.Stdout, colour("1", text)) }
+	head("profile " + strings.Join(e.Profiles, " + "))
+	for _, s := range e.Settings {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Key, policy.Plain(s.Value), s.Source)
+	}
+	head("paths (the deepest rule decides; what is not listed does not exist inside)")
+	for _, p := range e.Paths {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, policy.Plain(p.Path), source(p.Layer, p.Source))
+	}
+	head("environment (names only)")
+	for _, action := range []string{"set", "drop", "pass"} {
+		for _, v := range e.Env {
+			if v.Action == action {
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", action, policy.Plain(v.Name), v.Source)
+			}
+		}
+	}
+	if len(e.Gaps) > 0 {
+		head("gaps (promises that cannot be kept whole)")
+		for _, g := range e.Gaps {
+			fmt.Fprintf(w, "  %s\n", g)
+		}
+	}
+	if len(e.Notices) > 0 {
+		head("notices")
+		for _, n := range e.Notices {
+			fmt.Fprintf(w, "  %s\n", n)
+		}
+	}
+	return w.Flush()
+}
+
+func source(layer, src string) string {
+	if layer == "built-in" || layer == "flag" {
+		return layer + " " + src
+	}
+	return src
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+//go:embed config.toml
+var sampleConfig string
+
+// initCmd writes the user's config file.
+type initCmd struct {
+	Print bool `help:"Print the file instead of writing it."`
+}
+
+func (c *initCmd) Run() error {
+	if c.Print {
+		_, err := os.Stdout.WriteString(sampleConfig)
+		return err
+	}
+	host, err := wrap.Look()
+	if err != nil {
+		return err
+	}
+	vars, _ := variables(host)
+	dir, ok, err := vars.Expand("$XDG_CONFIG_HOME/sbx")
+	if err != nil || !ok {
+		return &usageError{"there is no home directory to write a config file in", "sbx init --print"}
+	}
+	for _, name := range []string{"config.toml", "config.hcl"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return &usageError{policy.Plain(filepath.Join(dir, name)) + " exists already", "sbx init --print shows what would have been written"}
+		}
+	}
+	path := filepath.Join(dir, "config.toml")
+	if err := writeNew(path, sampleConfig); err != nil {
+		return err
+	}
+	fmt.Println("wrote " + policy.Plain(path))
+	return nil
+}
+
+// writeNew writes a file whole or not at all, and never over another one.
+func writeNew(path, text string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".config-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.WriteString(text); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	// A link fails where a rename would replace.
+	return os.Link(f.Name(), path)
+}

@@ -1,0 +1,99 @@
+// Command sbx runs one command in a sandbox. See sbx(1).
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+func main() {
+	args := os.Args[min(1, len(os.Args)):]
+	if wrap.IsStage(args) {
+		os.Exit(wrap.Stage(args))
+	}
+	if err := run(args); err != nil {
+		os.Exit(report(err))
+	}
+}
+
+// run cuts the arguments at the first "--", before any parser sees them: what
+// is right of it is the command, untouched, even when it is called "doctor".
+// A run without flags skips the parser.
+func run(args []string) error {
+	left, command, cut := split(args)
+	switch {
+	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
+		return execute(&options{}, command)
+	case len(left) == 1 && left[0] == "--version" && !cut:
+		fmt.Println("sbx " + version)
+		return nil
+	case len(left) > 0 && !cut && slices.Contains(commandNames, left[0]):
+		return runCommand(left)
+	}
+	opts, err := parseRun(left)
+	if err != nil {
+		return err
+	}
+	return execute(opts, command)
+}
+
+func split(args []string) (left, command []string, cut bool) {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return args[:i], args[i+1:], true
+	}
+	return args, nil, false
+}
+
+// version is set by the linker for releases.
+var version = "0.1.0-dev"
+
+// exitError ends with a status and without a message.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// usageError is a mistake on the command line, with the line to type instead.
+type usageError struct{ text, hint string }
+
+func (e *usageError) Error() string { return e.text }
+
+// report prints an error as sbx does and returns the exit status for it.
+func report(err error) int {
+	var exit exitError
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
+	status, hints := wrap.StatusFailed, []string{}
+	var run *wrap.Error
+	var usage *usageError
+	var none *wrap.Unavailable
+	var file *config.FileError
+	text := err.Error()
+	switch {
+	case errors.As(err, &run):
+		status = run.Status
+		if run.Hint != "" {
+			hints = append(hints, run.Hint)
+		}
+	case errors.As(err, &usage):
+		if usage.hint != "" {
+			hints = append(hints, usage.hint)
+		}
+	case errors.As(err, &file):
+		if file.Hint != "" {
+			hints = append(hints, file.Hint)
+		}
+	case errors.As(err, &none):
+		text, hints = "Sandbox unavailable: "+none.Reason+". Execution blocked.", none.Hints
+	}
+	say("error", text)
+	for _, h := range hints {
+		say("hint", h)
+	}
+	return status
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// manifest is the part of /run/sbx/policy.json that a nested run looks at.
+type manifest struct {
+	Profiles []string `json:"profiles"`
+	Network  string   `json:"allow_network"`
+	SharePID string   `json:"share_pid"`
+}
+
+// insideSandbox reports whether this process runs in a sandbox of sbx's, by a
+// file that only root can put there on a host. A variable would not do: who
+// sets it in a project's .envrc would turn the sandbox off.
+func insideSandbox() (*manifest, bool) {
+	const path = wrap.ManifestDir + "/policy.json"
+	var st syscall.Stat_t
+	if syscall.Lstat(path, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return nil, false
+	}
+	var dir, fs unix.Stat_t
+	var vfs unix.Statfs_t
+	if unix.Lstat(wrap.ManifestDir, &dir) != nil || unix.Stat(path, &fs) != nil || unix.Statfs(path, &vfs) != nil || vfs.Flags&unix.ST_RDONLY == 0 {
+		return nil, false
+	}
+	data, err := os.ReadFile(path)
+	var m manifest
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return nil, false
+	}
+	return &m, true
+}
+
+// nested runs a command where a sandbox is around it already. What is asked
+// for by name and is wider is refused; else the outer policy stays in force.
+func nested(opts *options, command []string, outer *manifest) error {
+	s, err := load(opts)
+	if err != nil {
+		return err
+	}
+	wide := func(what string) error {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox already (" + strings.Join(outer.Profiles, "+") + "), which does not allow " + what,
+			Hint: "ask for it where the outer sandbox is started"}
+	}
+	asked := opts.given && (len(opts.Profile) > 0 || opts.Net)
+	if asked && s.policy.Network && outer.Network != "true" {
+		return wide("the network")
+	}
+	if opts.SharePID && outer.SharePID != "true" {
+		return wide("the processes of the host")
+	}
+	if opts.NoSandbox {
+		return wide("--no-sandbox")
+	}
+	for _, r := range s.policy.Rules {
+		if r.Must && r.Access == policy.Write && !s.host.FS.Access(r.Path, 'w') {
+			return wide("writing " + policy.Plain(r.Path))
+		}
+		if r.Must && r.Access == policy.Read && !s.host.FS.Access(r.Path, 'r') {
+			return wide("reading " + policy.Plain(r.Path))
+		}
+	}
+	command, err = s.command(command)
+	if err != nil {
+		return err
+	}
+	if opts.given && (len(opts.Block) > 0 || opts.ReadOnly || opts.NoNet && outer.Network == "true") {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox already, and a tighter one cannot be put into it",
+			Hint: "ask for it where the outer sandbox is started"}
+	}
+	return s.execBare(command)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// planJSON is a plan for programs. Values of the caller's variables are not
+// in it: it goes to logs.
+type planJSON struct {
+	Engine string   `json:"engine"`
+	Tier   string   `json:"tier"`
+	Path   string   `json:"path"`
+	Argv   []string `json:"argv"`
+	Env    []string `json:"env"` // NAME for the caller's, NAME=value for sbx's own
+	FDs    []fdJSON `json:"fds"`
+	Keep   []int    `json:"keep_fds"`
+	Copy   []int    `json:"copied_fds"`
+	Dirs   []string `json:"make_dirs"`
+	Gaps   []string `json:"gaps"`
+}
+
+// fdJSON is a descriptor: its content as words, text, or base64.
+type fdJSON struct {
+	Num    int      `json:"fd"`
+	Name   string   `json:"name"`
+	Words  []string `json:"words,omitempty"`
+	Text   *string  `json:"text,omitempty"`
+	Base64 string   `json:"base64,omitempty"`
+}
+
+// printPlan writes a plan to standard output.
+func printPlan(p *wrap.Plan, asJSON bool) error {
+	if asJSON {
+		return printJSON(planFor(p))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# engine %s, tier %s\n", p.Engine, p.Tier)
+	for _, g := range p.Gaps {
+		fmt.Fprintf(&b, "# gap: %s\n", g)
+	}
+	for _, d := range p.Dirs {
+		fmt.Fprintf(&b, "mkdir -m 700 %s\n", shellLine([]string{d}))
+	}
+	for _, kv := range shownEnv(p) {
+		if strings.Contains(kv, "=") {
+			fmt.Fprintf(&b, "set     %s\n", shellLine([]string{kv}))
+		} else {
+			fmt.Fprintf(&b, "pass    %s\n", policy.Plain(kv))
+		}
+	}
+	for _, n := range p.Keep {
+		fmt.Fprintf(&b, "keep    fd %d\n", n)
+	}
+	for _, n := range p.Copy {
+		fmt.Fprintf(&b, "copy    fd %d\n", n)
+	}
+	for _, fd := range p.FDs {
+		writeFD(&b, fd)
+	}
+	fmt.Fprintf(&b, "exec    %s\n", policy.Plain(p.Path))
+	fmt.Fprintf(&b, "argv    %s\n", shellLine(p.Argv))
+	_, err := os.Stdout.WriteString(b.String())
+	return err
+}
+
+func writeFD(b *strings.Builder, fd bwrapargs.FD) {
+	switch {
+	case strings.HasSuffix(fd.Name, "options"):
+		fmt.Fprintf(b, "fd %-4d %s:\n", fd.Num, fd.Name)
+		for _, line := range optionLines(words0(fd.Data)) {
+			fmt.Fprintf(b, "          %s\n", shellLine(line))
+		}
+	case len(fd.Data) > 0 && utf8.Valid(fd.Data) && !bytes.Contains(fd.Data, []byte{0}):
+		fmt.Fprintf(b, "fd %-4d %s: %s\n", fd.Num, policy.Plain(fd.Name), strings.TrimSpace(string(fd.Data)))
+	default:
+		sum := sha256.Sum256(fd.Data)
+		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", fd.Num, policy.Plain(fd.Name), len(fd.Data), hex.EncodeToString(sum[:8]))
+	}
+}
+
+func words0(data []byte) []string {
+	if len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
+// optionLines puts each option of bwrap with its arguments on a line.
+func optionLines(words []string) [][]string {
+	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
+		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--chdir": 1}
+	var lines [][]string
+	for i := 0; i < len(words); {
+		n := min(1+arity[words[i]], len(words)-i)
+		lines = append(lines, words[i:i+n])
+		i += n
+	}
+	return lines
+}
+
+func planFor(p *wrap.Plan) planJSON {
+	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
+		Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps)}
+	for _, fd := range p.FDs {
+		f := fdJSON{Num: fd.Num, Name: fd.Name}
+		switch text := string(fd.Data); {
+		case strings.HasSuffix(fd.Name, "options"):
+			f.Words = words0(fd.Data)
+		case utf8.Valid(fd.Data) && !strings.Contains(text, "\x00"):
+			f.Text = &text
+		default:
+			f.Base64 = base64.StdEncoding.EncodeToString(fd.Data)
+		}
+		j.FDs = append(j.FDs, f)
+	}
+	return j
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// shownEnv lists the variables of a plan: those that sbx sets with their
+// value, the caller's by name alone.
+func shownEnv(p *wrap.Plan) []string {
+	own := make(map[string]bool)
+	for _, c := range p.Report.Env {
+		own[c.Name] = c.Set
+	}
+	out := make([]string, 0, len(p.Env))
+	for _, kv := range p.Env {
+		name, _, _ := strings.Cut(kv, "=")
+		if own[name] {
+			name = kv
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func printJSON(v any) error {
+	e := json.NewEncoder(os.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// restrictions lists what a plan enforces, one line each, for -v.
+func restrictions(p *wrap.Plan) []string {
+	var out []string
+	for _, m := range p.Report.Mounts {
+		if m.Access == policy.Unseen || m.Pinned {
+			continue
+		}
+		out = append(out, fmt.Sprintf("  %-8s %s (%s)", m.Access, policy.Plain(m.Path), m.Source))
+	}
+	var dropped []string
+	for _, c := range p.Report.Env {
+		if !c.Kept {
+			dropped = append(dropped, policy.Plain(c.Name))
+		}
+	}
+	if len(dropped) > 0 {
+		out = append(out, "  env dropped: "+strings.Join(dropped, " "))
+	}
+	for _, s := range p.Report.Policy.Scalars() {
+		if s.Value != "" {
+			out = append(out, "  "+s.Key+" = "+s.Value)
+		}
+	}
+	for _, g := range p.Gaps {
+		out = append(out, "  gap: "+g)
+	}
+	for _, n := range p.Copy {
+		out = append(out, "  descriptor "+strconv.Itoa(n)+" is a copy: the policy does not let the command write the file")
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/profiles"
+)
+
+// profilesCmd is about the profiles there are.
+type profilesCmd struct {
+	List profilesListCmd `cmd:"" default:"1" help:"List the profiles."`
+	Show profilesShowCmd `cmd:"" help:"Print a profile in the format of a config file."`
+	Diff profilesDiffCmd `cmd:"" help:"Compare two profiles: exit 0 when B gives nothing more than A, 1 when it does, 2 on errors."`
+}
+
+type profilesListCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+type profileJSON struct {
+	Name    string   `json:"name"`
+	Summary string   `json:"summary"`
+	Sources []string `json:"sources"`
+	Default bool     `json:"default"`
+}
+
+func (c *profilesListCmd) Run() error {
+	s, err := load(&options{})
+	if err != nil {
+		return err
+	}
+	out := []profileJSON{}
+	for _, name := range s.settings.Profiles.Names() {
+		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.settings.DefaultProfile}
+		for _, part := range s.settings.Profiles[name] {
+			p.Sources = append(p.Sources, part.Source)
+			if len(part.Extends) > 0 && p.Summary == "" {
+				p.Summary = "extends " + strings.Join(part.Extends, ", ")
+			}
+		}
+		out = append(out, p)
+	}
+	if c.JSON {
+		return printJSON(out)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, p := range out {
+		mark := " "
+		if p.Default {
+			mark = "*"
+		}
+		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, p.Name, policy.Plain(p.Sources[len(p.Sources)-1]), p.Summary)
+	}
+	return w.Flush()
+}
+
+type profilesShowCmd struct {
+	Name string `arg:"" help:"Name of the profile."`
+	Flat bool   `help:"With all that it extends, as one profile."`
+}
+
+func (c *profilesShowCmd) Run() error {
+	s, err := load(&options{})
+	if err != nil {
+		return err
+	}
+	set := s.settings.Profiles
+	flat, err := set.Flatten(c.Name)
+	if err != nil {
+		return err
+	}
+	if text, ok := profiles.Text(c.Name); ok && len(set[c.Name]) == 1 && !c.Flat {
+		_, err := os.Stdout.WriteString(text)
+		return err
+	}
+	if c.Flat {
+		_, err = os.Stdout.WriteString(profileTOML(flat))
+		return err
+	}
+	var b strings.Builder
+	for _, p := range set[c.Name] {
+		fmt.Fprintf(&b, "# %s\n%s", p.Source, profileTOML(p))
+	}
+	_, err = os.Stdout.WriteString(b.String())
+	return err
+}
+
+// profileTOML writes a profile as a config file has it, less the [profiles.X].
+func profileTOML(p *policy.Profile) string {
+	var b strings.Builder
+	if len(p.Extends) > 0 {
+		fmt.Fprintf(&b, "extends = [%s]\n", tomlList(p.Extends))
+	}
+	for _, s := range p.Scalars() {
+		v := s.Value
+		if v != "true" && v != "false" && strings.Trim(v, "0123456789.") != "" {
+			v = tomlString(v)
+		}
+		fmt.Fprintf(&b, "%s = %s\n", s.Key, v)
+	}
+	for _, key := range policy.ListKeys() {
+		l := p.List(key)
+		if len(l.Items) == 0 && !l.Replace {
+			continue
+		}
+		var texts []string
+		if l.Replace {
+			texts = append(texts, "!")
+		}
+		for _, it := range l.Items {
+			texts = append(texts, it.Text)
+		}
+		fmt.Fprintf(&b, "%s = [%s]\n", key, tomlList(texts))
+	}
+	for _, v := range p.EnvSet {
+		fmt.Fprintf(&b, "env_set.%s = %s\n", v.Name, tomlString(v.Value))
+	}
+	return b.String()
+}
+
+func tomlList(texts []string) string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = tomlString(t)
+	}
+	return strings.Join(out, ", ")
+}
+
+// tomlString quotes a text as a TOML basic string.
+func tomlString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+type profilesDiffCmd struct {
+	A    string `arg:"" help:"Name of a profile."`
+	B    string `arg:"" help:"Name of another."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+type changeJSON struct {
+	Direction string `json:"direction"` // tighter, wider
+	Key       string `json:"key"`
+	What      string `json:"what"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+}
+
+func (c *profilesDiffCmd) Run() error {
+	changes, err := c.changes()
+	if err != nil {
+		report(err)
+		return exitError(2)
+	}
+	wider := len(policy.WiderOnly(changes)) > 0
+	out := make([]changeJSON, len(changes))
+	for i, ch := range changes {
+		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch.Key, ch.What, ch.From, ch.To}
+	}
+	if c.JSON {
+		err = printJSON(out)
+	} else {
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		for _, ch := range out {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, policy.Plain(ch.What), ch.From, ch.To)
+		}
+		err = w.Flush()
+	}
+	if err != nil {
+		report(err)
+		return exitError(2)
+	}
+	if wider {
+		return exitError(1)
+	}
+	return nil
+}
+
+func (c *profilesDiffCmd) changes() ([]policy.Change, error) {
+	s, err := load(&options{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := policy.Resolve(s.settings.Profiles, []string{c.A}, s.vars)
+	if err != nil {
+		return nil, err
+	}
+	b, err := policy.Resolve(s.settings.Profiles, []string{c.B}, s.vars)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Diff(a, b), nil
+}

@@ -1,0 +1,423 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/profiles"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// state is everything known before a plan is made.
+type state struct {
+	opts     *options
+	host     *wrap.Host
+	vars     policy.Vars
+	settings *config.Settings
+	policy   *policy.Policy
+	cacheDir string // sbx's own, below the user's cache directory; "" without a home
+}
+
+// load reads the host, the files and the flags, and resolves the policy.
+func load(opts *options) (*state, error) {
+	host, err := wrap.Look()
+	if err != nil {
+		return nil, err
+	}
+	s := &state{opts: opts, host: host}
+	s.vars, s.cacheDir = variables(host)
+	places := s.places()
+	files, err := config.Find(places)
+	if err != nil {
+		return nil, err
+	}
+	log := logger(opts.LogLevel)
+	log.debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
+	for _, f := range files {
+		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data))
+	}
+	builtin := profiles.Builtin()
+	if len(files) == 0 {
+		s.settings = config.Defaults(builtin)
+	} else if s.settings, err = config.Load(builtin, files, s.vars); err != nil {
+		return nil, err
+	}
+	if err := s.resolve(); err != nil {
+		return nil, err
+	}
+	log.info("resolved policy", "profiles", s.policy.Profiles, "rules", len(s.policy.Rules))
+	return s, s.settings.CheckLocked(s.policy, s.vars, opts.NoSandbox)
+}
+
+// variables are what paths may name, and where sbx keeps its own files.
+func variables(h *wrap.Host) (v policy.Vars, cacheDir string) {
+	env := func(name string) string {
+		dir := os.Getenv(name)
+		if !strings.HasPrefix(dir, "/") || strings.Contains(dir+"/", "/../") {
+			return ""
+		}
+		return policy.Clean(dir)
+	}
+	v = policy.Vars{
+		CWD: h.CWD, TmpDir: env("TMPDIR"), Config: env("XDG_CONFIG_HOME"), Cache: env("XDG_CACHE_HOME"),
+		Data: env("XDG_DATA_HOME"), State: env("XDG_STATE_HOME"), Run: env("XDG_RUNTIME_DIR"),
+	}
+	if h.CWD != "" {
+		v.Root = wrap.WorkTree(h.FS, h.CWD, h.UID, h.Homes)
+	}
+	if len(h.Homes) > 0 {
+		v.Home = h.Homes[0]
+	}
+	if len(h.Homes) > 1 {
+		v.Home2 = h.Homes[1]
+	}
+	if dir, ok, err := v.Expand("$XDG_CACHE_HOME/sbx"); ok && err == nil {
+		cacheDir = dir
+	}
+	return v, cacheDir
+}
+
+func (s *state) places() config.Files {
+	f := config.Files{
+		System: []string{"/etc/sbx/config.toml", "/etc/sbx/config.hcl"},
+		CWD:    s.vars.CWD, Root: s.vars.Root, Explicit: s.opts.Config,
+	}
+	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
+		f.User = []string{dir + "/config.toml", dir + "/config.hcl"}
+	}
+	return f
+}
+
+// resolve selects the profiles (flags, SBX_PROFILE, files) and adds the flags.
+func (s *state) resolve() error {
+	names := s.opts.Profile
+	if env := os.Getenv("SBX_PROFILE"); len(names) == 0 && env != "" {
+		names = strings.Split(env, ",")
+	}
+	if len(names) == 0 {
+		names = []string{s.settings.DefaultProfile}
+	}
+	over, err := s.flags()
+	if err != nil {
+		return err
+	}
+	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, over)
+	var bad *policy.Error
+	if errors.As(err, &bad) && bad.Source == "" && bad.Near == "" && len(bad.Known) > 0 {
+		return &usageError{bad.Text, "there are " + strings.Join(bad.Known, ", ")}
+	}
+	if err != nil {
+		return err
+	}
+	if s.opts.ReadOnly {
+		pol = pol.ReadOnly(s.vars.CWD)
+	}
+	if policy.Wider("min_tier", s.settings.MinTier, pol.MinTier) {
+		pol.MinTier = s.settings.MinTier
+	}
+	s.policy = pol
+	return nil
+}
+
+// flags are the command line as a profile on top of all others.
+func (s *state) flags() (*policy.Profile, error) {
+	o := s.opts
+	p := &policy.Profile{Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: o.NewSession, Seccomp: o.Seccomp,
+		Git: o.Git, Cache: o.Cache, CPUs: o.CPUs, Procs: o.Procs, MinTier: o.MinTier}
+	if !o.given {
+		return p, nil
+	}
+	p.Where = map[string]string{}
+	for key, flag := range map[string]string{"allow_network": "--net", "share_pid": "--share-pid", "new_session": "--new-session",
+		"seccomp": "--seccomp", "git": "--git", "cache": "--cache", "cpus": "--cpus", "procs": "--procs", "min_tier": "--min-tier",
+		"timeout_seconds": "--timeout", "memory_limit_mb": "--memory"} {
+		p.Where[key] = flag
+	}
+	if o.Net || o.NoNet {
+		p.AllowNetwork = policy.SwitchOf(o.Net)
+		if o.NoNet {
+			p.Where["allow_network"] = "--no-net"
+		}
+	}
+	if o.SharePID {
+		p.SharePID = policy.Yes
+	}
+	for _, l := range []struct {
+		flag  string
+		paths []string
+		to    *policy.List
+	}{{"--allow-write", o.AllowWrite, &p.Write}, {"--allow-read", o.AllowRead, &p.Read}, {"--block", o.Block, &p.Block}} {
+		for _, path := range l.paths {
+			full, err := s.flagPath(l.flag, path)
+			if err != nil {
+				return nil, err
+			}
+			l.to.Items = append(l.to.Items, policy.Item{Text: full, Source: l.flag, Layer: policy.Flag, Must: true})
+		}
+	}
+	if err := s.limits(p); err != nil {
+		return nil, err
+	}
+	return p, s.env(p)
+}
+
+// flagPath makes a path from the command line absolute: the shell has expanded
+// what it expands, and "~" in "-w=~/x" is expanded here.
+func (s *state) flagPath(flag, path string) (string, error) {
+	switch {
+	case path == "":
+		return "", &usageError{text: flag + ": an empty path"}
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		if s.vars.Home == "" {
+			return "", &usageError{text: flag + ": " + policy.Plain(path) + ": there is no home directory"}
+		}
+		path = s.vars.Home + path[1:]
+	case path[0] != '/':
+		if s.vars.CWD == "" {
+			return "", &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+		}
+		path = s.vars.CWD + "/" + path
+	}
+	return filepath.Clean(path), nil
+}
+
+func (s *state) limits(p *policy.Profile) error {
+	o := s.opts
+	if o.Timeout != "" {
+		d, err := time.ParseDuration(o.Timeout)
+		if n, nerr := strconv.ParseFloat(o.Timeout, 64); nerr == nil {
+			d, err = time.Duration(n*float64(time.Second)), nil
+		}
+		if err != nil || d <= 0 {
+			return &usageError{"--timeout: " + policy.Plain(o.Timeout) + " is not a duration", "write 30s, 5m or 1h30m"}
+		}
+		p.TimeoutSeconds = d.Seconds()
+	}
+	if o.Memory != "" {
+		mb, ok := size(o.Memory)
+		if !ok {
+			return &usageError{"--memory: " + policy.Plain(o.Memory) + " is not a size", "write 512M or 2G"}
+		}
+		p.MemoryLimitMB = mb
+	}
+	if o.CPUs < 0 || o.Procs < 0 {
+		return &usageError{text: "--cpus and --procs take positive numbers"}
+	}
+	return nil
+}
+
+// size reads "512M" or "2G" as mebibytes.
+func size(s string) (mb int, ok bool) {
+	unit, digits := 1, strings.TrimRight(strings.ToUpper(s), "IB")
+	switch {
+	case strings.HasSuffix(digits, "G"):
+		unit = 1024
+	case strings.HasSuffix(digits, "T"):
+		unit = 1 << 20
+	case strings.HasSuffix(digits, "M"):
+	default:
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits[:len(digits)-1])
+	return n * unit, err == nil && n > 0 && n < 1<<20
+}
+
+func (s *state) env(p *policy.Profile) error {
+	for _, e := range s.opts.Env {
+		name, value, set := strings.Cut(e, "=")
+		switch {
+		case set && !policy.ValidName(name):
+			return &usageError{"--env: " + policy.Quote(name) + " is not a name of a variable", "write NAME=VALUE"}
+		case set:
+			// A flag's value is taken as it is.
+			value = strings.ReplaceAll(value, "$", "$$")
+			p.EnvSet = append(p.EnvSet, policy.Var{Name: name, Value: value})
+			p.Where["env_set."+name] = "--env"
+		case !policy.ValidName(strings.ReplaceAll(name, "*", "_")):
+			return &usageError{"--env: " + policy.Quote(name) + " is not a name of a variable or a pattern of names", "write NAME, NAME=VALUE or 'GH_*'"}
+		default:
+			p.EnvPass.Items = append(p.EnvPass.Items, policy.Item{Text: name, Source: "--env", Layer: policy.Flag})
+		}
+	}
+	return nil
+}
+
+// execute runs the command and returns only when it could not.
+func execute(opts *options, command []string) error {
+	if outer, ok := insideSandbox(); ok {
+		return nested(opts, command, outer)
+	}
+	s, err := load(opts)
+	if err != nil {
+		return err
+	}
+	for _, n := range s.settings.Notices {
+		s.notice(n)
+	}
+	command, err = s.command(command)
+	if err != nil {
+		return err
+	}
+	if opts.NoSandbox || !s.settings.Enabled {
+		return s.bare(command, s.disabledBy())
+	}
+	if s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir); err != nil {
+		return s.unavailable(command, err)
+	}
+	logger(opts.LogLevel).info("engine", "bwrap", s.host.Bwrap.Path, "version", s.host.Bwrap.Version)
+	plan, err := s.plan(command)
+	if err != nil {
+		return err
+	}
+	logger(opts.LogLevel).debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command", plan.Report.Command)
+	if opts.DryRun {
+		return printPlan(plan, opts.JSON)
+	}
+	s.status(plan)
+	return wrap.Exec(plan, s.host)
+}
+
+func (s *state) plan(command []string) (*wrap.Plan, error) {
+	return wrap.New(wrap.Request{
+		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
+		Cache: s.cacheDir, Remap: s.opts.Workspace,
+	}, s.host)
+}
+
+// command is what will run: the words after --, a string for the shell, or on
+// a terminal the shell itself.
+func (s *state) command(words []string) ([]string, error) {
+	if s.opts.Command != nil {
+		return append([]string{s.shell("/bin/sh"), "-c", *s.opts.Command}, words...), nil
+	}
+	if len(words) > 0 {
+		return words, nil
+	}
+	if !isTerminal(0) {
+		return nil, &usageError{"no command", "sbx -- CMD [ARG...], or sbx --help"}
+	}
+	login := os.Getenv("SHELL")
+	if !strings.HasPrefix(login, "/") {
+		login = wrap.PasswdShell(s.host.UID)
+	}
+	if !strings.HasPrefix(login, "/") {
+		login = "/bin/sh"
+	}
+	return []string{s.shell(login)}, nil
+}
+
+func (s *state) shell(other string) string {
+	if s.settings.Shell != "" {
+		return s.settings.Shell
+	}
+	return other
+}
+
+func (s *state) disabledBy() string {
+	if s.opts.NoSandbox {
+		return "--no-sandbox"
+	}
+	return "enabled = false in " + s.settings.Where["enabled"]
+}
+
+// unavailable does what fallback_on_unavailable says. A tier asked for by name
+// is never given up.
+func (s *state) unavailable(command []string, err error) error {
+	var none *wrap.Unavailable
+	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.opts.MinTier != "" || s.opts.Engine == "bwrap" {
+		return err
+	}
+	say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
+	if s.settings.Fallback == "warn" {
+		for _, h := range none.Hints {
+			say("hint", h)
+		}
+		s.warn(command)
+	}
+	return s.execBare(command)
+}
+
+// bare runs the command without a sandbox because somebody said so.
+func (s *state) bare(command []string, why string) error {
+	if s.opts.MinTier != "" {
+		return &usageError{"--min-tier " + s.opts.MinTier + " cannot be had without a sandbox (" + why + ")", ""}
+	}
+	say("warning", "running without a sandbox ("+why+")")
+	s.warn(command)
+	return s.execBare(command)
+}
+
+func (s *state) execBare(command []string) error {
+	plan, err := wrap.Bare(command, s.host)
+	if err != nil {
+		return err
+	}
+	if s.opts.DryRun {
+		return printPlan(plan, s.opts.JSON)
+	}
+	err = syscall.Exec(plan.Path, plan.Argv, plan.Env)
+	return &wrap.Error{Status: wrap.StatusNoExec, Text: policy.Plain(plan.Path) + ": " + err.Error()}
+}
+
+// notice is a line that -q silences.
+func (s *state) notice(text string) {
+	if !s.opts.Quiet {
+		say("notice", text)
+	}
+}
+
+// status tells a person at a terminal what is in force: standard error only,
+// and never in the way of a program that reads it.
+func (s *state) status(p *wrap.Plan) {
+	if s.opts.Quiet || !s.opts.Verbose && !isTerminal(2) {
+		return
+	}
+	say("", statusLine(p, s.vars.CWD))
+	if s.opts.Verbose {
+		for _, line := range restrictions(p) {
+			say("", line)
+		}
+	}
+}
+
+func statusLine(p *wrap.Plan, cwd string) string {
+	pol := p.Report.Policy
+	parts := []string{strings.Join(pol.Profiles, "+"), "net " + onOff(pol.Network)}
+	var rw []string
+	for _, m := range p.Report.Mounts {
+		if m.Access != policy.Write || m.Pinned || slices.ContainsFunc(rw, func(d string) bool { return policy.Within(m.Path, d) }) {
+			continue
+		}
+		rw = append(rw, m.Path)
+	}
+	for i, d := range rw {
+		if d == cwd {
+			rw[i] = "."
+		} else {
+			rw[i] = policy.Plain(d)
+		}
+	}
+	if len(rw) == 0 {
+		rw = []string{"nothing"}
+	}
+	parts = append(parts, "rw "+strings.Join(rw, " "), "tier "+p.Tier)
+	if n := len(p.Gaps); n > 0 {
+		parts = append(parts, "gaps "+strconv.Itoa(n))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

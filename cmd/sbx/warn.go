@@ -1,0 +1,11 @@
+package main
+
+import "github.com/sbx-sandbox/sbx/risk"
+
+// warn says, before a command runs without a sandbox, what it looks like it
+// would do to the machine.
+func (s *state) warn(command []string) {
+	for _, f := range risk.Assess(command) {
+		say("WARNING", "this command looks destructive: "+f.Text)
+	}
+}

@@ -1,0 +1,9 @@
+// Package man holds the manual page of sbx.
+package man
+
+import _ "embed"
+
+// Page is sbx(1) in the man macros of groff.
+//
+//go:embed sbx.1
+var Page string

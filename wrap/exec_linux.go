@@ -1,0 +1,163 @@
+package wrap
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Exec replaces this process by the plan. It returns only when it fails, with
+// an [*Error]; nothing has been executed then.
+func Exec(p *Plan, h *Host) error {
+	for _, dir := range p.Dirs {
+		if err := makeDir(dir, h.UID); err != nil {
+			return failed("private cache: " + err.Error())
+		}
+	}
+	// A core dump would be written by the host, outside of the sandbox's view.
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return failed("core dumps: " + err.Error())
+	}
+	for _, n := range p.Copy {
+		if err := copyFD(n); err != nil {
+			return failed("descriptor " + strconv.Itoa(n) + ": " + err.Error())
+		}
+	}
+	closeOthers(p, h)
+	for _, fd := range p.FDs {
+		if err := putFD(fd); err != nil {
+			return failed("descriptor for " + fd.Name + ": " + err.Error())
+		}
+	}
+	if p.Limit > 0 {
+		if err := backstop(p.Limit); err != nil {
+			return failed("time limit: " + err.Error())
+		}
+	}
+	err := syscall.Exec(p.Path, p.Argv, p.Env)
+	return failed(policy.Plain(p.Path) + ": " + err.Error())
+}
+
+func failed(reason string) error {
+	return &Error{StatusFailed, "Failed to initialize sandbox: " + reason, ""}
+}
+
+// makeDir makes a directory of sbx's own, its parents as the user's umask has
+// them, and refuses one that somebody else put there.
+func makeDir(dir string, uid int) error {
+	err := os.Mkdir(dir, 0o700)
+	if os.IsNotExist(err) {
+		if err := os.MkdirAll(policy.Dir(dir), 0o700); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil && !os.IsExist(err) {
+		return err
+	}
+	info, err := OS{}.Lstat(dir)
+	if err == nil && (info.Kind != Dir || info.UID != uid) {
+		return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+	}
+	return err
+}
+
+// putFD makes a descriptor with the given content at the planned number. The
+// content is sealed: the other end cannot change it.
+func putFD(fd bwrapargs.FD) error {
+	tmp, err := memfd(fd.Data)
+	if err != nil {
+		return err
+	}
+	if tmp == fd.Num {
+		_, err = unix.FcntlInt(uintptr(tmp), unix.F_SETFD, 0)
+		return err
+	}
+	defer syscall.Close(tmp)
+	return unix.Dup3(tmp, fd.Num, 0)
+}
+
+// memfd returns a descriptor at a number above every planned one.
+func memfd(data []byte) (int, error) {
+	fd, err := unix.MemfdCreate("sbx", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return -1, err
+	}
+	for off := 0; off < len(data); {
+		n, err := unix.Pwrite(fd, data[off:], int64(off))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			syscall.Close(fd)
+			return -1, err
+		}
+		off += n
+	}
+	if err := seal(fd); err != nil {
+		syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func seal(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	return err
+}
+
+// copyFD puts a sealed copy of a read-only file, from its present offset on,
+// in the place of the file: the command could open the file itself once more
+// through /proc/self/fd, and for writing, since it lies on a mount that the
+// sandbox does not govern.
+func copyFD(n int) error {
+	off, err := unix.Seek(n, 0, 1)
+	if err != nil {
+		return err
+	}
+	data := make([]byte, 0, 64<<10)
+	for {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		k, err := unix.Pread(n, data[len(data):cap(data)], off+int64(len(data)))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if k == 0 {
+			break
+		}
+		data = data[:len(data)+k]
+		if len(data) > MaxCopy {
+			return syscall.EFBIG
+		}
+	}
+	fd, err := memfd(data)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	return unix.Dup3(fd, n, 0)
+}
+
+// closeOthers lets nothing pass that the plan does not name.
+func closeOthers(p *Plan, h *Host) {
+	if unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) != nil {
+		for _, fd := range h.FDs {
+			if fd.Num > 2 {
+				syscall.CloseOnExec(fd.Num)
+			}
+		}
+	}
+	for _, n := range p.Keep {
+		_, _ = unix.FcntlInt(uintptr(n), unix.F_SETFD, 0)
+	}
+}

@@ -1,0 +1,179 @@
+package wrap
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Look gathers what a plan needs to know of this machine, bwrap aside.
+func Look() (*Host, error) {
+	h := &Host{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
+	h.Homes = homes(h.Environ, h.UID)
+	h.CWD = workingDir()
+	fds, err := descriptors()
+	if err != nil {
+		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "is /proc mounted?"}
+	}
+	h.FDs = fds
+	h.Self, _ = OS{}.Readlink("/proc/self/exe")
+	return h, nil
+}
+
+// workingDir is getcwd(2), "" when the directory was deleted or cannot be
+// reached from the root ("(unreachable)").
+func workingDir() string {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Getcwd(buf)
+	if err != nil || n < 2 || buf[0] != '/' {
+		return ""
+	}
+	dir := string(buf[:n-1])
+	var st, here syscall.Stat_t
+	if syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
+		return ""
+	}
+	return dir
+}
+
+// homes returns the home directory that HOME names and, when it is another,
+// the one of the user database. The first is the one that "~" means.
+func homes(env []string, uid int) []string {
+	var out []string
+	if dir, ok := lookupEnv(env, "HOME"); ok && strings.HasPrefix(dir, "/") && !hasDotDot(dir) {
+		out = append(out, policy.Clean(dir))
+	}
+	if dir := passwdHome(uid); dir != "" && (len(out) == 0 || out[0] != dir) {
+		out = append(out, dir)
+	}
+	return out
+}
+
+func hasDotDot(s string) bool { return strings.Contains(s+"/", "/../") }
+
+// passwdHome reads the home directory of a user out of /etc/passwd. Users that
+// only a directory service knows have HOME alone.
+func passwdHome(uid int) string {
+	return passwdField(uid, 5, "/")
+}
+
+// passwdField returns a field of a user's line, "" when it is not there or
+// does not begin as it should.
+func passwdField(uid, field int, prefix string) string {
+	data, err := OS{}.Head("/etc/passwd", 1<<20)
+	if err != nil {
+		return ""
+	}
+	id := strconv.Itoa(uid)
+	for len(data) > 0 {
+		line := data
+		if i := indexByte(data, '\n'); i >= 0 {
+			line, data = data[:i], data[i+1:]
+		} else {
+			data = nil
+		}
+		f := strings.SplitN(string(line), ":", 7)
+		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], prefix) {
+			return policy.Clean(f[field])
+		}
+	}
+	return ""
+}
+
+// PasswdShell returns the login shell of a user, or "".
+func PasswdShell(uid int) string { return passwdField(uid, 6, "/") }
+
+func indexByte(b []byte, c byte) int {
+	for i, x := range b {
+		if x == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// descriptors lists what is open, sbx's own descriptors included; those have
+// close-on-exec set.
+func descriptors() ([]FD, error) {
+	dir, err := syscall.Open("/proc/self/fd", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(dir)
+	var names []string
+	buf := make([]byte, 4096)
+	for {
+		n, err := syscall.ReadDirent(dir, buf)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		if n > 0 {
+			_, _, names = syscall.ParseDirent(buf[:n], -1, names)
+		}
+	}
+	fds := make([]FD, 0, len(names))
+	for _, name := range names {
+		n, err := strconv.Atoi(name)
+		if err != nil || n == dir {
+			continue
+		}
+		if fd, ok := descriptor(n); ok {
+			fds = append(fds, fd)
+		}
+	}
+	return fds, nil
+}
+
+func descriptor(n int) (FD, bool) {
+	flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
+	if err != nil {
+		return FD{}, false
+	}
+	fd := FD{Num: n, CloseOn: flags&unix.FD_CLOEXEC != 0}
+	if fd.CloseOn && n > 2 {
+		return fd, true
+	}
+	mode, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
+	if err != nil {
+		return FD{}, false
+	}
+	fd.Writes = mode&unix.O_ACCMODE != unix.O_RDONLY
+	var st syscall.Stat_t
+	if syscall.Fstat(n, &st) != nil {
+		return fd, true
+	}
+	switch {
+	case mode&unix.O_PATH != 0:
+		fd.Kind = FDPathRef
+	case st.Mode&syscall.S_IFMT == syscall.S_IFDIR:
+		fd.Kind = FDDir
+	case st.Mode&syscall.S_IFMT == syscall.S_IFIFO:
+		fd.Kind = FDPipe
+	case st.Mode&syscall.S_IFMT == syscall.S_IFREG:
+		fd.Kind, fd.Size, fd.Deleted = FDFile, st.Size, st.Nlink == 0
+		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
+	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK && unnamedPair(n):
+		fd.Kind = FDPair
+	}
+	return fd, true
+}
+
+// unnamedPair reports whether a descriptor is one end of a socketpair(2):
+// neither end has a name, so it leads to no service of the host.
+func unnamedPair(n int) bool {
+	own, err1 := unix.Getsockname(n)
+	peer, err2 := unix.Getpeername(n)
+	a, ok1 := own.(*unix.SockaddrUnix)
+	b, ok2 := peer.(*unix.SockaddrUnix)
+	return err1 == nil && err2 == nil && ok1 && ok2 && a.Name == "" && b.Name == ""
+}

@@ -1,0 +1,194 @@
+package wrap
+
+import "github.com/sbx-sandbox/sbx/policy"
+
+// Kind is a type of file.
+type Kind uint8
+
+const (
+	Absent Kind = iota
+	Dir
+	File
+	Link
+	Socket
+	Fifo
+	Device
+)
+
+// Info is what lstat(2) says of a path.
+type Info struct {
+	Kind Kind
+	Mode uint32 // permission bits, set-uid and sticky included
+	UID  int
+	Ino  uint64
+	Dev  uint64
+}
+
+// FS answers questions about files of the host. Paths are absolute and
+// cleaned; links are not followed in the last element.
+type FS interface {
+	// Lstat returns an Info of kind Absent for a path that does not exist or
+	// that the caller cannot reach, and an error for anything else.
+	Lstat(path string) (Info, error)
+	// Readlink returns the text of a link.
+	Readlink(path string) (string, error)
+	// ReadDir returns the names in a directory, in any order.
+	ReadDir(path string) ([]string, error)
+	// Access reports whether the caller may read (r), write (w) or execute or
+	// search (x) the path, links followed.
+	Access(path string, rwx byte) bool
+	// Head returns up to n first bytes of a regular file.
+	Head(path string, n int) ([]byte, error)
+}
+
+// resolver follows symbolic links, remembering each answer: a plan is computed
+// from one look at every path.
+type resolver struct {
+	fs   FS
+	seen map[string]answer
+	dirs map[string][]string
+}
+
+// resolved is a path with all links followed.
+type resolved struct {
+	Path  string // canonical
+	Info  Info
+	Links []link // followed on the way, outermost first
+}
+
+type link struct {
+	Path string // canonical but for its last element, which is the link
+	Text string // what it holds
+	UID  int
+}
+
+type answer struct {
+	res resolved
+	err error
+}
+
+// maxLinks is the kernel's own limit, MAXSYMLINKS.
+const maxLinks = 40
+
+type loopError struct{ path string }
+
+func (e loopError) Error() string {
+	return policy.Plain(e.path) + ": too many levels of symbolic links"
+}
+
+func newResolver(fs FS) *resolver {
+	return &resolver{fs: fs, seen: make(map[string]answer, 256)}
+}
+
+// resolve follows the links in an absolute, cleaned path. A path that does not
+// exist has an Info of kind Absent and a Path whose existing part is canonical.
+func (r *resolver) resolve(path string) (resolved, error) { return r.step(path, 0) }
+
+func (r *resolver) step(path string, depth int) (resolved, error) {
+	if path == "/" {
+		return resolved{Path: "/", Info: Info{Kind: Dir, Mode: 0o755}}, nil
+	}
+	if a, ok := r.seen[path]; ok {
+		return a.res, a.err
+	}
+	res, err := r.walk(path, depth)
+	r.seen[path] = answer{res, err}
+	return res, err
+}
+
+func (r *resolver) walk(path string, depth int) (resolved, error) {
+	if depth > maxLinks {
+		return resolved{}, loopError{path}
+	}
+	parent, err := r.step(policy.Dir(path), depth)
+	if err != nil {
+		return resolved{}, err
+	}
+	here := join(parent.Path, base(path))
+	if parent.Info.Kind != Dir {
+		return resolved{Path: here, Links: parent.Links}, nil
+	}
+	info, err := r.fs.Lstat(here)
+	if err != nil {
+		return resolved{}, err
+	}
+	if info.Kind != Link {
+		return resolved{Path: here, Info: info, Links: parent.Links}, nil
+	}
+	text, err := r.fs.Readlink(here)
+	if err != nil {
+		return resolved{}, err
+	}
+	return r.follow(parent, link{here, text, info.UID}, depth)
+}
+
+// follow walks the text of a link from the directory it lies in. ".." is
+// taken where the walk stands, not in the text: the element before it may be
+// a link itself.
+func (r *resolver) follow(dir resolved, l link, depth int) (resolved, error) {
+	at := dir
+	if len(l.Text) > 0 && l.Text[0] == '/' {
+		at = resolved{Path: "/", Info: Info{Kind: Dir, Mode: 0o755}}
+	}
+	links := append(dir.Links[:len(dir.Links):len(dir.Links)], l)
+	for elem, rest := cut(l.Text); elem != "" || rest != ""; elem, rest = cut(rest) {
+		switch elem {
+		case "", ".":
+			continue
+		case "..":
+			at = resolved{Path: policy.Dir(at.Path), Info: Info{Kind: Dir, Mode: 0o755}}
+			continue
+		}
+		next, err := r.step(join(at.Path, elem), depth+1)
+		if err != nil {
+			return resolved{}, err
+		}
+		links = append(links, next.Links...)
+		if len(links) > maxLinks {
+			return resolved{}, loopError{l.Path}
+		}
+		at = next
+	}
+	return resolved{Path: at.Path, Info: at.Info, Links: links}, nil
+}
+
+// names returns the entries of a directory, read once.
+func (r *resolver) names(dir string) ([]string, error) {
+	if names, ok := r.dirs[dir]; ok {
+		return names, nil
+	}
+	names, err := r.fs.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.dirs == nil {
+		r.dirs = make(map[string][]string, 4)
+	}
+	r.dirs[dir] = names
+	return names, nil
+}
+
+func cut(s string) (elem, rest string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '/' {
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}
+
+func base(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[i+1:]
+		}
+	}
+	return path
+}
+
+func join(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,113 @@
+//go:build linux || darwin
+
+package wrap
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// OS is the machine sbx runs on. It uses system calls directly: package os
+// would register each descriptor with a poller that no run needs.
+type OS struct{}
+
+// Lstat is lstat(2).
+func (OS) Lstat(path string) (Info, error) {
+	var st syscall.Stat_t
+	switch err := syscall.Lstat(path, &st); err {
+	case nil:
+		return infoOf(&st), nil
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.ENAMETOOLONG:
+		// What the caller cannot reach, the sandbox cannot reach either.
+		return Info{}, nil
+	default:
+		return Info{}, &os.PathError{Op: "lstat", Path: path, Err: err}
+	}
+}
+
+func infoOf(st *syscall.Stat_t) Info {
+	i := Info{Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), Ino: st.Ino, Dev: uint64(st.Dev)}
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		i.Kind = Dir
+	case syscall.S_IFREG:
+		i.Kind = File
+	case syscall.S_IFLNK:
+		i.Kind = Link
+	case syscall.S_IFSOCK:
+		i.Kind = Socket
+	case syscall.S_IFIFO:
+		i.Kind = Fifo
+	default:
+		i.Kind = Device
+	}
+	return i
+}
+
+// Readlink is readlink(2).
+func (OS) Readlink(path string) (string, error) {
+	buf := make([]byte, 4096)
+	n, err := syscall.Readlink(path, buf)
+	if err != nil {
+		return "", &os.PathError{Op: "readlink", Path: path, Err: err}
+	}
+	return string(buf[:n]), nil
+}
+
+// ReadDir lists a directory.
+func (OS) ReadDir(path string) ([]string, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer syscall.Close(fd)
+	var names []string
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := syscall.ReadDirent(fd, buf)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "readdir", Path: path, Err: err}
+		}
+		if n <= 0 {
+			return names, nil
+		}
+		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+// Access is access(2) with the effective ids.
+func (OS) Access(path string, rwx byte) bool {
+	mode := map[byte]uint32{'r': unix.R_OK, 'w': unix.W_OK, 'x': unix.X_OK}[rwx]
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == nil
+}
+
+// Head reads the beginning of a file without waiting on a fifo.
+func (OS) Head(path string, n int) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, n)
+	got := 0
+	for got < n {
+		k, err := syscall.Read(fd, buf[got:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if k == 0 {
+			break
+		}
+		got += k
+	}
+	return buf[:got], nil
+}

@@ -1,0 +1,129 @@
+package wrap
+
+import (
+	"fmt"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Host is what is known of the machine and of the caller.
+type Host struct {
+	FS      FS
+	OS      string // GOOS
+	Arch    string // GOARCH
+	UID     int    // effective
+	Homes   []string
+	CWD     string // canonical, as getcwd(2) gives it
+	Environ []string
+	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
+	Bwrap   Bwrap
+	Self    string // absolute path of sbx itself, "" when it is not known
+}
+
+// Bwrap is the program that will be executed, as found and probed.
+type Bwrap struct {
+	Path    string
+	Version bwrapargs.Version
+}
+
+// FD is an open descriptor of the caller.
+type FD struct {
+	Num     int
+	Kind    FDKind
+	Path    string // of a regular file, as /proc/self/fd has it
+	Deleted bool   // no name leads to the file any more
+	Writes  bool   // open for writing
+	Size    int64  // bytes, of a regular file
+	CloseOn bool   // close-on-exec is set: it would not have been passed on anyway
+}
+
+// FDKind is what a descriptor leads to.
+type FDKind uint8
+
+const (
+	FDOther   FDKind = iota // device, named socket, O_PATH, epoll, pidfd, …
+	FDFile                  // regular file
+	FDPipe                  // pipe or fifo
+	FDPair                  // unnamed socket pair
+	FDDir                   // directory
+	FDPathRef               // opened with O_PATH
+)
+
+// sharedDirs are never writable roots: everyone's files are in them, or the
+// system's. What lies below /home, /opt, /srv, /mnt, /var and /tmp is fine.
+var sharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users", "/private", "/private/tmp", "/private/var"}
+
+// systemTrees are never writable at any depth: the host runs what is in them.
+var systemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc"}
+
+// exceptions of systemTrees: places where people do keep sources.
+var systemExceptions = []string{"/usr/src", "/usr/local/src"}
+
+// writable returns an error that says why a canonical path cannot be a
+// writable tree.
+func (h *Host) writable(path string) error {
+	for _, d := range sharedDirs {
+		if path == d {
+			return &placeError{path, "is shared with everything else on this machine"}
+		}
+	}
+	for _, home := range h.Homes {
+		if policy.Within(home, path) {
+			return &placeError{path, "is or holds the home directory"}
+		}
+	}
+	for _, d := range systemExceptions {
+		if policy.Within(path, d) && path != d {
+			return nil
+		}
+	}
+	for _, d := range systemTrees {
+		if policy.Within(path, d) {
+			return &placeError{path, "belongs to the system (" + d + ")"}
+		}
+	}
+	return nil
+}
+
+type placeError struct{ path, why string }
+
+func (e *placeError) Error() string {
+	return fmt.Sprintf("%s %s and is never made writable", policy.Plain(e.path), e.why)
+}
+
+// trustedLink reports whether a link was made by the system rather than by
+// somebody whose work runs in sandboxes: root owns it, and when the caller is
+// root, too, it lies outside the places where root's own work lies.
+func (h *Host) trustedLink(l link) bool {
+	if l.UID != 0 {
+		return false
+	}
+	if h.UID != 0 {
+		return true
+	}
+	work := append([]string{h.CWD, "/tmp", "/var/tmp", "/srv", "/opt"}, h.Homes...)
+	for _, d := range work {
+		if policy.Within(l.Path, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// Error is a run that cannot be, with the exit status that says so.
+type Error struct {
+	Status int
+	Text   string // one line, ready for a person
+	Hint   string // what to do; may be empty
+}
+
+// Exit statuses of sbx itself, as env(1) and timeout(1) have them.
+const (
+	StatusTimeout  = 124
+	StatusFailed   = 125
+	StatusNoExec   = 126
+	StatusNotFound = 127
+)
+
+func (e *Error) Error() string { return e.Text }

@@ -1,0 +1,110 @@
+package wrap
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// lookCommand finds the file that executing name will run, as the sandbox will
+// see it, so that "not found" and "cannot be executed" have their own exit
+// status: bwrap says 1 for both. The error, if any, is an [*Error].
+func lookCommand(v *view, h *Host, name, path string) (string, error) {
+	switch {
+	case name == "":
+		return "", &Error{StatusNotFound, "the command is an empty word", ""}
+	case strings.IndexByte(name, 0) >= 0:
+		return "", &Error{StatusFailed, "the command holds a NUL byte", ""}
+	case strings.IndexByte(name, '/') >= 0:
+		full := name
+		if full[0] != '/' {
+			full = join(h.CWD, full)
+		} else if v.inside(policy.Clean(full)) != policy.Clean(full) {
+			return "", &Error{StatusNotFound, policy.Plain(name) + ": the working directory is at " + policy.Plain(v.remap) + " inside", "name it as " + policy.Plain(v.inside(policy.Clean(full)))}
+		}
+		return full, runnable(v, h, name, full)
+	}
+	var denied error
+	for _, dir := range strings.Split(path, ":") {
+		if dir == "" {
+			continue
+		}
+		full := join(policy.Clean(dir), name)
+		to, ok := v.visible(full)
+		if !ok || to.Info.Kind == Dir {
+			continue
+		}
+		err := runnable(v, h, name, full)
+		if err == nil {
+			return full, nil
+		}
+		if denied == nil {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", &Error{StatusNotFound, policy.Plain(name) + ": command not found", hiddenHint(v, h, name)}
+}
+
+// hiddenHint says where a command is that the host has and the sandbox has not.
+func hiddenHint(v *view, h *Host, name string) string {
+	path, _ := lookupEnv(h.Environ, "PATH")
+	for _, dir := range strings.Split(path, ":") {
+		if !strings.HasPrefix(dir, "/") {
+			continue
+		}
+		full := join(policy.Clean(dir), name)
+		if to, err := v.res.resolve(full); err == nil && to.Info.Kind == File && h.FS.Access(full, 'x') {
+			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + policy.Plain(policy.Dir(to.Path))
+		}
+	}
+	return ""
+}
+
+// runnable reports why the file at an absolute path cannot be executed inside.
+func runnable(v *view, h *Host, name, full string) error {
+	shown := policy.Plain(name)
+	to, ok := v.visible(full)
+	switch {
+	case !ok && to.Info.Kind != Absent:
+		return &Error{StatusNotFound, shown + ": not visible in the sandbox", "to open it, use -r " + policy.Plain(to.Path)}
+	case !ok:
+		return &Error{StatusNotFound, shown + ": no such file or directory", ""}
+	case to.Info.Kind == Dir:
+		return &Error{StatusNoExec, shown + ": is a directory", ""}
+	case to.Info.Kind != File || to.Info.Mode&0o111 == 0 || !h.FS.Access(to.Path, 'x'):
+		return &Error{StatusNoExec, shown + ": permission denied", ""}
+	}
+	return interpreter(v, h, shown, to.Path)
+}
+
+// interpreter looks at the first line of a script: the program it names must
+// be there inside, too, or the kernel reports the script itself as missing.
+func interpreter(v *view, h *Host, shown, path string) error {
+	head, err := h.FS.Head(path, 256)
+	if err != nil {
+		return nil // executable but not readable: the kernel can run it
+	}
+	if !bytes.HasPrefix(head, []byte("#!")) {
+		return nil
+	}
+	line, _, _ := bytes.Cut(head[2:], []byte("\n"))
+	word := string(bytes.TrimLeft(line, " \t"))
+	if i := strings.IndexAny(word, " \t\x00"); i >= 0 {
+		word = word[:i]
+	}
+	if word == "" {
+		return nil
+	}
+	full := word
+	if full[0] != '/' {
+		full = join(h.CWD, full)
+	}
+	if to, ok := v.visible(full); !ok || to.Info.Kind != File {
+		return &Error{StatusNoExec, shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox", ""}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package wrap
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"unicode/utf8"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// manifest shows the command its policy in /run/sbx/policy.json: no values of
+// variables and no names of hidden things. The directory is a mount of its
+// own, so that it cannot be moved away and forged.
+func (p *Plan) manifest(v *view, pol *policy.Policy, more []bwrapargs.Op) []bwrapargs.Op {
+	if !v.ownRun() {
+		p.Gaps = append(p.Gaps, "/run is the host's, so there is no "+ManifestDir)
+		return nil
+	}
+	ops := []bwrapargs.Op{
+		{Kind: bwrapargs.Tmpfs, Dst: ManifestDir, Size: 1 << 20, Perm: 0o755},
+		{Kind: bwrapargs.ROData, Dst: ManifestDir + "/policy.json", Data: Manifest(p, v, pol), Perm: 0o444},
+	}
+	return append(append(ops, more...), bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: ManifestDir})
+}
+
+// ownRun reports whether /run is the sandbox's own.
+func (v *view) ownRun() bool {
+	a := v.access("/run")
+	return a == policy.Unseen || a == policy.Private
+}
+
+// Manifest is the JSON text of /run/sbx/policy.json. It is written by hand:
+// encoding/json would cost more than all the rest of the plan.
+func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
+	b := make([]byte, 0, 2048)
+	b = append(b, `{"sbx":1,"profiles":[`...)
+	for i, name := range pol.Profiles {
+		b = comma(b, i)
+		b = appendJSON(b, name)
+	}
+	b = append(b, `],"engine":`...)
+	b = appendJSON(b, p.Engine)
+	b = append(b, `,"tier":`...)
+	b = appendJSON(b, p.Tier)
+	for _, s := range pol.Scalars() {
+		b = append(b, ',')
+		b = appendJSON(b, s.Key)
+		b = append(b, ':')
+		b = appendJSON(b, s.Value)
+	}
+	b = append(b, `,"paths":[`...)
+	n := 0
+	for _, m := range v.mounts {
+		a := v.effective(m)
+		if a == policy.Block || a == policy.Unseen {
+			continue
+		}
+		b = comma(b, n)
+		n++
+		b = append(b, `{"path":`...)
+		b = appendJSON(b, m.path)
+		b = append(b, `,"access":`...)
+		b = appendJSON(b, a.String())
+		b = append(b, '}')
+	}
+	return append(b, "]}\n"...)
+}
+
+func comma(b []byte, i int) []byte {
+	if i > 0 {
+		return append(b, ',')
+	}
+	return b
+}
+
+// appendJSON appends a JSON string. Bytes that are not UTF-8 become U+FFFD, as
+// encoding/json has it.
+func appendJSON(b []byte, s string) []byte {
+	const hexDigits = "0123456789abcdef"
+	b = append(b, '"')
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r < ' ' || r == 0x7f:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15])
+		case r == utf8.RuneError && n == 1:
+			b = append(b, `\ufffd`...)
+		default:
+			b = append(b, s[i:i+n]...)
+		}
+		i += n
+	}
+	return append(b, '"')
+}
+
+// digest is the SHA-256 of data, in hexadecimal.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

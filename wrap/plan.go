@@ -1,0 +1,244 @@
+package wrap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Plan is one execution, ready to happen. A dry run prints it and a run
+// executes it; nothing is decided in between.
+type Plan struct {
+	Engine string         // bwrap, none
+	Tier   string         // full, reduced, none
+	Path   string         // of the program to execute
+	Argv   []string       // one element per word, Argv[0] included, no quoting
+	Env    []string       // NAME=value
+	FDs    []bwrapargs.FD // made just before the execution, at these numbers
+	Keep   []int          // descriptors of the caller that pass, beyond 0, 1, 2
+	Copy   []int          // of 0, 1, 2 and Keep: read-only files to be replaced by a copy
+	Dirs   []string       // directories of sbx's own to be made first, mode 0700
+	Limit  float64        // seconds until the kernel's timer is to end everything; 0 is no limit
+	Gaps   []string       // what the engine cannot enforce, one line each
+	Report Report         // what explain and the status line show
+
+	cacheDst string // where the private cache is seen; "" without one
+}
+
+// Report is what a person may want to know of a plan and no execution needs.
+type Report struct {
+	Policy  *policy.Policy
+	Mounts  []Mounted
+	Env     []EnvChange
+	Command string // the file that will run, as the sandbox sees it
+}
+
+// Mounted is one path as the sandbox will have it.
+type Mounted struct {
+	Path   string
+	Access policy.Access
+	Source string
+	Layer  policy.Layer
+	Pinned bool
+}
+
+// Request is what a run is about, beside its policy.
+type Request struct {
+	Policy  *policy.Policy
+	Root    string   // of the work tree, as [WorkTree] gives it
+	Command []string // words, the first being the name to look up
+	KeepFDs []int    // named by the caller with --keep-fd
+	Cache   string   // directory for private caches, "" when there is no home
+	Remap   string   // show the working directory here; "" is where it is
+}
+
+// New computes the plan for bwrap. The error is an [*Error].
+func New(req Request, h *Host) (*Plan, error) {
+	pol, err := prepare(req.Policy, h)
+	if err != nil {
+		return nil, err
+	}
+	res := newResolver(h.FS)
+	pol = withGit(pol, h, req.Root, res)
+	v, err := look(pol, h, res)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.remapTo(req.Remap); err != nil {
+		return nil, err
+	}
+	p := &Plan{Engine: "bwrap", Tier: "full", Path: h.Bwrap.Path}
+	if err := p.descriptors(req, h, v); err != nil {
+		return nil, err
+	}
+	if err := p.cache(req, v, pol); err != nil {
+		return nil, err
+	}
+	p.Env, p.Report.Env = environment(pol, h, v, p.variables(pol))
+	path, _ := lookupEnv(p.Env, "PATH")
+	if err := v.reaches(h.CWD); err != nil {
+		return nil, err
+	}
+	if p.Report.Command, err = lookCommand(v, h, req.Command[0], path); err != nil {
+		return nil, err
+	}
+	p.Report.Policy, p.Report.Mounts = pol, v.mounted()
+	p.Gaps = append(v.gaps, gaps(pol, h)...)
+	return p, p.words(req, h, v, pol)
+}
+
+// prepare refuses what cannot be enforced and settles the working directory.
+func prepare(pol *policy.Policy, h *Host) (*policy.Policy, error) {
+	if h.CWD == "" {
+		return nil, &Error{StatusFailed, "the working directory does not exist any more", "cd to a directory that exists"}
+	}
+	if err := limits(pol); err != nil {
+		return nil, err
+	}
+	return workdir(pol, h)
+}
+
+// limits refuses the limits that this version cannot enforce, unless the
+// policy says that it wants no more than what can be had.
+func limits(pol *policy.Policy) error {
+	if pol.TimeoutSeconds > 0 && pol.SharePID {
+		return &Error{StatusFailed, "a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds"}
+	}
+	for _, key := range unenforced(pol) {
+		if pol.Limits != "best-effort" {
+			return &Error{StatusFailed, pol.Where[key] + ": " + key + " cannot be enforced by this version",
+				`take it out, or set limits = "best-effort" to run without it`}
+		}
+	}
+	return nil
+}
+
+// unenforced are the limits of a policy that nothing puts into force.
+func unenforced(pol *policy.Policy) []string {
+	var keys []string
+	for _, l := range []struct {
+		key string
+		set bool
+	}{{"memory_limit_mb", pol.MemoryLimitMB > 0}, {"cpus", pol.CPUs > 0}, {"procs", pol.Procs > 0}} {
+		if l.set {
+			keys = append(keys, l.key)
+		}
+	}
+	return keys
+}
+
+func withGit(pol *policy.Policy, h *Host, root string, res *resolver) *policy.Policy {
+	rules := gitRules(pol, h, root, func(dir string) []string {
+		if info, err := h.FS.Lstat(dir); err != nil || info.Kind != Dir {
+			return nil
+		}
+		names, _ := res.names(dir)
+		slices.Sort(names)
+		return names
+	})
+	if len(rules) == 0 {
+		return pol
+	}
+	out := *pol
+	out.Add(rules...)
+	return &out
+}
+
+// reaches refuses a working directory that the sandbox would not have: bwrap
+// would silently start in the home directory.
+func (v *view) reaches(cwd string) error {
+	if _, ok := v.visible(cwd); ok {
+		return nil
+	}
+	if v.access(cwd) == policy.Private {
+		if i, ok := v.find(cwd); ok && v.mounts[i].rule.Access == policy.Private {
+			return nil
+		}
+	}
+	if cwd == "/" {
+		return nil
+	}
+	return &Error{StatusFailed, "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox",
+		"cd to a project, or open it with -r " + policy.Plain(cwd)}
+}
+
+// variables are the ones that tell the command where it is.
+func (p *Plan) variables(pol *policy.Policy) []policy.Var {
+	vars := []policy.Var{
+		{Name: "SBX_PROFILE", Value: strings.Join(pol.Profiles, ",")},
+		{Name: "SBX_TIER", Value: p.Tier},
+	}
+	if p.cacheDst != "" {
+		vars = append(vars, policy.Var{Name: "XDG_CACHE_HOME", Value: p.cacheDst})
+	}
+	return vars
+}
+
+// gaps are the promises that this engine on this host cannot keep whole.
+func gaps(pol *policy.Policy, h *Host) []string {
+	var out []string
+	if pol.Network {
+		out = append(out, "the network is shared, and with it the abstract sockets of this host")
+	}
+	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
+		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")
+	}
+	for _, key := range unenforced(pol) {
+		out = append(out, key+" is not enforced by this version")
+	}
+	return out
+}
+
+func (v *view) mounted() []Mounted {
+	out := make([]Mounted, 0, len(v.mounts))
+	for _, m := range v.mounts {
+		out = append(out, Mounted{m.path, v.effective(m), m.rule.Source, m.rule.Layer, m.pin})
+	}
+	return out
+}
+
+// descriptors decides what passes: pipes, unnamed socket pairs and regular
+// files. Everything else could lead out of the sandbox: a directory is a door
+// to the host's tree, a named socket a service, a pidfd another process.
+func (p *Plan) descriptors(req Request, h *Host, v *view) error {
+	for _, fd := range h.FDs {
+		named := slices.Contains(req.KeepFDs, fd.Num)
+		if fd.Num <= 2 {
+			if fd.Kind == FDDir || fd.Kind == FDPathRef {
+				return &Error{StatusFailed, stdio[fd.Num] + " is a directory, which would lead out of the sandbox", ""}
+			}
+		} else if !named && (fd.CloseOn || fd.Kind != FDFile && fd.Kind != FDPipe && fd.Kind != FDPair) {
+			continue
+		} else {
+			p.Keep = append(p.Keep, fd.Num)
+		}
+		if fd.Kind == FDFile && !fd.Writes && !fd.Deleted && !named && !v.hostWrites(fd.Path) {
+			if fd.Size > MaxCopy {
+				return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
+					"pipe it instead: cat FILE | sbx …"}
+			}
+			p.Copy = append(p.Copy, fd.Num)
+		}
+	}
+	for _, n := range req.KeepFDs {
+		if n > 2 && !slices.Contains(p.Keep, n) {
+			return &Error{StatusFailed, "--keep-fd " + strconv.Itoa(n) + ": the descriptor is not open", ""}
+		}
+	}
+	return nil
+}
+
+// MaxCopy bounds, in bytes, the read-only files that are copied so that the
+// command cannot open them anew for writing through /proc/self/fd.
+const MaxCopy = 64 << 20
+
+var stdio = [3]string{"standard input", "standard output", "standard error"}
+
+// hostWrites reports whether the command may write a file anyway.
+func (v *view) hostWrites(path string) bool {
+	to, err := v.res.resolve(policy.Clean(path))
+	return err == nil && strings.HasPrefix(path, "/") && v.access(to.Path) == policy.Write
+}

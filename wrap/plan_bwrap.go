@@ -1,0 +1,242 @@
+package wrap
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/seccomp"
+)
+
+// ManifestDir holds policy.json, by which a program knows that it runs inside.
+const ManifestDir = "/run/sbx"
+
+// maxArgs is what bwrap accepts in all, options from --args included.
+const maxArgs = 9000
+
+// words writes the command line of bwrap.
+func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
+	a := bwrapargs.Args{
+		Version:  h.Bwrap.Version,
+		ShareNet: pol.Network,
+		SharePID: pol.SharePID,
+		Session:  pol.NewSession == "yes" || pol.NewSession == "auto" && pol.Seccomp == "off",
+		Ops:      v.ops(pol, h),
+		Chdir:    h.CWD,
+	}
+	command, stage, err := p.stage(req, h, v, pol)
+	if err != nil {
+		return err
+	}
+	a.AsPID1 = stage != nil
+	a.Ops = append(a.Ops, p.manifest(v, pol, stage)...)
+	a.Ops = append(a.Ops, v.freeze()...)
+	for i := range a.Ops {
+		a.Ops[i].Dst = v.inside(a.Ops[i].Dst)
+	}
+	a.Chdir = v.inside(a.Chdir)
+	if pol.Seccomp != "off" {
+		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: pol.Seccomp, Root: h.UID == 0, Net: pol.Network})
+		if err != nil {
+			return &Error{StatusFailed, "seccomp: " + err.Error(), ""}
+		}
+		a.Seccomp = filter
+	} else if h.Bwrap.Version.Less(bwrapargs.HasUserns) {
+		return &Error{StatusFailed, "bwrap " + h.Bwrap.Version.String() + " cannot refuse nested user namespaces without seccomp",
+			`install bubblewrap 0.8 or newer, or leave seccomp = "default"`}
+	}
+	next := p.numbers(h)
+	// The options go through a descriptor: nothing of the policy shows in ps.
+	argsFD := next()
+	options, fds := a.Words(next)
+	if n := len(options) + len(command) + 4; n > maxArgs {
+		return &Error{StatusFailed, "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
+			"pass the arguments through a file or xargs"}
+	}
+	p.FDs = append([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, fds...)
+	p.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
+	return nil
+}
+
+// stage puts sbx itself in front of a command with a time limit, as process 1
+// of the sandbox in the place of bwrap's: no process is added.
+func (p *Plan) stage(req Request, h *Host, v *view, pol *policy.Policy) ([]string, []bwrapargs.Op, error) {
+	if pol.TimeoutSeconds == 0 {
+		return req.Command, nil, nil
+	}
+	self, err := v.res.resolve(policy.Clean(h.Self))
+	if err != nil || h.Self == "" || self.Info.Kind != File || !v.ownRun() {
+		return nil, nil, &Error{StatusFailed, "a time limit needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file"}
+	}
+	p.Limit = pol.TimeoutSeconds
+	dst := ManifestDir + "/sbx"
+	seconds := strconv.FormatFloat(pol.TimeoutSeconds, 'f', -1, 64)
+	return append([]string{dst, stageName, seconds}, req.Command...), []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: dst}}, nil
+}
+
+func joinNUL(words []string) []byte {
+	n := 0
+	for _, w := range words {
+		n += len(w) + 1
+	}
+	out := make([]byte, 0, n)
+	for _, w := range words {
+		out = append(append(out, w...), 0)
+	}
+	return out
+}
+
+// firstFD is where the numbers of sbx's own descriptors begin; below are the
+// ones that scripts use by hand.
+const firstFD = 20
+
+// numbers gives out descriptor numbers that nothing of the caller's uses.
+func (p *Plan) numbers(h *Host) func() int {
+	used := make(map[int]bool, len(h.FDs))
+	for _, fd := range h.FDs {
+		used[fd.Num] = true
+	}
+	n := firstFD - 1
+	return func() int {
+		for n++; used[n]; n++ {
+		}
+		return n
+	}
+}
+
+// ops are the mount operations in bwrap's order: the base, then everything
+// parents first, so that what lies deeper covers what lies above it.
+func (v *view) ops(pol *policy.Policy, h *Host) []bwrapargs.Op {
+	size := int64(pol.TmpfsLimitMB) << 20
+	ops := make([]bwrapargs.Op, 0, len(v.mounts)+16)
+	if v.rootBound() {
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"})
+	}
+	ops = append(ops, bwrapargs.Op{Kind: bwrapargs.Proc, Dst: "/proc"}, bwrapargs.Op{Kind: bwrapargs.Dev, Dst: "/dev"})
+	if h.UID == 0 {
+		// Root owns what is in /proc of any namespace: sysctls, core_pattern,
+		// sysrq-trigger, and more with each kernel.
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/proc"})
+	}
+	for _, m := range v.mounts {
+		if op, ok := v.op(m, size); ok {
+			ops = append(ops, op)
+		}
+	}
+	for _, l := range v.links {
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.Symlink, Src: l.Text, Dst: l.Path})
+	}
+	return ops
+}
+
+func (v *view) rootBound() bool {
+	return len(v.mounts) > 0 && v.mounts[0].path == "/" && shows(v.mounts[0].rule.Access)
+}
+
+// op is the operation that gives a mount its access, or none when what lies
+// above gives it already.
+func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
+	over := policy.Unseen
+	if o, ok := v.above(m.path); ok {
+		over = v.effective(o)
+	}
+	src := m.path
+	if m.src != "" {
+		src = m.src
+	}
+	if m.path == "/" {
+		return bwrapargs.Op{}, false
+	}
+	switch v.effective(m) {
+	case policy.Private:
+		perm := uint32(0)
+		if m.path == "/tmp" || m.path == "/var/tmp" || m.path == "/dev/shm" {
+			perm = 0o1777
+		}
+		canMake := m.info.Kind == Dir || !shows(over)
+		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: size, Perm: perm}, canMake
+	case policy.Write:
+		// A writable directory in a writable tree is bound all the same: a
+		// mount point cannot be renamed.
+		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.path}, over != policy.Write || m.info.Kind == Dir
+	case policy.Read, policy.Protect:
+		covered := over == policy.Read || over == policy.Protect
+		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.path}, !covered
+	case policy.Block:
+		return v.mask(m)
+	}
+	return bwrapargs.Op{}, false
+}
+
+// mask hides a file or directory that is there. A file keeps its place and
+// loses its content; so does a socket, to which no one can then connect.
+func (v *view) mask(m mount) (bwrapargs.Op, bool) {
+	if m.info.Kind == Dir {
+		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: 4096, Perm: 0o755}, true
+	}
+	// What the caller cannot read, the command cannot either.
+	if v.host.UID != 0 && m.info.UID != v.host.UID && !v.host.FS.Access(m.path, 'r') && !v.host.FS.Access(m.path, 'w') {
+		return bwrapargs.Op{}, false
+	}
+	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: 0o444}, true
+}
+
+// freeze makes read-only what had to be writable while mount points were made:
+// masks, /dev, and the root when it is not the host's.
+func (v *view) freeze() []bwrapargs.Op {
+	var ops []bwrapargs.Op
+	for _, m := range v.mounts {
+		if v.effective(m) == policy.Block && m.info.Kind == Dir {
+			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: m.path})
+		}
+	}
+	ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/dev"})
+	if !v.rootBound() {
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/"})
+	}
+	return ops
+}
+
+// cache plans the private cache of the project: a directory of sbx's own that
+// is seen as ~/.cache. A link anywhere on its way is refused, since a command
+// in another sandbox might have left it there.
+func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
+	if pol.Cache != "private" || req.Cache == "" || len(v.host.Homes) == 0 {
+		return nil
+	}
+	home, err := v.res.resolve(v.host.Homes[0])
+	if err != nil || v.access(home.Path) != policy.Private {
+		return nil
+	}
+	dst := join(home.Path, ".cache")
+	if _, taken := v.find(dst); taken {
+		return nil
+	}
+	key := join(req.Root, "") + "\x00" + strconv.Itoa(v.host.UID)
+	dir := req.Cache
+	parent, err := v.res.resolve(policy.Dir(dir))
+	if err != nil || parent.Info.Kind != Absent && parent.Info.Kind != Dir {
+		return &Error{StatusFailed, "private cache: " + policy.Plain(policy.Dir(dir)) + " is not a directory", ""}
+	}
+	for _, elem := range []string{"", "/projects", "/projects/" + digest([]byte(key))[:16]} {
+		info, err := v.host.FS.Lstat(dir + elem)
+		if err != nil || info.Kind != Absent && (info.Kind != Dir || info.UID != v.host.UID) {
+			return &Error{StatusFailed, "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", "move it away, or use --cache none"}
+		}
+		if info.Kind == Absent {
+			p.Dirs = append(p.Dirs, dir+elem)
+		}
+	}
+	src := join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16]
+	r := policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: "cache = private"}
+	// What the rules say of the host's ~/.cache is not about this one, and a
+	// mask there would need a mount point in it.
+	v.mounts = slices.DeleteFunc(v.mounts, func(m mount) bool {
+		return policy.Within(m.path, dst) && m.rule.Access != policy.Read && m.rule.Access != policy.Write
+	})
+	v.mounts = append(v.mounts, mount{path: dst, info: Info{Kind: Dir}, rule: r, src: src})
+	v.sort()
+	p.cacheDst = dst
+	return nil
+}
