@@ -77,6 +77,7 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := p.cache(req, v, pol); err != nil {
 		return nil, err
 	}
+	v.keepPWD()
 	p.Env, p.Report.Env = environment(pol, h, v, p.variables(pol))
 	path, _ := lookupEnv(p.Env, "PATH")
 	if err := v.reaches(h.CWD); err != nil {
@@ -145,6 +146,18 @@ func withGit(pol *policy.Policy, h *Host, root string, res *resolver) *policy.Po
 	out := *pol
 	out.Add(rules...)
 	return &out
+}
+
+// keepPWD keeps the links by which the caller's shell came here, so that pwd
+// says the same inside.
+func (v *view) keepPWD() {
+	pwd, _ := lookupEnv(v.host.Environ, "PWD")
+	if !strings.HasPrefix(pwd, "/") {
+		return
+	}
+	if to, err := v.res.resolve(policy.Clean(pwd)); err == nil && to.Path == v.host.CWD {
+		v.addLinks(to.Links)
+	}
 }
 
 // reaches refuses a working directory that the sandbox would not have: bwrap

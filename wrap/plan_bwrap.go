@@ -23,7 +23,7 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		SharePID: pol.SharePID,
 		Session:  pol.NewSession == "yes" || pol.NewSession == "auto" && pol.Seccomp == "off",
 		Ops:      v.ops(pol, h),
-		Chdir:    h.CWD,
+		Chdir:    p.chdir(v),
 	}
 	command, stage, err := p.stage(req, h, v, pol)
 	if err != nil {
@@ -35,7 +35,6 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	for i := range a.Ops {
 		a.Ops[i].Dst = v.inside(a.Ops[i].Dst)
 	}
-	a.Chdir = v.inside(a.Chdir)
 	if pol.Seccomp != "off" {
 		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: pol.Seccomp, Root: h.UID == 0, Net: pol.Network})
 		if err != nil {
@@ -198,6 +197,18 @@ func (v *view) freeze() []bwrapargs.Op {
 	return ops
 }
 
+// chdir is the working directory by the name the caller's shell has for it:
+// bwrap sets PWD to what it is told.
+func (p *Plan) chdir(v *view) string {
+	if pwd, ok := lookupEnv(p.Env, "PWD"); ok {
+		return pwd
+	}
+	return v.inside(v.host.CWD)
+}
+
+// SourceCache is the source of the rule for the private cache.
+const SourceCache = "cache = private"
+
 // cache plans the private cache of the project: a directory of sbx's own that
 // is seen as ~/.cache. A link anywhere on its way is refused, since a command
 // in another sandbox might have left it there.
@@ -229,7 +240,7 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 		}
 	}
 	src := join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16]
-	r := policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: "cache = private"}
+	r := policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
 	v.mounts = slices.DeleteFunc(v.mounts, func(m mount) bool {

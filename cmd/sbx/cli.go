@@ -16,14 +16,14 @@ import (
 // options are the flags of a run; explain and doctor take them, too.
 type options struct {
 	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
-	AllowWrite []string `short:"w" placeholder:"PATH" sep:"none" help:"Make PATH writable."`
-	AllowRead  []string `short:"r" placeholder:"PATH" sep:"none" help:"Make PATH readable, a hidden secret too."`
-	Block      []string `placeholder:"PATH" sep:"none" help:"Hide PATH."`
+	AllowWrite rawList  `short:"w" placeholder:"PATH" help:"Make PATH writable."`
+	AllowRead  rawList  `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
+	Block      rawList  `placeholder:"PATH" help:"Hide PATH."`
 	Net        bool     `xor:"net" help:"Share the network."`
 	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
-	Env        []string `placeholder:"NAME[=VALUE]" sep:"none" help:"Let variables through by name or pattern ('GH_*'), or set one."`
+	Env        rawList  `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
 	ReadOnly   bool     `help:"Make the working directory read-only."`
-	Workspace  string   `placeholder:"PATH" help:"Show the working directory at PATH inside."`
+	Workspace  rawText  `placeholder:"PATH" help:"Show the working directory at PATH inside."`
 	Git        string   `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
 	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
 	Seccomp    string   `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
@@ -38,22 +38,51 @@ type options struct {
 	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
 	Direct     bool     `help:"Run the command without a stage of sbx around it (so do all runs of this version)."`
 	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
-	Command    *string  `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
+	Command    rawList  `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
 	DryRun     bool     `short:"n" help:"Print what would be executed, and do not."`
 	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, doctor and profiles)."`
 	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
 	Quiet      bool     `short:"q" xor:"loud" help:"Say nothing but errors."`
-	Config     string   `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
+	Config     rawText  `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
 	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: info or debug."`
 
 	// Flags of the requirement documents, for people who come from there.
 	Sandbox      bool     `hidden:""`
 	SandboxProf  []string `hidden:"" name:"sandbox-profile"`
-	SandboxWrite []string `hidden:"" name:"sandbox-allow-write" sep:"none"`
+	SandboxWrite rawList  `hidden:"" name:"sandbox-allow-write"`
 	SandboxNet   bool     `hidden:"" name:"sandbox-allow-network"`
 	SandboxDry   bool     `hidden:"" name:"sandbox-dry-run"`
 
 	given bool // flags or SBX_FLAGS were given
+}
+
+// rawList is a repeatable flag whose values are taken byte for byte: kong's own
+// lists know escapes and turn what is not UTF-8 into U+FFFD.
+type rawList []string
+
+// Decode implements kong.MapperValue.
+func (l *rawList) Decode(ctx *kong.DecodeContext) error {
+	var t rawText
+	err := t.Decode(ctx)
+	*l = append(*l, string(t))
+	return err
+}
+
+// rawText is a flag's value, byte for byte.
+type rawText string
+
+// Decode implements kong.MapperValue.
+func (t *rawText) Decode(ctx *kong.DecodeContext) error {
+	token, err := ctx.Scan.PopValue("value")
+	if err != nil {
+		return err
+	}
+	s, ok := token.Value.(string)
+	if !ok {
+		return errors.New("not a text")
+	}
+	*t = rawText(s)
+	return nil
 }
 
 // runCLI is the grammar of a run: flags only.
@@ -215,6 +244,9 @@ func usage(err error, left []string) error {
 	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok {
 		return stray(strings.SplitN(word, ",", 2)[0], left)
 	}
+	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.Contains(text, "<EOL>") {
+		return &usageError{text: flag + ": a value is missing"}
+	}
 	if i := strings.Index(text, ", did you mean "); i >= 0 {
 		return &usageError{text: text[:i], hint: text[i+2:]}
 	}
@@ -249,6 +281,7 @@ func runCommand(args []string) error {
 		e := usage(err, args)
 		var u *usageError
 		if errors.As(e, &u) && strings.HasPrefix(u.text, "unexpected word") {
+			u.text, _, _ = strings.Cut(u.text, ":")
 			u.hint = "sbx " + args[0] + " --help"
 		}
 		return e

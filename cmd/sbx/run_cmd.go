@@ -88,7 +88,7 @@ func variables(h *wrap.Host) (v policy.Vars, cacheDir string) {
 func (s *state) places() config.Files {
 	f := config.Files{
 		System: []string{"/etc/sbx/config.toml", "/etc/sbx/config.hcl"},
-		CWD:    s.vars.CWD, Root: s.vars.Root, Explicit: s.opts.Config,
+		CWD:    s.vars.CWD, Root: s.vars.Root, Explicit: string(s.opts.Config),
 	}
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		f.User = []string{dir + "/config.toml", dir + "/config.hcl"}
@@ -288,15 +288,15 @@ func execute(opts *options, command []string) error {
 func (s *state) plan(command []string) (*wrap.Plan, error) {
 	return wrap.New(wrap.Request{
 		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
-		Cache: s.cacheDir, Remap: s.opts.Workspace,
+		Cache: s.cacheDir, Remap: string(s.opts.Workspace),
 	}, s.host)
 }
 
 // command is what will run: the words after --, a string for the shell, or on
 // a terminal the shell itself.
 func (s *state) command(words []string) ([]string, error) {
-	if s.opts.Command != nil {
-		return append([]string{s.shell("/bin/sh"), "-c", *s.opts.Command}, words...), nil
+	if n := len(s.opts.Command); n > 0 {
+		return append([]string{s.shell("/bin/sh"), "-c", s.opts.Command[n-1]}, words...), nil
 	}
 	if len(words) > 0 {
 		return words, nil
@@ -393,7 +393,7 @@ func statusLine(p *wrap.Plan, cwd string) string {
 	parts := []string{strings.Join(pol.Profiles, "+"), "net " + onOff(pol.Network)}
 	var rw []string
 	for _, m := range p.Report.Mounts {
-		if m.Access != policy.Write || m.Pinned || slices.ContainsFunc(rw, func(d string) bool { return policy.Within(m.Path, d) }) {
+		if m.Access != policy.Write || m.Pinned || m.Source == wrap.SourceCache || slices.ContainsFunc(rw, func(d string) bool { return policy.Within(m.Path, d) }) {
 			continue
 		}
 		rw = append(rw, m.Path)
