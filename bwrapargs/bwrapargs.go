@@ -106,7 +106,11 @@ type Args struct {
 	Ops       []Op
 	Seccomp   []byte // a struct sock_filter array; nil for none
 	Chdir     string // absolute, as seen inside
+	Setenv    []Var  // set for the command only; bwrap itself does not see them
 }
+
+// Var is an environment variable.
+type Var struct{ Name, Value string }
 
 // FD is a descriptor that bwrap reads: its number and the bytes in it.
 type FD struct {
@@ -127,6 +131,9 @@ func (a *Args) Words(next func() int) (words []string, fds []FD) {
 	}
 	if a.Seccomp != nil {
 		w.add("--seccomp", w.fd("seccomp filter", a.Seccomp))
+	}
+	for _, v := range a.Setenv {
+		w.add("--setenv", v.Name, v.Value)
 	}
 	if a.Chdir != "" {
 		w.add("--chdir", a.Chdir)

@@ -67,7 +67,7 @@ func Diff(a, b *Policy) []Change {
 	out = append(out, diffPaths(a, b)...)
 	out = append(out, diffExceptions(a, b)...)
 	for _, c := range diffItems("env_pass", a.EnvPass, b.EnvPass, true) {
-		if !c.Wider || !passesAnyway(a, b, c.What) {
+		if c.Wider && !passesAnyway(a, b, c.What) || !c.Wider && !passesAnyway(b, a, c.What) {
 			out = append(out, c)
 		}
 	}

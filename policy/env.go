@@ -5,6 +5,7 @@ import "strings"
 // Verdict says what happens to one environment variable and why.
 type Verdict struct {
 	Pass   bool
+	Layer  Layer  // of the rule; Builtin for what no rule names
 	Source string // layer and rule, for explain; never the value
 }
 
@@ -19,17 +20,17 @@ func (p *Policy) Env(name string) Verdict {
 		// The user may open by name what a profile drops by pattern.
 		open := pass.Layer > drop.Layer || pass.Layer == drop.Layer && pass.Text == name && drop.Text != name
 		if open {
-			return Verdict{true, pass.Source}
+			return Verdict{true, pass.Layer, pass.Source}
 		}
-		return Verdict{false, drop.Source + " drops " + drop.Text}
+		return Verdict{false, drop.Layer, drop.Source + " drops " + drop.Text}
 	case dropped:
-		return Verdict{false, drop.Source + " drops " + drop.Text}
+		return Verdict{false, drop.Layer, drop.Source + " drops " + drop.Text}
 	case passed:
-		return Verdict{true, pass.Source}
+		return Verdict{true, pass.Layer, pass.Source}
 	case p.Environment == "inherit":
-		return Verdict{true, "inherited"}
+		return Verdict{true, Builtin, "inherited"}
 	}
-	return Verdict{false, "not on the list"}
+	return Verdict{false, Builtin, "not on the list"}
 }
 
 // match returns the strongest item that names the variable: the latest layer,

@@ -127,6 +127,12 @@ var builtin = [...]policy.Profile{
 			{Text: "$CWD/.zprofile"},
 			{Text: "$CWD/.zlogin"},
 		}},
+		EnvPass: policy.List{Items: []policy.Item{
+			{Text: "AWS_CA_BUNDLE"},
+			{Text: "AWS_REGION"},
+			{Text: "AWS_DEFAULT_REGION"},
+			{Text: "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"},
+		}},
 	},
 	{
 		Name: "permissive", Source: "built-in",

@@ -19,8 +19,18 @@ type EnvChange struct {
 // environment returns the variables of the command in the caller's order, then
 // those that sbx sets, and what became of each. They are filtered here, before
 // bwrap starts: what is given to --unsetenv stays readable in /proc/1/environ.
-func environment(pol *policy.Policy, h *Host, v *view, set []policy.Var) (env []string, changes []EnvChange) {
+//
+// late are the variables that the program loader obeys. bwrap itself must not
+// see them: a library named in LD_PRELOAD would be loaded outside the sandbox.
+func environment(pol *policy.Policy, h *Host, v *view, set []policy.Var) (env []string, late []policy.Var, changes []EnvChange) {
 	own := overrides(pol, h, v, set)
+	give := func(name, value string) {
+		if obeyedByLoader(name) {
+			late = append(late, policy.Var{Name: name, Value: value})
+			return
+		}
+		env = append(env, name+"="+value)
+	}
 	for _, kv := range h.Environ {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
@@ -30,6 +40,9 @@ func environment(pol *policy.Policy, h *Host, v *view, set []policy.Var) (env []
 			continue
 		}
 		d := pol.Env(name)
+		if d.Pass && d.Layer == policy.Builtin && holdsPassword(value) {
+			d = policy.Verdict{Source: "its value holds a URL with a password"}
+		}
 		changes = append(changes, EnvChange{Name: name, Kept: d.Pass, Source: d.Source})
 		if !d.Pass {
 			continue
@@ -47,14 +60,44 @@ func environment(pol *policy.Policy, h *Host, v *view, set []policy.Var) (env []
 				value = "/bin/sh"
 			}
 		}
-		env = append(env, name+"="+value)
+		give(name, value)
 	}
 	for _, o := range own {
-		env = append(env, o.Name+"="+o.Value)
+		give(o.Name, o.Value)
 		changes = append(changes, EnvChange{Name: o.Name, Kept: true, Set: true, Source: "sbx"})
 	}
 	slices.SortStableFunc(changes, func(a, b EnvChange) int { return strings.Compare(a.Name, b.Name) })
-	return env, changes
+	return env, late, changes
+}
+
+// obeyedByLoader reports whether ld.so(8) or the C library acts on a variable
+// before main: what glibc ignores in set-user-ID programs.
+func obeyedByLoader(name string) bool {
+	for _, prefix := range []string{"LD_", "DYLD_", "MALLOC_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"GLIBC_TUNABLES", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH", "NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR"}, name)
+}
+
+// holdsPassword reports whether a value holds a URL with user and password, as
+// HTTP_PROXY may.
+func holdsPassword(value string) bool {
+	for {
+		_, rest, ok := strings.Cut(value, "://")
+		if !ok {
+			return false
+		}
+		end := strings.IndexAny(rest, "/ \t\n\"'?#")
+		if end < 0 {
+			end = len(rest)
+		}
+		if user, _, found := strings.Cut(rest[:end], "@"); found && strings.Contains(user, ":") {
+			return true
+		}
+		value = rest
+	}
 }
 
 // overrides are the variables whose value sbx decides, whatever the caller has.

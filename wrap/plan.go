@@ -25,7 +25,8 @@ type Plan struct {
 	Gaps   []string       // what the engine cannot enforce, one line each
 	Report Report         // what explain and the status line show
 
-	cacheDst string // where the private cache is seen; "" without one
+	lateEnv  []policy.Var // given to the command by bwrap, see environment
+	cacheDst string       // where the private cache is seen; "" without one
 }
 
 // Report is what a person may want to know of a plan and no execution needs.
@@ -38,11 +39,12 @@ type Report struct {
 
 // Mounted is one path as the sandbox will have it.
 type Mounted struct {
-	Path   string
-	Access policy.Access
-	Source string
-	Layer  policy.Layer
-	Pinned bool
+	Path    string
+	Covered bool // what lies above gives the same already
+	Access  policy.Access
+	Source  string
+	Layer   policy.Layer
+	Pinned  bool
 }
 
 // Request is what a run is about, beside its policy.
@@ -78,7 +80,7 @@ func New(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	v.keepPWD()
-	p.Env, p.Report.Env = environment(pol, h, v, p.variables(pol))
+	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.variables(pol))
 	path, _ := lookupEnv(p.Env, "PATH")
 	if err := v.reaches(h.CWD); err != nil {
 		return nil, err
@@ -208,7 +210,8 @@ func gaps(pol *policy.Policy, h *Host) []string {
 func (v *view) mounted() []Mounted {
 	out := make([]Mounted, 0, len(v.mounts))
 	for _, m := range v.mounts {
-		out = append(out, Mounted{m.path, v.effective(m), m.rule.Source, m.rule.Layer, m.pin})
+		_, needed := v.op(m, 0)
+		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: v.effective(m), Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin})
 	}
 	return out
 }

@@ -25,6 +25,9 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		Ops:      v.ops(pol, h),
 		Chdir:    p.chdir(v),
 	}
+	for _, e := range p.lateEnv {
+		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
+	}
 	command, stage, err := p.stage(req, h, v, pol)
 	if err != nil {
 		return err

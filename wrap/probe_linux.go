@@ -85,6 +85,9 @@ func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavai
 	if syscall.Stat(path, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
 		return nil, nil
 	}
+	if system && st.Uid == overflowUID {
+		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
+	}
 	if !safe(&st, uid) || !system && !safePath(dir, uid) {
 		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " could have been put there by another user",
 			[]string{"install bubblewrap in /usr/bin, or: chown root " + policy.Plain(path) + " && chmod go-w " + policy.Plain(path) + " " + policy.Plain(dir)}}
@@ -94,6 +97,10 @@ func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavai
 	}
 	return &st, nil
 }
+
+// overflowUID is the owner of files whose owner a user namespace does not map
+// (user_namespaces(7)).
+const overflowUID = 65534
 
 func safe(st *syscall.Stat_t, uid int) bool {
 	return (st.Uid == 0 || int(st.Uid) == uid) && st.Mode&0o022 == 0

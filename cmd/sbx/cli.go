@@ -36,7 +36,7 @@ type options struct {
 	Procs      int      `hidden:"" placeholder:"N" help:"Limit the number of processes."`
 	Engine     string   `placeholder:"NAME" help:"auto or bwrap."`
 	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool     `help:"Run the command without a stage of sbx around it (so do all runs of this version)."`
+	Direct     bool     `help:"Never put a stage of sbx around the command; --timeout needs one."`
 	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
 	Command    rawList  `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
 	DryRun     bool     `short:"n" help:"Print what would be executed, and do not."`
@@ -44,7 +44,7 @@ type options struct {
 	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
 	Quiet      bool     `short:"q" xor:"loud" help:"Say nothing but errors."`
 	Config     rawText  `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
-	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: info or debug."`
+	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
 
 	// Flags of the requirement documents, for people who come from there.
 	Sandbox      bool     `hidden:""`
@@ -144,6 +144,9 @@ func parseRun(left []string) (*options, error) {
 	o := &cli.options
 	o.aliases()
 	o.given = true
+	if o.JSON && !o.DryRun {
+		return nil, &usageError{"--json goes with --dry-run", "the command's own output is untouched"}
+	}
 	return o, o.check()
 }
 
@@ -179,6 +182,9 @@ var later = map[string]string{
 
 func (o *options) check() error {
 	if env := os.Getenv("SBX_ENGINE"); o.Engine == "" && env != "" {
+		if !slices.Contains(words["engine"], env) {
+			return &usageError{text: "SBX_ENGINE: " + policy.Plain(env) + " is not one of " + strings.Join(words["engine"], ", ")}
+		}
 		o.Engine = env
 	}
 	for _, f := range []struct{ name, value string }{
@@ -200,6 +206,9 @@ func (o *options) check() error {
 			}
 		}
 		return e
+	}
+	if o.Direct && o.Timeout != "" {
+		return &usageError{text: "--direct and --timeout contradict each other: a time limit needs a stage around the command"}
 	}
 	if o.Sandbox && o.NoSandbox {
 		return &usageError{text: "--sandbox and --no-sandbox contradict each other"}

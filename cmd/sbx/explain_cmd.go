@@ -97,7 +97,7 @@ func (s *state) explain() (*explanation, error) {
 		}
 	}
 	for _, m := range plan.Report.Mounts {
-		if m.Access != policy.Unseen && !m.Pinned {
+		if m.Access != policy.Unseen && !m.Pinned && !(m.Covered && m.Layer == policy.Builtin) {
 			e.Paths = append(e.Paths, pathJSON{m.Access.String(), m.Path, m.Layer.String(), m.Source})
 		}
 	}

@@ -110,6 +110,12 @@ _sbx_profiles() { command sbx profiles list 2>/dev/null | cut -c3- | cut -d' ' -
 _sbx() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i
     COMPREPLY=()
+    # "--flag=value" comes as three words.
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $prev == = ]]; then
+        prev=${COMP_WORDS[COMP_CWORD-2]}
+    fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         if [[ ${COMP_WORDS[i]} == -- ]]; then
             if declare -F _comp_command_offset >/dev/null; then
@@ -182,7 +188,8 @@ func fishCompletion(flags []flagWord) string {
 		"function __sbx_before; not contains -- -- (commandline -opc); end\n" +
 		"function __sbx_after; contains -- -- (commandline -opc); end\n" +
 		"complete -c sbx -n __sbx_before -f\n" +
-		"complete -c sbx -n __sbx_after -xa '(__fish_complete_subcommand --commandline (commandline -opc)[(math (contains -i -- -- (commandline -opc)) + 1)..] 2>/dev/null)'\n")
+		"function __sbx_command\n  set -l words (commandline -opc) (commandline -ct)\n  set -l i (contains -i -- -- $words); or return\n  set -e words[1..$i]\n  complete -C \"$words\"\nend\n" +
+		"complete -c sbx -n __sbx_after -xa '(__sbx_command)'\n")
 	fmt.Fprintf(&b, "complete -c sbx -n '__fish_use_subcommand' -a '%s'\n", strings.Join(commandNames, " "))
 	b.WriteString("complete -c sbx -n '__fish_seen_subcommand_from profiles' -a 'list show diff (__sbx_profiles)'\n" +
 		"complete -c sbx -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n")

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -32,7 +34,10 @@ func run(args []string) error {
 	case len(left) == 1 && left[0] == "--version" && !cut:
 		fmt.Println("sbx " + version)
 		return nil
-	case len(left) > 0 && !cut && slices.Contains(commandNames, left[0]):
+	case len(left) > 0 && slices.Contains(commandNames, left[0]):
+		if cut {
+			return &usageError{"sbx " + left[0] + " takes no command", "sbx " + shellLine(left) + ", or to run a program of that name: sbx -- " + left[0]}
+		}
 		return runCommand(left)
 	}
 	opts, err := parseRun(left)
@@ -73,6 +78,7 @@ func report(err error) int {
 	var usage *usageError
 	var none *wrap.Unavailable
 	var file *config.FileError
+	var bad *policy.Error
 	text := err.Error()
 	switch {
 	case errors.As(err, &run):
@@ -83,6 +89,10 @@ func report(err error) int {
 	case errors.As(err, &usage):
 		if usage.hint != "" {
 			hints = append(hints, usage.hint)
+		}
+	case errors.As(err, &bad):
+		if bad.Near == "" && len(bad.Known) > 0 {
+			hints = append(hints, "there are "+strings.Join(bad.Known, ", "))
 		}
 	case errors.As(err, &file):
 		if file.Hint != "" {

@@ -101,7 +101,7 @@ func words0(data []byte) []string {
 // optionLines puts each option of bwrap with its arguments on a line.
 func optionLines(words []string) [][]string {
 	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
-		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--chdir": 1}
+		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--setenv": 2, "--chdir": 1}
 	var lines [][]string
 	for i := 0; i < len(words); {
 		n := min(1+arity[words[i]], len(words)-i)
@@ -165,7 +165,7 @@ func printJSON(v any) error {
 func restrictions(p *wrap.Plan) []string {
 	var out []string
 	for _, m := range p.Report.Mounts {
-		if m.Access == policy.Unseen || m.Pinned {
+		if m.Access == policy.Unseen || m.Pinned || m.Covered && m.Layer == policy.Builtin {
 			continue
 		}
 		out = append(out, fmt.Sprintf("  %-8s %s (%s)", m.Access, policy.Plain(m.Path), m.Source))

@@ -110,10 +110,6 @@ func (s *state) resolve() error {
 		return err
 	}
 	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, over)
-	var bad *policy.Error
-	if errors.As(err, &bad) && bad.Source == "" && bad.Near == "" && len(bad.Known) > 0 {
-		return &usageError{bad.Text, "there are " + strings.Join(bad.Known, ", ")}
-	}
 	if err != nil {
 		return err
 	}

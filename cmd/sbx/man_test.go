@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sbx-sandbox/sbx/man"
+)
+
+// TestManNamesEveryFlag looks for each flag of --help and each command among
+// the tags of the manual page.
+func TestManNamesEveryFlag(t *testing.T) {
+	flags, err := runFlags()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := manTags(man.Page)
+	for _, f := range flags {
+		if !tags["--"+f.long] {
+			t.Errorf("sbx(1) says nothing of --%s", f.long)
+		}
+		if f.short != "" && !tags["-"+f.short] {
+			t.Errorf("sbx(1) says nothing of -%s", f.short)
+		}
+	}
+	for _, name := range commandNames {
+		if !tags[name] {
+			t.Errorf("sbx(1) says nothing of the command %s", name)
+		}
+	}
+}
+
+// manTags returns the words that head a paragraph (.TP), less their values.
+func manTags(page string) map[string]bool {
+	tags := make(map[string]bool)
+	text := strings.NewReplacer(`\fI`, "", `\fP`, "", `\-`, "-", `"`, "").Replace(page)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines[:len(lines)-1] {
+		if line != ".TP" {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(lines[i+1], func(r rune) bool { return r == ' ' || r == ',' }) {
+			word, _, _ = strings.Cut(word, "=")
+			tags[strings.TrimSuffix(word, "[")] = true
+		}
+	}
+	return tags
+}
