@@ -42,6 +42,9 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 	}
 	for _, it := range items {
 		text := it.Text
+		if text == "" || name == "" || text[0] != '*' && text[0] != name[0] && (!fold || text[0]&^0x20 != name[0]) {
+			continue // most patterns end here
+		}
 		if fold {
 			text = upper(text)
 		}

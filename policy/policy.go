@@ -113,23 +113,26 @@ func (s Set) unknown(name string, path []string) error {
 // environment and the command line), expands variables, and gives every
 // switch a value.
 func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, error) {
-	sum := &Profile{}
+	var sum *Profile
 	for _, name := range selected {
 		p, err := set.Flatten(name)
 		if err != nil {
 			return nil, err
 		}
-		sum.addFlat(p)
+		if sum == nil {
+			sum = p
+			continue
+		}
+		sum.add(p)
+	}
+	if sum == nil {
+		sum = &Profile{}
 	}
 	for _, p := range over {
 		sum.add(p)
 	}
 	return sum.resolve(selected, vars)
 }
-
-// addFlat adds a flattened profile, whose items and values already know where
-// they come from.
-func (p *Profile) addFlat(src *Profile) { p.add(src) }
 
 func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
 	pol := &Policy{
@@ -183,7 +186,7 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 			}
 		}
 	}
-	slices.SortStableFunc(pol.Rules, compareRules)
+	slices.SortFunc(pol.Rules, compareRules)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
 	})
@@ -200,14 +203,14 @@ func (pol *Policy) ReadOnly(cwd string) *Policy {
 			out.Rules[i].Access, out.Rules[i].Source = Read, "--read-only"
 		}
 	}
-	slices.SortStableFunc(out.Rules, compareRules)
+	slices.SortFunc(out.Rules, compareRules)
 	return &out
 }
 
 // Add puts one more rule in its place.
 func (pol *Policy) Add(rules ...Rule) {
 	pol.Rules = append(slices.Clone(pol.Rules), rules...)
-	slices.SortStableFunc(pol.Rules, compareRules)
+	slices.SortFunc(pol.Rules, compareRules)
 }
 
 func compareRules(a, b Rule) int {
@@ -219,8 +222,10 @@ func compareRules(a, b Rule) int {
 		return -1
 	case b.Beats(a):
 		return 1
+	case a.Layer != b.Layer:
+		return int(a.Layer) - int(b.Layer)
 	}
-	return 0
+	return strings.Compare(a.Source, b.Source)
 }
 
 // Error is a mistake in what a person wrote.

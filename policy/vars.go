@@ -163,6 +163,12 @@ func (v *Vars) expand(text string) (string, bool, error) {
 	if strings.IndexByte(text, '$') < 0 {
 		return text, true, nil
 	}
+	if text[0] == '$' && strings.LastIndexByte(text, '$') == 0 {
+		name := varName(text[1:])
+		if value, known := v.lookup(name); known && value != "" {
+			return value + text[1+len(name):], true, nil
+		}
+	}
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '$' {
@@ -215,7 +221,7 @@ func hasDotDot(s string) bool {
 // Clean is path.Clean for an absolute path, without its copy when nothing is
 // to be done.
 func Clean(p string) string {
-	if len(p) > 1 && p[len(p)-1] != '/' && !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
+	if isClean(p) {
 		return p
 	}
 	var out []string
@@ -231,4 +237,22 @@ func Clean(p string) string {
 		}
 	}
 	return "/" + strings.Join(out, "/")
+}
+
+// isClean reports whether no element of p is empty, "." or "..".
+func isClean(p string) bool {
+	if p == "/" {
+		return true
+	}
+	start := 0 // of the element, its slash included
+	for i := 1; i <= len(p); i++ {
+		if i < len(p) && p[i] != '/' {
+			continue
+		}
+		if n := i - start; n == 1 || n == 2 && p[i-1] == '.' || n == 3 && p[i-1] == '.' && p[i-2] == '.' {
+			return false
+		}
+		start = i
+	}
+	return p != ""
 }

@@ -29,10 +29,8 @@ func Exec(p *Plan, h *Host) error {
 		}
 	}
 	closeOthers(p, h)
-	for _, fd := range p.FDs {
-		if err := putFD(fd); err != nil {
-			return failed("descriptor for " + fd.Name + ": " + err.Error())
-		}
+	if err := putFDs(p.FDs); err != nil {
+		return err
 	}
 	if p.Limit > 0 {
 		if err := backstop(p.Limit); err != nil {
@@ -67,8 +65,28 @@ func makeDir(dir string, uid int) error {
 	return err
 }
 
-// putFD makes a descriptor with the given content at the planned number. The
-// content is sealed: the other end cannot change it.
+// putFDs makes the planned descriptors. Those without content, one for each
+// hidden file, are all the same one.
+func putFDs(fds []bwrapargs.FD) error {
+	empty := -1
+	for _, fd := range fds {
+		var err error
+		if len(fd.Data) == 0 && empty >= 0 {
+			err = unix.Dup3(empty, fd.Num, 0)
+		} else {
+			err = putFD(fd)
+		}
+		if err != nil {
+			return failed("descriptor for " + fd.Name + ": " + err.Error())
+		}
+		if len(fd.Data) == 0 {
+			empty = fd.Num
+		}
+	}
+	return nil
+}
+
+// putFD makes a descriptor with the given content at the planned number.
 func putFD(fd bwrapargs.FD) error {
 	tmp, err := memfd(fd.Data)
 	if err != nil {
@@ -78,11 +96,10 @@ func putFD(fd bwrapargs.FD) error {
 		_, err = unix.FcntlInt(uintptr(tmp), unix.F_SETFD, 0)
 		return err
 	}
-	defer syscall.Close(tmp)
 	return unix.Dup3(tmp, fd.Num, 0)
 }
 
-// memfd returns a descriptor at a number above every planned one.
+// memfd returns a close-on-exec descriptor that reads as data.
 func memfd(data []byte) (int, error) {
 	fd, err := unix.MemfdCreate("sbx", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -99,13 +116,10 @@ func memfd(data []byte) (int, error) {
 		}
 		off += n
 	}
-	if err := seal(fd); err != nil {
-		syscall.Close(fd)
-		return -1, err
-	}
 	return fd, nil
 }
 
+// seal makes the content of a memfd unchangeable.
 func seal(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
 	return err
@@ -145,6 +159,9 @@ func copyFD(n int) error {
 		return err
 	}
 	defer syscall.Close(fd)
+	if err := seal(fd); err != nil {
+		return err
+	}
 	return unix.Dup3(fd, n, 0)
 }
 

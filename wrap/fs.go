@@ -1,6 +1,10 @@
 package wrap
 
-import "github.com/sbx-sandbox/sbx/policy"
+import (
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
 
 // Kind is a type of file.
 type Kind uint8
@@ -47,6 +51,7 @@ type resolver struct {
 	fs   FS
 	seen map[string]answer
 	dirs map[string][]string
+	full map[string]map[string]bool // directory to the names in it, upper case
 }
 
 // resolved is a path with all links followed.
@@ -77,7 +82,7 @@ func (e loopError) Error() string {
 }
 
 func newResolver(fs FS) *resolver {
-	return &resolver{fs: fs, seen: make(map[string]answer, 256)}
+	return &resolver{fs: fs, seen: make(map[string]answer, 128)}
 }
 
 // resolve follows the links in an absolute, cleaned path. A path that does not
@@ -106,6 +111,9 @@ func (r *resolver) walk(path string, depth int) (resolved, error) {
 	}
 	here := join(parent.Path, base(path))
 	if parent.Info.Kind != Dir {
+		return resolved{Path: here, Links: parent.Links}, nil
+	}
+	if names, ok := r.full[parent.Path]; ok && !names[strings.ToUpper(base(path))] {
 		return resolved{Path: here, Links: parent.Links}, nil
 	}
 	info, err := r.fs.Lstat(here)
@@ -166,6 +174,27 @@ func (r *resolver) names(dir string) ([]string, error) {
 	}
 	r.dirs[dir] = names
 	return names, nil
+}
+
+// list reads a directory so that names which are not in it need no look of
+// their own. Case is folded: a file system may find .ENV under the name .env.
+// A directory with very many names, or one that cannot be read, stays as it is.
+func (r *resolver) list(dir string) {
+	if r.full[dir] != nil {
+		return
+	}
+	names, err := r.names(dir)
+	if err != nil || len(names) > 2000 {
+		return
+	}
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[strings.ToUpper(n)] = true
+	}
+	if r.full == nil {
+		r.full = make(map[string]map[string]bool, 8)
+	}
+	r.full[dir] = set
 }
 
 func cut(s string) (elem, rest string) {

@@ -94,9 +94,12 @@ func (OS) Head(path string, n int) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer syscall.Close(fd)
-	buf := make([]byte, n)
+	buf := make([]byte, min(n, 8<<10))
 	got := 0
 	for got < n {
+		if got == len(buf) {
+			buf = append(buf, make([]byte, min(n-got, len(buf)))...)
+		}
 		k, err := syscall.Read(fd, buf[got:])
 		if err == syscall.EINTR {
 			continue

@@ -52,7 +52,7 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 	b = append(b, `,"paths":[`...)
 	n := 0
 	for _, m := range v.mounts {
-		a := v.effective(m)
+		a := m.eff
 		if a == policy.Block || a == policy.Unseen {
 			continue
 		}

@@ -211,7 +211,7 @@ func (v *view) mounted() []Mounted {
 	out := make([]Mounted, 0, len(v.mounts))
 	for _, m := range v.mounts {
 		_, needed := v.op(m, 0)
-		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: v.effective(m), Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin})
+		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin})
 	}
 	return out
 }

@@ -139,10 +139,7 @@ func (v *view) rootBound() bool {
 // op is the operation that gives a mount its access, or none when what lies
 // above gives it already.
 func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
-	over := policy.Unseen
-	if o, ok := v.above(m.path); ok {
-		over = v.effective(o)
-	}
+	over := v.around(&m)
 	src := m.path
 	if m.src != "" {
 		src = m.src
@@ -150,7 +147,7 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 	if m.path == "/" {
 		return bwrapargs.Op{}, false
 	}
-	switch v.effective(m) {
+	switch m.eff {
 	case policy.Private:
 		perm := uint32(0)
 		if m.path == "/tmp" || m.path == "/var/tmp" || m.path == "/dev/shm" {
@@ -189,7 +186,7 @@ func (v *view) mask(m mount) (bwrapargs.Op, bool) {
 func (v *view) freeze() []bwrapargs.Op {
 	var ops []bwrapargs.Op
 	for _, m := range v.mounts {
-		if v.effective(m) == policy.Block && m.info.Kind == Dir {
+		if m.eff == policy.Block && m.info.Kind == Dir {
 			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: m.path})
 		}
 	}

@@ -16,6 +16,7 @@ type view struct {
 	mounts []mount // parents before children; no two with one path
 	links  []link  // to be made inside, since the directory they lie in is not the host's
 	gaps   []string
+	listed string // the directory that list looked at last
 	remap  string // where the working directory is seen; "" is where it is
 }
 
@@ -24,8 +25,10 @@ type mount struct {
 	path string
 	info Info
 	rule policy.Rule
-	src  string // where the content comes from; "" is path itself
-	pin  bool   // bound onto itself so that it cannot be renamed away
+	src  string        // where the content comes from; "" is path itself
+	pin  bool          // bound onto itself so that it cannot be renamed away
+	over int           // index of the mount it lies in, -1 for none
+	eff  policy.Access // see weigh
 }
 
 // look lays the rules of pol over the host.
@@ -93,8 +96,9 @@ type place struct {
 
 // locate resolves every rule, patterns replaced by what they match.
 func (v *view) locate(pol *policy.Policy) ([]place, error) {
-	out := make([]place, 0, len(pol.Rules))
-	for _, r := range pol.Rules {
+	out := make([]place, 0, 64)
+	for i, r := range pol.Rules {
+		v.list(pol.Rules[i:])
 		if r.Except {
 			continue
 		}
@@ -113,9 +117,30 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 		if to.Info.Kind == Absent && r.Must {
 			return nil, ruleError(r, v.absent(r))
 		}
+		if to.Info.Kind == Absent && r.Access != policy.Private && len(to.Links) == 0 {
+			continue // most secrets are not there
+		}
 		out = append(out, place{rule: r, to: to})
 	}
 	return out, nil
+}
+
+// list reads a directory of which many rules name an entry, most of them
+// absent: one look in place of one for each. Rules are sorted, so those about
+// one directory begin together.
+func (v *view) list(rules []policy.Rule) {
+	const many = 12
+	dir := policy.Dir(rules[0].Path)
+	if dir == v.listed || len(rules) < many {
+		return
+	}
+	v.listed = dir
+	if last := rules[many-1].Path; !policy.Within(last, dir) {
+		return
+	}
+	if to, err := v.res.resolve(dir); err == nil && to.Info.Kind == Dir {
+		v.res.list(to.Path)
+	}
 }
 
 func (v *view) absent(r policy.Rule) error {
@@ -245,8 +270,46 @@ func (v *view) settle(found []place) {
 	v.sort()
 }
 
+// sort puts parents before children and works out what each mount amounts to.
 func (v *view) sort() {
 	slices.SortFunc(v.mounts, func(a, b mount) int { return comparePaths(a.path, b.path) })
+	over := -1
+	for i := range v.mounts {
+		m := &v.mounts[i]
+		for over >= 0 && !policy.Within(m.path, v.mounts[over].path) {
+			over = v.mounts[over].over
+		}
+		m.over = over
+		m.eff = v.weigh(m)
+		over = i
+	}
+}
+
+// weigh is a mount's access where it stands: protecting or hiding what nobody
+// can see leaves it unseen.
+func (v *view) weigh(m *mount) policy.Access {
+	a := m.rule.Access
+	if a != policy.Protect && a != policy.Block {
+		return a
+	}
+	switch v.around(m) {
+	case policy.Write:
+		return a
+	case policy.Read, policy.Protect:
+		if a == policy.Protect {
+			return policy.Read
+		}
+		return a
+	}
+	return policy.Unseen
+}
+
+// around is the access of what a mount lies in.
+func (v *view) around(m *mount) policy.Access {
+	if m.over < 0 {
+		return policy.Unseen
+	}
+	return v.mounts[m.over].eff
 }
 
 // comparePaths orders by elements, so that everything below a directory comes
@@ -273,14 +336,12 @@ func comparePaths(a, b string) int {
 func (v *view) pin() {
 	var pins []mount
 	have := make(map[string]bool)
-	for _, m := range v.mounts {
-		if m.rule.Access == policy.Write {
+	for i := range v.mounts {
+		m := &v.mounts[i]
+		if m.rule.Access == policy.Write || m.rule.Access == policy.Private || v.around(m) != policy.Write {
 			continue
 		}
-		over, ok := v.above(m.path)
-		if !ok || over.rule.Access != policy.Write || m.rule.Access == policy.Private {
-			continue
-		}
+		over := v.mounts[m.over]
 		for dir := policy.Dir(m.path); dir != over.path && dir != "/"; dir = policy.Dir(dir) {
 			if have[dir] {
 				break
@@ -314,33 +375,10 @@ func (v *view) find(path string) (int, bool) {
 // access returns what may be done with a canonical path.
 func (v *view) access(path string) policy.Access {
 	if i, ok := v.find(path); ok {
-		return v.effective(v.mounts[i])
+		return v.mounts[i].eff
 	}
 	if m, ok := v.above(path); ok {
-		return v.effective(m)
-	}
-	return policy.Unseen
-}
-
-// effective is a mount's access where it stands: protecting or hiding what
-// nobody can see leaves it unseen.
-func (v *view) effective(m mount) policy.Access {
-	a := m.rule.Access
-	if a != policy.Protect && a != policy.Block {
-		return a
-	}
-	over, ok := v.above(m.path)
-	if !ok {
-		return policy.Unseen
-	}
-	switch v.effective(over) {
-	case policy.Write:
-		return a
-	case policy.Read, policy.Protect:
-		if a == policy.Protect {
-			return policy.Read
-		}
-		return a
+		return m.eff
 	}
 	return policy.Unseen
 }

@@ -1,3 +1,9 @@
+// The process lives for two milliseconds: how many processors a container may
+// use, and whether that changes, is not worth the files read to learn it.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command sbx runs one command in a sandbox. See sbx(1).
 package main
 
