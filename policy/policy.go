@@ -9,7 +9,7 @@ import (
 // Policy is what one run may do: paths are absolute, every switch has a value.
 type Policy struct {
 	Profiles []string // as selected, parents not included
-	Rules    []Rule   // sorted by path, then by precedence, the strongest first
+	Rules    []Rule   // sorted by path, then by access, the tightest first
 
 	Network     bool
 	SharePID    bool
@@ -218,14 +218,25 @@ func compareRules(a, b Rule) int {
 		return c
 	}
 	switch {
-	case a.Beats(b):
-		return -1
-	case b.Beats(a):
-		return 1
+	case a.Access != b.Access:
+		return int(b.Access) - int(a.Access)
 	case a.Layer != b.Layer:
-		return int(a.Layer) - int(b.Layer)
+		return int(b.Layer) - int(a.Layer)
+	case a.Pattern != b.Pattern:
+		return order(a.Pattern)
+	case a.Except != b.Except:
+		return order(a.Except)
+	case a.OfCWD != b.OfCWD:
+		return order(a.OfCWD)
 	}
 	return strings.Compare(a.Source, b.Source)
+}
+
+func order(after bool) int {
+	if after {
+		return 1
+	}
+	return -1
 }
 
 // Error is a mistake in what a person wrote.

@@ -72,15 +72,59 @@ type Rule struct {
 	OfCWD   bool   // written as $CWD: about any working directory, not this one
 }
 
-// Beats reports whether r decides when r and o stand at the same path.
-func (r Rule) Beats(o Rule) bool {
+// beats reports whether r decides when r and o stand at the same path and
+// neither is a Protect: that one only takes writing away from what the others
+// give.
+func (r Rule) beats(o Rule) bool {
 	if (r.Layer == Flag) != (o.Layer == Flag) {
 		return r.Layer == Flag
 	}
-	if r.Pattern != o.Pattern && min(r.Access, o.Access) < Protect {
+	if r.Pattern != o.Pattern {
 		return o.Pattern
 	}
 	return r.Access > o.Access
+}
+
+// Stand adds up the rules at one path. Give is the strongest of those that
+// give or hide; Protect is set when writing is taken away all the same, which
+// a flag that makes the path writable prevents.
+type Stand struct {
+	Give    Rule
+	Gives   bool
+	Protect Rule
+	Guards  bool
+}
+
+// Add lays one more rule on.
+func (s *Stand) Add(r Rule) {
+	switch {
+	case r.Access == Protect && (!s.Guards || r.Layer > s.Protect.Layer || r.Layer == s.Protect.Layer && s.Protect.Pattern && !r.Pattern):
+		s.Protect, s.Guards = r, true
+	case r.Access != Protect && (!s.Gives || r.beats(s.Give)):
+		s.Give, s.Gives = r, true
+	}
+}
+
+// Rule is the one that decides, and false when there is none.
+func (s *Stand) Rule() (Rule, bool) {
+	if s.Guards && (!s.Gives || (s.Give.Access == Write || s.Give.Access == Read) && s.Give.Layer != Flag) {
+		return s.Protect, true
+	}
+	return s.Give, s.Gives
+}
+
+// Access is what the rules amount to where the directory above gives over.
+func (s *Stand) Access(over Access) Access {
+	r, _ := s.Rule()
+	switch {
+	case !s.Gives && over != Write:
+		return over // nothing to protect
+	case r.Access == Block && (over == Unseen || over == Private):
+		return over // nothing to hide
+	case r.Access == Protect && s.Gives && s.Give.Access == Read:
+		return Read // as it is without the protection
+	}
+	return r.Access
 }
 
 // Within reports whether path is dir or lies below it; both are absolute and
@@ -117,47 +161,36 @@ func (p *Policy) Decide(path string) (Rule, bool) {
 // rule's access, except that protecting or hiding what is not visible anyway
 // changes nothing.
 func (p *Policy) Access(path string) Access {
-	r, ok := p.Decide(path)
-	if !ok || r.Access != Protect && r.Access != Block {
-		return r.Access
-	}
-	above := Unseen
-	if path != "/" {
-		above = p.Access(Dir(ruleDir(r, path)))
-	}
-	switch {
-	case above == Unseen || above == Private:
-		return above
-	case r.Access == Protect && above != Write:
-		return above
-	}
-	return r.Access
-}
-
-// ruleDir is the path at which r stands when it decides for path.
-func ruleDir(r Rule, path string) string {
 	for dir := path; ; dir = Dir(dir) {
-		if r.matches(dir) || dir == "/" {
-			return dir
+		s := p.stand(dir)
+		if !s.Gives && !s.Guards {
+			if dir == "/" {
+				return Unseen
+			}
+			continue
 		}
+		if dir == "/" {
+			return s.Access(Unseen)
+		}
+		return s.Access(p.Access(Dir(dir)))
 	}
 }
 
-// at returns the strongest rule that stands at path itself. Rules are sorted
-// by path, so the literal ones are found by halving, and only those below the
-// same directory can be patterns for the name.
-func (p *Policy) at(path string) (best Rule, found bool) {
-	take := func(r Rule) {
-		if !found || r.Beats(best) {
-			best, found = r, true
-		}
-	}
+func (p *Policy) at(path string) (Rule, bool) {
+	s := p.stand(path)
+	return s.Rule()
+}
+
+// stand adds up the rules at path itself. They are sorted by path, so the
+// literal ones are found by halving, and only those below the same directory
+// can be patterns for the name.
+func (p *Policy) stand(path string) (s Stand) {
 	for _, r := range p.Rules[p.from(path):] {
 		if r.Path != path {
 			break
 		}
 		if !r.Except && !r.Pattern {
-			take(r)
+			s.Add(r)
 		}
 	}
 	below := Dir(path) + "/"
@@ -168,11 +201,11 @@ func (p *Policy) at(path string) (best Rule, found bool) {
 		if !strings.HasPrefix(r.Path, below) {
 			break
 		}
-		if r.Pattern && !r.Except && r.matches(path) && !p.excepted(path) {
-			take(r)
+		if r.Pattern && !r.Except && r.matches(path) && !p.Excepted(path) {
+			s.Add(r)
 		}
 	}
-	return best, found
+	return s
 }
 
 // from is the index of the first rule whose path is not before path.
@@ -181,7 +214,8 @@ func (p *Policy) from(path string) int {
 	return i
 }
 
-func (p *Policy) excepted(path string) bool {
+// Excepted reports whether an exception takes path out of all patterns.
+func (p *Policy) Excepted(path string) bool {
 	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Except && r.matches(path) })
 }
 

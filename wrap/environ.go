@@ -22,7 +22,7 @@ type EnvChange struct {
 //
 // late are the variables that the program loader obeys. bwrap itself must not
 // see them: a library named in LD_PRELOAD would be loaded outside the sandbox.
-func environment(pol *policy.Policy, h *Host, v *view, set []policy.Var) (env []string, late []policy.Var, changes []EnvChange) {
+func environment(pol *policy.Policy, h *Host, v *view, pwd string, set []policy.Var) (env []string, late []policy.Var, changes []EnvChange) {
 	own := overrides(pol, h, v, set)
 	give := func(name, value string) {
 		if obeyedByLoader(name) {
@@ -51,10 +51,7 @@ func environment(pol *policy.Policy, h *Host, v *view, set []policy.Var) (env []
 		case "PATH":
 			value = prunePath(v, value)
 		case "PWD":
-			if to, ok := v.visible(value); !ok || to.Path != h.CWD || !strings.HasPrefix(value, "/") {
-				value = h.CWD
-			}
-			value = v.inside(value)
+			value = v.inside(pwd)
 		case "SHELL":
 			if _, ok := v.visible(value); !ok {
 				value = "/bin/sh"

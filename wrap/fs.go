@@ -64,7 +64,8 @@ type resolved struct {
 type link struct {
 	Path string // canonical but for its last element, which is the link
 	Text string // what it holds
-	UID  int
+	UID  int    // owner of the link
+	Dir  int    // owner of the directory it lies in
 }
 
 type answer struct {
@@ -97,7 +98,11 @@ func (r *resolver) step(path string, depth int) (resolved, error) {
 		return a.res, a.err
 	}
 	res, err := r.walk(path, depth)
-	r.seen[path] = answer{res, err}
+	if err == nil || depth == 0 {
+		// That a path is too deep at the end of a chain of links says nothing
+		// of the path itself.
+		r.seen[path] = answer{res, err}
+	}
 	return res, err
 }
 
@@ -127,7 +132,7 @@ func (r *resolver) walk(path string, depth int) (resolved, error) {
 	if err != nil {
 		return resolved{}, err
 	}
-	return r.follow(parent, link{here, text, info.UID}, depth)
+	return r.follow(parent, link{here, text, info.UID, parent.Info.UID}, depth)
 }
 
 // follow walks the text of a link from the directory it lies in. ".." is
@@ -140,8 +145,14 @@ func (r *resolver) follow(dir resolved, l link, depth int) (resolved, error) {
 	}
 	links := append(dir.Links[:len(dir.Links):len(dir.Links)], l)
 	for elem, rest := cut(l.Text); elem != "" || rest != ""; elem, rest = cut(rest) {
+		if elem == "" {
+			continue
+		}
+		if at.Info.Kind != Dir {
+			return resolved{Path: join(at.Path, elem), Links: links}, nil
+		}
 		switch elem {
-		case "", ".":
+		case ".":
 			continue
 		case "..":
 			at = resolved{Path: policy.Dir(at.Path), Info: Info{Kind: Dir, Mode: 0o755}}

@@ -93,10 +93,11 @@ func (e *placeError) Error() string {
 }
 
 // trustedLink reports whether a link was made by the system rather than by
-// somebody whose work runs in sandboxes: root owns it, and when the caller is
+// somebody whose work runs in sandboxes: root owns it and
+// the directory it lies in, and when the caller is
 // root, too, it lies outside the places where root's own work lies.
 func (h *Host) trustedLink(l link) bool {
-	if l.UID != 0 {
+	if l.UID != 0 || l.Dir != 0 {
 		return false
 	}
 	if h.UID != 0 {

@@ -53,7 +53,7 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 	n := 0
 	for _, m := range v.mounts {
 		a := m.eff
-		if a == policy.Block || a == policy.Unseen {
+		if m.idle || a == policy.Block || a == policy.Unseen {
 			continue
 		}
 		b = comma(b, n)

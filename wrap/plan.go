@@ -26,6 +26,7 @@ type Plan struct {
 	Report Report         // what explain and the status line show
 
 	lateEnv  []policy.Var // given to the command by bwrap, see environment
+	pwd      string       // the working directory, by the caller's name for it
 	cacheDst string       // where the private cache is seen; "" without one
 }
 
@@ -79,8 +80,8 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := p.cache(req, v, pol); err != nil {
 		return nil, err
 	}
-	v.keepPWD()
-	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.variables(pol))
+	p.pwd = v.keepPWD()
+	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, p.variables(pol))
 	path, _ := lookupEnv(p.Env, "PATH")
 	if err := v.reaches(h.CWD); err != nil {
 		return nil, err
@@ -150,16 +151,23 @@ func withGit(pol *policy.Policy, h *Host, root string, res *resolver) *policy.Po
 	return &out
 }
 
-// keepPWD keeps the links by which the caller's shell came here, so that pwd
-// says the same inside.
-func (v *view) keepPWD() {
+// keepPWD returns the working directory by the name that the caller's shell
+// has for it, and keeps the links in that name, so that pwd says the same
+// inside. bwrap sets PWD to it.
+func (v *view) keepPWD() string {
 	pwd, _ := lookupEnv(v.host.Environ, "PWD")
-	if !strings.HasPrefix(pwd, "/") {
-		return
+	if !strings.HasPrefix(pwd, "/") || policy.Clean(pwd) != pwd {
+		return v.host.CWD
 	}
-	if to, err := v.res.resolve(policy.Clean(pwd)); err == nil && to.Path == v.host.CWD {
-		v.addLinks(to.Links)
+	to, err := v.res.resolve(pwd)
+	if err != nil || to.Path != v.host.CWD {
+		return v.host.CWD
 	}
+	v.addLinks(to.Links)
+	if !v.carriesAll(to.Links) {
+		return v.host.CWD
+	}
+	return pwd
 }
 
 // reaches refuses a working directory that the sandbox would not have: bwrap
@@ -169,7 +177,7 @@ func (v *view) reaches(cwd string) error {
 		return nil
 	}
 	if v.access(cwd) == policy.Private {
-		if i, ok := v.find(cwd); ok && v.mounts[i].rule.Access == policy.Private {
+		if i, ok := v.find(cwd); ok && !v.mounts[i].idle {
 			return nil
 		}
 	}
@@ -210,6 +218,9 @@ func gaps(pol *policy.Policy, h *Host) []string {
 func (v *view) mounted() []Mounted {
 	out := make([]Mounted, 0, len(v.mounts))
 	for _, m := range v.mounts {
+		if m.idle {
+			continue
+		}
 		_, needed := v.op(m, 0)
 		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin})
 	}

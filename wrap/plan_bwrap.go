@@ -23,7 +23,7 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		SharePID: pol.SharePID,
 		Session:  pol.NewSession == "yes" || pol.NewSession == "auto" && pol.Seccomp == "off",
 		Ops:      v.ops(pol, h),
-		Chdir:    p.chdir(v),
+		Chdir:    v.inside(p.pwd),
 	}
 	for _, e := range p.lateEnv {
 		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
@@ -133,7 +133,7 @@ func (v *view) ops(pol *policy.Policy, h *Host) []bwrapargs.Op {
 }
 
 func (v *view) rootBound() bool {
-	return len(v.mounts) > 0 && v.mounts[0].path == "/" && shows(v.mounts[0].rule.Access)
+	return len(v.mounts) > 0 && v.mounts[0].path == "/" && shows(v.mounts[0].eff)
 }
 
 // op is the operation that gives a mount its access, or none when what lies
@@ -144,7 +144,7 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 	if m.src != "" {
 		src = m.src
 	}
-	if m.path == "/" {
+	if m.path == "/" || m.idle {
 		return bwrapargs.Op{}, false
 	}
 	switch m.eff {
@@ -153,8 +153,7 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 		if m.path == "/tmp" || m.path == "/var/tmp" || m.path == "/dev/shm" {
 			perm = 0o1777
 		}
-		canMake := m.info.Kind == Dir || !shows(over)
-		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: size, Perm: perm}, canMake
+		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: size, Perm: perm}, true
 	case policy.Write:
 		// A writable directory in a writable tree is bound all the same: a
 		// mount point cannot be renamed.
@@ -186,7 +185,7 @@ func (v *view) mask(m mount) (bwrapargs.Op, bool) {
 func (v *view) freeze() []bwrapargs.Op {
 	var ops []bwrapargs.Op
 	for _, m := range v.mounts {
-		if m.eff == policy.Block && m.info.Kind == Dir {
+		if m.eff == policy.Block && !m.idle && m.info.Kind == Dir {
 			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: m.path})
 		}
 	}
@@ -195,15 +194,6 @@ func (v *view) freeze() []bwrapargs.Op {
 		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/"})
 	}
 	return ops
-}
-
-// chdir is the working directory by the name the caller's shell has for it:
-// bwrap sets PWD to what it is told.
-func (p *Plan) chdir(v *view) string {
-	if pwd, ok := lookupEnv(p.Env, "PWD"); ok {
-		return pwd
-	}
-	return v.inside(v.host.CWD)
 }
 
 // SourceCache is the source of the rule for the private cache.
@@ -243,9 +233,7 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 	r := policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
-	v.mounts = slices.DeleteFunc(v.mounts, func(m mount) bool {
-		return policy.Within(m.path, dst) && m.rule.Access != policy.Read && m.rule.Access != policy.Write
-	})
+	v.mounts = slices.DeleteFunc(v.mounts, func(m mount) bool { return policy.Within(m.path, dst) && !isGrant(m.rule) })
 	v.mounts = append(v.mounts, mount{path: dst, info: Info{Kind: Dir}, rule: r, src: src})
 	v.sort()
 	p.cacheDst = dst

@@ -20,15 +20,17 @@ type view struct {
 	remap  string // where the working directory is seen; "" is where it is
 }
 
-// mount is one rule at its canonical path.
+// mount is what the rules say at one canonical path.
 type mount struct {
-	path string
-	info Info
-	rule policy.Rule
-	src  string        // where the content comes from; "" is path itself
-	pin  bool          // bound onto itself so that it cannot be renamed away
-	over int           // index of the mount it lies in, -1 for none
-	eff  policy.Access // see weigh
+	path  string
+	info  Info
+	rules policy.Stand
+	rule  policy.Rule   // the one that decides
+	src   string        // where the content comes from; "" is path itself
+	pin   bool          // bound onto itself so that it cannot be renamed away
+	over  int           // index of the mount it lies in, -1 for none
+	eff   policy.Access // see weigh
+	idle  bool          // it changes nothing where it stands
 }
 
 // look lays the rules of pol over the host.
@@ -38,10 +40,9 @@ func look(pol *policy.Policy, host *Host, res *resolver) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.vet(pol, found); err != nil {
+	if err := v.vet(found); err != nil {
 		return nil, err
 	}
-	v.settle(found)
 	v.pin()
 	v.keepLinks(found)
 	v.looseLinks(found)
@@ -90,6 +91,7 @@ func (v *view) looseLinks(found []place) {
 // place is a rule with where it leads.
 type place struct {
 	rule policy.Rule
+	name string // as named; of a pattern, what it matched
 	to   resolved
 	skip bool
 }
@@ -111,6 +113,9 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 			continue
 		}
 		to, err := v.res.resolve(r.Path)
+		if errors.As(err, new(loopError)) && r.Layer == policy.Builtin {
+			continue // links in a circle lead nowhere for the command, too
+		}
 		if err != nil {
 			return nil, ruleError(r, err)
 		}
@@ -120,7 +125,7 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 		if to.Info.Kind == Absent && r.Access != policy.Private && len(to.Links) == 0 {
 			continue // most secrets are not there
 		}
-		out = append(out, place{rule: r, to: to})
+		out = append(out, place{rule: r, name: r.Path, to: to})
 	}
 	return out, nil
 }
@@ -170,8 +175,8 @@ func (v *view) expand(pol *policy.Policy, r policy.Rule) ([]place, error) {
 			continue
 		}
 		path := join(policy.Dir(r.Path), n)
-		if d, _ := pol.Decide(path); d.Path != r.Path || d.Access != r.Access {
-			continue // an exception, or a stronger rule at this very path
+		if pol.Excepted(path) {
+			continue
 		}
 		to, err := v.res.resolve(path)
 		if err != nil {
@@ -181,66 +186,129 @@ func (v *view) expand(pol *policy.Policy, r policy.Rule) ([]place, error) {
 			}
 			return nil, ruleError(r, err)
 		}
-		out = append(out, place{rule: r, to: to})
+		out = append(out, place{rule: r, name: path, to: to})
 	}
 	return out, nil
 }
 
 // vet drops or refuses grants that a link leads somewhere they were not meant
-// to go. A link is data of whoever could write the directory it lies in.
-func (v *view) vet(pol *policy.Policy, found []place) error {
+// to go, and settles the others. A link is data of whoever could write the
+// directory it lies in: grants on whose way no such link lies count first, and
+// each of the rest is held against what those give.
+func (v *view) vet(found []place) error {
+	var linked []*place
 	for i := range found {
 		p := &found[i]
-		if p.rule.Access != policy.Read && p.rule.Access != policy.Write || p.to.Info.Kind == Absent {
-			continue
+		err := v.vetPlace(p)
+		if err == nil {
+			err = vetHidden(found, p)
 		}
-		if err := v.vetPlace(p.to.Path); err != nil {
-			return ruleError(p.rule, err)
-		}
-		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin {
-			if err := v.host.writable(p.to.Path); err != nil {
-				return ruleError(p.rule, err)
-			}
-		}
-		if len(p.to.Links) == 0 {
-			continue
-		}
-		if err := v.vetLinks(pol, found, p); err != nil {
+		if err != nil {
 			if p.rule.Layer != policy.Builtin {
 				return ruleError(p.rule, err)
 			}
+			v.skip(p, err)
+		}
+		if p.skip {
+			continue
+		}
+		if isGrant(p.rule) && p.to.Info.Kind != Absent && v.doubtful(p.to.Links) {
+			linked = append(linked, p)
 			p.skip = true
-			v.gaps = append(v.gaps, p.rule.Source+": not opened: "+err.Error())
+		}
+	}
+	v.settle(found)
+	// A link of the system's counts as any other where it can be replaced.
+	for again := true; again; {
+		again = false
+		for i := range found {
+			if p := &found[i]; !p.skip && isGrant(p.rule) && v.plantable(p.to.Links) {
+				linked = append(linked, p)
+				p.skip, again = true, true
+			}
+		}
+		if again {
+			v.settle(found)
+		}
+	}
+	// Writable ones first: each may make another's link one that a command
+	// could have made.
+	slices.SortStableFunc(linked, func(a, b *place) int { return int(a.rule.Access) - int(b.rule.Access) })
+	for _, p := range linked {
+		err := v.vetLinks(p)
+		switch {
+		case err == nil && p.rule.Access == policy.Write && v.access(p.to.Path) == policy.Write:
+			// It gives nothing, and a rule that comes later may take away.
+		case err == nil:
+			p.skip = false
+			v.settle(found)
+		case p.rule.Layer != policy.Builtin:
+			return ruleError(p.rule, err)
+		default:
+			v.skip(p, err)
 		}
 	}
 	return nil
 }
 
-// vetPlace refuses what is not a place for binds: /proc and /dev belong to the
-// sandbox, and a bind of the host's would undo that.
-func (v *view) vetPlace(path string) error {
+func (v *view) skip(p *place, why error) {
+	p.skip = true
+	v.gaps = append(v.gaps, p.rule.Source+": not opened: "+why.Error())
+}
+
+func isGrant(r policy.Rule) bool { return r.Access == policy.Read || r.Access == policy.Write }
+
+func (v *view) doubtful(links []link) bool {
+	return slices.ContainsFunc(links, func(l link) bool { return !v.host.trustedLink(l) })
+}
+
+// plantable reports whether one of the links lies in a writable directory.
+func (v *view) plantable(links []link) bool {
+	return slices.ContainsFunc(links, func(l link) bool { return v.access(policy.Dir(l.Path)) == policy.Write })
+}
+
+// vetPlace refuses what is not a place for binds (/proc and /dev belong to the
+// sandbox, and a bind of the host's would undo that) or not for writing.
+func (v *view) vetPlace(p *place) error {
+	if !isGrant(p.rule) || p.to.Info.Kind == Absent {
+		return nil
+	}
 	for _, dir := range []string{"/proc", "/dev"} {
-		if policy.Within(path, dir) {
-			return fmt.Errorf("%s: %s is the sandbox's own and cannot be opened", policy.Plain(path), dir)
+		if policy.Within(p.to.Path, dir) {
+			return fmt.Errorf("%s: %s is the sandbox's own and cannot be opened", policy.Plain(p.to.Path), dir)
 		}
+	}
+	if p.rule.Access == policy.Write && !p.rule.OfCWD {
+		return v.host.writable(p.to.Path)
 	}
 	return nil
 }
 
-func (v *view) vetLinks(pol *policy.Policy, found []place, p *place) error {
-	named, to := policy.Plain(p.rule.Path), policy.Plain(p.to.Path)
+// vetHidden refuses a grant through a link to something hidden that the grant
+// does not name.
+func vetHidden(found []place, p *place) error {
+	if !isGrant(p.rule) || len(p.to.Links) == 0 || p.to.Info.Kind == Absent {
+		return nil
+	}
 	for i := range found {
 		b := &found[i]
 		if b.rule.Access != policy.Block || b.to.Info.Kind == Absent || !policy.Within(p.to.Path, b.to.Path) {
 			continue
 		}
-		if !policy.Within(p.rule.Path, b.rule.Path) {
-			return fmt.Errorf("%s leads to %s, which is hidden (%s); to open it, name it", named, to, b.rule.Source)
+		if policy.Within(p.name, b.name) && b.to.Path+p.name[len(b.name):] == p.to.Path {
+			continue // the same way leads to both, and the grant goes further on it
 		}
+		return fmt.Errorf("%s leads to %s, which is hidden (%s); to open it, name it", policy.Plain(p.name), policy.Plain(p.to.Path), b.rule.Source)
 	}
+	return nil
+}
+
+// vetLinks refuses a grant through a link that a command could have made and
+// that gives more than the command has anyway.
+func (v *view) vetLinks(p *place) error {
+	to := policy.Plain(p.to.Path)
 	for _, l := range p.to.Links {
-		d, ok := pol.Decide(policy.Dir(l.Path))
-		if ok && d.Access == policy.Write && !policy.Within(p.to.Path, d.Path) {
+		if v.access(policy.Dir(l.Path)) == policy.Write && wider(p.rule.Access, v.access(p.to.Path)) {
 			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it", policy.Plain(l.Path), to)
 		}
 		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin && !v.host.trustedLink(l) {
@@ -250,22 +318,32 @@ func (v *view) vetLinks(pol *policy.Policy, found []place, p *place) error {
 	return nil
 }
 
-// settle keeps one rule for each canonical path and sorts parents first.
+// wider reports whether a grant gives more of the host than there is already.
+func wider(grant, has policy.Access) bool {
+	if grant == policy.Write {
+		return has != policy.Write
+	}
+	return !shows(has)
+}
+
+// settle adds up the rules at each canonical path, parents first.
 func (v *view) settle(found []place) {
 	at := make(map[string]int, len(found))
+	v.mounts = v.mounts[:0]
 	for _, p := range found {
 		absent := p.to.Info.Kind == Absent
 		if p.skip || absent && p.rule.Access != policy.Private {
 			continue
 		}
-		if i, ok := at[p.to.Path]; ok {
-			if p.rule.Beats(v.mounts[i].rule) {
-				v.mounts[i].rule = p.rule
-			}
-			continue
+		i, ok := at[p.to.Path]
+		if !ok {
+			i = len(v.mounts)
+			at[p.to.Path] = i
+			v.mounts = append(v.mounts, mount{path: p.to.Path, info: p.to.Info})
 		}
-		at[p.to.Path] = len(v.mounts)
-		v.mounts = append(v.mounts, mount{path: p.to.Path, info: p.to.Info, rule: p.rule})
+		m := &v.mounts[i]
+		m.rules.Add(p.rule)
+		m.rule, _ = m.rules.Rule()
 	}
 	v.sort()
 }
@@ -285,23 +363,33 @@ func (v *view) sort() {
 	}
 }
 
-// weigh is a mount's access where it stands: protecting or hiding what nobody
-// can see leaves it unseen.
+// weigh is a mount's access where it stands. One that protects or hides what
+// nobody can see changes nothing, nor does a private directory for which there
+// is no place.
 func (v *view) weigh(m *mount) policy.Access {
-	a := m.rule.Access
-	if a != policy.Protect && a != policy.Block {
-		return a
+	over := v.around(m)
+	m.idle = false
+	if m.pin || m.src != "" {
+		return m.rule.Access
 	}
-	switch v.around(m) {
-	case policy.Write:
-		return a
-	case policy.Read, policy.Protect:
-		if a == policy.Protect {
-			return policy.Read
+	a := m.rules.Access(over)
+	switch {
+	case a == policy.Private && m.rule.Access == policy.Private && (shows(over) || over == policy.Block):
+		switch m.info.Kind {
+		case Dir:
+		case Absent:
+			m.idle = true
+			return over
+		default:
+			return policy.Block // a file in the place of the directory
 		}
-		return a
+	case m.rule.Access != a && !(a == policy.Protect || a == policy.Read):
+		m.idle = true
 	}
-	return policy.Unseen
+	if m.rule.Access == policy.Protect && !m.rules.Gives && a != policy.Protect {
+		m.idle = true
+	}
+	return a
 }
 
 // around is the access of what a mount lies in.
@@ -330,23 +418,26 @@ func comparePaths(a, b string) int {
 	return len(a) - len(b)
 }
 
-// pin adds the directories between a writable tree and each rule inside it:
-// without, `mv .git x` would take the protected files away and leave room for
-// others.
+// pin adds the directories between a rule and the top of the writable area it
+// lies in: without, `mv .git x` would take the protected files away and leave
+// room for others.
 func (v *view) pin() {
 	var pins []mount
 	have := make(map[string]bool)
 	for i := range v.mounts {
 		m := &v.mounts[i]
-		if m.rule.Access == policy.Write || m.rule.Access == policy.Private || v.around(m) != policy.Write {
+		if m.idle || m.eff == policy.Write || v.around(m) != policy.Write {
 			continue
 		}
-		over := v.mounts[m.over]
-		for dir := policy.Dir(m.path); dir != over.path && dir != "/"; dir = policy.Dir(dir) {
-			if have[dir] {
-				break
-			}
+		top := &v.mounts[m.over]
+		for top.over >= 0 && v.around(top) == policy.Write {
+			top = &v.mounts[top.over]
+		}
+		for dir := policy.Dir(m.path); dir != top.path && !have[dir]; dir = policy.Dir(dir) {
 			have[dir] = true
+			if _, ok := v.find(dir); ok {
+				continue
+			}
 			r := policy.Rule{Path: dir, Access: policy.Write, Layer: m.rule.Layer, Source: m.rule.Source}
 			pins = append(pins, mount{path: dir, info: Info{Kind: Dir}, rule: r, pin: true})
 		}
@@ -427,10 +518,9 @@ func (v *view) visible(path string) (resolved, bool) {
 	if err != nil || to.Info.Kind == Absent || !shows(v.access(to.Path)) {
 		return to, false
 	}
-	for _, l := range to.Links {
-		if !v.carries(l) {
-			return to, false
-		}
-	}
-	return to, true
+	return to, v.carriesAll(to.Links)
+}
+
+func (v *view) carriesAll(links []link) bool {
+	return !slices.ContainsFunc(links, func(l link) bool { return !v.carries(l) })
 }

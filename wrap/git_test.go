@@ -1,0 +1,96 @@
+package wrap
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// What a command may do in a repository, by the git setting, where it stands
+// and what .git is.
+func TestGit(t *testing.T) {
+	const app = "/home/u/src/app"
+	base := debian + home("/home/u", "1000")
+	guarded := map[string]policy.Access{"HEAD": policy.Write, "objects/info": policy.Write, "config": policy.Read, "hooks": policy.Read, "hooks/pre-commit": policy.Read, "modules/lib/config": policy.Read, "modules/lib/hooks": policy.Read, "modules/lib": policy.Write}
+	all := func(a policy.Access) map[string]policy.Access {
+		out := map[string]policy.Access{}
+		for name := range guarded {
+			out[name] = a
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name, git, cwd, files string
+		at                    string // the directory that is looked at
+		want                  map[string]policy.Access
+	}{
+		{"none", "none", app, repo(app), app + "/.git", all(policy.Read)},
+		{"commit", "commit", app, repo(app), app + "/.git", guarded},
+		{"full", "full", app, repo(app), app + "/.git", all(policy.Write)},
+		{"commit from below", "commit", app + "/sub/deep", repo(app), app + "/.git", guarded},
+		{"none from below", "none", app + "/sub/deep", repo(app), app + "/.git", all(policy.Read)},
+		{"full from below", "full", app + "/sub/deep", repo(app), app + "/.git", all(policy.Write)},
+		{"of somebody else", "full", app, repo(app) + app + "/.git/ uid=0\n", app + "/.git", all(policy.Read)},
+		{"a link", "full", app, "/home/u/src/app/.git -> ../other/.git\n" + repo("/home/u/src/other"), "/home/u/src/other/.git", all(policy.Unseen)},
+		{"a file", "full", app, "/home/u/src/app/.git = gitdir: ../other/.git\n" + repo("/home/u/src/other"), "/home/u/src/other/.git", all(policy.Unseen)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := user(base + c.files)
+			m.cwd, m.over.Git = c.cwd, c.git
+			p, fs, err := m.plan(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := simulate(fs, p)
+			if err != nil || len(s.bad) > 0 {
+				t.Fatal(err, s.bad)
+			}
+			got := map[string]policy.Access{}
+			for name := range c.want {
+				at, _, _ := s.walk(c.at+"/"+name, true)
+				switch {
+				case at.hostPath() == "":
+					got[name] = policy.Unseen
+				case at.m.ro:
+					got[name] = policy.Read
+				default:
+					got[name] = policy.Write
+				}
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			for _, b := range judge(newOracle(fs, p.Report.Policy), p) {
+				t.Error(b)
+			}
+		})
+	}
+}
+
+// The rest of a work tree can be read from a directory of it, its secrets not.
+func TestWorkTreeFromBelow(t *testing.T) {
+	const app = "/home/u/src/app"
+	m := user(debian + home("/home/u", "1000") + repo(app))
+	m.cwd = app + "/sub"
+	p, fs, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := simulate(fs, p)
+	got := map[string]string{}
+	for _, path := range []string{"/main.go", "/.env", "/.env.example", "/tls.key", "/sub/deep/x.go", "/../other"} {
+		at, kind, _ := s.walk(app+path, true)
+		switch {
+		case at.hostPath() != "" && kind != Absent && at.m.ro:
+			got[path] = "read"
+		case at.hostPath() != "" && kind != Absent:
+			got[path] = "write"
+		}
+	}
+	want := map[string]string{"/main.go": "read", "/.env.example": "read", "/sub/deep/x.go": "write"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

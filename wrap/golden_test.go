@@ -1,0 +1,170 @@
+package wrap
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/seccomp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with a file in testdata.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err, " (go test -update writes it)")
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text, "\n")); d != "" {
+		t.Errorf("%s (-want +got; go test -update rewrites it):\n%s", file, d)
+	}
+}
+
+// describe writes a whole plan, one word per line.
+func describe(t *testing.T, p *Plan, uid int) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "engine %s, tier %s, limit %v, path %s\n", p.Engine, p.Tier, p.Limit, p.Path)
+	list := func(name string, words []string) {
+		b.WriteString(name + ":\n")
+		for _, w := range words {
+			b.WriteString("\t" + policy.Plain(w) + "\n")
+		}
+	}
+	list("argv", p.Argv)
+	list("options", options(p))
+	b.WriteString("descriptors:\n")
+	for _, fd := range p.FDs[1:] {
+		fmt.Fprintf(&b, "\t%d %s: %s\n", fd.Num, fd.Name, content(t, p, fd, uid))
+	}
+	list("env", p.Env)
+	fmt.Fprintf(&b, "keep %v, copy %v\n", p.Keep, p.Copy)
+	list("dirs", p.Dirs)
+	list("gaps", p.Gaps)
+	b.WriteString("command: " + p.Report.Command + "\n")
+	return b.String()
+}
+
+// content shows what a descriptor holds. The filter is compared with that of
+// package seccomp, whose own tests look into it.
+func content(t *testing.T, p *Plan, fd bwrapargs.FD, uid int) string {
+	t.Helper()
+	if fd.Name != "seccomp filter" {
+		return policy.Quote(string(fd.Data))
+	}
+	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Net: p.Report.Policy.Network}
+	want, err := seccomp.Filter(o)
+	if err != nil || !bytes.Equal(fd.Data, want) {
+		t.Errorf("the filter is not that of %+v (%v)", o, err)
+	}
+	return fmt.Sprintf("level %s, root %v, net %v", o.Level, o.Root, o.Net)
+}
+
+// cases are the runs with a golden file of their own: every profile on every
+// shape of machine, and the rest on one.
+func cases() map[string]machine {
+	out := map[string]machine{}
+	for _, s := range shapes {
+		for _, profile := range []string{"strict", "moderate", "permissive"} {
+			m := s.m
+			m.profiles = []string{profile}
+			out[profile+"-"+s.name] = m
+		}
+	}
+	base := shapes[0].m
+	plain := user(debian + home("/home/u", "1000"))
+	with := func(name string, change func(m *machine)) {
+		m := base
+		change(&m)
+		out[name] = m
+	}
+	for _, v := range []bwrapargs.Version{{Minor: 4}, {Minor: 6, Patch: 2}, {Minor: 8}, {Minor: 11, Patch: 1}} {
+		with("bwrap-"+v.String(), func(m *machine) { m.version = v })
+	}
+	for _, g := range []string{"none", "commit", "full"} {
+		with("git-"+g, func(m *machine) { m.over.Git = g })
+	}
+	with("git-subdirectory", func(m *machine) { m.cwd = "/home/u/src/app/sub" })
+	with("git-file", func(m *machine) {
+		*m = plain
+		m.more = "/home/u/src/app/.git = gitdir: /home/u/src/other/.git/worktrees/app\n" + repo("/home/u/src/other")
+	})
+	with("git-link", func(m *machine) {
+		*m = plain
+		m.more = "/home/u/src/app/.git -> ../other/.git\n" + repo("/home/u/src/other")
+	})
+	with("git-of-root", func(m *machine) { m.more = "/home/u/src/app/.git/ uid=0" })
+	with("no-git", func(m *machine) { *m = plain })
+	with("stow", func(m *machine) {
+		m.more = "/home/u/.ssh gone\n/home/u/.gitconfig gone\n/home/u/.ssh -> dots/ssh\n/home/u/.gitconfig -> dots/git/config\n/home/u/dots/ssh/id_rsa\n/home/u/dots/git/config"
+	})
+	with("stow-permissive", func(m *machine) {
+		m.more, m.profiles = "/home/u/.ssh gone\n/home/u/.ssh -> dots/ssh\n/home/u/dots/ssh/id_rsa\n", []string{"permissive"}
+	})
+	with("read-only", func(m *machine) { m.readOnly = true })
+	with("workspace", func(m *machine) { m.request.Remap = "/workspace" })
+	with("flags", func(m *machine) {
+		m.more = "/srv/out/ uid=1000\n/srv/my\\sfiles/\n/home/u/.ssh/known_hosts\n"
+		m.over = policy.Profile{AllowNetwork: policy.Yes, Write: flagPaths("--allow-write", "/srv/out"),
+			Read: flagPaths("--allow-read", "/srv/my files", "/home/u/.ssh/known_hosts"), Block: flagPaths("--block", "/home/u/src/app/sub")}
+	})
+	with("time-limit", func(m *machine) { m.over.TimeoutSeconds = 1.5 })
+	with("seccomp-off", func(m *machine) { m.over.Seccomp = "off" })
+	with("share-pid", func(m *machine) { m.over.SharePID = policy.Yes })
+	with("descriptors", func(m *machine) {
+		m.fds = []FD{{Num: 0, Kind: FDFile, Path: "/etc/passwd", Size: 9}, {Num: 1, Kind: FDPipe, Writes: true}, {Num: 2, Kind: FDOther, Writes: true},
+			{Num: 3, Kind: FDDir}, {Num: 20, Kind: FDPipe}, {Num: 21, Kind: FDPair}, {Num: 23, CloseOn: true}}
+	})
+	with("two-homes", func(m *machine) {
+		m.more, m.homes = home("/var/lib/u", "1000"), []string{"/home/u", "/var/lib/u"}
+	})
+	return out
+}
+
+func TestGoldenPlans(t *testing.T) {
+	for name, m := range cases() {
+		t.Run(name, func(t *testing.T) {
+			p, fs, err := m.plan(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, describe(t, p, m.uid))
+			if m.request.Remap != "" {
+				return // other paths inside than on the host
+			}
+			for _, b := range judge(newOracle(fs, p.Report.Policy), p) {
+				t.Error(b)
+			}
+		})
+	}
+}
+
+func TestGoldenFilesAreUsed(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := cases()
+	for _, f := range files {
+		if _, ok := all[strings.TrimSuffix(filepath.Base(f), ".golden")]; !ok {
+			t.Errorf("%s belongs to no test", f)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package wrap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// oracle says what a policy means for the canonical paths of a host, written
+// down a second time and without regard to how a sandbox is built.
+type oracle struct {
+	fs    *fakeFS
+	rules []oracleRule
+	led   *oracle // with the grants that do not count
+}
+
+type oracleRule struct {
+	policy.Rule
+	name  string   // as named, or matched by a pattern
+	at    string   // canonical
+	links []string // canonical paths of the links on the way
+}
+
+// newOracle lays the rules on the host. A grant does not count when somebody
+// who can write in the sandbox could have made a link on its way, or when a
+// link leads it into something hidden.
+func newOracle(fs *fakeFS, pol *policy.Policy) *oracle {
+	o := &oracle{fs: fs}
+	for _, r := range pol.Rules {
+		if r.Except {
+			continue
+		}
+		names := []string{r.Path}
+		if r.Pattern {
+			names = matches(fs, pol, r)
+		}
+		for _, name := range names {
+			at, n, links, err := fs.namei(name, true)
+			if err == errFakeLoop || n == nil && r.Access != policy.Private {
+				continue
+			}
+			o.rules = append(o.rules, oracleRule{r, name, at, links})
+		}
+	}
+	o.led = &oracle{fs: fs, rules: slices.Clone(o.rules)}
+	o.dropLed()
+	return o
+}
+
+func matches(fs *fakeFS, pol *policy.Policy, r policy.Rule) (out []string) {
+	names, _ := fs.ReadDir(policy.Dir(r.Path))
+	for _, n := range names {
+		full := join(policy.Dir(r.Path), n)
+		except := slices.ContainsFunc(pol.Rules, func(e policy.Rule) bool {
+			return e.Except && (e.Path == full || e.Pattern && policy.Dir(e.Path) == policy.Dir(full) && policy.Match(base(e.Path), n))
+		})
+		if policy.Match(base(r.Path), n) && !except {
+			out = append(out, full)
+		}
+	}
+	return out
+}
+
+func (o *oracle) dropLed() {
+	all := o.rules
+	var held []oracleRule
+	o.rules = nil
+	for _, r := range all {
+		if len(r.links) == 0 || r.Access != policy.Read && r.Access != policy.Write {
+			o.rules = append(o.rules, r)
+		} else {
+			held = append(held, r)
+		}
+	}
+	good := func(r oracleRule) bool {
+		others := &oracle{fs: o.fs, rules: slices.DeleteFunc(slices.Clone(o.rules), func(x oracleRule) bool { return x.Path == r.Path && x.Access == r.Access })}
+		for _, l := range r.links {
+			// What a person names on the command line may lead about in the tree.
+			named := r.Layer == policy.Flag && r.Access == policy.Read && policy.Within(r.at, others.tree(l))
+			if others.access(policy.Dir(l)) == policy.Write && !named {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(all, func(b oracleRule) bool {
+			named := policy.Within(r.name, b.name) && r.at == b.at+strings.TrimPrefix(r.name, b.name)
+			return b.Access == policy.Block && policy.Within(r.at, b.at) && !named
+		})
+	}
+	for _, r := range held {
+		if good(r) {
+			o.rules = append(o.rules, r)
+		}
+	}
+	var kept []oracleRule
+	for _, r := range o.rules {
+		if len(r.links) == 0 || r.Access != policy.Read && r.Access != policy.Write || good(r) {
+			kept = append(kept, r)
+		}
+	}
+	o.rules = kept
+}
+
+// access decides: the deepest path, and there the strongest rule. Protecting
+// takes writing away and gives nothing.
+func (o *oracle) access(path string) policy.Access {
+	a := policy.Unseen
+	if path != "/" {
+		a = o.access(policy.Dir(path))
+	}
+	var best *oracleRule
+	protect := false
+	for i := range o.rules {
+		if r := &o.rules[i]; r.at == path && r.Access != policy.Protect && (best == nil || stronger(r.Rule, best.Rule)) {
+			best = r
+		}
+	}
+	for i := range o.rules {
+		r := &o.rules[i]
+		protect = protect || r.at == path && r.Access == policy.Protect && (best == nil || best.Layer != policy.Flag)
+	}
+	if best != nil && (best.Access != policy.Block || shows(a)) {
+		a = best.Access
+	}
+	if protect && a == policy.Write {
+		a = policy.Protect
+	}
+	return a
+}
+
+// stronger reports whether r decides over e at one path: a flag, then what
+// names the path itself, then the tighter access.
+func stronger(r, e policy.Rule) bool {
+	if rf, ef := r.Layer == policy.Flag, e.Layer == policy.Flag; rf != ef {
+		return rf
+	}
+	if r.Pattern != e.Pattern {
+		return e.Pattern
+	}
+	return r.Access > e.Access
+}
+
+// tree is the writable tree that a path lies in.
+func (o *oracle) tree(path string) string {
+	for ; path != "/"; path = policy.Dir(path) {
+		if slices.ContainsFunc(o.rules, func(r oracleRule) bool { return r.at == path && r.Access == policy.Write }) {
+			break
+		}
+	}
+	return path
+}
+
+// judge compares what a command finds with what the policy says.
+func judge(o *oracle, p *Plan) []string {
+	s, err := simulate(o.fs, p)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	bad := s.bad
+	complain := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
+	found := map[string]seen{}
+	for _, f := range s.all() {
+		if f.path == p.cacheDst || p.cacheDst != "" && policy.Within(f.path, p.cacheDst) {
+			continue // sbx's own directory under another name
+		}
+		if f.host == "" {
+			private := slices.ContainsFunc(o.rules, func(r oracleRule) bool { return r.Access == policy.Private && policy.Within(f.path, r.at) })
+			if f.write && f.kind == Dir && !private && !policy.Within(f.path, "/proc") {
+				complain("%s is writable, and no rule says so", f.path)
+			}
+			continue
+		}
+		found[f.host] = f
+		switch a, n := o.access(f.host), o.fs.nodes[f.host]; {
+		case a == policy.Block && n.Kind != Dir && n.UID != o.fs.uid && !o.fs.may(n, 'r') && !o.fs.may(n, 'w'):
+			// Nobody's business: the caller cannot open it either.
+		case !shows(a):
+			complain("%s is visible, as %s; the policy says %s", f.host, f.path, a)
+		case f.write && a != policy.Write:
+			complain("%s is writable, as %s; the policy says %s", f.host, f.path, a)
+		}
+	}
+	complete := !slices.ContainsFunc(p.Gaps, func(g string) bool { return strings.Contains(g, "not opened") })
+	for _, path := range o.fs.paths() {
+		a := o.access(path)
+		f, ok := found[path]
+		switch {
+		case !complete || a != o.led.access(path) || o.fs.nodes[path].Kind == Link || policy.Within(path, "/proc") || policy.Within(path, "/dev"):
+		case shows(a) && !ok:
+			complain("%s is not visible; the policy says %s", path, a)
+		case a == policy.Write && !f.write:
+			complain("%s is not writable; the policy says so", path)
+		}
+		// What is fixed inside a writable tree must stay at its place.
+		if path != "/" && a != policy.Write && o.access(policy.Dir(path)) == policy.Write && o.fs.nodes[path].Kind != Link {
+			bad = append(bad, loose(o, s, path)...)
+		}
+	}
+	return bad
+}
+
+// loose reports the elements of a path that could be renamed.
+func loose(o *oracle, s *sim, path string) (bad []string) {
+	for p := path; p != "/"; p = policy.Dir(p) {
+		at, kind, _ := s.walk(p, false)
+		up, _, _ := s.walk(policy.Dir(p), false)
+		if kind != Absent && at.rel != "" && up.hostPath() != "" && !up.m.ro {
+			bad = append(bad, p+" can be renamed, and "+path+" with it")
+		}
+	}
+	return bad
+}

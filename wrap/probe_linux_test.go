@@ -1,0 +1,214 @@
+package wrap
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+)
+
+// fakeBwrap puts a script in the place of bwrap and counts its runs.
+type fakeBwrap struct {
+	t    *testing.T
+	dir  string
+	path string
+	host *Host
+}
+
+func newFakeBwrap(t *testing.T, version, body string) *fakeBwrap {
+	f := &fakeBwrap{t: t, dir: t.TempDir(), host: &Host{UID: os.Geteuid()}}
+	bin := filepath.Join(f.dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f.path = filepath.Join(bin, "bwrap")
+	f.write("#!/bin/sh\necho run >>'" + f.dir + "/runs'\nif [ \"$1\" = --version ]; then echo '" + version + "'; exit; fi\n" + body + "\n")
+	old := binDirs
+	binDirs = []string{bin}
+	t.Cleanup(func() { binDirs = old })
+	return f
+}
+
+func (f *fakeBwrap) write(text string) {
+	f.t.Helper()
+	if err := os.WriteFile(f.path, []byte(text), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.Chmod(f.path, 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fakeBwrap) runs() int {
+	data, _ := os.ReadFile(filepath.Join(f.dir, "runs"))
+	return strings.Count(string(data), "\n")
+}
+
+func (f *fakeBwrap) cache() string { return filepath.Join(f.dir, "cache") }
+
+func (f *fakeBwrap) verdict() string {
+	return filepath.Join(f.cache(), "probe-"+strconv.Itoa(os.Geteuid()))
+}
+
+// find asks for a bwrap and says how many processes that took.
+func (f *fakeBwrap) find() (Bwrap, int, error) {
+	before := f.runs()
+	b, err := Find(f.host, f.cache())
+	return b, f.runs() - before, err
+}
+
+const works = "echo 'sbx 1'"
+
+func TestProbeIsRemembered(t *testing.T) {
+	f := newFakeBwrap(t, "bubblewrap 0.9.1", works)
+	want := Bwrap{Path: f.path, Version: bwrapargs.Version{Minor: 9, Patch: 1}}
+	expect := func(what string, processes int) {
+		t.Helper()
+		if b, n, err := f.find(); b != want || n != processes || err != nil {
+			t.Fatalf("%s: %+v, %d processes, %v; want %d processes", what, b, n, err, processes)
+		}
+	}
+	expect("nothing kept", 2)
+	expect("kept", 0)
+	expect("kept still", 0)
+	if info, err := os.Lstat(f.verdict()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatal(info, err)
+	}
+	if err := os.Chtimes(f.path, time.Now(), time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	expect("another mtime", 2)
+	expect("kept again", 0)
+
+	spoil := func(what string, change func() error) {
+		t.Helper()
+		if err := change(); err != nil {
+			t.Fatal(what, err)
+		}
+		expect(what, 2)
+		expect("kept after "+what, 0)
+	}
+	spoil("garbage", func() error { return os.WriteFile(f.verdict(), []byte("\x00\xff garbage"), 0o600) })
+	spoil("an empty file", func() error { return os.WriteFile(f.verdict(), nil, 0o600) })
+	spoil("half a verdict", func() error {
+		data, err := os.ReadFile(f.verdict())
+		return errors.Join(err, os.WriteFile(f.verdict(), data[:len(data)-1], 0o600))
+	})
+	spoil("writable by others", func() error { return os.Chmod(f.verdict(), 0o666) })
+	spoil("a link", func() error {
+		other := filepath.Join(f.dir, "planted")
+		return errors.Join(os.Rename(f.verdict(), other), os.Symlink(other, f.verdict()))
+	})
+	if os.Geteuid() == 0 {
+		spoil("of another user", func() error { return os.Chown(f.verdict(), 12345, 12345) })
+	}
+	left, err := filepath.Glob(f.cache() + "/*")
+	if err != nil || !slices.Equal(left, []string{f.verdict()}) {
+		t.Errorf("left in the cache: %q, %v", left, err)
+	}
+}
+
+func TestProbeWithoutPlaceToRemember(t *testing.T) {
+	f := newFakeBwrap(t, "bubblewrap 0.8.0", works)
+	for range 2 {
+		before := f.runs()
+		if _, err := Find(f.host, ""); err != nil || f.runs()-before != 2 {
+			t.Error(err, f.runs()-before)
+		}
+	}
+	if err := os.WriteFile(f.cache(), []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, n, err := f.find(); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+func TestFailedProbes(t *testing.T) {
+	for _, c := range []struct {
+		name, version, body string
+		cause               Cause
+		reason              string
+	}{
+		{"too old", "bubblewrap 0.3.3", works, CauseOld, "is version 0.3.3; sbx needs 0.4.0 or newer"},
+		{"not bubblewrap", "busybox 1.36", works, CauseOther, `is not bubblewrap: it says "busybox 1.36"`},
+		{"no version", "bubblewrap", works, CauseOther, `is not bubblewrap: it says "bubblewrap"`},
+		{"it fails", "bubblewrap 0.8.0", "echo 'bwrap: Can'\\''t make it' >&2; exit 1", CauseOther, "bwrap does not work here: Can't make it"},
+		{"it does nothing", "bubblewrap 0.8.0", "exit 0", CauseOther, "does not run what it is told"},
+		{"no namespaces", "bubblewrap 0.8.0", "echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1", CauseMax, "no further user namespace is allowed here"},
+		{"much output", "bubblewrap 0.8.0", "head -c 1000000 /dev/zero | tr '\\0' x; echo 'bwrap: x' >&2; exit 1", CauseOther, "bwrap does not work here: x"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFakeBwrap(t, c.version, c.body)
+			_, _, err := f.find()
+			var u *Unavailable
+			if !errors.As(err, &u) || u.Cause != c.cause || !strings.Contains(u.Reason, c.reason) {
+				t.Errorf("%+v", err)
+			}
+			if _, err := os.Lstat(f.verdict()); err == nil {
+				t.Error("a failure was kept")
+			}
+		})
+	}
+}
+
+func TestUnsafeBwrap(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(f *fakeBwrap) error
+		cause  Cause
+	}{
+		{"writable by others", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o777) }, CauseUnsafe},
+		{"writable by the group", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o775) }, CauseUnsafe},
+		{"not executable", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o644) }, CauseNoExec},
+		{"not a file", func(f *fakeBwrap) error { return errors.Join(os.Remove(f.path), os.Symlink("/dev/null", f.path)) }, ""},
+		{"a directory", func(f *fakeBwrap) error { return errors.Join(os.Remove(f.path), os.Mkdir(f.path, 0o755)) }, CauseMissing},
+		{"absent", func(f *fakeBwrap) error { return os.Remove(f.path) }, CauseMissing},
+		{"dangling", func(f *fakeBwrap) error { return errors.Join(os.Remove(f.path), os.Symlink("nowhere", f.path)) }, CauseMissing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFakeBwrap(t, "bubblewrap 0.8.0", works)
+			if err := c.change(f); err != nil {
+				t.Fatal(err)
+			}
+			_, n, err := f.find()
+			var u *Unavailable
+			if !errors.As(err, &u) || c.cause != "" && u.Cause != c.cause || n != 0 {
+				t.Errorf("%+v after %d processes, want %s", err, n, c.cause)
+			}
+		})
+	}
+}
+
+// In PATH, the directories above count, too: /tmp is everyone's.
+func TestBwrapFromPath(t *testing.T) {
+	f := newFakeBwrap(t, "bubblewrap 0.8.0", works)
+	bin := binDirs[0]
+	binDirs = nil
+	f.host.Environ = []string{"PATH=relative::" + bin}
+	_, n, err := f.find()
+	safe := true
+	for d := bin; d != "/"; d = filepath.Dir(d) {
+		info, err := os.Stat(d)
+		safe = safe && err == nil && info.Mode().Perm()&0o022 == 0
+	}
+	var u *Unavailable
+	if !safe && (!errors.As(err, &u) || u.Cause != CauseUnsafe || n != 0) {
+		t.Errorf("%+v after %d processes", err, n)
+	}
+	if safe && err != nil {
+		t.Error(err)
+	}
+	if err := os.Chmod(bin, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != CauseUnsafe || n != 0 {
+		t.Errorf("%+v after %d processes", err, n)
+	}
+}

@@ -1,0 +1,171 @@
+package wrap
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// status is what a plan comes to: 0, or the exit status of sbx and its words.
+type status struct {
+	Status     int
+	Text, Hint string
+}
+
+func statusOf(err error) status {
+	var e *Error
+	if errors.As(err, &e) {
+		return status{e.Status, e.Text, e.Hint}
+	}
+	if err != nil {
+		return status{-1, err.Error(), ""}
+	}
+	return status{}
+}
+
+func TestWorkingDirectory(t *testing.T) {
+	files := debian + home("/home/u", "1000") + `
+/home/u/.ssh/sub/
+/home/u/src/app/.idea/
+/etc/x/
+/usr/src/linux/
+/tmp/mine/ uid=1000
+/home/u/.cargo/bin/x/
+/srv/mine/ uid=1000
+`
+	refused := func(dir, why, hint string) status {
+		return status{StatusFailed, "the working directory " + dir + " " + why, hint}
+	}
+	const ro = "cd to a project first, or use --read-only"
+	hidden := func(dir, by string) status {
+		return status{StatusFailed, "the working directory " + dir + " is hidden (secrets: blocked " + by + ")", "cd to a project first"}
+	}
+	both := func(want status) map[string]status {
+		return map[string]status{"moderate": want, "permissive": want}
+	}
+	for _, c := range []struct {
+		dir  string
+		want map[string]status
+	}{
+		{"/home/u/src/app", both(status{})},
+		{"/srv/mine", both(status{})},
+		{"/tmp/mine", both(status{})},
+		{"/usr/src/linux", both(status{})},
+		// Where a profile opens the whole of it for reading, so it stays.
+		{"/", map[string]status{"moderate": refused("/", "is shared with everything else on this machine and is never made writable", ro), "permissive": {}}},
+		{"/tmp", both(refused("/tmp", "is shared with everything else on this machine and is never made writable", ro))},
+		{"/home", both(refused("/home", "is shared with everything else on this machine and is never made writable", ro))},
+		{"/home/u", map[string]status{"moderate": refused("/home/u", "is or holds the home directory and is never made writable", ro), "permissive": {}}},
+		{"/usr", both(status{})},
+		{"/usr/local/bin", both(refused("/usr/local/bin", "belongs to the system (/usr) and is never made writable", ro))},
+		{"/usr/src", both(refused("/usr/src", "belongs to the system (/usr) and is never made writable", ro))},
+		{"/etc/x", both(refused("/etc/x", "belongs to the system (/etc) and is never made writable", ro))},
+		{"/home/u/.ssh", both(hidden("/home/u/.ssh", "/home/u/.ssh"))},
+		{"/home/u/.ssh/sub", both(hidden("/home/u/.ssh/sub", "/home/u/.ssh"))},
+	} {
+		for profile, want := range c.want {
+			t.Run(profile+c.dir, func(t *testing.T) {
+				m := user(files)
+				m.cwd, m.profiles = c.dir, []string{profile}
+				p, fs, err := m.plan(t)
+				if d := cmp.Diff(want, statusOf(err)); d != "" {
+					t.Fatal(d)
+				}
+				if err == nil {
+					if (c.dir == "/" || c.dir == "/usr" || c.dir == "/home/u") && newOracle(fs, p.Report.Policy).access(c.dir) == policy.Write {
+						t.Error("it is writable")
+					}
+					for _, b := range judge(newOracle(fs, p.Report.Policy), p) {
+						t.Error(b)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestReadOnlyWorkingDirectory(t *testing.T) {
+	files := debian + home("/home/u", "1000") + "/home/u/.ssh/sub/\n/etc/x/\n"
+	for _, c := range []struct {
+		dir  string
+		want status
+	}{
+		// A strict view of a place that is not a project opens nothing of it.
+		{"/", status{}},
+		{"/home/u", status{}},
+		{"/home/u/src/app", status{}},
+		{"/tmp", status{}},
+		{"/usr", status{}},
+		{"/home", status{StatusFailed, "the working directory /home is not visible in the sandbox", "cd to a project, or open it with -r /home"}},
+		{"/etc/x", status{StatusFailed, "the working directory /etc/x is not visible in the sandbox", "cd to a project, or open it with -r /etc/x"}},
+		{"/home/u/.ssh/sub", status{StatusFailed, "the working directory /home/u/.ssh/sub is hidden (secrets: blocked /home/u/.ssh)", "cd to a project first"}},
+	} {
+		t.Run(c.dir, func(t *testing.T) {
+			m := user(files)
+			m.cwd, m.profiles = c.dir, []string{"strict"}
+			p, fs, err := m.plan(t)
+			if d := cmp.Diff(c.want, statusOf(err)); d != "" {
+				t.Fatal(d)
+			}
+			if err != nil {
+				return
+			}
+			for _, b := range judge(newOracle(fs, p.Report.Policy), p) {
+				t.Error(b)
+			}
+			if c.dir == "/" || c.dir == "/home/u" {
+				s, _ := simulate(fs, p)
+				if _, kind, _ := s.walk("/home/u/src/app/main.go", true); kind != Absent {
+					t.Error("the home directory is visible")
+				}
+			}
+		})
+	}
+}
+
+func TestDeletedWorkingDirectory(t *testing.T) {
+	h, _ := (&machine{files: debian + home("/home/u", "1000"), uid: 1000}).host(t)
+	h.CWD = ""
+	_, err := New(Request{Policy: &policy.Policy{}, Command: []string{"sh"}}, h)
+	want := status{StatusFailed, "the working directory does not exist any more", "cd to a directory that exists"}
+	if d := cmp.Diff(want, statusOf(err)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWorkTree(t *testing.T) {
+	const files = `
+/ uid=0
+/home/u/ uid=1000
+/home/u/src/app/sub/deep/
+/tmp/ mode=1777
+/tmp/x/ uid=1000
+/srv/team/app/ uid=1001
+/srv/team/app/mine/ uid=1000
+`
+	for _, c := range []struct{ name, more, cwd, want string }{
+		{"none", "", "/home/u/src/app", "/home/u/src/app"},
+		{"at cwd", "/home/u/src/app/.git/", "/home/u/src/app", "/home/u/src/app"},
+		{"above", "/home/u/src/app/.git/", "/home/u/src/app/sub/deep", "/home/u/src/app"},
+		{"nearest", "/home/u/src/app/.git/\n/home/u/src/app/sub/.git = gitdir: x", "/home/u/src/app/sub/deep", "/home/u/src/app/sub"},
+		{"home is a repository", "/home/u/.git/", "/home/u/src/app", "/home/u/src/app"},
+		{"ancestor of home", "/home/.git/ uid=1000", "/home/u/src/app", "/home/u/src/app"},
+		{"planted in /tmp", "/tmp/.git/ uid=1000", "/tmp/x", "/tmp/x"},
+		{"planted in /", "/.git/ uid=1000", "/tmp/x", "/tmp/x"},
+		{"foreign owner", "/srv/team/app/.git/", "/srv/team/app/mine", "/srv/team/app/mine"},
+		{"own .git in a foreign directory", "/srv/team/app/.git/ uid=1000", "/srv/team/app/mine", "/srv/team/app/mine"},
+		{"foreign .git in an own directory", "/home/u/src/app/.git/ uid=1001", "/home/u/src/app/sub", "/home/u/src/app/sub"},
+		{"a link", "/home/u/src/app/.git -> /srv", "/home/u/src/app/sub", "/home/u/src/app/sub"},
+		{"foreign one below an own one", "/home/u/src/.git/\n/home/u/src/app/.git/ uid=1001", "/home/u/src/app/sub", "/home/u/src"},
+		{"root", "/.git/", "/", "/"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := WorkTree(newFS(t, 1000, files, c.more), c.cwd, 1000, []string{"/home/u"}); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
