@@ -96,12 +96,19 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + policy.Plain(c.real), Hint: "put the file itself there"}
 	case !c.owner(st.Uid):
 		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " + c.owners(), Hint: "look at what it says, then chown it"}
-	case mode&0o022 != 0:
+	case mode&0o002 != 0 || mode&0o020 != 0 && !c.ownGroup(st.Gid):
 		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + policy.Plain(c.real)}
 	case st.Size > MaxSize:
 		return c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
 	}
 	return nil
+}
+
+// ownGroup reports whether writing by a group is writing by the user: a clone
+// under umask 002 is writable by the user's own group. Only a project's file,
+// which can only tighten, may be.
+func (c *candidate) ownGroup(gid uint32) bool {
+	return c.layer == policy.Project && int(gid) == syscall.Getegid()
 }
 
 // owner reports whether the layer may be written by uid.

@@ -43,10 +43,10 @@ func TestTighten(t *testing.T) {
 		{"wider default", "", "default_profile='open'", outcome{Notices: []string{notice + "default_profile (line 1)"}}},
 		{"scalars", "", "[profiles.moderate]\nallow_network=true\ngit='none'\ncache='none'\ntimeout_seconds=60\nenvironment='list'\nshare_pid=true\nseccomp='off'", outcome{
 			Profiles: map[string]*policy.Profile{"moderate": {
-				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project, Git: "none", Cache: "none", TimeoutSeconds: 60, Environment: "list",
-				Where: map[string]string{"git": ".sbx.toml:3:1", "cache": ".sbx.toml:4:1", "timeout_seconds": ".sbx.toml:5:1", "environment": ".sbx.toml:6:1"},
+				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project, Git: "none", TimeoutSeconds: 60, Environment: "list",
+				Where: map[string]string{"git": ".sbx.toml:3:1", "timeout_seconds": ".sbx.toml:5:1", "environment": ".sbx.toml:6:1"},
 			}},
-			Notices: []string{notice + "profiles.moderate.allow_network (line 2), profiles.moderate.share_pid (line 7), profiles.moderate.seccomp (line 8)"},
+			Notices: []string{notice + "profiles.moderate.allow_network (line 2), profiles.moderate.cache (line 4), profiles.moderate.share_pid (line 7), profiles.moderate.seccomp (line 8)"},
 		}},
 		// strict bounds tmpfs at 100 and open says 120 s: with -p strict -p node
 		// the project's word would be the last.

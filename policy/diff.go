@@ -21,7 +21,7 @@ var ranks = map[string][]string{
 	"new_session":   {"yes", "auto", "no"},
 	"seccomp":       {"strict", "default", "dev", "off"},
 	"git":           {"none", "commit", "full"},
-	"cache":         {"none", "private"},
+	"cache":         {}, // neither gives anything of the host
 	"environment":   {"list", "inherit"},
 	"limits":        {"enforce", "best-effort"},
 	"min_tier":      {"full", "reduced"},

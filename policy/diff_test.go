@@ -51,7 +51,6 @@ func TestDiffScalars(t *testing.T) {
 		{"seccomp off", func(p *Policy) { p.Seccomp = "off" }, Change{"seccomp", "off", "default", "off", true}},
 		{"seccomp strict", func(p *Policy) { p.Seccomp = "strict" }, Change{"seccomp", "strict", "default", "strict", false}},
 		{"git", func(p *Policy) { p.Git = "full" }, Change{"git", "full", "commit", "full", true}},
-		{"cache", func(p *Policy) { p.Cache = "private" }, Change{"cache", "private", "none", "private", true}},
 		{"environment", func(p *Policy) { p.Environment = "inherit" }, Change{"environment", "inherit", "list", "inherit", true}},
 		{"limits", func(p *Policy) { p.Limits = "best-effort" }, Change{"limits", "best-effort", "enforce", "best-effort", true}},
 		{"tier", func(p *Policy) { p.MinTier = "reduced" }, Change{"min_tier", "reduced", "full", "reduced", true}},
@@ -144,6 +143,17 @@ func TestDiffIsExactForPaths(t *testing.T) {
 		}
 		if len(Diff(a, a)) != 0 {
 			t.Fatal("a policy differs from itself")
+		}
+	}
+}
+
+// Neither kind of cache gives anything of the host: a project whose default is
+// moderate must not count as loosening permissive.
+func TestDiffCacheIsNeutral(t *testing.T) {
+	none, private := &Policy{Cache: "none"}, &Policy{Cache: "private"}
+	for _, d := range [][]Change{Diff(none, private), Diff(private, none)} {
+		if len(d) != 1 || d[0].Key != "cache" || d[0].Wider {
+			t.Errorf("%+v", d)
 		}
 	}
 }

@@ -10,6 +10,11 @@
 // searched: echo 'rm -rf /' is harmless and says nothing.
 package risk
 
+import (
+	"path"
+	"strings"
+)
+
 // Finding is one thing a command would do.
 type Finding struct {
 	Rule string // short id of the rule: rm-root
@@ -30,12 +35,24 @@ const (
 // argv is the command as executed, one element per word; strings given to
 // shells are read as such, nested ones too. Text that is no valid shell gives
 // no finding.
-func Assess(argv []string) []Finding {
+//
+// homes are the caller's home directories: a shell has replaced ~ by one.
+func Assess(argv []string, homes ...string) []Finding {
 	r := reader{budget: maxText}
 	words := make([]string, 0, min(len(argv), maxWords))
 	for _, a := range argv[:min(len(argv), maxWords)] {
-		words = append(words, literal(a))
+		words = append(words, tilde(literal(a), homes))
 	}
 	r.command(words)
 	return r.found
+}
+
+// tilde writes a path in a home directory as a shell would take it, ~/x.
+func tilde(word string, homes []string) string {
+	for _, h := range homes {
+		if rest, ok := strings.CutPrefix(path.Clean(word), h); ok && h != "/" && strings.HasPrefix(word, "/") && (rest == "" || rest[0] == '/') {
+			return home + rest
+		}
+	}
+	return word
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -169,11 +170,26 @@ func descriptor(n int) (FD, bool) {
 }
 
 // unnamedPair reports whether a descriptor is one end of a socketpair(2):
-// neither end has a name, so it leads to no service of the host.
+// neither end has a name, so it leads to no service of the host. The length of
+// an address is all that tells no name from an abstract one.
 func unnamedPair(n int) bool {
-	own, err1 := unix.Getsockname(n)
-	peer, err2 := unix.Getpeername(n)
-	a, ok1 := own.(*unix.SockaddrUnix)
-	b, ok2 := peer.(*unix.SockaddrUnix)
-	return err1 == nil && err2 == nil && ok1 && ok2 && a.Name == "" && b.Name == ""
+	for _, call := range []uintptr{unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME} {
+		var addr unix.RawSockaddrAny
+		length := uint32(unix.SizeofSockaddrAny)
+		_, _, errno := unix.RawSyscall(call, uintptr(n), uintptr(unsafe.Pointer(&addr)), uintptr(unsafe.Pointer(&length)))
+		if errno != 0 || addr.Addr.Family != unix.AF_UNIX || length > 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// Inside reports whether this process runs in a sandbox of sbx's, by a file
+// that only root can put there on a host, on a read-only mount. A variable
+// would not do: who sets it in a project's .envrc would turn the sandbox off.
+func Inside() bool {
+	const path = ManifestDir + "/policy.json"
+	var fs unix.Statfs_t
+	info, err := OS{}.Lstat(path)
+	return err == nil && info.Kind == File && unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_RDONLY != 0
 }

@@ -17,6 +17,9 @@ func Find(*Host, string) (Bwrap, error) { return Bwrap{}, unsupported() }
 // Exec fails: there is no engine for this system yet.
 func Exec(*Plan, *Host) error { return unsupported() }
 
+// Inside is false: there are no sandboxes on other systems.
+func Inside() bool { return false }
+
 // IsStage is false: there is no stage on other systems.
 func IsStage([]string) bool { return false }
 

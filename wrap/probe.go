@@ -56,9 +56,9 @@ func diagnose(f Facts, path, stderr string) *Unavailable {
 	case denied && f.UsernsClone == "0" && !f.Root:
 		return &Unavailable{CauseClone, "user namespaces are off for users (kernel.unprivileged_userns_clone = 0)",
 			[]string{"sudo sysctl -w kernel.unprivileged_userns_clone=1, and the same line in /etc/sysctl.d/ to keep it"}}
-	case strings.Contains(said, "No space left on device") || denied && isSmall(f.MaxUserns):
+	case strings.Contains(said, "No space left on device") || strings.Contains(said, "ENOSPC") || denied && isSmall(f.MaxUserns):
 		return &Unavailable{CauseMax, "no further user namespace is allowed here (user.max_user_namespaces = " + orUnknown(f.MaxUserns) + ")", maxHints(f)}
-	case strings.Contains(said, "/proc") || strings.Contains(said, "mount proc"):
+	case strings.Contains(said, "mount proc"):
 		return &Unavailable{CauseProc, "a new /proc cannot be mounted here" + in(f.Container), procHints(f)}
 	case denied && f.Container != "":
 		return &Unavailable{CauseContainer, "this " + f.Container + " container does not allow user namespaces", containerHints(f)}

@@ -234,18 +234,22 @@ func (v *view) vet(found []place) error {
 	// Writable ones first: each may make another's link one that a command
 	// could have made.
 	slices.SortStableFunc(linked, func(a, b *place) int { return int(a.rule.Access) - int(b.rule.Access) })
-	for _, p := range linked {
-		err := v.vetLinks(p)
-		switch {
-		case err == nil && p.rule.Access == policy.Write && v.access(p.to.Path) == policy.Write:
-			// It gives nothing, and a rule that comes later may take away.
-		case err == nil:
-			p.skip = false
+	// Twice: the second time each is held against all the others.
+	for range 2 {
+		for _, p := range linked {
+			p.skip = true
 			v.settle(found)
-		case p.rule.Layer != policy.Builtin:
-			return ruleError(p.rule, err)
-		default:
-			v.skip(p, err)
+			err := v.vetLinks(p)
+			if err != nil && p.rule.Layer != policy.Builtin {
+				return ruleError(p.rule, err)
+			}
+			p.skip = err != nil
+		}
+		v.settle(found)
+	}
+	for _, p := range linked {
+		if p.skip {
+			v.skip(p, v.vetLinks(p))
 		}
 	}
 	return nil
@@ -253,6 +257,9 @@ func (v *view) vet(found []place) error {
 
 func (v *view) skip(p *place, why error) {
 	p.skip = true
+	if why == nil {
+		why = errors.New(policy.Plain(p.name) + " leads through a link that a command could have made")
+	}
 	v.gaps = append(v.gaps, p.rule.Source+": not opened: "+why.Error())
 }
 

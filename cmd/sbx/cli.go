@@ -15,43 +15,43 @@ import (
 
 // options are the flags of a run; explain and doctor take them, too.
 type options struct {
-	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
-	AllowWrite rawList  `short:"w" placeholder:"PATH" help:"Make PATH writable."`
-	AllowRead  rawList  `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
-	Block      rawList  `placeholder:"PATH" help:"Hide PATH."`
-	Net        bool     `xor:"net" help:"Share the network."`
-	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
-	Env        rawList  `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
-	ReadOnly   bool     `help:"Make the working directory read-only."`
-	Workspace  rawText  `placeholder:"PATH" help:"Show the working directory at PATH inside."`
-	Git        string   `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
-	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
-	Seccomp    string   `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
-	NewSession string   `placeholder:"WHEN" help:"Detach from the terminal: auto, yes or no."`
-	SharePID   bool     `name:"share-pid" help:"Show the processes of the host."`
-	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
-	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
-	Memory     string   `hidden:"" placeholder:"SIZE" help:"Limit memory (512M, 2G)."`
-	CPUs       float64  `hidden:"" name:"cpus" placeholder:"N" help:"Limit processor time to N processors."`
-	Procs      int      `hidden:"" placeholder:"N" help:"Limit the number of processes."`
-	Engine     string   `placeholder:"NAME" help:"auto or bwrap."`
-	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool     `help:"Never put a stage of sbx around the command; --timeout needs one."`
-	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
-	Command    rawList  `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
-	DryRun     bool     `short:"n" help:"Print what would be executed, and do not."`
-	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, doctor and profiles)."`
-	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
-	Quiet      bool     `short:"q" xor:"loud" help:"Say nothing but errors."`
-	Config     rawText  `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
-	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
+	Profile    rawList `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
+	AllowWrite rawList `short:"w" placeholder:"PATH" help:"Make PATH writable."`
+	AllowRead  rawList `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
+	Block      rawList `placeholder:"PATH" help:"Hide PATH."`
+	Net        bool    `xor:"net" help:"Share the network."`
+	NoNet      bool    `xor:"net" help:"No network, whatever the profile says."`
+	Env        rawList `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
+	ReadOnly   bool    `help:"Make the working directory read-only."`
+	Workspace  rawText `placeholder:"PATH" help:"Show the working directory at PATH inside."`
+	Git        string  `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
+	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
+	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
+	NewSession string  `placeholder:"WHEN" help:"Detach from the terminal: auto, yes or no."`
+	SharePID   bool    `name:"share-pid" help:"Show the processes of the host."`
+	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
+	Timeout    string  `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
+	Memory     string  `hidden:"" placeholder:"SIZE" help:"Limit memory (512M, 2G)."`
+	CPUs       float64 `hidden:"" name:"cpus" placeholder:"N" help:"Limit processor time to N processors."`
+	Procs      int     `hidden:"" placeholder:"N" help:"Limit the number of processes."`
+	Engine     string  `placeholder:"NAME" help:"auto or bwrap."`
+	MinTier    string  `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
+	Direct     bool    `help:"Never put a stage of sbx around the command; --timeout needs one."`
+	NoSandbox  bool    `help:"Run without a sandbox, with a warning."`
+	Command    rawList `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
+	DryRun     bool    `short:"n" help:"Print what would be executed, and do not."`
+	JSON       bool    `name:"json" help:"Print JSON (with --dry-run, explain, doctor and profiles)."`
+	Verbose    bool    `short:"v" xor:"loud" help:"List every restriction on standard error."`
+	Quiet      bool    `short:"q" xor:"loud" help:"Say nothing but errors."`
+	Config     rawText `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
+	LogLevel   string  `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
 
 	// Flags of the requirement documents, for people who come from there.
-	Sandbox      bool     `hidden:""`
-	SandboxProf  []string `hidden:"" name:"sandbox-profile"`
-	SandboxWrite rawList  `hidden:"" name:"sandbox-allow-write"`
-	SandboxNet   bool     `hidden:"" name:"sandbox-allow-network"`
-	SandboxDry   bool     `hidden:"" name:"sandbox-dry-run"`
+	Sandbox      bool    `hidden:""`
+	SandboxProf  rawList `hidden:"" name:"sandbox-profile"`
+	SandboxWrite rawList `hidden:"" name:"sandbox-allow-write"`
+	SandboxNet   bool    `hidden:"" name:"sandbox-allow-network"`
+	SandboxDry   bool    `hidden:"" name:"sandbox-dry-run"`
 
 	given bool // flags or SBX_FLAGS were given
 }
@@ -154,9 +154,7 @@ func plainHelp(v *kong.Value) string { return v.Help }
 
 // aliases folds the hidden flags into the ones they stand for.
 func (o *options) aliases() {
-	for _, p := range o.SandboxProf {
-		o.Profile = append(o.Profile, p)
-	}
+	o.Profile = append(o.Profile, o.SandboxProf...)
 	o.AllowWrite = append(o.AllowWrite, o.SandboxWrite...)
 	o.Net = o.Net || o.SandboxNet
 	o.DryRun = o.DryRun || o.SandboxDry
@@ -234,12 +232,23 @@ func envFlags() ([]string, error) {
 	if p.Position != -1 {
 		return nil, &usageError{text: "SBX_FLAGS: " + policy.Quote(text) + " holds a character that ends a command", hint: "quote it, or take it out"}
 	}
-	for _, f := range flags {
-		if f == "--" {
-			return nil, &usageError{text: "SBX_FLAGS: no -- in it: it holds flags, not a command"}
-		}
+	return flags, onlyFlags(flags)
+}
+
+// onlyFlags refuses in SBX_FLAGS what decides about the command itself.
+func onlyFlags(flags []string) error {
+	var cli runCLI
+	parser, err := kong.New(&cli, kong.Name("sbx"), kong.NoDefaultHelp())
+	if err != nil {
+		return err
 	}
-	return flags, nil
+	if _, err := parser.Parse(flags); err != nil {
+		return &usageError{text: "SBX_FLAGS: " + err.Error()}
+	}
+	if slices.Contains(flags, "--") || len(cli.Command) > 0 || cli.Version {
+		return &usageError{text: "SBX_FLAGS: it holds flags for every run: no --, no --command, no --version"}
+	}
+	return nil
 }
 
 // usage turns kong's error into sbx's, with the line to type where one word

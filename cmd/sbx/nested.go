@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -19,21 +16,13 @@ type manifest struct {
 	SharePID string   `json:"share_pid"`
 }
 
-// insideSandbox reports whether this process runs in a sandbox of sbx's, by a
-// file that only root can put there on a host. A variable would not do: who
-// sets it in a project's .envrc would turn the sandbox off.
+// insideSandbox returns what is known of the sandbox that this process runs
+// in, and false outside of any.
 func insideSandbox() (*manifest, bool) {
-	const path = wrap.ManifestDir + "/policy.json"
-	var st syscall.Stat_t
-	if syscall.Lstat(path, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+	if !wrap.Inside() {
 		return nil, false
 	}
-	var dir, fs unix.Stat_t
-	var vfs unix.Statfs_t
-	if unix.Lstat(wrap.ManifestDir, &dir) != nil || unix.Stat(path, &fs) != nil || unix.Statfs(path, &vfs) != nil || vfs.Flags&unix.ST_RDONLY == 0 {
-		return nil, false
-	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(wrap.ManifestDir + "/policy.json")
 	var m manifest
 	if err != nil || json.Unmarshal(data, &m) != nil {
 		return nil, false
@@ -77,6 +66,9 @@ func nested(opts *options, command []string, outer *manifest) error {
 	if opts.given && (len(opts.Block) > 0 || opts.ReadOnly || opts.NoNet && outer.Network == "true") {
 		return &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox already, and a tighter one cannot be put into it",
 			Hint: "ask for it where the outer sandbox is started"}
+	}
+	if own := strings.Join(s.policy.Profiles, "+"); len(opts.Profile) > 0 && own != strings.Join(outer.Profiles, "+") {
+		s.notice("this runs inside a sandbox already, whose policy (" + strings.Join(outer.Profiles, "+") + ") stays in force in the place of " + own)
 	}
 	return s.execBare(command)
 }

@@ -29,6 +29,7 @@ type planJSON struct {
 	Keep   []int    `json:"keep_fds"`
 	Copy   []int    `json:"copied_fds"`
 	Dirs   []string `json:"make_dirs"`
+	Limit  float64  `json:"limit_seconds"` // of the kernel's timer behind --timeout; 0 is none
 	Gaps   []string `json:"gaps"`
 }
 
@@ -66,6 +67,9 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	}
 	for _, n := range p.Copy {
 		fmt.Fprintf(&b, "copy    fd %d\n", n)
+	}
+	if p.Limit > 0 {
+		fmt.Fprintf(&b, "limit   %gs\n", p.Limit)
 	}
 	for _, fd := range p.FDs {
 		writeFD(&b, fd)
@@ -113,7 +117,7 @@ func optionLines(words []string) [][]string {
 
 func planFor(p *wrap.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
-		Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps)}
+		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps)}
 	for _, fd := range p.FDs {
 		f := fdJSON{Num: fd.Num, Name: fd.Name}
 		switch text := string(fd.Data); {

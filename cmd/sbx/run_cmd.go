@@ -165,8 +165,8 @@ func (s *state) flags() (*policy.Profile, error) {
 	return p, s.env(p)
 }
 
-// flagPath makes a path from the command line absolute: the shell has expanded
-// what it expands, and "~" in "-w=~/x" is expanded here.
+// flagPath makes a path from the command line absolute. Most shells leave the
+// "~" in "--allow-write=~/x" to the program.
 func (s *state) flagPath(flag, path string) (string, error) {
 	switch {
 	case path == "":

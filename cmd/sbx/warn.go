@@ -5,7 +5,7 @@ import "github.com/sbx-sandbox/sbx/risk"
 // warn says, before a command runs without a sandbox, what it looks like it
 // would do to the machine.
 func (s *state) warn(command []string) {
-	for _, f := range risk.Assess(command) {
+	for _, f := range risk.Assess(command, s.host.Homes...) {
 		say("WARNING", "this command looks destructive: "+f.Text)
 	}
 }
