@@ -1,0 +1,66 @@
+# GNU make 3.81 and newer. `make help` lists what there is.
+
+GO      ?= go
+BIN     ?= bin
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+# The program has a version of its own, so that a tree without tags, or
+# without git, needs nothing.
+VERSION ?= $(if $(wildcard .git),$(patsubst v%,%,$(shell git describe --tags --dirty 2>/dev/null)))
+LDFLAGS  = -s -w $(if $(VERSION),-X main.version=$(VERSION))
+
+# A checkout of another user (sudo make) makes git refuse to answer, and go
+# build with it; the version above is all of git that the program holds.
+BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false
+
+TESTFLAGS  ?=
+BENCHFLAGS ?=
+
+share  = $(DESTDIR)$(PREFIX)/share
+gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
+
+.PHONY: build try test bench lint generate install clean help
+
+build: ## build bin/sbx
+	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/sbx' ./cmd/sbx
+
+try: ## see it work in a throw-away project; installs bubblewrap when it is missing
+	@GO='$(GO)' MAKE='$(MAKE)' sh scripts/try.sh
+
+test: ## run the tests; what fails or is skipped is shown, then the count
+	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./scripts/testsum $(TESTFLAGS) ./...
+
+bench: build ## measure the start of sbx against raw bwrap; fails above the ceilings
+	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/bench -sbx '$(BIN)/sbx' $(BENCHFLAGS)
+
+lint: ## gofmt, go vet for each system, staticcheck and shellcheck where installed
+	@bad=$$($(gofmt) -l .) && if [ -n "$$bad" ]; then echo "gofmt -w $$bad" >&2; exit 1; fi
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	@if command -v staticcheck >/dev/null; then echo staticcheck ./...; staticcheck ./...; fi
+	@if command -v shellcheck >/dev/null; then echo shellcheck scripts/*.sh .ci/run; shellcheck scripts/*.sh .ci/run; fi
+
+generate: ## write the generated files anew
+	$(GO) generate ./...
+
+install: ## install to PREFIX (/usr/local), below DESTDIR
+	@test -x '$(BIN)/sbx' || $(MAKE) build
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install -m 755 '$(BIN)/sbx' '$(DESTDIR)$(PREFIX)/bin/sbx'
+	@put() { \
+		if [ -f "$$1" ]; then \
+			echo "install -m 644 $$1 $$2"; \
+			install -d "$${2%/*}" && install -m 644 "$$1" "$$2"; \
+		fi; \
+	}; \
+	put man/sbx.1 '$(share)/man/man1/sbx.1' && \
+	put completions/sbx.bash '$(share)/bash-completion/completions/sbx' && \
+	put completions/_sbx '$(share)/zsh/site-functions/_sbx' && \
+	put completions/sbx.fish '$(share)/fish/vendor_completions.d/sbx.fish'
+
+clean: ## remove what make made
+	rm -rf bin dist coverage coverage.out
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
