@@ -94,6 +94,8 @@ type place struct {
 	name string // as named; of a pattern, what it matched
 	to   resolved
 	skip bool
+
+	planted bool // a command could have made a link on its way, but for other such grants
 }
 
 // locate resolves every rule, patterns replaced by what they match.
@@ -234,6 +236,9 @@ func (v *view) vet(found []place) error {
 	// Writable ones first: each may make another's link one that a command
 	// could have made.
 	slices.SortStableFunc(linked, func(a, b *place) int { return int(a.rule.Access) - int(b.rule.Access) })
+	for _, p := range linked {
+		p.planted = v.plantable(p.to.Links)
+	}
 	// Twice: the second time each is held against all the others.
 	for range 2 {
 		for _, p := range linked {
@@ -315,7 +320,7 @@ func vetHidden(found []place, p *place) error {
 func (v *view) vetLinks(p *place) error {
 	to := policy.Plain(p.to.Path)
 	for _, l := range p.to.Links {
-		if v.access(policy.Dir(l.Path)) == policy.Write && wider(p.rule.Access, v.access(p.to.Path)) {
+		if (p.planted || v.access(policy.Dir(l.Path)) == policy.Write) && wider(p.rule.Access, v.access(p.to.Path)) {
 			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it", policy.Plain(l.Path), to)
 		}
 		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin && !v.host.trustedLink(l) {
