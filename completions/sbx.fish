@@ -27,7 +27,7 @@ complete -c sbx -n __sbx_before -l git -xa 'none commit full' -d 'What of .git i
 complete -c sbx -n __sbx_before -l cache -xa 'none private' -d 'Where ~/.cache goes: none or private (to the project)'
 complete -c sbx -n __sbx_before -l seccomp -xa 'default dev off' -d 'System call filter: default, dev (debuggers work) or off'
 complete -c sbx -n __sbx_before -l new-session -xa 'auto yes no' -d 'Detach from the terminal: auto, yes or no'
-complete -c sbx -n __sbx_before -l share-pid -d 'Show the processes of the host'
+complete -c sbx -n __sbx_before -l share-pid -d 'Share the processes of the host: they can be seen and signalled'
 complete -c sbx -n __sbx_before -l keep-fd -x -d 'Pass descriptor N on, whatever it leads to'
 complete -c sbx -n __sbx_before -l timeout -x -d 'End the command after this time (30s, 5m)'
 complete -c sbx -n __sbx_before -l engine -xa 'auto bwrap' -d 'auto or bwrap'

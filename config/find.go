@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
@@ -72,8 +74,11 @@ func (s *search) project(cwd, root string) error {
 	if root == "" || !policy.Within(cwd, root) {
 		root = cwd
 	}
+	// All of them count: since they can only tighten, a file that a command left
+	// in a subdirectory must not take the place of the project's own.
 	var paths [len(projectNames)]string
-	for dir, n := cwd, len(s.found); ; dir = policy.Dir(dir) {
+	first := len(s.found)
+	for dir := cwd; ; dir = policy.Dir(dir) {
 		for i, name := range projectNames {
 			if paths[i] = dir + name; dir == "/" {
 				paths[i] = name
@@ -82,7 +87,8 @@ func (s *search) project(cwd, root string) error {
 		if err := s.layer(policy.Project, paths[:]); err != nil {
 			return err
 		}
-		if dir == root || dir == "/" || len(s.found) > n {
+		if dir == root || dir == "/" {
+			slices.Reverse(s.found[first:])
 			return nil
 		}
 	}

@@ -63,7 +63,7 @@ func TestFindOrder(t *testing.T) {
 	}{
 		{"nothing", Files{System: []string{at("none/config.toml"), at("other.toml/config.hcl")}, CWD: at("repo/c")}, nil},
 		{"user", Files{User: user}, []File{u}},
-		{"nearest", Files{User: user, CWD: at("repo/a/b"), Root: at("repo")}, []File{u, inner}},
+		{"all up to the root, the outer first", Files{User: user, CWD: at("repo/a/b"), Root: at("repo")}, []File{u, outer, inner}},
 		{"up to the root", Files{CWD: at("repo/c"), Root: at("repo")}, []File{outer}},
 		{"not above the root", Files{CWD: at("repo/c"), Root: at("repo/c")}, nil},
 		{"no repository", Files{CWD: at("repo/c")}, nil},

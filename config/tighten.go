@@ -394,7 +394,7 @@ func (t *tightener) settings() error {
 }
 
 func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
-	now := t.l.k.Get(s.key)
+	now := t.l.top[s.key]
 	if s.value == now {
 		return false, true, nil
 	}

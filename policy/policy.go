@@ -171,7 +171,7 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 		n += len(k.list.Items)
 	}
 	pol.Rules = make([]Rule, 0, n)
-	second := vars.second()
+	others := vars.others()
 	for _, k := range kinds {
 		for _, it := range k.list.Items {
 			r, ok, err := vars.rule(it, k.access)
@@ -181,8 +181,10 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 			if ok {
 				pol.Rules = append(pol.Rules, r)
 			}
-			if r, ok := second.rule2(it, k.access); ok {
-				pol.Rules = append(pol.Rules, r)
+			for i := range others {
+				if r, ok := others[i].rule2(it, k.access); ok {
+					pol.Rules = append(pol.Rules, r)
+				}
 			}
 		}
 	}

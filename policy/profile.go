@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // Profile is one named set of rules as written, before variables are expanded
 // and parents are added. The zero value says nothing at all.
 type Profile struct {
@@ -195,9 +197,7 @@ func (l *List) add(src *List, from *Profile) {
 	if src.Replace {
 		l.Items = nil
 	}
-	if l.Items == nil {
-		l.Items = make([]Item, 0, len(src.Items))
-	}
+	l.Items = slices.Grow(l.Items, len(src.Items))
 	for _, it := range src.Items {
 		if it.Source == "" {
 			it.Source = from.source("")

@@ -91,19 +91,23 @@ func (v *Vars) rule(it Item, access Access) (r Rule, ok bool, err error) {
 	return r, ok && err == nil, err
 }
 
-// second is v with the second home directory in the place of the first; the
-// zero value when there is none.
-func (v *Vars) second() Vars {
-	if v.Home2 == "" {
-		return Vars{}
+// others are the variables as they would be in other environments of the same
+// user: with the XDG variables unset, and with the second home directory.
+func (v *Vars) others() []Vars {
+	var out []Vars
+	if v.Config != "" || v.Cache != "" || v.Data != "" || v.State != "" {
+		out = append(out, Vars{CWD: v.CWD, Root: v.Root, Home: v.Home})
 	}
-	return Vars{CWD: v.CWD, Root: v.Root, Home: v.Home2}
+	if v.Home2 != "" {
+		out = append(out, Vars{CWD: v.CWD, Root: v.Root, Home: v.Home2})
+	}
+	return out
 }
 
-// rule2 makes the rule for the second home directory: whatever hides or
-// protects something in the one does so in the other. Nothing is granted there.
+// rule2 makes the rule for another environment: whatever hides or protects
+// something in the one does so in the others. Nothing is granted there.
 func (v *Vars) rule2(it Item, access Access) (Rule, bool) {
-	if v.Home == "" || access == Write || access == Read || !strings.Contains(it.Text, "$HOME") && !strings.Contains(it.Text, "$XDG_") && !strings.HasPrefix(it.Text, "~") {
+	if it.Layer == Flag || access == Write || access == Read || !strings.Contains(it.Text, "$HOME") && !strings.Contains(it.Text, "$XDG_") && !strings.HasPrefix(it.Text, "~") {
 		return Rule{}, false
 	}
 	r, ok, err := v.rule(it, access)
@@ -137,6 +141,9 @@ func (v *Vars) Expand(text string) (path string, ok bool, err error) {
 	case text[0] == '~':
 		return "", false, errors.New(Quote(text) + ": only ~/ is expanded, not the home of another user")
 	}
+	if full, ok := v.plain(text); ok {
+		return full, full != "", nil
+	}
 	if hasDotDot(text) {
 		return "", false, errors.New(Quote(text) + `: ".." is not allowed in a configured path`)
 	}
@@ -151,6 +158,27 @@ func (v *Vars) Expand(text string) (path string, ok bool, err error) {
 		return "", false, errors.New(Quote(text) + `: not absolute: start it with /, ~/ or $CWD/`)
 	}
 	return Clean(full), true, nil
+}
+
+// plain expands what nearly all texts are: a path, or one after a variable. ok
+// is false for everything else; the path is "" when the variable has no value.
+func (v *Vars) plain(text string) (path string, ok bool) {
+	if text[0] == '/' && strings.IndexByte(text, '$') < 0 {
+		return text, isClean(text)
+	}
+	if text[0] != '$' || strings.LastIndexByte(text, '$') != 0 {
+		return "", false
+	}
+	name := varName(text[1:])
+	value, known := v.lookup(name)
+	if !known || value != "" && value[0] != '/' {
+		return "", false
+	}
+	if value == "" {
+		return "", true
+	}
+	full := value + text[1+len(name):]
+	return full, isClean(full)
 }
 
 // ExpandValue expands variables in a text that need not be a path.

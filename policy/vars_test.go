@@ -165,7 +165,7 @@ func TestRules(t *testing.T) {
 		{name: "an exception to a grant", p: Profile{Read: Words("!/a")}, fail: `x: "!/a": "!" takes names out of patterns, in blocked_paths and protected_paths only`},
 		{name: "a second home", p: Profile{Private: Words("$HOME"), Read: Words("$HOME/.gitconfig"), Block: Words("~/.ssh", "$XDG_CONFIG_HOME/gh", "/etc/x"), Protect: Words("$HOME/.bashrc")},
 			vars: Vars{Home: "/h", Home2: "/h2", Config: "/c"},
-			want: []string{"block /c/gh", "block /etc/x", "private /h", "protect /h/.bashrc", "read /h/.gitconfig", "block /h/.ssh", "private /h2", "protect /h2/.bashrc", "block /h2/.config/gh", "block /h2/.ssh"}},
+			want: []string{"block /c/gh", "block /etc/x", "private /h", "protect /h/.bashrc", "block /h/.config/gh", "read /h/.gitconfig", "block /h/.ssh", "private /h2", "protect /h2/.bashrc", "block /h2/.config/gh", "block /h2/.ssh"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.p.Source, c.p.Layer = "x", User

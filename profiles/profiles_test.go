@@ -233,7 +233,7 @@ func TestProfilesAsDesigned(t *testing.T) {
 	}{
 		{"strict", false, "none", "none", "list", "default", "full", map[string]policy.Access{"/home/u/src/app/x": policy.Read, "/home/u": policy.Private, "/tmp": policy.Private, "/run": policy.Private, "/etc/fstab": policy.Unseen, "/opt": policy.Unseen, "/usr/bin": policy.Read}},
 		{"moderate", false, "commit", "private", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Private, "/tmp": policy.Private, "/etc/fstab": policy.Read, "/opt": policy.Read, "/srv": policy.Unseen, "/home/u/.gitconfig": policy.Read, "/home/u/.cargo/bin": policy.Read}},
-		{"permissive", true, "commit", "none", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Read, "/home/u/.cache/x": policy.Write, "/home/u/.local/share/x": policy.Write, "/home/u/.local/bin": policy.Read, "/tmp": policy.Private, "/run": policy.Private, "/srv": policy.Read, "/home/u/other": policy.Read}},
+		{"permissive", true, "commit", "none", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Read, "/home/u/.cache/x": policy.Write, "/home/u/.local/state/x": policy.Write, "/home/u/.local/share/x": policy.Read, "/home/u/.local/bin": policy.Read, "/tmp": policy.Private, "/run": policy.Private, "/srv": policy.Read, "/home/u/other": policy.Read}},
 	} {
 		p := resolve(t, c.name, stands["project"])
 		if p.Network != c.network || p.Git != c.git || p.Cache != c.cache || p.Environment != c.environment || p.Seccomp != c.seccomp || p.MinTier != c.tier || p.SharePID || p.TimeoutSeconds != 0 {

@@ -20,7 +20,9 @@ func Exec(p *Plan, h *Host) error {
 		}
 	}
 	// A core dump would be written by the host, outside of the sandbox's view.
-	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+	// One byte is too few for any, and unlike none it also keeps the kernel from
+	// starting the program that core_pattern may name (core(5)).
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil && err != unix.EPERM {
 		return failed("core dumps: " + err.Error())
 	}
 	for _, n := range p.Copy {

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
@@ -31,8 +32,8 @@ type Info struct {
 // FS answers questions about files of the host. Paths are absolute and
 // cleaned; links are not followed in the last element.
 type FS interface {
-	// Lstat returns an Info of kind Absent for a path that does not exist or
-	// that the caller cannot reach, and an error for anything else.
+	// Lstat returns an Info of kind Absent for a path that does not exist,
+	// ErrDenied when the directory may not be searched, and other errors.
 	Lstat(path string) (Info, error)
 	// Readlink returns the text of a link.
 	Readlink(path string) (string, error)
@@ -71,6 +72,21 @@ type link struct {
 type answer struct {
 	res resolved
 	err error
+}
+
+// ErrDenied is what Lstat says of names in a directory that may not be
+// searched.
+var ErrDenied = errors.New("permission denied")
+
+// deniedError is a path that goes through a directory which may not be
+// searched. Its owner can change that at any time.
+type deniedError struct {
+	dir string
+	uid int
+}
+
+func (e deniedError) Error() string {
+	return policy.Plain(e.dir) + " may not be searched, but its owner can change that and find what is in it; chmod u+rwx " + policy.Plain(e.dir)
 }
 
 // maxLinks is the kernel's own limit, MAXSYMLINKS.
@@ -122,6 +138,9 @@ func (r *resolver) walk(path string, depth int) (resolved, error) {
 		return resolved{Path: here, Links: parent.Links}, nil
 	}
 	info, err := r.fs.Lstat(here)
+	if err == ErrDenied {
+		return resolved{}, deniedError{parent.Path, parent.Info.UID}
+	}
 	if err != nil {
 		return resolved{}, err
 	}

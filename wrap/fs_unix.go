@@ -20,9 +20,10 @@ func (OS) Lstat(path string) (Info, error) {
 	switch err := syscall.Lstat(path, &st); err {
 	case nil:
 		return infoOf(&st), nil
-	case syscall.ENOENT, syscall.ENOTDIR, syscall.EACCES, syscall.ENAMETOOLONG:
-		// What the caller cannot reach, the sandbox cannot reach either.
+	case syscall.ENOENT, syscall.ENOTDIR:
 		return Info{}, nil
+	case syscall.EACCES:
+		return Info{}, ErrDenied
 	default:
 		return Info{}, &os.PathError{Op: "lstat", Path: path, Err: err}
 	}

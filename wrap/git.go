@@ -12,7 +12,7 @@ import "github.com/sbx-sandbox/sbx/policy"
 // Only a .git that is a directory of the caller's own is opened. One that is
 // a file or a link points somewhere a repository's author chose, and is left
 // as the rules of the work tree have it, read-only where it lies.
-func gitRules(pol *policy.Policy, h *Host, root string, names func(dir string) []string) []policy.Rule {
+func gitRules(pol *policy.Policy, h *Host, root string, names func(dir string) ([]string, error)) []policy.Rule {
 	if d, ok := pol.Decide(h.CWD); !ok || d.Access != policy.Write || !policy.Within(h.CWD, root) {
 		return nil
 	}
@@ -35,7 +35,12 @@ func gitRules(pol *policy.Policy, h *Host, root string, names func(dir string) [
 		rules = append(rules, rule(join(git, name), policy.Protect))
 	}
 	modules := join(git, "modules")
-	for _, m := range names(modules) {
+	subs, err := names(modules)
+	if err != nil {
+		// It cannot be listed now; the command could open it and go on.
+		rules = append(rules, rule(modules, policy.Protect))
+	}
+	for _, m := range subs {
 		rules = append(rules, rule(join(modules, m)+"/hooks", policy.Protect), rule(join(modules, m)+"/config", policy.Protect))
 	}
 	return rules

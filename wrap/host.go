@@ -18,6 +18,7 @@ type Host struct {
 	Environ []string
 	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
 	Bwrap   Bwrap
+	Config  string // directory of the user's config file, which need not exist; "" for none
 	Self    string // absolute path of sbx itself, "" when it is not known
 }
 
@@ -73,6 +74,9 @@ func (h *Host) writable(path string) error {
 			return &placeError{path, "is or holds the home directory"}
 		}
 	}
+	if h.Config != "" && (policy.Within(h.Config, path) || policy.Within(path, h.Config)) {
+		return &placeError{path, "is or holds the place of sbx's own configuration (" + policy.Plain(h.Config) + ")"}
+	}
 	for _, d := range systemExceptions {
 		if policy.Within(path, d) && path != d {
 			return nil
@@ -84,6 +88,17 @@ func (h *Host) writable(path string) error {
 		}
 	}
 	return nil
+}
+
+// shared reports whether a link lies where some built-in profile lets commands
+// write, whatever the profile of this run says: another run may have left it.
+func (h *Host) shared(l link) bool {
+	for _, home := range h.Homes {
+		if policy.Within(l.Path, home+"/.cache") || policy.Within(l.Path, home+"/.local") {
+			return true
+		}
+	}
+	return false
 }
 
 type placeError struct{ path, why string }

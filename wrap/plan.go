@@ -35,7 +35,8 @@ type Report struct {
 	Policy  *policy.Policy
 	Mounts  []Mounted
 	Env     []EnvChange
-	Command string // the file that will run, as the sandbox sees it
+	Notes   []string // gaps that a person should hear of without asking
+	Command string   // the file that will run, as the sandbox sees it
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -90,7 +91,8 @@ func New(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Report.Policy, p.Report.Mounts = pol, v.mounted()
-	p.Gaps = append(v.gaps, gaps(pol, h)...)
+	p.Report.Notes = v.loose
+	p.Gaps = slices.Concat(v.loose, v.gaps, gaps(pol, h))
 	return p, p.words(req, h, v, pol)
 }
 
@@ -135,13 +137,13 @@ func unenforced(pol *policy.Policy) []string {
 }
 
 func withGit(pol *policy.Policy, h *Host, root string, res *resolver) *policy.Policy {
-	rules := gitRules(pol, h, root, func(dir string) []string {
+	rules := gitRules(pol, h, root, func(dir string) ([]string, error) {
 		if info, err := h.FS.Lstat(dir); err != nil || info.Kind != Dir {
-			return nil
+			return nil, err
 		}
-		names, _ := res.names(dir)
+		names, err := res.names(dir)
 		slices.Sort(names)
-		return names
+		return names, err
 	})
 	if len(rules) == 0 {
 		return pol
@@ -242,7 +244,7 @@ func (p *Plan) descriptors(req Request, h *Host, v *view) error {
 		} else {
 			p.Keep = append(p.Keep, fd.Num)
 		}
-		if fd.Kind == FDFile && !fd.Writes && !fd.Deleted && !named && !v.hostWrites(fd.Path) {
+		if fd.Kind == FDFile && !fd.Writes && !named && !v.hostWrites(fd.Path) {
 			if fd.Size > MaxCopy {
 				return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
 					"pipe it instead: cat FILE | sbx …"}

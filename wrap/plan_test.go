@@ -28,7 +28,7 @@ func TestDescriptors(t *testing.T) {
 		{name: "a file that is not visible", fd: FD{Num: 5, Kind: FDFile, Path: "/var/log/syslog"}, kept: []int{5}, copy: []int{5}},
 		{name: "a file that may be written", fd: FD{Num: 5, Kind: FDFile, Path: own}, kept: []int{5}},
 		{name: "a protected file", fd: FD{Num: 5, Kind: FDFile, Path: "/home/u/src/app/.envrc"}, kept: []int{5}, copy: []int{5}},
-		{name: "a deleted file", fd: FD{Num: 5, Kind: FDFile, Path: "/tmp/x (deleted)", Deleted: true}, kept: []int{5}},
+		{name: "a deleted file", fd: FD{Num: 5, Kind: FDFile, Path: "/tmp/x (deleted)", Deleted: true}, kept: []int{5}, copy: []int{5}},
 		{name: "a big file", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd", Size: MaxCopy + 1},
 			fail: status{125, "descriptor 5 is a file of more than 64 MiB that the policy does not let the command write", "pipe it instead: cat FILE | sbx …"}},
 		{name: "a file of the largest size", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd", Size: MaxCopy}, kept: []int{5}, copy: []int{5}},

@@ -16,8 +16,9 @@ type view struct {
 	mounts []mount // parents before children; no two with one path
 	links  []link  // to be made inside, since the directory they lie in is not the host's
 	gaps   []string
-	listed string // the directory that list looked at last
-	remap  string // where the working directory is seen; "" is where it is
+	loose  []string // gaps that somebody may have made on purpose
+	listed string   // the directory that list looked at last
+	remap  string   // where the working directory is seen; "" is where it is
 }
 
 // mount is what the rules say at one canonical path.
@@ -55,6 +56,9 @@ func (v *view) remapTo(path string) error {
 	if path == "" || path == v.host.CWD {
 		return nil
 	}
+	if over, ok := v.above(v.host.CWD); ok && shows(over.eff) {
+		return &Error{StatusFailed, "--workspace: the working directory lies in " + policy.Plain(over.path) + ", which is visible at its own place", "run from the root of the work tree, with a profile that does not show what is above"}
+	}
 	_, under := v.above(path)
 	_, taken := v.find(path)
 	for _, own := range []string{"/proc", "/dev", "/run"} {
@@ -83,7 +87,7 @@ func (v *view) looseLinks(found []place) {
 			continue
 		}
 		if l := p.to.Links[len(p.to.Links)-1]; v.access(policy.Dir(l.Path)) == policy.Write {
-			v.gaps = append(v.gaps, policy.Plain(l.Path)+" is a link in a writable directory: what it leads to is protected, the link can be replaced")
+			v.loose = append(v.loose, policy.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+p.rule.Access.String()+"ed now, but the command can replace the link")
 		}
 	}
 }
@@ -115,8 +119,8 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 			continue
 		}
 		to, err := v.res.resolve(r.Path)
-		if errors.As(err, new(loopError)) && r.Layer == policy.Builtin {
-			continue // links in a circle lead nowhere for the command, too
+		if v.nowhere(r, err) {
+			continue
 		}
 		if err != nil {
 			return nil, ruleError(r, err)
@@ -132,11 +136,26 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 	return out, nil
 }
 
+// nowhere reports whether a rule's path cannot be reached in a way that no
+// command can change: links in a circle, or a directory of somebody else's
+// that may not be searched. One of the caller's own hides nothing, since the
+// command can open it.
+func (v *view) nowhere(r policy.Rule, err error) bool {
+	var denied deniedError
+	switch {
+	case errors.As(err, &denied):
+		return !r.Must && (denied.uid != v.host.UID || isGrant(r) && r.Layer == policy.Builtin)
+	case errors.As(err, new(loopError)):
+		return r.Layer == policy.Builtin
+	}
+	return false
+}
+
 // list reads a directory of which many rules name an entry, most of them
 // absent: one look in place of one for each. Rules are sorted, so those about
 // one directory begin together.
 func (v *view) list(rules []policy.Rule) {
-	const many = 12
+	const many = 40
 	dir := policy.Dir(rules[0].Path)
 	if dir == v.listed || len(rules) < many {
 		return
@@ -160,13 +179,19 @@ func ruleError(r policy.Rule, err error) error {
 
 func (v *view) expand(pol *policy.Policy, r policy.Rule) ([]place, error) {
 	dir, err := v.res.resolve(policy.Dir(r.Path))
-	if err != nil || dir.Info.Kind != Dir {
-		return nil, err
+	if v.nowhere(r, err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, ruleError(r, err)
+	}
+	if dir.Info.Kind != Dir {
+		return nil, nil
 	}
 	names, err := v.res.names(dir.Path)
 	if err != nil {
-		if !v.host.FS.Access(dir.Path, 'r') {
-			return nil, nil // the sandbox cannot list it either, but may guess names: see docs
+		if dir.Info.UID != v.host.UID && !v.host.FS.Access(dir.Path, 'r') {
+			return nil, nil // it stays so for the command
 		}
 		return nil, ruleError(r, err)
 	}
@@ -182,8 +207,7 @@ func (v *view) expand(pol *policy.Policy, r policy.Rule) ([]place, error) {
 		}
 		to, err := v.res.resolve(path)
 		if err != nil {
-			// A link that leads in circles hides nothing.
-			if errors.As(err, new(loopError)) {
+			if v.nowhere(r, err) || errors.As(err, new(loopError)) {
 				continue
 			}
 			return nil, ruleError(r, err)
@@ -322,6 +346,9 @@ func (v *view) vetLinks(p *place) error {
 	for _, l := range p.to.Links {
 		if (p.planted || v.access(policy.Dir(l.Path)) == policy.Write) && wider(p.rule.Access, v.access(p.to.Path)) {
 			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it", policy.Plain(l.Path), to)
+		}
+		if p.rule.Layer == policy.Builtin && v.host.shared(l) {
+			return fmt.Errorf("%s is a link in a directory that sandboxes may have written", policy.Plain(l.Path))
 		}
 		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin && !v.host.trustedLink(l) {
 			return fmt.Errorf("%s is a link to %s; to make the target writable, name it", policy.Plain(l.Path), to)

@@ -28,7 +28,7 @@ type options struct {
 	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
 	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
 	NewSession string  `placeholder:"WHEN" help:"Detach from the terminal: auto, yes or no."`
-	SharePID   bool    `name:"share-pid" help:"Show the processes of the host."`
+	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
 	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
 	Timeout    string  `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
 	Memory     string  `hidden:"" placeholder:"SIZE" help:"Limit memory (512M, 2G)."`

@@ -34,6 +34,9 @@ func load(opts *options) (*state, error) {
 	}
 	s := &state{opts: opts, host: host}
 	s.vars, s.cacheDir = variables(host)
+	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
+		host.Config = dir
+	}
 	places := s.places()
 	files, err := config.Find(places)
 	if err != nil {
@@ -373,6 +376,9 @@ func (s *state) notice(text string) {
 // status tells a person at a terminal what is in force: standard error only,
 // and never in the way of a program that reads it.
 func (s *state) status(p *wrap.Plan) {
+	for _, n := range p.Report.Notes {
+		s.notice(n)
+	}
 	if s.opts.Quiet || !s.opts.Verbose && !isTerminal(2) {
 		return
 	}
