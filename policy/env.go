@@ -40,7 +40,8 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 	if fold {
 		name = upper(name)
 	}
-	for _, it := range items {
+	for i := range items {
+		it := &items[i]
 		text := it.Text
 		if text == "" || name == "" || text[0] != '*' && text[0] != name[0] && (!fold || text[0]&^0x20 != name[0]) {
 			continue // most patterns end here
@@ -52,7 +53,7 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 			continue
 		}
 		if !found || it.Layer > best.Layer || it.Layer == best.Layer && text == name {
-			best, found = it, true
+			best, found = *it, true
 		}
 	}
 	return best, found

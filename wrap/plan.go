@@ -33,10 +33,11 @@ type Plan struct {
 // Report is what a person may want to know of a plan and no execution needs.
 type Report struct {
 	Policy  *policy.Policy
-	Mounts  []Mounted
 	Env     []EnvChange
 	Notes   []string // gaps that a person should hear of without asking
 	Command string   // the file that will run, as the sandbox sees it
+
+	view *view
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -90,7 +91,7 @@ func New(req Request, h *Host) (*Plan, error) {
 	if p.Report.Command, err = lookCommand(v, h, req.Command[0], path); err != nil {
 		return nil, err
 	}
-	p.Report.Policy, p.Report.Mounts = pol, v.mounted()
+	p.Report.Policy, p.Report.view = pol, v
 	p.Report.Notes = v.loose
 	p.Gaps = slices.Concat(v.loose, v.gaps, gaps(pol, h))
 	return p, p.words(req, h, v, pol)
@@ -217,7 +218,13 @@ func gaps(pol *policy.Policy, h *Host) []string {
 	return out
 }
 
-func (v *view) mounted() []Mounted {
+// Mounts lists the paths, parents first. It is made when somebody asks: most
+// runs print nothing.
+func (r *Report) Mounts() []Mounted {
+	v := r.view
+	if v == nil {
+		return nil
+	}
 	out := make([]Mounted, 0, len(v.mounts))
 	for _, m := range v.mounts {
 		if m.idle {
@@ -244,7 +251,7 @@ func (p *Plan) descriptors(req Request, h *Host, v *view) error {
 		} else {
 			p.Keep = append(p.Keep, fd.Num)
 		}
-		if fd.Kind == FDFile && !fd.Writes && !named && !v.hostWrites(fd.Path) {
+		if fd.Kind == FDFile && !fd.Writes && !named && (fd.Deleted || !v.hostWrites(fd.Path)) {
 			if fd.Size > MaxCopy {
 				return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
 					"pipe it instead: cat FILE | sbx …"}

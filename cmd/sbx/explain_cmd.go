@@ -96,7 +96,7 @@ func (s *state) explain() (*explanation, error) {
 			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.policy.Where[v.Key], "default")})
 		}
 	}
-	for _, m := range plan.Report.Mounts {
+	for _, m := range plan.Report.Mounts() {
 		if m.Access != policy.Unseen && !m.Pinned && !(m.Covered && m.Layer == policy.Builtin) {
 			e.Paths = append(e.Paths, pathJSON{m.Access.String(), m.Path, m.Layer.String(), m.Source})
 		}

@@ -168,7 +168,7 @@ func printJSON(v any) error {
 // restrictions lists what a plan enforces, one line each, for -v.
 func restrictions(p *wrap.Plan) []string {
 	var out []string
-	for _, m := range p.Report.Mounts {
+	for _, m := range p.Report.Mounts() {
 		if m.Access == policy.Unseen || m.Pinned || m.Covered && m.Layer == policy.Builtin {
 			continue
 		}

@@ -394,7 +394,7 @@ func statusLine(p *wrap.Plan, cwd string) string {
 	pol := p.Report.Policy
 	parts := []string{strings.Join(pol.Profiles, "+"), "net " + onOff(pol.Network)}
 	var rw []string
-	for _, m := range p.Report.Mounts {
+	for _, m := range p.Report.Mounts() {
 		if m.Access != policy.Write || m.Pinned || m.Source == wrap.SourceCache || slices.ContainsFunc(rw, func(d string) bool { return policy.Within(m.Path, d) }) {
 			continue
 		}
