@@ -19,7 +19,7 @@ func Look() (*Host, error) {
 	h := &Host{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
 	h.Homes = homes(h.Environ, h.UID)
 	if dir, ok := lookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || hasDotDot(dir)) {
-		return nil, &Error{StatusFailed, "HOME is " + policy.Quote(dir) + ", which is not an absolute path", "set it to the home directory"}
+		return nil, &Error{StatusFailed, "HOME is " + policy.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
 	}
 	if len(h.Homes) == 0 {
 		return nil, &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in /etc/passwd", "set HOME: secrets are hidden by where it is"}

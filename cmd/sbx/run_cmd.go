@@ -119,6 +119,9 @@ func (s *state) resolve() error {
 	if s.opts.ReadOnly {
 		pol = pol.ReadOnly(s.vars.CWD)
 	}
+	if s.opts.Direct && pol.TimeoutSeconds > 0 {
+		return &usageError{"--direct: a time limit needs a stage around the command", "timeout_seconds is set in " + pol.Where["timeout_seconds"]}
+	}
 	if policy.Wider("min_tier", s.settings.MinTier, pol.MinTier) {
 		pol.MinTier = s.settings.MinTier
 	}
