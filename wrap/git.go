@@ -34,16 +34,60 @@ func gitRules(pol *policy.Policy, h *Host, root string, names func(dir string) (
 	for _, name := range executed {
 		rules = append(rules, rule(join(git, name), policy.Protect))
 	}
-	modules := join(git, "modules")
-	subs, err := names(modules)
-	if err != nil {
-		// It cannot be listed now; the command could open it and go on.
-		rules = append(rules, rule(modules, policy.Protect))
+	g := gitGuard{fs: h.FS, names: names, rule: rule, left: maxGitDirs}
+	g.worktrees(join(git, "worktrees"))
+	g.modules(join(git, "modules"))
+	return append(rules, g.rules...)
+}
+
+// maxGitDirs bounds how many directories of submodules and work trees are
+// looked at; what lies behind is protected as a whole.
+const maxGitDirs = 256
+
+// gitGuard collects rules for the git directories inside a git directory.
+type gitGuard struct {
+	fs    FS
+	names func(dir string) ([]string, error)
+	rule  func(path string, a policy.Access) policy.Rule
+	rules []policy.Rule
+	left  int
+}
+
+func (g *gitGuard) protect(dir string, names ...string) {
+	for _, n := range names {
+		g.rules = append(g.rules, g.rule(join(dir, n), policy.Protect))
 	}
-	for _, m := range subs {
-		rules = append(rules, rule(join(modules, m)+"/hooks", policy.Protect), rule(join(modules, m)+"/config", policy.Protect))
+}
+
+// list returns the directories in dir. One that cannot be listed now could be
+// opened by the command, so all of it is protected; so is what is too much.
+func (g *gitGuard) list(dir string) []string {
+	names, err := g.names(dir)
+	if g.left -= len(names); err != nil || g.left < 0 {
+		g.rules = append(g.rules, g.rule(dir, policy.Protect))
+		return nil
 	}
-	return rules
+	return names
+}
+
+func (g *gitGuard) worktrees(dir string) {
+	for _, n := range g.list(dir) {
+		g.protect(join(dir, n), "commondir", "gitdir", "config.worktree")
+	}
+}
+
+// modules protects each submodule's git directory. A submodule called a/b has
+// its own in modules/a/b, and its submodules in modules/a/b/modules.
+func (g *gitGuard) modules(dir string) {
+	for _, n := range g.list(dir) {
+		sub := join(dir, n)
+		g.protect(sub, executed...)
+		if head, err := g.fs.Lstat(join(sub, "HEAD")); err == nil && head.Kind == Absent {
+			g.modules(sub) // the first part of a name, or one that lost its HEAD
+			continue
+		}
+		g.modules(join(sub, "modules"))
+	}
 }
 
 // executed is what lies in a git directory and makes git run programs or look

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,5 +93,43 @@ func TestWorkTreeFromBelow(t *testing.T) {
 	want := map[string]string{"/main.go": "read", "/.env.example": "read", "/sub/deep/x.go": "write"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// Submodules with a slash in their name, submodules of submodules, one whose
+// HEAD was moved away, and linked work trees.
+func TestGitDirsInside(t *testing.T) {
+	const git = "/home/u/src/app/.git"
+	m := user(debian + home("/home/u", "1000"))
+	m.cwd = "/home/u/src/app"
+	m.more = strings.ReplaceAll(`.git/
+.git/HEAD
+.git/modules/
+.git/modules/a/
+.git/modules/a/b/
+.git/modules/a/b/HEAD
+.git/modules/a/b/hooks/
+.git/modules/a/b/modules/
+.git/modules/a/b/modules/c/
+.git/modules/a/b/modules/c/HEAD
+.git/modules/a/b/modules/c/config
+.git/modules/lost/
+.git/modules/lost/config
+.git/worktrees/
+.git/worktrees/w/
+.git/worktrees/w/commondir
+.git/worktrees/w/gitdir`, ".git", git)
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]policy.Access{}
+	for _, m := range p.Report.Mounts() {
+		got[m.Path] = m.Access
+	}
+	for _, path := range []string{"modules/a/b/hooks", "modules/a/b/modules/c/config", "modules/lost/config", "worktrees/w/commondir", "worktrees/w/gitdir"} {
+		if a := got[git+"/"+path]; a != policy.Protect {
+			t.Errorf("%s: %s", path, a)
+		}
 	}
 }

@@ -92,6 +92,9 @@ func New(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Report.Policy, p.Report.view = pol, v
+	if odd := join(join(req.Root, ".git"), "commondir"); pol.Git == "commit" && v.has(odd) {
+		v.loose = append(v.loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
+	}
 	p.Report.Notes = v.loose
 	p.Gaps = slices.Concat(v.loose, v.gaps, gaps(pol, h))
 	return p, p.words(req, h, v, pol)

@@ -502,6 +502,12 @@ func (v *view) find(path string) (int, bool) {
 	return slices.BinarySearchFunc(v.mounts, path, func(m mount, p string) int { return comparePaths(m.path, p) })
 }
 
+// has reports whether a rule is in force at a canonical path that exists.
+func (v *view) has(path string) bool {
+	i, ok := v.find(path)
+	return ok && !v.mounts[i].idle
+}
+
 // access returns what may be done with a canonical path.
 func (v *view) access(path string) policy.Access {
 	if i, ok := v.find(path); ok {
