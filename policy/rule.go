@@ -75,7 +75,7 @@ type Rule struct {
 // beats reports whether r decides when r and o stand at the same path and
 // neither is a Protect: that one only takes writing away from what the others
 // give.
-func (r Rule) beats(o Rule) bool {
+func (r *Rule) beats(o *Rule) bool {
 	if (r.Layer == Flag) != (o.Layer == Flag) {
 		return r.Layer == Flag
 	}
@@ -86,42 +86,39 @@ func (r Rule) beats(o Rule) bool {
 }
 
 // Stand adds up the rules at one path. Give is the strongest of those that
-// give or hide; Protect is set when writing is taken away all the same, which
-// a flag that makes the path writable prevents.
-type Stand struct {
-	Give    Rule
-	Gives   bool
-	Protect Rule
-	Guards  bool
-}
+// give or hide, Guard one that takes writing away all the same, which a flag
+// that makes the path writable prevents. Either may be nil.
+type Stand struct{ Give, Guard *Rule }
 
-// Add lays one more rule on.
-func (s *Stand) Add(r Rule) {
+// Add lays one more rule on. The rule is kept, not copied.
+func (s *Stand) Add(r *Rule) {
 	switch {
-	case r.Access == Protect && (!s.Guards || r.Layer > s.Protect.Layer || r.Layer == s.Protect.Layer && s.Protect.Pattern && !r.Pattern):
-		s.Protect, s.Guards = r, true
-	case r.Access != Protect && (!s.Gives || r.beats(s.Give)):
-		s.Give, s.Gives = r, true
+	case r.Access != Protect:
+		if s.Give == nil || r.beats(s.Give) {
+			s.Give = r
+		}
+	case s.Guard == nil || r.Layer > s.Guard.Layer || r.Layer == s.Guard.Layer && s.Guard.Pattern && !r.Pattern:
+		s.Guard = r
 	}
 }
 
-// Rule is the one that decides, and false when there is none.
-func (s *Stand) Rule() (Rule, bool) {
-	if s.Guards && (!s.Gives || (s.Give.Access == Write || s.Give.Access == Read) && s.Give.Layer != Flag) {
-		return s.Protect, true
+// Rule is the one that decides, nil when there is none.
+func (s *Stand) Rule() *Rule {
+	if s.Guard != nil && (s.Give == nil || (s.Give.Access == Write || s.Give.Access == Read) && s.Give.Layer != Flag) {
+		return s.Guard
 	}
-	return s.Give, s.Gives
+	return s.Give
 }
 
 // Access is what the rules amount to where the directory above gives over.
 func (s *Stand) Access(over Access) Access {
-	r, _ := s.Rule()
+	r := s.Rule()
 	switch {
-	case !s.Gives && over != Write:
+	case s.Give == nil && over != Write:
 		return over // nothing to protect
 	case r.Access == Block && (over == Unseen || over == Private):
 		return over // nothing to hide
-	case r.Access == Protect && s.Gives && s.Give.Access == Read:
+	case r.Access == Protect && s.Give != nil && s.Give.Access == Read:
 		return Read // as it is without the protection
 	}
 	return r.Access
@@ -163,7 +160,7 @@ func (p *Policy) Decide(path string) (Rule, bool) {
 func (p *Policy) Access(path string) Access {
 	for dir := path; ; dir = Dir(dir) {
 		s := p.stand(dir)
-		if !s.Gives && !s.Guards {
+		if s.Rule() == nil {
 			if dir == "/" {
 				return Unseen
 			}
@@ -178,14 +175,18 @@ func (p *Policy) Access(path string) Access {
 
 func (p *Policy) at(path string) (Rule, bool) {
 	s := p.stand(path)
-	return s.Rule()
+	if r := s.Rule(); r != nil {
+		return *r, true
+	}
+	return Rule{}, false
 }
 
 // stand adds up the rules at path itself. They are sorted by path, so the
 // literal ones are found by halving, and only those below the same directory
 // can be patterns for the name.
 func (p *Policy) stand(path string) (s Stand) {
-	for _, r := range p.Rules[p.from(path):] {
+	for i := p.from(path); i < len(p.Rules); i++ {
+		r := &p.Rules[i]
 		if r.Path != path {
 			break
 		}
@@ -197,7 +198,8 @@ func (p *Policy) stand(path string) (s Stand) {
 	if below == "//" {
 		below = "/"
 	}
-	for _, r := range p.Rules[p.from(below):] {
+	for i := p.from(below); i < len(p.Rules); i++ {
+		r := &p.Rules[i]
 		if !strings.HasPrefix(r.Path, below) {
 			break
 		}
@@ -219,7 +221,7 @@ func (p *Policy) Excepted(path string) bool {
 	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Except && r.matches(path) })
 }
 
-func (r Rule) matches(path string) bool {
+func (r *Rule) matches(path string) bool {
 	if r.Path == path {
 		return true
 	}

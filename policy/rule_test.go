@@ -126,7 +126,7 @@ func decide(p *Policy, path string) (Rule, bool) {
 			case r.Access == Protect && (guard == nil || r.Layer > guard.Layer):
 				guard = r
 			case r.Access == Protect:
-			case give == nil || r.beats(*give):
+			case give == nil || r.beats(give):
 				give = r
 			}
 		}

@@ -25,6 +25,7 @@ type Info struct {
 	Kind Kind
 	Mode uint32 // permission bits, set-uid and sticky included
 	UID  int
+	Size int64 // bytes; of a directory, as the file system counts
 	Ino  uint64
 	Dev  uint64
 }
@@ -46,8 +47,8 @@ type FS interface {
 	Head(path string, n int) ([]byte, error)
 }
 
-// resolver follows symbolic links, remembering each answer: a plan is computed
-// from one look at every path.
+// resolver follows symbolic links and remembers where directories and links
+// lead.
 type resolver struct {
 	fs   FS
 	seen map[string]answer
@@ -117,7 +118,9 @@ func (r *resolver) step(path string, depth int) (resolved, error) {
 	if err == nil || depth == 0 {
 		// That a path is too deep at the end of a chain of links says nothing
 		// of the path itself.
-		r.seen[path] = answer{res, err}
+		if err != nil || res.Info.Kind == Dir || len(res.Links) > 0 {
+			r.seen[path] = answer{res, err} // others are seldom asked for twice
+		}
 	}
 	return res, err
 }

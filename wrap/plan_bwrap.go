@@ -230,7 +230,7 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 		}
 	}
 	src := join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16]
-	r := policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}
+	r := &policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
 	v.mounts = slices.DeleteFunc(v.mounts, func(m mount) bool { return policy.Within(m.path, dst) && !isGrant(m.rule) })

@@ -26,7 +26,7 @@ type mount struct {
 	path  string
 	info  Info
 	rules policy.Stand
-	rule  policy.Rule   // the one that decides
+	rule  *policy.Rule  // the one that decides
 	src   string        // where the content comes from; "" is path itself
 	pin   bool          // bound onto itself so that it cannot be renamed away
 	over  int           // index of the mount it lies in, -1 for none
@@ -94,7 +94,7 @@ func (v *view) looseLinks(found []place) {
 
 // place is a rule with where it leads.
 type place struct {
-	rule policy.Rule
+	rule *policy.Rule
 	name string // as named; of a pattern, what it matched
 	to   resolved
 	skip bool
@@ -105,7 +105,8 @@ type place struct {
 // locate resolves every rule, patterns replaced by what they match.
 func (v *view) locate(pol *policy.Policy) ([]place, error) {
 	out := make([]place, 0, 64)
-	for i, r := range pol.Rules {
+	for i := range pol.Rules {
+		r := &pol.Rules[i]
 		v.list(pol.Rules[i:])
 		if r.Except {
 			continue
@@ -140,7 +141,7 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 // command can change: links in a circle, or a directory of somebody else's
 // that may not be searched. One of the caller's own hides nothing, since the
 // command can open it.
-func (v *view) nowhere(r policy.Rule, err error) bool {
+func (v *view) nowhere(r *policy.Rule, err error) bool {
 	var denied deniedError
 	switch {
 	case errors.As(err, &denied):
@@ -153,9 +154,9 @@ func (v *view) nowhere(r policy.Rule, err error) bool {
 
 // list reads a directory of which many rules name an entry, most of them
 // absent: one look in place of one for each. Rules are sorted, so those about
-// one directory begin together.
+// one directory begin together. A large directory costs more than that.
 func (v *view) list(rules []policy.Rule) {
-	const many = 40
+	const many, large = 12, 8 << 10
 	dir := policy.Dir(rules[0].Path)
 	if dir == v.listed || len(rules) < many {
 		return
@@ -164,20 +165,20 @@ func (v *view) list(rules []policy.Rule) {
 	if last := rules[many-1].Path; !policy.Within(last, dir) {
 		return
 	}
-	if to, err := v.res.resolve(dir); err == nil && to.Info.Kind == Dir {
+	if to, err := v.res.resolve(dir); err == nil && to.Info.Kind == Dir && to.Info.Size <= large {
 		v.res.list(to.Path)
 	}
 }
 
-func (v *view) absent(r policy.Rule) error {
+func (v *view) absent(r *policy.Rule) error {
 	return errors.New(policy.Plain(r.Path) + ": no such file or directory")
 }
 
-func ruleError(r policy.Rule, err error) error {
+func ruleError(r *policy.Rule, err error) error {
 	return &Error{Status: StatusFailed, Text: r.Source + ": " + err.Error()}
 }
 
-func (v *view) expand(pol *policy.Policy, r policy.Rule) ([]place, error) {
+func (v *view) expand(pol *policy.Policy, r *policy.Rule) ([]place, error) {
 	dir, err := v.res.resolve(policy.Dir(r.Path))
 	if v.nowhere(r, err) {
 		return nil, nil
@@ -292,7 +293,7 @@ func (v *view) skip(p *place, why error) {
 	v.gaps = append(v.gaps, p.rule.Source+": not opened: "+why.Error())
 }
 
-func isGrant(r policy.Rule) bool { return r.Access == policy.Read || r.Access == policy.Write }
+func isGrant(r *policy.Rule) bool { return r.Access == policy.Read || r.Access == policy.Write }
 
 func (v *view) doubtful(links []link) bool {
 	return slices.ContainsFunc(links, func(l link) bool { return !v.host.trustedLink(l) })
@@ -369,20 +370,21 @@ func wider(grant, has policy.Access) bool {
 func (v *view) settle(found []place) {
 	at := make(map[string]int, len(found))
 	v.mounts = v.mounts[:0]
-	for _, p := range found {
+	for i := range found {
+		p := &found[i]
 		absent := p.to.Info.Kind == Absent
 		if p.skip || absent && p.rule.Access != policy.Private {
 			continue
 		}
-		i, ok := at[p.to.Path]
+		n, ok := at[p.to.Path]
 		if !ok {
-			i = len(v.mounts)
-			at[p.to.Path] = i
+			n = len(v.mounts)
+			at[p.to.Path] = n
 			v.mounts = append(v.mounts, mount{path: p.to.Path, info: p.to.Info})
 		}
-		m := &v.mounts[i]
+		m := &v.mounts[n]
 		m.rules.Add(p.rule)
-		m.rule, _ = m.rules.Rule()
+		m.rule = m.rules.Rule()
 	}
 	v.sort()
 }
@@ -425,7 +427,7 @@ func (v *view) weigh(m *mount) policy.Access {
 	case m.rule.Access != a && !(a == policy.Protect || a == policy.Read):
 		m.idle = true
 	}
-	if m.rule.Access == policy.Protect && !m.rules.Gives && a != policy.Protect {
+	if m.rule.Access == policy.Protect && m.rules.Give == nil && a != policy.Protect {
 		m.idle = true
 	}
 	return a
@@ -477,7 +479,7 @@ func (v *view) pin() {
 			if _, ok := v.find(dir); ok {
 				continue
 			}
-			r := policy.Rule{Path: dir, Access: policy.Write, Layer: m.rule.Layer, Source: m.rule.Source}
+			r := &policy.Rule{Path: dir, Access: policy.Write, Layer: m.rule.Layer, Source: m.rule.Source}
 			pins = append(pins, mount{path: dir, info: Info{Kind: Dir}, rule: r, pin: true})
 		}
 	}
