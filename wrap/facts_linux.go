@@ -30,6 +30,10 @@ func Look() (*Host, error) {
 		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "is /proc mounted?"}
 	}
 	h.FDs = fds
+	if tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err == nil {
+		h.TTY = true
+		syscall.Close(tty)
+	}
 	h.Self, _ = OS{}.Readlink("/proc/self/exe")
 	return h, nil
 }

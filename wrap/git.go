@@ -1,6 +1,10 @@
 package wrap
 
-import "github.com/sbx-sandbox/sbx/policy"
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
 
 // gitRules are the rules for the repository of a work tree, by the policy's
 // git setting:
@@ -40,9 +44,9 @@ func gitRules(pol *policy.Policy, h *Host, root string, names func(dir string) (
 	return append(rules, g.rules...)
 }
 
-// maxGitDirs bounds how many directories of submodules and work trees are
-// looked at; what lies behind is protected as a whole.
-const maxGitDirs = 256
+// maxGitDirs bounds how many names in the directories of submodules and work
+// trees are looked at; what lies behind is protected as a whole.
+const maxGitDirs = 2048
 
 // gitGuard collects rules for the git directories inside a git directory.
 type gitGuard struct {
@@ -76,19 +80,30 @@ func (g *gitGuard) worktrees(dir string) {
 	}
 }
 
-// modules protects each submodule's git directory. A submodule called a/b has
-// its own in modules/a/b, and its submodules in modules/a/b/modules.
+// modules protects each submodule's git directory below dir, at any depth: a
+// submodule called a/b has its own in modules/a/b. Nothing that a command could
+// have made, a HEAD in modules/a for instance, ends the search.
 func (g *gitGuard) modules(dir string) {
 	for _, n := range g.list(dir) {
 		sub := join(dir, n)
-		g.protect(sub, executed...)
-		if head, err := g.fs.Lstat(join(sub, "HEAD")); err == nil && head.Kind == Absent {
-			g.modules(sub) // the first part of a name, or one that lost its HEAD
-			continue
+		repository := g.exists(join(sub, "HEAD")) || g.exists(join(sub, "config"))
+		if repository {
+			g.protect(sub, executed...)
 		}
-		g.modules(join(sub, "modules"))
+		if repository || !slices.Contains(bulk, n) {
+			g.modules(sub)
+		}
 	}
 }
+
+func (g *gitGuard) exists(path string) bool {
+	info, err := g.fs.Lstat(path)
+	return err != nil || info.Kind != Absent
+}
+
+// bulk are the directories of a git directory that hold many names and no
+// repository.
+var bulk = []string{"objects", "refs", "logs", "hooks", "info"}
 
 // executed is what lies in a git directory and makes git run programs or look
 // elsewhere (gitrepository-layout(5), git-config(1)).

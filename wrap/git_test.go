@@ -113,6 +113,7 @@ func TestGitDirsInside(t *testing.T) {
 .git/modules/a/b/modules/c/
 .git/modules/a/b/modules/c/HEAD
 .git/modules/a/b/modules/c/config
+.git/modules/a/HEAD
 .git/modules/lost/
 .git/modules/lost/config
 .git/worktrees/

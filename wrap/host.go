@@ -18,6 +18,7 @@ type Host struct {
 	Environ []string
 	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
 	Bwrap   Bwrap
+	TTY     bool   // there is a controlling terminal
 	Config  string // directory of the user's config file, which need not exist; "" for none
 	Self    string // absolute path of sbx itself, "" when it is not known
 }

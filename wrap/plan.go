@@ -34,6 +34,7 @@ type Plan struct {
 type Report struct {
 	Policy  *policy.Policy
 	Env     []EnvChange
+	Usual   int      // how many of the gaps every run on a terminal has
 	Notes   []string // gaps that a person should hear of without asking
 	Command string   // the file that will run, as the sandbox sees it
 
@@ -96,6 +97,9 @@ func New(req Request, h *Host) (*Plan, error) {
 		v.loose = append(v.loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
 	p.Report.Notes = v.loose
+	if !ownSession(pol, h) {
+		p.Report.Usual = 1
+	}
 	p.Gaps = slices.Concat(v.loose, v.gaps, gaps(pol, h))
 	return p, p.words(req, h, v, pol)
 }
@@ -211,6 +215,9 @@ func gaps(pol *policy.Policy, h *Host) []string {
 	var out []string
 	if pol.Network {
 		out = append(out, "the network is shared, and with it the abstract sockets of this host")
+	}
+	if !ownSession(pol, h) {
+		out = append(out, "on a terminal the command is in the caller's process group: it can signal the script or pipeline that it runs in (new_session = \"yes\" prevents it and takes the terminal away)")
 	}
 	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
 		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")

@@ -21,7 +21,7 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		Version:  h.Bwrap.Version,
 		ShareNet: pol.Network,
 		SharePID: pol.SharePID,
-		Session:  pol.NewSession == "yes" || pol.NewSession == "auto" && pol.Seccomp == "off",
+		Session:  ownSession(pol, h),
 		Ops:      v.ops(pol, h),
 		Chdir:    v.inside(p.pwd),
 	}
@@ -75,6 +75,13 @@ func (p *Plan) stage(req Request, h *Host, v *view, pol *policy.Policy) ([]strin
 	dst := ManifestDir + "/sbx"
 	seconds := strconv.FormatFloat(pol.TimeoutSeconds, 'f', -1, 64)
 	return append([]string{dst, stageName, seconds}, req.Command...), []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: dst}}, nil
+}
+
+// ownSession reports whether the command gets a session of its own. Without
+// one it is in the caller's process group, and kill(0, …) knows no namespaces;
+// with one it has no terminal, so a command on a terminal shares the group.
+func ownSession(pol *policy.Policy, h *Host) bool {
+	return pol.NewSession == "yes" || pol.NewSession == "auto" && (pol.Seccomp == "off" || !h.TTY)
 }
 
 func joinNUL(words []string) []byte {
@@ -234,6 +241,19 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
 	v.mounts = slices.DeleteFunc(v.mounts, func(m mount) bool { return policy.Within(m.path, dst) && !isGrant(m.rule) })
+	// A mount point in the cache is made by bwrap, which follows links there: a
+	// command may have left some.
+	for _, m := range v.mounts {
+		if !policy.Within(m.path, dst) {
+			continue
+		}
+		for at := m.path; at != dst; at = policy.Dir(at) {
+			if info, err := v.host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == Link {
+				return &Error{StatusFailed, policy.Plain(at) + " is a link in the private cache, and nothing can be opened through it", "remove " + policy.Plain(src+at[len(dst):])}
+			}
+		}
+	}
+	v.links = slices.DeleteFunc(v.links, func(l link) bool { return policy.Within(l.Path, dst) })
 	v.mounts = append(v.mounts, mount{path: dst, info: Info{Kind: Dir}, rule: r, src: src})
 	v.sort()
 	p.cacheDst = dst

@@ -24,7 +24,8 @@ var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-syste
 // error is an [*Unavailable]. The verdict is kept in a file below dir ("" for
 // nowhere), under a key that changes with the program, the kernel and its
 // settings, so that a run normally starts no other process. A wrong verdict in
-// that file can make a run fail; it never makes one less closed.
+// that file can make a run fail; it never opens one: what an older version
+// would leave out, the system call filter refuses as well.
 func Find(h *Host, dir string) (Bwrap, error) {
 	path, st, err := locate(h)
 	if err != nil {

@@ -414,7 +414,7 @@ func statusLine(p *wrap.Plan, cwd string) string {
 		rw = []string{"nothing"}
 	}
 	parts = append(parts, "rw "+strings.Join(rw, " "), "tier "+p.Tier)
-	if n := len(p.Gaps); n > 0 {
+	if n := len(p.Gaps) - p.Report.Usual; n > 0 {
 		parts = append(parts, "gaps "+strconv.Itoa(n))
 	}
 	return strings.Join(parts, " · ")
