@@ -1,0 +1,125 @@
+//go:build linux || darwin
+
+package tripwire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds of what is read for a State. A command must not be able to make the
+// next start of sbx slow.
+const (
+	maxFile    = 1 << 20 // bytes of a file
+	maxEntries = 512     // names below a directory
+	maxDepth   = 4       // directories in directories
+	maxBytes   = 4 << 20 // bytes of all files below a directory
+)
+
+// fileText is the SHA-256 of a file, or what else tells it from others when it
+// is larger than limit or cannot be read: size and times. The time of the last
+// change of the inode is one that a command cannot set.
+func fileText(dir int, name string, st *unix.Stat_t, limit int64) string {
+	if st.Size <= limit {
+		data, err := readUpTo(dir, name, int(limit))
+		if err == nil && int64(len(data)) <= limit {
+			return sum(data)
+		}
+	}
+	return number(st.Size) + " " + number(st.Mtim.Nano()) + " " + number(st.Ctim.Nano())
+}
+
+func sum(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// digest adds up a directory. It goes by sorted names, so that the same files
+// give the same digest, cut off or not.
+type digest struct {
+	hash    hash.Hash
+	entries int   // that may still come
+	bytes   int64 // that may still be read
+	cut     bool
+}
+
+func dirState(dir int, name string, st *unix.Stat_t) string {
+	d := &digest{hash: sha256.New(), entries: maxEntries, bytes: maxBytes}
+	d.sub(dir, name, st, 0)
+	state := "dir " + hex.EncodeToString(d.hash.Sum(nil))
+	if d.cut {
+		state += " truncated"
+	}
+	return state
+}
+
+// add writes one entry. Neither names nor texts hold a NUL.
+func (d *digest) add(kind byte, name, text string) {
+	d.hash.Write([]byte{kind})
+	d.hash.Write([]byte(name))
+	d.hash.Write([]byte{0})
+	d.hash.Write([]byte(text))
+	d.hash.Write([]byte{0})
+}
+
+// sub adds what is in a directory. One that cannot be listed stands for itself
+// by the time of its last change.
+func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
+	if depth == maxDepth {
+		d.cut = true
+		return
+	}
+	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err == nil {
+		defer unix.Close(fd)
+		var names []string
+		if names, err = namesIn(fd); err == nil {
+			d.list(fd, names, depth)
+		}
+	}
+	if err != nil {
+		d.cut = true
+		d.add('?', "", number(st.Ctim.Nano()))
+	}
+	d.add('.', "", "")
+}
+
+func (d *digest) list(fd int, names []string, depth int) {
+	for _, n := range sorted(names) {
+		if d.entries == 0 {
+			d.cut = true
+			return
+		}
+		d.entries--
+		d.entry(fd, n, depth)
+	}
+}
+
+func (d *digest) entry(dir int, name string, depth int) {
+	var st unix.Stat_t
+	if err := statAt(dir, name, &st); err != nil {
+		d.add('?', name, "")
+		return
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFLNK:
+		text, _ := readlinkAt(dir, name)
+		d.add('l', name, text)
+	case unix.S_IFREG:
+		kind := byte('f')
+		if st.Mode&0o111 != 0 {
+			kind = 'x' // a hook runs only when it is executable
+		}
+		d.cut = d.cut || st.Size > min(d.bytes, maxFile)
+		d.add(kind, name, fileText(dir, name, &st, min(d.bytes, maxFile)))
+		d.bytes -= min(d.bytes, st.Size)
+	case unix.S_IFDIR:
+		d.add('d', name, "")
+		d.sub(dir, name, &st, depth+1)
+	default:
+		d.add('o', name, kindName(uint32(st.Mode)))
+	}
+}

@@ -1,0 +1,553 @@
+//go:build linux
+
+package tripwire
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newStore is a store as sbx has it, below a directory of its own.
+func newStore(t testing.TB) Store {
+	return Store{Dir: tree(t, nil) + "/sbx/tripwire", UID: os.Geteuid()}
+}
+
+// watchAll gives the watches as a planner does, with the states of now.
+func watchAll(t testing.TB, watches ...Watch) []Watch {
+	t.Helper()
+	for i, w := range watches {
+		state, err := Look(w.Kind, w.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		watches[i].State = state
+	}
+	return watches
+}
+
+// short is a change without its time and with the path below root.
+func short(root string, changes []Change) []string {
+	out := []string{}
+	for _, c := range changes {
+		line := strings.TrimPrefix(c.Path, root+"/") + ": " + word(c.Was) + " -> " + word(c.Now)
+		if c.Before != nil {
+			line += fmt.Sprintf(" (%q)", c.Before)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func word(state string) string {
+	kind, rest, _ := strings.Cut(state, " ")
+	if kind == "link" || kind == "other" {
+		return state
+	}
+	_ = rest
+	return kind
+}
+
+func check(t testing.TB, s Store, root string, watches []Watch, want ...string) {
+	t.Helper()
+	got, err := s.Check(root, watches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), short(root, got)); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	for _, c := range got {
+		if age := time.Since(c.Since); age < -time.Second || age > time.Hour {
+			t.Errorf("%s: since %v", c.Path, c.Since)
+		}
+	}
+}
+
+// What appears between two runs is told of until it is accepted or gone.
+func TestAppear(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		watch Watch
+		make  map[string]string
+		want  []string
+	}{
+		{"a file", Watch{Path: "/.envrc"}, map[string]string{".envrc": "x"}, []string{".envrc:  -> file"}},
+		{"an empty file", Watch{Path: "/.envrc"}, map[string]string{".envrc": ""}, []string{".envrc:  -> file"}},
+		{"a link to nowhere", Watch{Path: "/.envrc"}, map[string]string{".envrc": "-> nowhere"}, []string{".envrc:  -> link nowhere"}},
+		{"a fifo", Watch{Path: "/.envrc"}, map[string]string{".envrc": "|"}, []string{".envrc:  -> other fifo"}},
+		{"a directory", Watch{Path: "/.vscode"}, map[string]string{".vscode/tasks.json": "{}"}, []string{".vscode:  -> dir"}},
+		{"below what was not there", Watch{Path: "/.git/config.worktree"}, map[string]string{".git/config.worktree": "x"}, []string{".git/config.worktree:  -> file"}},
+		{"of a pattern", Watch{Kind: Pattern, Path: "/*.ws"}, map[string]string{"a.ws": "", "b.ws": "-> x", "c": ""}, []string{"a.ws:  -> file", "b.ws:  -> link x"}},
+		{"a repository", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/.git/HEAD": ""}, []string{"sub/.git:  -> dir"}},
+		{"a pointer", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/.git": "gitdir: x"}, []string{"sub/.git:  -> file"}},
+		{"a bare one", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/HEAD": "", "sub/objects/": "", "sub/refs/": ""}, []string{"sub:  -> dir"}},
+		{"an odd name", Watch{Path: "/a\nb\xff\x1b[2J \"'"}, map[string]string{"a\nb\xff\x1b[2J \"'": ""}, []string{"a\nb\xff\x1b[2J \"':  -> file"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, root := newStore(t), tree(t, nil)
+			tt.watch.Path = filepath.Clean(root + tt.watch.Path)
+			look := func() []Watch { return watchAll(t, tt.watch) }
+			check(t, s, root, look())
+			check(t, s, root, look())
+			for name, text := range tt.make {
+				put(t, root+"/"+name, text)
+			}
+			// Whether it is still watched makes no difference, nor how often one looks.
+			check(t, s, root, look(), tt.want...)
+			check(t, s, root, nil, tt.want...)
+			check(t, s, root, look(), tt.want...)
+			pending, err := s.Pending(root)
+			if diff := cmp.Diff(tt.want, short(root, pending)); err != nil || diff != "" {
+				t.Errorf("pending: %v\n%s", err, diff)
+			}
+			for _, c := range pending {
+				if err := c.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+			check(t, s, root, look())
+			for name, text := range tt.make {
+				put(t, root+"/"+name, text)
+			}
+			check(t, s, root, look(), tt.want...)
+			var paths []string
+			for _, c := range pending {
+				paths = append(paths, c.Path)
+			}
+			if err := s.Accept(root, paths...); err != nil {
+				t.Fatal(err)
+			}
+			check(t, s, root, nil)
+			check(t, s, root, look())
+			check(t, s, root, look())
+		})
+	}
+}
+
+// What was there at the first run is the user's, and stays so.
+func TestThere(t *testing.T) {
+	root := tree(t, map[string]string{".envrc": "mine", ".vscode/x": "", "a.ws": "", "sub/.git/HEAD": ""})
+	s := newStore(t)
+	look := func() []Watch {
+		return watchAll(t, Watch{Path: root + "/.envrc"}, Watch{Path: root + "/.vscode"}, Watch{Kind: Pattern, Path: root + "/*.ws"}, Watch{Kind: Nested, Path: root})
+	}
+	check(t, s, root, look())
+	check(t, s, root, look())
+	check(t, s, root, nil)
+
+	// changed: with the content that was there
+	put(t, root+"/.envrc", "theirs")
+	put(t, root+"/.vscode/x", "theirs")
+	check(t, s, root, look(), `.envrc: file -> file ("mine")`, ".vscode: dir -> dir")
+	put(t, root+"/.envrc", "mine")
+	put(t, root+"/.vscode/x", "")
+	check(t, s, root, look())
+
+	// gone is no change, and what comes in its place is one
+	for _, name := range []string{".envrc", ".vscode", "a.ws", "sub/.git"} {
+		if err := os.RemoveAll(root + "/" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, s, root, look())
+	put(t, root+"/.envrc", "-> x")
+	put(t, root+"/a.ws", "")
+	put(t, root+"/sub/.git", "gitdir: x")
+	check(t, s, root, look(), `.envrc: file -> link x ("mine")`, "a.ws:  -> file", "sub/.git:  -> file")
+
+	// accepting one name of a pattern settles that one only
+	put(t, root+"/b.ws", "")
+	if err := s.Accept(root, root+"/a.ws", root+"/sub/.git"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s, root, look(), `.envrc: file -> link x ("mine")`, "b.ws:  -> file")
+}
+
+// Records of the directories above count for what is in root, and for no more.
+func TestAbove(t *testing.T) {
+	s, top := newStore(t), tree(t, nil)
+	root := top + "/sub"
+	check(t, s, top, watchAll(t, Watch{Path: top + "/.envrc"}, Watch{Path: root + "/.git"}, Watch{Path: top + "/subway"}))
+	put(t, root+"/.git/config", "x")
+	put(t, top+"/.envrc", "x")
+	put(t, top+"/subway", "x")
+	check(t, s, root, nil, ".git:  -> dir")
+	check(t, s, root, watchAll(t, Watch{Path: root + "/x"}), ".git:  -> dir")
+	if err := s.Accept(root, root+"/.git", top+"/.envrc"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s, root, nil)
+	check(t, s, top, nil, ".envrc:  -> file", "subway:  -> file")
+	roots, err := s.Records()
+	if diff := cmp.Diff([]string{top, root}, roots); err != nil || diff != "" {
+		t.Errorf("records: %v\n%s", err, diff)
+	}
+	if err := s.Accept(top, top+"/.envrc", top+"/subway"); err != nil {
+		t.Fatal(err)
+	}
+	if roots, err := s.Records(); err != nil || !slices.Equal(roots, []string{root}) {
+		t.Errorf("a record without entries stays: %q, %v", roots, err)
+	}
+}
+
+// A directory above a watched name that became a link, or that nobody may
+// search, does not make the name look absent.
+func TestHiddenBehind(t *testing.T) {
+	s, root := newStore(t), tree(t, map[string]string{"sub/": "", "evil/.envrc": "x"})
+	w := []Watch{{Path: root + "/sub/.envrc"}, {Kind: Pattern, Path: root + "/sub/*.ws"}}
+	check(t, s, root, w)
+	check(t, s, root, nil)
+	if err := os.Remove(root + "/sub"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root+"/sub", "-> evil")
+	cause := "other (" + root + "/sub: a directory on the way has become a link)"
+	check(t, s, root, nil, "sub/*.ws:  -> "+cause, "sub/.envrc:  -> "+cause)
+	changes, err := s.Pending(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range changes {
+		if err := c.Remove(); err == nil {
+			t.Errorf("%s was removed through a link", c.Path)
+		}
+	}
+	if _, err := os.Lstat(root + "/evil/.envrc"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Accept(root, root+"/sub/.envrc", root+"/sub/*.ws"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s, root, nil)
+}
+
+// What Harmless says counts for what appeared and is called .git, each time.
+func TestHarmless(t *testing.T) {
+	s, root := newStore(t), tree(t, nil)
+	harmless := true
+	s.Harmless = func(path string) bool { return harmless && strings.HasPrefix(path, root+"/") }
+	w := []Watch{{Path: root + "/.git"}, {Path: root + "/.envrc"}, {Kind: Nested, Path: root}}
+	check(t, s, root, w)
+	put(t, root+"/.git/HEAD", "")
+	put(t, root+"/.envrc", "")
+	put(t, root+"/sub/.git/HEAD", "")
+	put(t, root+"/bare/HEAD", "")
+	put(t, root+"/bare/objects/", "")
+	put(t, root+"/bare/refs/", "")
+	check(t, s, root, watchAll(t, w...), ".envrc:  -> file", "bare:  -> dir")
+	harmless = false
+	check(t, s, root, watchAll(t, w...), ".envrc:  -> file", ".git:  -> dir", "bare:  -> dir", "sub/.git:  -> dir")
+}
+
+// In the steady state nothing is written.
+func TestSettled(t *testing.T) {
+	s, root := newStore(t), tree(t, map[string]string{"a.ws": ""})
+	w := watchAll(t, Watch{Path: root + "/b"}, Watch{Kind: Pattern, Path: root + "/*.ws"}, Watch{Path: root + "/a"})
+	stamp := func() string {
+		t.Helper()
+		var out string
+		for _, path := range []string{s.Dir, s.Dir + "/" + fileName(root), s.Dir + "/lock"} {
+			info, err := os.Lstat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out += fmt.Sprintf("%s %v %v\n", path, info.Mode(), info.ModTime().UnixNano())
+		}
+		return out
+	}
+	check(t, s, root, w)
+	first := stamp()
+	time.Sleep(20 * time.Millisecond)
+	check(t, s, root, w)
+	check(t, s, root, nil)
+	check(t, s, root, []Watch{w[2], w[1], w[1]}) // in any order, and twice
+	if again := stamp(); again != first {
+		t.Errorf("written without need: before\n%safter\n%s", first, again)
+	}
+	for path, mode := range map[string]os.FileMode{filepath.Dir(s.Dir): os.ModeDir | 0o700, s.Dir: os.ModeDir | 0o700, s.Dir + "/" + fileName(root): 0o600, s.Dir + "/lock": 0o600} {
+		if info, err := os.Lstat(path); err != nil || info.Mode() != mode {
+			t.Errorf("%s: %v %v, want %v", path, info.Mode(), err, mode)
+		}
+	}
+	check(t, s, root, append(w, Watch{Path: root + "/c"}))
+	if stamp() == first {
+		t.Error("a new watch was not written")
+	}
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("left over: %v %v", entries, err)
+	}
+}
+
+// No watch is lost when many record at once.
+func TestTogether(t *testing.T) {
+	s, root := newStore(t), tree(t, nil)
+	const n = 40
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			// Each opens the lock anew, as processes do.
+			if _, err := s.Check(root, []Watch{{Path: fmt.Sprintf("%s/%d", root, i)}, {Path: root + "/all"}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range n {
+		put(t, fmt.Sprintf("%s/%d", root, i), "")
+	}
+	got, err := s.Pending(root)
+	if err != nil || len(got) != n {
+		t.Errorf("%d of %d, %v", len(got), n, err)
+	}
+}
+
+// What cannot be believed is an error, never an empty record.
+func TestDamaged(t *testing.T) {
+	root := tree(t, nil)
+	good := string((&record{root: root, entries: []entry{{path: root + "/a"}, {path: root + "/b", kind: Nested}}}).encode())
+	file := func(text string) func(t *testing.T, s Store) error {
+		return func(t *testing.T, s Store) error {
+			return os.WriteFile(s.Dir+"/"+fileName(root), []byte(text), 0o600)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		do   func(t *testing.T, s Store) error
+		want string // part of the error; "" for none
+	}{
+		{"as it should be", file(good), ""},
+		{"empty", file(""), "it is no record"},
+		{"of another root", file(strings.Replace(good, root, "/other", 1)), "it is no record"},
+		{"another version", file("sbx tripwire 2" + good[14:]), "it is no record"},
+		{"cut short", file(good[:len(good)-1]), "it is damaged"},
+		{"a line too much", file(good + "\n"), "it is damaged"},
+		{"unsorted", file(header(root) + "n/b\x00\x000\x00\x00n/a\x00\x000\x00\x00"), "it is damaged"},
+		{"twice", file(header(root) + "n/b\x00\x000\x00\x00n/b\x00\x000\x00\x00"), "it is damaged"},
+		{"an unknown kind", file(header(root) + "x/b\x00\x000\x00\x00"), "it is damaged"},
+		{"no time", file(header(root) + "n/b\x00\x00\x00\x00"), "it is damaged"},
+		{"a relative path", file(header(root) + "nb\x00\x000\x00\x00"), "it is damaged"},
+		{"no path", file(header(root) + "n\x00\x000\x00\x00"), "it is damaged"},
+		{"a content of nothing", file(header(root) + "n/b\x00\x000\x00x\x00"), "it is damaged"},
+		{"too large", file(header(root) + strings.Repeat("x", maxRecord)), "larger than 1 MiB"},
+		{"too many", file(header(root) + many(maxWatched+1)), "it is damaged"},
+		{"a link", func(t *testing.T, s Store) error {
+			put(t, s.Dir+"/../elsewhere", good)
+			return os.Symlink("../elsewhere", s.Dir+"/"+fileName(root))
+		}, "it is a symbolic link"},
+		{"a dangling link", func(t *testing.T, s Store) error { return os.Symlink("x", s.Dir+"/"+fileName(root)) }, "it is a symbolic link"},
+		{"a directory", func(t *testing.T, s Store) error { return os.Mkdir(s.Dir+"/"+fileName(root), 0o700) }, "it is not a regular file"},
+		{"a fifo", func(t *testing.T, s Store) error { put(t, s.Dir+"/"+fileName(root), "|"); return nil }, "it is not a regular file"},
+		{"writable by the group", func(t *testing.T, s Store) error {
+			return errors.Join(file(good)(t, s), os.Chmod(s.Dir+"/"+fileName(root), 0o620))
+		}, "it is writable by others"},
+		{"the directory writable by all", func(t *testing.T, s Store) error { return os.Chmod(s.Dir, 0o777) }, "it is writable by others"},
+		{"the directory above, too", func(t *testing.T, s Store) error { return os.Chmod(filepath.Dir(s.Dir), 0o777) }, "it is writable by others"},
+		{"the directory a link", func(t *testing.T, s Store) error {
+			return errors.Join(os.Rename(s.Dir, s.Dir+"2"), os.Symlink(s.Dir+"2", s.Dir))
+		}, "it is a symbolic link"},
+		{"the directory above a link", func(t *testing.T, s Store) error {
+			d := filepath.Dir(s.Dir)
+			return errors.Join(os.Rename(d, d+"2"), os.Symlink(d+"2", d))
+		}, "it is a symbolic link"},
+		{"the directory a file", func(t *testing.T, s Store) error {
+			return errors.Join(os.RemoveAll(s.Dir), os.WriteFile(s.Dir, nil, 0o600))
+		}, "it is not a directory"},
+		{"the lock a link", func(t *testing.T, s Store) error {
+			return errors.Join(os.Remove(s.Dir+"/lock"), os.Symlink("x", s.Dir+"/lock"))
+		}, "it is a symbolic link"},
+		{"the record of another", func(t *testing.T, s Store) error {
+			return errors.Join(file(good)(t, s), chown(t, s.Dir+"/"+fileName(root)))
+		}, "belongs to uid 12345"},
+		{"the directory of another", func(t *testing.T, s Store) error { return chown(t, s.Dir) }, "belongs to uid 12345"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStore(t)
+			check(t, s, "/elsewhere", []Watch{{Path: "/elsewhere/x"}}) // makes the store
+			if err := tt.do(t, s); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.Check(root, []Watch{{Path: root + "/new"}})
+			var damaged *DamagedError
+			switch {
+			case tt.want == "" && err != nil:
+				t.Fatal(err)
+			case tt.want != "" && (err == nil || !errors.As(err, &damaged) || !strings.Contains(err.Error(), tt.want)):
+				t.Fatalf("error %v, want a DamagedError with %q", err, tt.want)
+			}
+			if err := s.Accept(root, root+"/a"); (err == nil) != (tt.want == "") {
+				t.Errorf("Accept: %v", err)
+			}
+			if _, err := s.Pending(root); (err == nil) != (tt.want == "") && tt.name != "the lock a link" {
+				t.Errorf("Pending: %v", err)
+			}
+		})
+	}
+}
+
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "n/%05d\x00\x000\x00\x00", i)
+	}
+	return b.String()
+}
+
+func chown(t *testing.T, path string) error {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	return os.Lchown(path, 12345, -1)
+}
+
+// More than a record holds is an error, and what was recorded stays.
+func TestTooMany(t *testing.T) {
+	s, root := newStore(t), tree(t, nil)
+	w := make([]Watch, maxWatched)
+	for i := range w {
+		w[i].Path = fmt.Sprintf("%s/%05d", root, i)
+	}
+	check(t, s, root, w)
+	check(t, s, root, w)
+	_, err := s.Check(root, []Watch{{Path: root + "/one more"}})
+	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "more names are to be watched") {
+		t.Errorf("one more: %v", err)
+	}
+	check(t, s, root, w)
+	_, err = s.Check("/x", []Watch{{Kind: Pattern, Path: "/x/*", State: strings.Repeat("a", maxRecord)}})
+	if err == nil {
+		t.Error("a record of more than 1 MiB was written")
+	}
+}
+
+// Contents are kept as far as there is room, and never instead of an entry.
+func TestKeep(t *testing.T) {
+	text := strings.Repeat("x", maxKept-8)
+	s, root := newStore(t), tree(t, map[string]string{"small": "a\nb\n", "binary": "a\x00b", "big": text + strings.Repeat("x", 9), "empty": ""})
+	var w []Watch
+	for i := range 40 {
+		put(t, fmt.Sprintf("%s/n%02d", root, i), fmt.Sprintf("%02d", i)+text)
+		w = append(w, Watch{Path: fmt.Sprintf("%s/n%02d", root, i)})
+	}
+	w = watchAll(t, append(w, Watch{Path: root + "/small"}, Watch{Path: root + "/binary"}, Watch{Path: root + "/big"}, Watch{Path: root + "/empty"})...)
+	check(t, s, root, w)
+	kept := 0
+	for _, x := range w {
+		put(t, x.Path, "changed")
+	}
+	changes, err := s.Pending(root)
+	if err != nil || len(changes) != len(w) {
+		t.Fatalf("%d changes of %d, %v", len(changes), len(w), err)
+	}
+	for _, c := range changes {
+		switch name := base(c.Path); {
+		case name[0] != 'n':
+			if (c.Before != nil) != (name == "small" || name == "empty") {
+				t.Errorf("%s: kept %v", name, c.Before != nil)
+			}
+		case c.Before != nil:
+			kept++
+		}
+	}
+	if want := maxAllKept / maxKept; kept != want {
+		t.Errorf("%d contents of 16 KiB were kept, want %d", kept, want)
+	}
+}
+
+// Where nothing can be written a run can go on, and is told so.
+func TestUnwritable(t *testing.T) {
+	var cannot *UnwritableError
+	if c, err := (Store{UID: os.Geteuid()}).Check("/x", []Watch{{Path: "/x/a"}}); !errors.As(err, &cannot) || c != nil {
+		t.Errorf("no home: %v, %v", c, err)
+	}
+	if _, err := (Store{UID: os.Geteuid()}).Check("/x", nil); err != nil {
+		t.Errorf("no home, and nothing to record: %v", err)
+	}
+	s, root := newStore(t), tree(t, map[string]string{"file": ""})
+	if _, err := (Store{Dir: root + "/file/sbx/tripwire", UID: s.UID}).Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err, &cannot) {
+		t.Errorf("below a file: %v", err)
+	}
+	if os.Geteuid() == 0 {
+		other := tree(t, nil)
+		if err := os.Chown(other, 12345, -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Store{Dir: other + "/sbx/tripwire"}).Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err, &cannot) {
+			t.Errorf("root in the home of another: %v", err)
+		}
+		if _, err := os.Lstat(other + "/sbx"); err == nil {
+			t.Error("root made a directory in the home of another")
+		}
+		return
+	}
+	// What was recorded before is told of all the same.
+	check(t, s, root, []Watch{{Path: root + "/a"}})
+	put(t, root+"/a", "")
+	if err := os.Chmod(s.Dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(s.Dir, 0o700)
+	changes, err := s.Check(root, []Watch{{Path: root + "/b"}})
+	if !errors.As(err, &cannot) || len(changes) != 1 {
+		t.Errorf("%v, %v", changes, err)
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add("/p", "/p/a", "file x", "content")
+	f.Add("/p\n\"", "/\xff\n", "link a\nb", "")
+	f.Fuzz(func(t *testing.T, root, path, state, content string) {
+		if strings.Contains(root+path+state+content, "\x00") || !strings.HasPrefix(path, "/") || root == "" {
+			return
+		}
+		r := &record{root: root, entries: []entry{
+			{Name, path, state, 1, content != "", content}, {Pattern, path, state, 0, false, ""}, {Nested, path, state, 1 << 40, false, ""},
+		}}
+		got, err := decode(string(r.encode()), root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r, got, cmp.AllowUnexported(record{}, entry{})); diff != "" {
+			t.Error(diff)
+		}
+		if back, err := rootOf(string(r.encode())); err != nil || back != root {
+			t.Errorf("root %q, %v", back, err)
+		}
+		// Any text, and any part of a record, is an error or a record that is
+		// written as it was read.
+		for _, text := range []string{header(root) + state + "\x00" + content, header(root) + path, string(r.encode())[len(state)/2:], content} {
+			if r, err := decode(text, root); err == nil && string(r.encode()) != text {
+				t.Errorf("%q is read as %q", text, r.encode())
+			}
+			_, _ = rootOf(text)
+		}
+	})
+}
+
+// BenchmarkCheck is what each run pays: budget 50 µs.
+func BenchmarkCheck(b *testing.B) {
+	s, root := newStore(b), tree(b, nil)
+	root += "/home/user/src/project"
+	var w []Watch
+	for i := range 80 {
+		w = append(w, Watch{Path: fmt.Sprintf("%s/some/directory/name-%02d", root, i)})
+	}
+	if _, err := s.Check(root, w); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if c, err := s.Check(root, w); err != nil || c != nil {
+			b.Fatal(c, err)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package tripwire
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Kind is what a Watch is about.
+type Kind uint8
+
+const (
+	Name    Kind = iota // one path: State is "" while it does not exist, else what it is (see Look)
+	Pattern             // the last element of Path is a pattern (policy.Match): State is the sorted matching names, joined by "/"
+	Nested              // Path is a directory: State is the sorted names of its subdirectories that are or hold a git directory (X/.git exists, or X has HEAD, objects and refs), joined by "/"
+)
+
+// Watch is a name that a run could make or replace, with what was there when
+// the run was planned.
+type Watch struct {
+	Kind  Kind
+	Path  string // absolute, canonical but for the last element
+	State string
+}
+
+// Change is a watched name that is not as it was.
+type Change struct {
+	Path   string    // of the thing itself: for Pattern and Nested the full path of what appeared (Nested: DIR/NAME/.git, or DIR/NAME for a bare one)
+	Was    string    // State before, "" for absent
+	Now    string    // State as Look gives it, or "other (CAUSE)" for what could not be looked at
+	Since  time.Time // when the baseline was taken
+	Before []byte    // the content of the file that was there, nil when it was not kept
+}
+
+// Unseen reports whether the thing could not be looked at: Now has the cause.
+func (c *Change) Unseen() bool { return strings.HasPrefix(c.Now, "other (") }
+
+// Look returns the State of a watch as it is now. For a Name that is
+//
+//	""                    nothing is there
+//	link TEXT             a symbolic link
+//	file SHA256           a file of up to 1 MiB; "executable" follows when it is
+//	file SIZE MTIME CTIME a larger or an unreadable one, times in nanoseconds
+//	dir SHA256            names, kinds, texts of links and contents below it;
+//	                      "truncated" follows when there is more than 512
+//	                      entries, depth 4 or 4 MiB
+//	other KIND            fifo, socket or device
+//
+// It follows no link, in the last element or above, and waits for nothing. A
+// path that leads through a link to something is an error, as is one that
+// cannot be looked at: whoever asks must not take either for "nothing there".
+func Look(kind Kind, path string) (string, error) {
+	if !strings.HasPrefix(path, "/") || strings.IndexByte(path, 0) >= 0 {
+		return "", errors.New(policy.Quote(path) + ": not an absolute path")
+	}
+	switch path = policy.Clean(path); kind {
+	case Name:
+		return lookName(path)
+	case Pattern:
+		return lookPattern(path)
+	case Nested:
+		return lookNested(path)
+	}
+	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
+}
+
+// lookPattern lists the names in a directory that match.
+func lookPattern(path string) (string, error) {
+	names, err := listDir(policy.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	pattern := base(path)
+	names = slices.DeleteFunc(names, func(n string) bool { return !policy.Match(pattern, n) })
+	return strings.Join(sorted(names), "/"), nil
+}
+
+// split is the inverse of joining names by "/", which no name holds.
+func split(state string) []string {
+	if state == "" {
+		return nil
+	}
+	return strings.Split(state, "/")
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func join(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}
