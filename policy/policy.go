@@ -189,10 +189,53 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 		}
 	}
 	slices.SortFunc(pol.Rules, compareRules)
+	pol.anchor(p, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
 	})
 	return nil
+}
+
+// anchor hides and protects in the other trees that a person opened what is
+// hidden and protected in the working directory: their .env is a secret and
+// their .envrc is run later, too. A tree that is hidden itself was opened by
+// its name, as it is.
+func (pol *Policy) anchor(p *Profile, vars Vars) {
+	var more []Rule
+	for _, g := range pol.Rules {
+		project := g.Access == Write && g.Layer > Builtin && !vars.cache(g.Path) || g.Access == Read && g.Layer == Flag
+		if !project || g.Path == vars.CWD || pol.underBlock(g.Path) {
+			continue
+		}
+		for _, it := range p.Block.Items {
+			if r, ok := vars.anchored(it, Block, g.Path); ok {
+				more = append(more, r)
+			}
+		}
+		for _, it := range p.Protect.Items {
+			if r, ok := vars.anchored(it, Protect, g.Path); ok && g.Access == Write {
+				more = append(more, r)
+			}
+		}
+	}
+	if len(more) > 0 {
+		pol.Rules = append(pol.Rules, more...)
+		slices.SortFunc(pol.Rules, compareRules)
+	}
+}
+
+// underBlock reports whether a blocked path is or holds path.
+func (pol *Policy) underBlock(path string) bool {
+	for dir := path; ; dir = Dir(dir) {
+		for i := pol.from(dir); i < len(pol.Rules) && pol.Rules[i].Path == dir; i++ {
+			if r := &pol.Rules[i]; r.Access == Block && !r.Except && !r.Pattern {
+				return true
+			}
+		}
+		if dir == "/" {
+			return false
+		}
+	}
 }
 
 // ReadOnly returns the policy with the working directory read-only: no rule

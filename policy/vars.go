@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -61,6 +62,22 @@ func (v *Vars) lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
+// Own lists the directories in which sbx keeps what it remembers, at every
+// place where one may be: with and without the XDG variables, in both home
+// directories.
+func (v *Vars) Own() []string {
+	var out []string
+	for _, o := range append(v.others(), *v) {
+		for _, text := range []string{"$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx"} {
+			if dir, ok, err := o.Expand(text); ok && err == nil {
+				out = append(out, dir)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // rule makes a rule of one list item. ok is false when a variable in it has
 // no value on this host, so that there is nothing the rule could be about.
 func (v *Vars) rule(it Item, access Access) (r Rule, ok bool, err error) {
@@ -112,6 +129,31 @@ func (v *Vars) rule2(it Item, access Access) (Rule, bool) {
 	}
 	r, ok, err := v.rule(it, access)
 	return r, ok && err == nil
+}
+
+// anchored makes the rule for another tree that a person opened: what hides or
+// protects a name in the working directory does so there as well.
+func (v *Vars) anchored(it Item, access Access, dir string) (Rule, bool) {
+	if it.Layer == Flag || !strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), "$CWD/") {
+		return Rule{}, false
+	}
+	o := *v
+	o.CWD = dir
+	r, ok, err := o.rule(it, access)
+	return r, ok && err == nil
+}
+
+// cache reports whether a path is or lies in a directory that programs keep
+// for themselves: no project is there.
+func (v *Vars) cache(path string) bool {
+	for _, o := range append(v.others(), *v) {
+		for _, name := range []string{"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
+			if dir, _ := o.lookup(name); dir != "" && Within(path, dir) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // patternError refuses patterns that would need a walk through directories, or
