@@ -40,7 +40,14 @@ type Op struct {
 	Data []byte // content of an ROData file
 	Perm uint32 // mode bits of a Tmpfs or ROData; 0 is bwrap's own choice
 	Size int64  // bytes; bounds a Tmpfs, 0 is no bound
+
+	// Held is the identity of Src when it has to be the very file that was looked
+	// at: where bwrap can, it is bound by a descriptor.
+	Held *Identity
 }
+
+// Identity tells files apart (stat(2)).
+type Identity struct{ Dev, Ino uint64 }
 
 // Version is a release of bwrap, as printed by bwrap --version.
 type Version struct{ Major, Minor, Patch int }
@@ -54,6 +61,7 @@ var (
 	hasNoUserns  = Version{0, 8, 0} // --disable-userns
 	HasUserns    = hasNoUserns
 	HasSize      = hasSize
+	HasBindFD    = Version{0, 10, 0} // --bind-fd, --ro-bind-fd
 	FixedSymlink = Version{0, 12, 0} // CVE-2026-87766
 )
 
@@ -112,11 +120,14 @@ type Args struct {
 // Var is an environment variable.
 type Var struct{ Name, Value string }
 
-// FD is a descriptor that bwrap reads: its number and the bytes in it.
+// FD is a descriptor that bwrap gets: its number and the bytes in it, or the
+// file that it leads to (O_PATH).
 type FD struct {
 	Num  int
 	Name string // for people: what the content is
 	Data []byte
+	Path string    // "" for one with bytes in it
+	Held *Identity // of Path
 }
 
 // Words returns the options of bwrap, without the program's name and without
@@ -152,8 +163,20 @@ func (w *writer) add(words ...string) { w.words = append(w.words, words...) }
 
 func (w *writer) fd(name string, data []byte) string {
 	n := w.next()
-	w.fds = append(w.fds, FD{n, name, data})
+	w.fds = append(w.fds, FD{Num: n, Name: name, Data: data})
 	return strconv.Itoa(n)
+}
+
+// bind writes a bind mount, of a descriptor where the source must not have been
+// replaced since it was looked at.
+func (w *writer) bind(word string, o *Op) {
+	if o.Held == nil || w.version.Less(HasBindFD) {
+		w.add(word, o.Src, o.Dst)
+		return
+	}
+	n := w.next()
+	w.fds = append(w.fds, FD{Num: n, Name: o.Src, Path: o.Src, Held: o.Held})
+	w.add(word+"-fd", strconv.Itoa(n), o.Dst)
 }
 
 // namespaces writes what is unshared. Capabilities are dropped in every run:
@@ -182,9 +205,9 @@ func (w *writer) namespaces(a *Args) {
 func (w *writer) op(o *Op) {
 	switch o.Kind {
 	case Bind:
-		w.add("--bind", o.Src, o.Dst)
+		w.bind("--bind", o)
 	case ROBind:
-		w.add("--ro-bind", o.Src, o.Dst)
+		w.bind("--ro-bind", o)
 	case Tmpfs:
 		w.perm(o)
 		if o.Size > 0 && !w.version.Less(hasSize) {

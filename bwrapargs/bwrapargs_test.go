@@ -59,7 +59,7 @@ func TestOps(t *testing.T) {
 					t.Errorf("%s: %s, want %s", v, got, want)
 				}
 				if c.op.Kind == ROData {
-					if d := cmp.Diff([]FD{{7, c.op.Dst, c.op.Data}}, w.fds); d != "" {
+					if d := cmp.Diff([]FD{{Num: 7, Name: c.op.Dst, Data: c.op.Data}}, w.fds); d != "" {
 						t.Error(d)
 					}
 				} else if len(w.fds) != 0 {
@@ -96,10 +96,10 @@ func TestWords(t *testing.T) {
 		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed + " --setenv LD_PRELOAD /x y --setenv B ", nil},
 		{"as process 1", Args{Version: v8, AsPID1: true}, closed + " --as-pid-1", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
-		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{20, "seccomp filter", []byte{1, 2}}}},
-		{"an empty filter", Args{Version: v8, Seccomp: []byte{}}, closed + " --seccomp 20", []FD{{20, "seccomp filter", []byte{}}}},
+		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
+		{"an empty filter", Args{Version: v8, Seccomp: []byte{}}, closed + " --seccomp 20", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{}}}},
 		{"in order", Args{Version: v8, Seccomp: []byte{9}, Ops: []Op{{Kind: ROData, Dst: "/b", Data: []byte("b")}, {Kind: ROBind, Src: "/a", Dst: "/a"}, {Kind: ROData, Dst: "/c", Data: []byte("c")}}},
-			closed + " --ro-bind-data 20 /b --ro-bind /a /a --ro-bind-data 21 /c --seccomp 22", []FD{{20, "/b", []byte("b")}, {21, "/c", []byte("c")}, {22, "seccomp filter", []byte{9}}}},
+			closed + " --ro-bind-data 20 /b --ro-bind /a /a --ro-bind-data 21 /c --seccomp 22", []FD{{Num: 20, Name: "/b", Data: []byte("b")}, {Num: 21, Name: "/c", Data: []byte("c")}, {Num: 22, Name: "seccomp filter", Data: []byte{9}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			words, fds := c.args.Words(from(20))

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"syscall"
@@ -73,7 +74,7 @@ func putFDs(fds []bwrapargs.FD) error {
 	empty := -1
 	for _, fd := range fds {
 		var err error
-		if len(fd.Data) == 0 && empty >= 0 {
+		if bytes := fd.Path == ""; bytes && len(fd.Data) == 0 && empty >= 0 {
 			err = unix.Dup3(empty, fd.Num, 0)
 		} else {
 			err = putFD(fd)
@@ -81,7 +82,7 @@ func putFDs(fds []bwrapargs.FD) error {
 		if err != nil {
 			return failed("descriptor for " + fd.Name + ": " + err.Error())
 		}
-		if len(fd.Data) == 0 {
+		if fd.Path == "" && len(fd.Data) == 0 {
 			empty = fd.Num
 		}
 	}
@@ -90,7 +91,7 @@ func putFDs(fds []bwrapargs.FD) error {
 
 // putFD makes a descriptor with the given content at the planned number.
 func putFD(fd bwrapargs.FD) error {
-	tmp, err := memfd(fd.Data)
+	tmp, err := plannedFD(fd)
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,30 @@ func putFD(fd bwrapargs.FD) error {
 	}
 	return unix.Dup3(tmp, fd.Num, 0)
 }
+
+// plannedFD returns a close-on-exec descriptor with the planned bytes, or of the
+// planned file when that is still the one that was looked at.
+func plannedFD(fd bwrapargs.FD) (int, error) {
+	if fd.Path == "" {
+		return memfd(fd.Data)
+	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	n, err := unix.Openat2(unix.AT_FDCWD, fd.Path, &how)
+	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a container's filter
+		n, err = unix.Open(fd.Path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	}
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(n, &st); err != nil || fd.Held == nil || st.Ino != fd.Held.Ino || st.Dev != fd.Held.Dev {
+		syscall.Close(n)
+		return -1, errReplaced
+	}
+	return n, nil
+}
+
+var errReplaced = errors.New("replaced while the sandbox was being set up")
 
 // memfd returns a close-on-exec descriptor that reads as data.
 func memfd(data []byte) (int, error) {

@@ -203,3 +203,18 @@ func Inside() bool {
 	info, err := OS{}.Lstat(path)
 	return err == nil && info.Kind == File && unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_RDONLY != 0
 }
+
+// Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
+// mounted later does not appear in a sandbox that is already there.
+func (OS) Mounts() ([]Mount, error) {
+	data, err := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
+	if err == nil && len(data) == maxMountinfo {
+		err = errors.New("more than 4 MiB of mounts")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(string(data)), nil
+}
+
+const maxMountinfo = 4 << 20

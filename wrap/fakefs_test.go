@@ -16,9 +16,10 @@ import (
 // fakeFS is a machine that does not exist. It walks paths with code of its
 // own, so that it is an oracle for the resolver, too.
 type fakeFS struct {
-	nodes map[string]*fakeNode
-	uid   int        // whose permissions Access and Lstat have
-	order *rand.Rand // shuffles ReadDir; nil gives sorted names
+	nodes  map[string]*fakeNode
+	uid    int // whose permissions Access and Lstat have
+	mounts []Mount
+	order  *rand.Rand // shuffles ReadDir; nil gives sorted names
 }
 
 type fakeNode struct {
@@ -206,15 +207,18 @@ func (f *fakeFS) Readlink(path string) (string, error) {
 	return n.Text, nil
 }
 
-func (f *fakeFS) ReadDir(path string) ([]string, error) {
+func (f *fakeFS) ReadDir(path string) ([]Entry, error) {
 	canon, n, _, err := f.namei(path, true)
 	if err != nil || n.Kind != Dir || !f.may(n, 'r') {
 		return nil, fmt.Errorf("readdir %s: cannot be read", path)
 	}
-	var names []string
+	var names []Entry
 	for _, p := range f.paths() {
 		if p != "/" && policy.Dir(p) == canon {
-			names = append(names, base(p))
+			names = append(names, Entry{base(p), f.nodes[p].Kind})
+			if f.order != nil && f.order.IntN(2) == 0 {
+				names[len(names)-1].Kind = Absent
+			}
 		}
 	}
 	if f.order != nil {
@@ -235,3 +239,5 @@ func (f *fakeFS) Head(path string, n int) ([]byte, error) {
 	}
 	return []byte(node.Text[:min(n, len(node.Text))]), nil
 }
+
+func (f *fakeFS) Mounts() ([]Mount, error) { return f.mounts, nil }

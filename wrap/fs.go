@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
@@ -30,6 +31,12 @@ type Info struct {
 	Dev  uint64
 }
 
+// Entry is a name in a directory.
+type Entry struct {
+	Name string
+	Kind Kind // Absent where the file system does not tell
+}
+
 // FS answers questions about files of the host. Paths are absolute and
 // cleaned; links are not followed in the last element.
 type FS interface {
@@ -38,11 +45,13 @@ type FS interface {
 	Lstat(path string) (Info, error)
 	// Readlink returns the text of a link.
 	Readlink(path string) (string, error)
-	// ReadDir returns the names in a directory, in any order.
-	ReadDir(path string) ([]string, error)
+	// ReadDir returns the entries of a directory, in any order.
+	ReadDir(path string) ([]Entry, error)
 	// Access reports whether the caller may read (r), write (w) or execute or
 	// search (x) the path, links followed.
 	Access(path string, rwx byte) bool
+	// Mounts lists what is mounted, in the order of mounting.
+	Mounts() ([]Mount, error)
 	// Head returns up to n first bytes of a regular file.
 	Head(path string, n int) ([]byte, error)
 }
@@ -52,8 +61,9 @@ type FS interface {
 type resolver struct {
 	fs   FS
 	seen map[string]answer
-	dirs map[string][]string
+	dirs map[string][]Entry
 	full map[string]map[string]bool // directory to the names in it, upper case
+	made map[string]Info            // directories that will be there when the plan is executed
 }
 
 // resolved is a path with all links followed.
@@ -137,6 +147,9 @@ func (r *resolver) walk(path string, depth int) (resolved, error) {
 	if parent.Info.Kind != Dir {
 		return resolved{Path: here, Links: parent.Links}, nil
 	}
+	if info, ok := r.made[here]; ok {
+		return resolved{Path: here, Info: info, Links: parent.Links}, nil
+	}
 	if names, ok := r.full[parent.Path]; ok && !names[strings.ToUpper(base(path))] {
 		return resolved{Path: here, Links: parent.Links}, nil
 	}
@@ -193,20 +206,21 @@ func (r *resolver) follow(dir resolved, l link, depth int) (resolved, error) {
 	return resolved{Path: at.Path, Info: at.Info, Links: links}, nil
 }
 
-// names returns the entries of a directory, read once.
-func (r *resolver) names(dir string) ([]string, error) {
-	if names, ok := r.dirs[dir]; ok {
-		return names, nil
+// entries returns what is in a directory, sorted and read once.
+func (r *resolver) entries(dir string) ([]Entry, error) {
+	if entries, ok := r.dirs[dir]; ok {
+		return entries, nil
 	}
-	names, err := r.fs.ReadDir(dir)
+	entries, err := r.fs.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	if r.dirs == nil {
-		r.dirs = make(map[string][]string, 4)
+		r.dirs = make(map[string][]Entry, 4)
 	}
-	r.dirs[dir] = names
-	return names, nil
+	r.dirs[dir] = entries
+	return entries, nil
 }
 
 // list reads a directory so that names which are not in it need no look of
@@ -216,13 +230,13 @@ func (r *resolver) list(dir string) {
 	if r.full[dir] != nil {
 		return
 	}
-	names, err := r.names(dir)
-	if err != nil || len(names) > 2000 {
+	entries, err := r.entries(dir)
+	if err != nil || len(entries) > 2000 {
 		return
 	}
-	set := make(map[string]bool, len(names))
-	for _, n := range names {
-		set[strings.ToUpper(n)] = true
+	set := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		set[strings.ToUpper(e.Name)] = true
 	}
 	if r.full == nil {
 		r.full = make(map[string]map[string]bool, 8)

@@ -3,7 +3,6 @@
 package wrap
 
 import (
-	"errors"
 	"os"
 	"syscall"
 
@@ -56,30 +55,6 @@ func (OS) Readlink(path string) (string, error) {
 		return "", &os.PathError{Op: "readlink", Path: path, Err: err}
 	}
 	return string(buf[:n]), nil
-}
-
-// ReadDir lists a directory.
-func (OS) ReadDir(path string) ([]string, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	defer syscall.Close(fd)
-	var names []string
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := syscall.ReadDirent(fd, buf)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		if err != nil {
-			return nil, &os.PathError{Op: "readdir", Path: path, Err: err}
-		}
-		if n <= 0 {
-			return names, nil
-		}
-		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
-	}
 }
 
 // Access is access(2) with the effective ids.

@@ -2,81 +2,286 @@ package wrap
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/sbx-sandbox/sbx/gitdir"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
 )
 
-// gitRules are the rules for the repository of a work tree, by the policy's
+// gitGuard collects the rules for the repositories of a run, by the policy's
 // git setting:
 //
-//	none    .git is read-only
-//	commit  .git is writable but for what git or the host executes from it
-//	full    .git is writable
+//	none    git directories are read-only
+//	commit  they are writable but for what git or the host executes from them
+//	full    they are writable
 //
-// Only a .git that is a directory of the caller's own is opened. One that is
-// a file or a link points somewhere a repository's author chose, and is left
-// as the rules of the work tree have it, read-only where it lies.
-func gitRules(pol *policy.Policy, h *Host, root string, names func(dir string) ([]string, error)) []policy.Rule {
-	if d, ok := pol.Decide(h.CWD); !ok || d.Access != policy.Write || !policy.Within(h.CWD, root) {
-		return nil
-	}
-	git := join(root, ".git")
-	info, err := h.FS.Lstat(git)
-	if err != nil || info.Kind == Absent {
-		return nil
-	}
-	rule := func(path string, a policy.Access) policy.Rule {
-		return policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "git = " + pol.Git}
-	}
-	if info.Kind != Dir || info.UID != h.UID || pol.Git == "none" {
-		return []policy.Rule{rule(git, policy.Protect)}
-	}
-	rules := []policy.Rule{rule(git, policy.Write)}
-	if pol.Git == "full" {
-		return rules
-	}
-	for _, name := range executed {
-		rules = append(rules, rule(join(git, name), policy.Protect))
-	}
-	g := gitGuard{fs: h.FS, names: names, rule: rule, left: maxGitDirs}
-	g.worktrees(join(git, "worktrees"))
-	g.modules(join(git, "modules"))
-	return append(rules, g.rules...)
+// What a repository's files say is its author's word. It can make something
+// read-only; it opens a place outside of the work tree only when that place
+// says the same of the work tree, see [gitGuard.pointer].
+type gitGuard struct {
+	pol   *policy.Policy
+	host  *Host
+	res   *resolver
+	trees []string // the writable directories, canonical
+	rules []policy.Rule
+	watch []tripwire.Watch
+	gaps  []string
+	done  map[string]bool // git directories and files looked at
+	left  int
+	inner int // nested repositories that may still be guarded one by one
 }
 
-// maxGitDirs bounds how many names in the directories of submodules and work
-// trees are looked at; what lies behind is protected as a whole.
-const maxGitDirs = 2048
+const (
+	// maxGitDirs bounds how many names in the directories of submodules and work
+	// trees are looked at; what lies behind is protected as a whole.
+	maxGitDirs = 2048
+	// maxNested bounds the repositories beside or below the work tree's own that
+	// get mounts of their own; the .git of each further one is read-only.
+	maxNested = 24
+	// maxListed bounds, in bytes as the file system counts, a directory that is
+	// searched for repositories. More costs more than the rest of the plan.
+	maxListed = 64 << 10
+)
 
-// gitGuard collects rules for the git directories inside a git directory.
-type gitGuard struct {
-	fs    FS
-	names func(dir string) ([]string, error)
-	rule  func(path string, a policy.Access) policy.Rule
-	rules []policy.Rule
-	left  int
+// guardGit returns the policy with the rules for git.
+func guardGit(pol *policy.Policy, h *Host, root string, res *resolver) (*policy.Policy, *gitGuard) {
+	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, done: make(map[string]bool, 8)}
+	g.trees = g.writableTrees()
+	inTree := g.pol.Access(h.CWD) == policy.Write && policy.Within(h.CWD, root)
+	if inTree {
+		g.home(root, g.level())
+		if root != h.CWD {
+			g.tree(h.CWD)
+		}
+	} else if shows(g.pol.Access(h.CWD)) {
+		g.home(root, policy.Read)
+	}
+	for _, dir := range g.trees {
+		if dir != root && dir != h.CWD {
+			g.tree(dir)
+		}
+		g.nested(dir)
+	}
+	if len(g.trees) > 0 {
+		g.users()
+	}
+	if len(g.rules) == 0 {
+		return pol, g
+	}
+	out := *pol
+	out.Add(g.rules...)
+	return &out, g
+}
+
+// writableTrees are the working directory and what a person made writable
+// beside it. The caches that built-in profiles open are no work trees.
+func (g *gitGuard) writableTrees() []string {
+	var out []string
+	for i := range g.pol.Rules {
+		r := &g.pol.Rules[i]
+		if r.Access != policy.Write || r.Layer == policy.Builtin && !r.OfCWD || r.Pattern {
+			continue
+		}
+		to, err := g.res.resolve(r.Path)
+		if err == nil && to.Info.Kind == Dir && g.pol.Access(to.Path) == policy.Write && !slices.Contains(out, to.Path) {
+			out = append(out, to.Path)
+		}
+	}
+	return out
+}
+
+func (g *gitGuard) level() policy.Access {
+	if g.pol.Git == "none" {
+		return policy.Read
+	}
+	return policy.Write
+}
+
+func (g *gitGuard) add(path string, a policy.Access) {
+	g.rules = append(g.rules, policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "git = " + g.pol.Git})
+}
+
+// home is the work tree of the working directory: its git directory is opened
+// at the level asked for, wherever it is.
+func (g *gitGuard) home(root string, level policy.Access) {
+	git := join(root, ".git")
+	info, err := g.host.FS.Lstat(git)
+	switch {
+	case err != nil || info.Kind == Absent:
+		g.tree(root)
+	case info.Kind == Dir && info.UID == g.host.UID && level == policy.Write:
+		g.add(git, policy.Write)
+		g.guard(git, root)
+	case info.Kind == File:
+		g.add(git, policy.Protect)
+		g.pointer(root, git, info, level)
+	default:
+		g.add(git, policy.Protect)
+	}
+}
+
+// tree guards the repository at the top of a writable directory. It opens
+// nothing.
+func (g *gitGuard) tree(dir string) {
+	git := join(dir, ".git")
+	info, err := g.host.FS.Lstat(git)
+	switch {
+	case err != nil:
+		g.add(git, policy.Protect)
+	case info.Kind == Absent:
+		if g.bare(dir) {
+			g.guard(dir, "")
+			return
+		}
+		g.add(git, policy.Protect) // for the tripwire
+	case info.Kind == Dir && g.pol.Git != "none":
+		g.guard(git, dir)
+	case info.Kind == File:
+		g.add(git, policy.Protect)
+		g.pointer(dir, git, info, policy.Unseen)
+	default:
+		g.add(git, policy.Protect)
+	}
+}
+
+// bare reports whether a directory is a git directory itself: git, started in
+// it, obeys its config.
+func (g *gitGuard) bare(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if info, err := g.host.FS.Lstat(join(dir, name)); err == nil && info.Kind == Absent {
+			return false
+		}
+	}
+	return true
+}
+
+// nested guards the repositories one level down, without a walk through the
+// tree: a prompt, an editor or `git status` above looks into them.
+func (g *gitGuard) nested(dir string) {
+	to, err := g.res.resolve(dir)
+	if err != nil || to.Info.Kind != Dir {
+		return
+	}
+	if to.Info.Size > maxListed {
+		g.gaps = append(g.gaps, policy.Plain(dir)+" has too many entries to be searched for repositories in it: theirs are not guarded")
+		return
+	}
+	entries, err := g.res.entries(to.Path)
+	if err != nil {
+		return // the command cannot read it either, or the plan fails elsewhere
+	}
+	var found []string
+	for _, e := range entries {
+		if e.Kind != Dir && e.Kind != Absent || e.Name == ".git" {
+			continue
+		}
+		sub := join(to.Path, e.Name)
+		if e.Kind == Absent {
+			if info, err := g.host.FS.Lstat(sub); err != nil || info.Kind != Dir {
+				continue
+			}
+		}
+		git, err := g.host.FS.Lstat(join(sub, ".git"))
+		if err == nil && git.Kind == Absent && !g.bareHead(sub) {
+			continue
+		}
+		found = append(found, e.Name)
+		if g.inner--; g.inner < 0 {
+			g.add(join(sub, ".git"), policy.Protect)
+			continue
+		}
+		g.tree(sub)
+	}
+	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Nested, Path: to.Path, State: strings.Join(found, "/")})
+}
+
+// bareHead asks first for the one name that most directories do not have.
+func (g *gitGuard) bareHead(dir string) bool {
+	info, err := g.host.FS.Lstat(join(dir, "HEAD"))
+	return (err != nil || info.Kind != Absent) && g.bare(dir)
+}
+
+// seen notes a git directory or file and reports whether it was looked at
+// already.
+func (g *gitGuard) seen(path string) bool {
+	if g.done[path] {
+		return true
+	}
+	g.done[path] = true
+	return false
+}
+
+// guard makes read-only what is executed from a git directory, and from those
+// inside of it. root is the work tree, "" when there is none.
+func (g *gitGuard) guard(dir, root string) {
+	if g.seen(dir) {
+		return
+	}
+	if g.pol.Git == "full" {
+		g.record(dir)
+		return
+	}
+	g.protect(dir, gitdir.Executed...)
+	g.later(dir)
+	g.worktrees(join(dir, "worktrees"))
+	g.modules(join(dir, "modules"))
+	g.config(join(dir, "config"), root, 0)
+	g.config(join(dir, "config.worktree"), root, 0)
+}
+
+// record has the tripwire look at what is executed and may be changed.
+func (g *gitGuard) record(dir string) {
+	for _, name := range gitdir.Executed {
+		path := join(dir, name)
+		state, err := tripwire.Look(tripwire.Name, path)
+		if err == nil {
+			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
+		}
+	}
+}
+
+// later watches for what git runs when somebody goes on with a rebase. It stays
+// writable: a rebase inside has to work.
+func (g *gitGuard) later(dir string) {
+	for _, name := range gitdir.Later {
+		path := join(dir, name)
+		info, err := g.host.FS.Lstat(path)
+		if err == nil && info.Kind == Absent {
+			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path})
+		}
+	}
 }
 
 func (g *gitGuard) protect(dir string, names ...string) {
 	for _, n := range names {
-		g.rules = append(g.rules, g.rule(join(dir, n), policy.Protect))
+		g.add(join(dir, n), policy.Protect)
 	}
 }
 
-// list returns the directories in dir. One that cannot be listed now could be
-// opened by the command, so all of it is protected; so is what is too much.
-func (g *gitGuard) list(dir string) []string {
-	names, err := g.names(dir)
-	if g.left -= len(names); err != nil || g.left < 0 {
-		g.rules = append(g.rules, g.rule(dir, policy.Protect))
+// list returns the names in a directory. One that cannot be listed now could
+// be opened by the command, so all of it is protected; so is what is too much.
+func (g *gitGuard) list(dir string) []Entry {
+	if info, err := g.host.FS.Lstat(dir); err == nil && info.Kind != Dir {
 		return nil
 	}
-	return names
+	entries, err := g.res.entries(dir)
+	if g.left -= len(entries); err != nil || g.left < 0 {
+		g.add(dir, policy.Protect)
+		return nil
+	}
+	return entries
 }
 
+// worktrees protects the pointers of linked work trees, at both ends.
 func (g *gitGuard) worktrees(dir string) {
-	for _, n := range g.list(dir) {
-		g.protect(join(dir, n), "commondir", "gitdir", "config.worktree")
+	for _, e := range g.list(dir) {
+		sub := join(dir, e.Name)
+		g.protect(sub, gitdir.Linked...)
+		if file, ok := g.line(join(sub, "gitdir"), sub); ok {
+			g.pointerFile(file)
+		}
+		g.modules(join(sub, "modules"))
 	}
 }
 
@@ -84,27 +289,37 @@ func (g *gitGuard) worktrees(dir string) {
 // submodule called a/b has its own in modules/a/b. Nothing that a command could
 // have made, a HEAD in modules/a for instance, ends the search.
 func (g *gitGuard) modules(dir string) {
-	for _, n := range g.list(dir) {
-		sub := join(dir, n)
+	for _, e := range g.list(dir) {
+		sub := join(dir, e.Name)
 		repository := g.exists(join(sub, "HEAD")) || g.exists(join(sub, "config"))
 		if repository {
-			g.protect(sub, executed...)
+			g.protect(sub, gitdir.Executed...)
+			tree := g.checkout(join(sub, "config"), sub)
+			if tree != "" {
+				g.pointerFile(join(tree, ".git"))
+			}
+			g.config(join(sub, "config"), tree, 0)
+			g.worktrees(join(sub, "worktrees"))
 		}
-		if repository || !slices.Contains(bulk, n) {
+		if repository || !slices.Contains(gitdir.Bulk, e.Name) {
 			g.modules(sub)
 		}
 	}
 }
 
 func (g *gitGuard) exists(path string) bool {
-	info, err := g.fs.Lstat(path)
+	info, err := g.host.FS.Lstat(path)
 	return err != nil || info.Kind != Absent
 }
 
-// bulk are the directories of a git directory that hold many names and no
-// repository.
-var bulk = []string{"objects", "refs", "logs", "hooks", "info"}
+// pointerFile protects a .git file that git reads on its way through a
+// repository, where it lies in a writable tree.
+func (g *gitGuard) pointerFile(path string) {
+	if base(path) == ".git" && g.inTrees(path) && !g.seen(path) {
+		g.add(path, policy.Protect)
+	}
+}
 
-// executed is what lies in a git directory and makes git run programs or look
-// elsewhere (gitrepository-layout(5), git-config(1)).
-var executed = []string{"hooks", "config", "config.worktree", "commondir", "info/attributes", "info/grafts", "objects/info/alternates", "gitdir"}
+func (g *gitGuard) inTrees(path string) bool {
+	return slices.ContainsFunc(g.trees, func(dir string) bool { return path != dir && policy.Within(path, dir) })
+}

@@ -18,9 +18,10 @@ type Host struct {
 	Environ []string
 	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
 	Bwrap   Bwrap
-	TTY     bool   // there is a controlling terminal
-	Config  string // directory of the user's config file, which need not exist; "" for none
-	Self    string // absolute path of sbx itself, "" when it is not known
+	TTY     bool     // there is a controlling terminal
+	Config  string   // directory of the user's config file, which need not exist; "" for none
+	Self    string   // absolute path of sbx itself, "" when it is not known
+	Own     []string // directories of sbx's own, at every place where one may be
 }
 
 // Bwrap is the program that will be executed, as found and probed.
@@ -58,6 +59,22 @@ var sharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var"
 
 // systemTrees are never writable at any depth: the host runs what is in them.
 var systemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc"}
+
+// replaceable reports whether a canonical path lies where somebody whose work
+// runs in sandboxes may have put something else in its place a moment ago.
+func replaceable(path string) bool {
+	for _, d := range systemExceptions {
+		if policy.Within(path, d) {
+			return true
+		}
+	}
+	for _, d := range systemTrees {
+		if policy.Within(path, d) {
+			return false
+		}
+	}
+	return true
+}
 
 // exceptions of systemTrees: places where people do keep sources.
 var systemExceptions = []string{"/usr/src", "/usr/local/src"}

@@ -65,11 +65,9 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx"}, fs
 }
 
-// plan does what the command line does with a host.
-func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
-	t.Helper()
-	h, fs := m.host(t)
-	vars := policy.Vars{CWD: h.CWD, Root: WorkTree(fs, h.CWD, h.UID, h.Homes), Home: m.home}
+// policy resolves the profiles and the flags of a run.
+func (m *machine) policy(h *Host) (*policy.Policy, error) {
+	vars := policy.Vars{CWD: h.CWD, Root: WorkTree(h.FS, h.CWD, h.UID, h.Homes), Home: m.home}
 	if h.CWD == "" {
 		vars.Root = ""
 	}
@@ -77,7 +75,15 @@ func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
 		vars.Home2 = m.homes[1]
 	}
 	m.over.Layer, m.over.Name = policy.Flag, "flags"
-	pol, err := policy.Resolve(profiles.Builtin(), m.profiles, vars, &m.over)
+	h.Own = vars.Own()
+	return policy.Resolve(profiles.Builtin(), m.profiles, vars, &m.over)
+}
+
+// plan does what the command line does with a host.
+func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
+	t.Helper()
+	h, fs := m.host(t)
+	pol, err := (&m).policy(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +91,7 @@ func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
 		pol = pol.ReadOnly(h.CWD)
 	}
 	req := m.request
-	req.Policy, req.Root, req.Command, req.Cache = pol, vars.Root, m.command, m.home+"/.cache/sbx"
+	req.Policy, req.Root, req.Command, req.Cache = pol, WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, m.home+"/.cache/sbx"
 	p, err := New(req, h)
 	return p, fs, err
 }

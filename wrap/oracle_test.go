@@ -51,7 +51,8 @@ func newOracle(fs *fakeFS, pol *policy.Policy) *oracle {
 
 func matches(fs *fakeFS, pol *policy.Policy, r policy.Rule) (out []string) {
 	names, _ := fs.ReadDir(policy.Dir(r.Path))
-	for _, n := range names {
+	for _, e := range names {
+		n := e.Name
 		full := join(policy.Dir(r.Path), n)
 		except := slices.ContainsFunc(pol.Rules, func(e policy.Rule) bool {
 			return e.Except && (e.Path == full || e.Pattern && policy.Dir(e.Path) == policy.Dir(full) && policy.Match(base(e.Path), n))

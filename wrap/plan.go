@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
 )
 
 // Plan is one execution, ready to happen. A dry run prints it and a run
@@ -38,6 +39,10 @@ type Report struct {
 	Notes   []string // gaps that a person should hear of without asking
 	Command string   // the file that will run, as the sandbox sees it
 
+	// Watch is what the host may run later and the command could make or replace:
+	// what does not exist cannot be protected without leaving something behind.
+	Watch []tripwire.Watch
+
 	view *view
 }
 
@@ -59,6 +64,7 @@ type Request struct {
 	KeepFDs []int    // named by the caller with --keep-fd
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
+	Direct  bool     // no stage of sbx's around the command
 }
 
 // New computes the plan for bwrap. The error is an [*Error].
@@ -68,15 +74,15 @@ func New(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	res := newResolver(h.FS)
-	pol = withGit(pol, h, req.Root, res)
-	v, err := look(pol, h, res)
+	pol, git := guardGit(pointed(pol, h), h, req.Root, res)
+	v, own, err := lookWithOwn(pol, h, res)
 	if err != nil {
 		return nil, err
 	}
 	if err := v.remapTo(req.Remap); err != nil {
 		return nil, err
 	}
-	p := &Plan{Engine: "bwrap", Tier: "full", Path: h.Bwrap.Path}
+	p := &Plan{Engine: "bwrap", Tier: "full", Path: h.Bwrap.Path, Dirs: own}
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
 	}
@@ -100,8 +106,41 @@ func New(req Request, h *Host) (*Plan, error) {
 	if !ownSession(pol, h) {
 		p.Report.Usual = 1
 	}
-	p.Gaps = slices.Concat(v.loose, v.gaps, gaps(pol, h))
+	p.Report.Watch = v.watch(git.watch)
+	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, gaps(pol, h))
 	return p, p.words(req, h, v, pol)
+}
+
+// lookWithOwn lays the rules over the host. Where the command could make a
+// directory of sbx's own that is not there yet, to forge what sbx remembers,
+// it is made before, so that it is hidden like one that was always there.
+func lookWithOwn(pol *policy.Policy, h *Host, res *resolver) (*view, []string, error) {
+	v, err := look(pol, h, res)
+	if err != nil {
+		return nil, nil, err
+	}
+	var made []string
+	for _, dir := range h.Own {
+		to, err := res.resolve(dir)
+		if err == nil && to.Info.Kind == Absent && v.access(to.Path) == policy.Write && !slices.Contains(made, to.Path) {
+			made = append(made, to.Path)
+		}
+	}
+	if len(made) == 0 {
+		return v, nil, nil
+	}
+	*res = *newResolver(h.FS)
+	res.made = make(map[string]Info)
+	for _, dir := range made {
+		for ; ; dir = policy.Dir(dir) {
+			if info, err := h.FS.Lstat(dir); err != nil || info.Kind != Absent {
+				break
+			}
+			res.made[dir] = Info{Kind: Dir, Mode: 0o700, UID: h.UID}
+		}
+	}
+	v, err = look(pol, h, res)
+	return v, made, err
 }
 
 // prepare refuses what cannot be enforced and settles the working directory.
@@ -142,23 +181,6 @@ func unenforced(pol *policy.Policy) []string {
 		}
 	}
 	return keys
-}
-
-func withGit(pol *policy.Policy, h *Host, root string, res *resolver) *policy.Policy {
-	rules := gitRules(pol, h, root, func(dir string) ([]string, error) {
-		if info, err := h.FS.Lstat(dir); err != nil || info.Kind != Dir {
-			return nil, err
-		}
-		names, err := res.names(dir)
-		slices.Sort(names)
-		return names, err
-	})
-	if len(rules) == 0 {
-		return pol
-	}
-	out := *pol
-	out.Add(rules...)
-	return &out
 }
 
 // keepPWD returns the working directory by the name that the caller's shell

@@ -28,11 +28,12 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	for _, e := range p.lateEnv {
 		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
 	}
-	command, stage, err := p.stage(req, h, v, pol)
+	next := p.numbers(h)
+	command, stage, err := p.stage(req, h, v, pol, next)
 	if err != nil {
 		return err
 	}
-	a.AsPID1 = stage != nil
+	a.AsPID1 = p.Limit > 0
 	a.Ops = append(a.Ops, p.manifest(v, pol, stage)...)
 	a.Ops = append(a.Ops, v.freeze()...)
 	for i := range a.Ops {
@@ -48,7 +49,6 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		return &Error{StatusFailed, "bwrap " + h.Bwrap.Version.String() + " cannot refuse nested user namespaces without seccomp",
 			`install bubblewrap 0.8 or newer, or leave seccomp = "default"`}
 	}
-	next := p.numbers(h)
 	// The options go through a descriptor: nothing of the policy shows in ps.
 	argsFD := next()
 	options, fds := a.Words(next)
@@ -56,25 +56,82 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		return &Error{StatusFailed, "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
 			"pass the arguments through a file or xargs"}
 	}
-	p.FDs = append([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, fds...)
+	p.FDs = slices.Concat([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, p.FDs, fds)
 	p.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
 	return nil
 }
 
-// stage puts sbx itself in front of a command with a time limit, as process 1
-// of the sandbox in the place of bwrap's: no process is added.
-func (p *Plan) stage(req Request, h *Host, v *view, pol *policy.Policy) ([]string, []bwrapargs.Op, error) {
-	if pol.TimeoutSeconds == 0 {
+// stage puts sbx itself in front of the command. With a time limit it stays, as
+// process 1 of the sandbox in the place of bwrap's: no process is added. Without
+// one it looks whether everything that was mounted is what was planned, and
+// replaces itself by the command. A bwrap that binds by descriptor has looked
+// already.
+func (p *Plan) stage(req Request, h *Host, v *view, pol *policy.Policy, next func() int) ([]string, []bwrapargs.Op, error) {
+	p.Limit = pol.TimeoutSeconds
+	look := h.Bwrap.Version.Less(bwrapargs.HasBindFD)
+	if p.Limit == 0 && (!look || req.Direct) {
+		if look {
+			p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name: what is replaced on the host while the sandbox is being set up is noticed by no one (--direct)")
+		}
 		return req.Command, nil, nil
 	}
 	self, err := v.res.resolve(policy.Clean(h.Self))
 	if err != nil || h.Self == "" || self.Info.Kind != File || !v.ownRun() {
-		return nil, nil, &Error{StatusFailed, "a time limit needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file"}
+		if p.Limit > 0 {
+			return nil, nil, &Error{StatusFailed, "a time limit needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file"}
+		}
+		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside, so what is replaced on the host while the sandbox is being set up is noticed by no one")
+		return req.Command, nil, nil
 	}
-	p.Limit = pol.TimeoutSeconds
+	fd := -1
+	if look {
+		fd = next()
+		p.FDs = append(p.FDs, bwrapargs.FD{Num: fd, Name: "what has to be mounted", Data: v.expected()})
+	}
 	dst := ManifestDir + "/sbx"
-	seconds := strconv.FormatFloat(pol.TimeoutSeconds, 'f', -1, 64)
-	return append([]string{dst, stageName, seconds}, req.Command...), []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: dst}}, nil
+	words := []string{dst, stageName, strconv.FormatFloat(p.Limit, 'f', -1, 64), strconv.Itoa(fd)}
+	return append(words, req.Command...), []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: dst}}, nil
+}
+
+// held is the identity of what a mount shows, nil where nobody can have put
+// something else in its place.
+func (m *mount) held() *bwrapargs.Identity {
+	if m.src != "" || m.info.Ino == 0 || !replaceable(m.path) {
+		return nil
+	}
+	return &bwrapargs.Identity{Dev: m.info.Dev, Ino: m.info.Ino}
+}
+
+// expected lists for the stage what has to be where: records of "=" for a file
+// that has to be the one that was looked at, "!" for one that must not be, since
+// it is hidden, each with device, inode and path, NUL-terminated.
+func (v *view) expected() []byte {
+	b := make([]byte, 0, 2048)
+	for i := range v.mounts {
+		m := &v.mounts[i]
+		id := m.held()
+		if id == nil {
+			continue
+		}
+		op, ok := v.op(*m, 0)
+		if !ok {
+			continue
+		}
+		sign := byte('=')
+		if op.Held == nil {
+			if sign = '!'; m.eff != policy.Block {
+				continue
+			}
+		}
+		b = append(b, sign)
+		b = strconv.AppendUint(b, id.Dev, 10)
+		b = append(b, ' ')
+		b = strconv.AppendUint(b, id.Ino, 10)
+		b = append(b, ' ')
+		b = append(b, v.inside(m.path)...)
+		b = append(b, 0)
+	}
+	return b
 }
 
 // ownSession reports whether the command gets a session of its own. Without
@@ -164,10 +221,10 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 	case policy.Write:
 		// A writable directory in a writable tree is bound all the same: a
 		// mount point cannot be renamed.
-		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.path}, over != policy.Write || m.info.Kind == Dir
+		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.path, Held: m.held()}, over != policy.Write || m.info.Kind == Dir
 	case policy.Read, policy.Protect:
 		covered := over == policy.Read || over == policy.Protect
-		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.path}, !covered
+		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.path, Held: m.held()}, !covered
 	case policy.Block:
 		return v.mask(m)
 	}

@@ -80,8 +80,8 @@ func TestDescriptorNumbers(t *testing.T) {
 	for _, fd := range p.FDs {
 		got = append(got, fd.Num)
 	}
-	want := []int{21, 24, 26, 27, 28, 29}
-	if d := cmp.Diff(want, got); d != "" || p.Argv[2] != "21" {
+	want := []int{24, 21, 26, 27, 28, 29, 30}
+	if d := cmp.Diff(want, got); d != "" || p.Argv[2] != "24" || p.Argv[7] != "21" {
 		t.Error(d, p.Argv)
 	}
 }
@@ -138,7 +138,7 @@ func TestTimeLimit(t *testing.T) {
 	if at, _, _ := s.walk(p.Argv[4], true); at.hostPath() != "/usr/local/bin/sbx" || !at.m.ro {
 		t.Errorf("%s is %q", p.Argv[4], at.hostPath())
 	}
-	if !slices.Equal(p.Argv[len(p.Argv)-4:], append([]string{"2.5"}, "sh", "-c", "echo 'hello, world'")) {
+	if p.Argv[6] != "2.5" || !slices.Equal(p.Argv[len(p.Argv)-4:], append([]string{"20"}, "sh", "-c", "echo 'hello, world'")) {
 		t.Errorf("%q", p.Argv)
 	}
 }
@@ -149,12 +149,20 @@ func TestCommandIsUntouched(t *testing.T) {
 	words := []string{"sh", "", "-c", "--", "a b", "\xff\n", "$HOME", "--bind", "*"}
 	m := user(debian + home("/home/u", "1000"))
 	m.command = words
-	p, _, err := m.plan(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(append([]string{"bwrap", "--args", "20", "--"}, words...), p.Argv); d != "" {
-		t.Error(d)
+	stage := []string{"bwrap", "--args", "21", "--", "/run/sbx/sbx", "--stage-of-sandbox", "0", "20"}
+	for _, direct := range []bool{false, true} {
+		m.request.Direct = direct
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := stage
+		if direct {
+			before = []string{"bwrap", "--args", "20", "--"}
+		}
+		if d := cmp.Diff(append(before, words...), p.Argv); d != "" {
+			t.Error(d)
+		}
 	}
 }
 

@@ -22,12 +22,13 @@ type world struct {
 	cache string
 	git   string
 	pwd   string // as the caller's shell has it
+	minor int    // of bwrap's version
 }
 
 // randomWorld grows a tree below a project, a home and the system's places,
 // with links that lead anywhere, and rules about its names.
 func randomWorld(t testing.TB, r *rand.Rand) *world {
-	w := &world{uid: []int{1000, 1000, 0}[r.IntN(3)], git: []string{"none", "commit", "full"}[r.IntN(3)]}
+	w := &world{uid: []int{1000, 1000, 0}[r.IntN(3)], git: []string{"none", "commit", "full"}[r.IntN(3)], minor: []int{8, 8, 11}[r.IntN(3)]}
 	w.fs = newFS(t, w.uid, "/proc/", "/dev/shm/", "/run/", "/tmp/", "/x/sh x", fmt.Sprintf("/w/p/ uid=%d\n/h/ uid=%d\n/s/", w.uid, w.uid))
 	names := []string{"a", "b", "c"}
 	pick := func() string {
@@ -132,7 +133,7 @@ func (w *world) policy() *policy.Policy {
 
 func (w *world) plan() (*Plan, error) {
 	h := &Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd},
-		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}, Self: "/x/sh"}
+		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}, Self: "/x/sh"}
 	return New(Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, h)
 }
 

@@ -45,6 +45,14 @@ func read(p *Plan) (s sandbox, err error) {
 		}
 		return bytes.Clone(p.FDs[i].Data)
 	}
+	held := func(num string) string {
+		i := slices.IndexFunc(p.FDs, func(fd bwrapargs.FD) bool { return strconv.Itoa(fd.Num) == num })
+		if i < 0 || p.FDs[i].Path == "" || p.FDs[i].Held == nil {
+			err = fmt.Errorf("descriptor %s is not that of a file", num)
+			return ""
+		}
+		return p.FDs[i].Path
+	}
 	for len(words) > 0 && err == nil {
 		op := bwrapargs.Op{}
 		w := arg()
@@ -61,6 +69,10 @@ func read(p *Plan) (s sandbox, err error) {
 			op = bwrapargs.Op{Kind: bwrapargs.Bind, Src: arg(), Dst: arg()}
 		case "--ro-bind":
 			op = bwrapargs.Op{Kind: bwrapargs.ROBind, Src: arg(), Dst: arg()}
+		case "--bind-fd":
+			op = bwrapargs.Op{Kind: bwrapargs.Bind, Src: held(arg()), Dst: arg()}
+		case "--ro-bind-fd":
+			op = bwrapargs.Op{Kind: bwrapargs.ROBind, Src: held(arg()), Dst: arg()}
 		case "--tmpfs":
 			op = bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: arg(), Perm: perm, Size: size}
 		case "--dir":

@@ -115,7 +115,11 @@ func (s *sim) make(p simPlace, n *simNode) {
 
 func (s *sim) kids(p simPlace) []string {
 	if h := p.hostPath(); h != "" {
-		names, _ := s.host.ReadDir(h)
+		entries, _ := s.host.ReadDir(h)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name)
+		}
 		slices.Sort(names)
 		return names
 	}

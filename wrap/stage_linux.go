@@ -24,39 +24,97 @@ const grace = 5 * time.Second
 // IsStage reports whether the arguments after the program's name are those of
 // the stage.
 func IsStage(args []string) bool {
-	if len(args) < 3 || args[0] != stageName || os.Getpid() != 1 {
-		return false
-	}
-	i, err := OS{}.Lstat(ManifestDir + "/policy.json")
-	return err == nil && i.Kind == File
+	return len(args) >= 4 && args[0] == stageName && Inside()
 }
 
-// Stage is process 1 of a sandbox with a time limit, in the place of bwrap's
-// reaper: it starts the command, reaps what is orphaned, and ends everything
-// when the time is up. It returns the exit status.
+// Stage is what runs first in a sandbox: it looks whether everything is mounted
+// that was planned, and replaces itself by the command. With a time limit it is
+// process 1 instead, in the place of bwrap's reaper: it starts the command,
+// reaps what is orphaned, and ends everything when the time is up. It returns
+// the exit status.
 func Stage(args []string) int {
 	seconds, err := strconv.ParseFloat(args[1], 64)
-	if err != nil || seconds <= 0 {
+	if err != nil || seconds < 0 {
 		return StatusFailed
 	}
-	// The command must not look into this process.
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	// Signals of the terminal reach the command by itself. They are caught, not
-	// ignored: what is ignored would stay ignored in the command.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	path, err := stageLook(args[2])
-	if err == nil {
+	fd, err := strconv.Atoi(args[2])
+	if err != nil || fd >= 0 && !asPlanned(fd) {
+		return StatusFailed
+	}
+	command := args[3:]
+	path, err := stageLook(command[0])
+	switch {
+	case err != nil:
+	case seconds == 0:
+		err = syscall.Exec(path, command, syscall.Environ())
+	default:
+		// The command must not look into this process.
+		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+		// Signals of the terminal reach the command by itself. They are caught, not
+		// ignored: what is ignored would stay ignored in the command.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 		var pid int
-		pid, err = syscall.ForkExec(path, args[2:], &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+		pid, err = syscall.ForkExec(path, command, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 		if err == nil {
 			return watch(pid, time.Duration(seconds*float64(time.Second)))
 		}
 	}
-	_, _ = os.Stderr.WriteString("sbx: error: " + policy.Plain(args[2]) + ": " + err.Error() + "\n")
+	_, _ = os.Stderr.WriteString("sbx: error: " + policy.Plain(command[0]) + ": " + err.Error() + "\n")
 	if errors.Is(err, syscall.ENOENT) {
 		return StatusNotFound
 	}
 	return StatusNoExec
+}
+
+// asPlanned reads what has to be mounted (see expected) and reports whether it
+// is. Between the plan and the mounts somebody may have put a link or another
+// directory in the place of one: nothing of the command has run then.
+func asPlanned(fd int) bool {
+	data, err := readAll(fd)
+	_ = syscall.Close(fd)
+	if err != nil {
+		_, _ = os.Stderr.WriteString("sbx: error: Failed to initialize sandbox: what has to be mounted: " + err.Error() + "\n")
+		return false
+	}
+	for len(data) > 0 {
+		end := indexByte(data, 0)
+		if end < 2 || !sameAsPlanned(string(data[:end])) {
+			return false
+		}
+		data = data[end+1:]
+	}
+	return true
+}
+
+func sameAsPlanned(record string) bool {
+	dev, rest, _ := strings.Cut(record[1:], " ")
+	ino, path, _ := strings.Cut(rest, " ")
+	info, err := OS{}.Lstat(path)
+	same := err == nil && strconv.FormatUint(info.Dev, 10) == dev && strconv.FormatUint(info.Ino, 10) == ino
+	if same == (record[0] == '=') && err == nil {
+		return true
+	}
+	_, _ = os.Stderr.WriteString("sbx: error: Failed to initialize sandbox: " + policy.Plain(path) + ": " + errReplaced.Error() + "\n")
+	return false
+}
+
+func readAll(fd int) ([]byte, error) {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	data := make([]byte, st.Size)
+	for off := 0; off < len(data); {
+		n, err := syscall.Pread(fd, data[off:], int64(off))
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return nil, errors.Join(err, syscall.EIO)
+		}
+		off += n
+	}
+	return data, nil
 }
 
 // stageLook finds the command as execvp(3) does.

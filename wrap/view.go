@@ -11,14 +11,17 @@ import (
 // view is what the files look like inside: the rules of a policy, laid on the
 // paths of a host.
 type view struct {
-	res    *resolver
-	host   *Host
-	mounts []mount // parents before children; no two with one path
-	links  []link  // to be made inside, since the directory they lie in is not the host's
-	gaps   []string
-	loose  []string // gaps that somebody may have made on purpose
-	listed string   // the directory that list looked at last
-	remap  string   // where the working directory is seen; "" is where it is
+	res      *resolver
+	host     *Host
+	mounts   []mount // parents before children; no two with one path
+	links    []link  // to be made inside, since the directory they lie in is not the host's
+	gaps     []string
+	loose    []string // gaps that somebody may have made on purpose
+	loosened []link   // the links that those are about, at protected names
+	listed   string   // the directory that list looked at last
+	vacant   []string // where protected names would be
+	family   []family // patterns of protected names
+	remap    string   // where the working directory is seen; "" is where it is
 }
 
 // mount is what the rules say at one canonical path.
@@ -38,6 +41,9 @@ type mount struct {
 func look(pol *policy.Policy, host *Host, res *resolver) (*view, error) {
 	v := &view{res: res, host: host}
 	found, err := v.locate(pol)
+	if err == nil {
+		found, err = v.elsewhere(found)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +93,9 @@ func (v *view) looseLinks(found []place) {
 			continue
 		}
 		if l := p.to.Links[len(p.to.Links)-1]; v.access(policy.Dir(l.Path)) == policy.Write {
+			if p.rule.Access == policy.Protect {
+				v.loosened = append(v.loosened, l)
+			}
 			v.loose = append(v.loose, policy.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+p.rule.Access.String()+"ed now, but the command can replace the link")
 		}
 	}
@@ -127,7 +136,10 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 			return nil, ruleError(r, err)
 		}
 		if to.Info.Kind == Absent && r.Must {
-			return nil, ruleError(r, v.absent(r))
+			return nil, ruleError(r, absent(r))
+		}
+		if to.Info.Kind == Absent && r.Access == policy.Protect {
+			v.vacant = append(v.vacant, to.Path)
 		}
 		if to.Info.Kind == Absent && r.Access != policy.Private && len(to.Links) == 0 {
 			continue // most secrets are not there
@@ -170,7 +182,7 @@ func (v *view) list(rules []policy.Rule) {
 	}
 }
 
-func (v *view) absent(r *policy.Rule) error {
+func absent(r *policy.Rule) error {
 	return errors.New(policy.Plain(r.Path) + ": no such file or directory")
 }
 
@@ -189,7 +201,7 @@ func (v *view) expand(pol *policy.Policy, r *policy.Rule) ([]place, error) {
 	if dir.Info.Kind != Dir {
 		return nil, nil
 	}
-	names, err := v.res.names(dir.Path)
+	names, err := v.res.entries(dir.Path)
 	if err != nil {
 		if dir.Info.UID != v.host.UID && !v.host.FS.Access(dir.Path, 'r') {
 			return nil, nil // it stays so for the command
@@ -198,11 +210,14 @@ func (v *view) expand(pol *policy.Policy, r *policy.Rule) ([]place, error) {
 	}
 	var out []place
 	pattern := base(r.Path)
+	if r.Access == policy.Protect {
+		defer func() { v.family = append(v.family, family{join(dir.Path, pattern), out}) }()
+	}
 	for _, n := range names {
-		if !policy.Match(pattern, n) {
+		if !policy.Match(pattern, n.Name) {
 			continue
 		}
-		path := join(policy.Dir(r.Path), n)
+		path := join(policy.Dir(r.Path), n.Name)
 		if pol.Excepted(path) {
 			continue
 		}
@@ -480,7 +495,11 @@ func (v *view) pin() {
 				continue
 			}
 			r := &policy.Rule{Path: dir, Access: policy.Write, Layer: m.rule.Layer, Source: m.rule.Source}
-			pins = append(pins, mount{path: dir, info: Info{Kind: Dir}, rule: r, pin: true})
+			info := Info{Kind: Dir}
+			if to, err := v.res.resolve(dir); err == nil {
+				info = to.Info
+			}
+			pins = append(pins, mount{path: dir, info: info, rule: r, pin: true})
 		}
 	}
 	if len(pins) > 0 {

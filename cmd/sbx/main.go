@@ -37,6 +37,8 @@ func run(args []string) error {
 	switch {
 	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
 		return execute(&options{}, command)
+	case len(left) == 1 && left[0] == "--direct" && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
+		return execute(&options{Direct: true, given: true}, command)
 	case len(left) == 1 && left[0] == "--version" && !cut:
 		fmt.Println("sbx " + version)
 		return nil

@@ -40,6 +40,7 @@ type fdJSON struct {
 	Words  []string `json:"words,omitempty"`
 	Text   *string  `json:"text,omitempty"`
 	Base64 string   `json:"base64,omitempty"`
+	Path   string   `json:"path,omitempty"` // of a file that is passed itself (O_PATH)
 }
 
 // printPlan writes a plan to standard output.
@@ -82,6 +83,8 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 
 func writeFD(b *strings.Builder, fd bwrapargs.FD) {
 	switch {
+	case fd.Path != "":
+		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", fd.Num, policy.Plain(fd.Path))
 	case strings.HasSuffix(fd.Name, "options"):
 		fmt.Fprintf(b, "fd %-4d %s:\n", fd.Num, fd.Name)
 		for _, line := range optionLines(words0(fd.Data)) {
@@ -104,7 +107,7 @@ func words0(data []byte) []string {
 
 // optionLines puts each option of bwrap with its arguments on a line.
 func optionLines(words []string) [][]string {
-	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
+	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--bind-fd": 2, "--ro-bind-fd": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
 		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--setenv": 2, "--chdir": 1}
 	var lines [][]string
 	for i := 0; i < len(words); {
@@ -121,6 +124,8 @@ func planFor(p *wrap.Plan) planJSON {
 	for _, fd := range p.FDs {
 		f := fdJSON{Num: fd.Num, Name: fd.Name}
 		switch text := string(fd.Data); {
+		case fd.Path != "":
+			f.Path = fd.Path
 		case strings.HasSuffix(fd.Name, "options"):
 			f.Words = words0(fd.Data)
 		case utf8.Valid(fd.Data) && !strings.Contains(text, "\x00"):

@@ -34,6 +34,7 @@ func load(opts *options) (*state, error) {
 	}
 	s := &state{opts: opts, host: host}
 	s.vars, s.cacheDir = variables(host)
+	host.Own = s.vars.Own()
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		host.Config = dir
 	}
@@ -53,6 +54,7 @@ func load(opts *options) (*state, error) {
 	} else if s.settings, err = config.Load(builtin, files, s.vars); err != nil {
 		return nil, err
 	}
+	s.settings.Direct = s.settings.Direct || opts.Direct
 	if err := s.resolve(); err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (s *state) resolve() error {
 	if s.opts.ReadOnly {
 		pol = pol.ReadOnly(s.vars.CWD)
 	}
-	if s.opts.Direct && pol.TimeoutSeconds > 0 {
+	if s.settings.Direct && pol.TimeoutSeconds > 0 {
 		return &usageError{"--direct: a time limit needs a stage around the command", "timeout_seconds is set in " + pol.Where["timeout_seconds"]}
 	}
 	if policy.Wider("min_tier", s.settings.MinTier, pol.MinTier) {
@@ -290,7 +292,7 @@ func execute(opts *options, command []string) error {
 func (s *state) plan(command []string) (*wrap.Plan, error) {
 	return wrap.New(wrap.Request{
 		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
-		Cache: s.cacheDir, Remap: string(s.opts.Workspace),
+		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct,
 	}, s.host)
 }
 

@@ -47,7 +47,7 @@ func (b *bench) bwrapCommand(sbx *command) (*command, error) {
 		return nil, err
 	}
 	dry := *sbx
-	dry.argv = append([]string{sbx.argv[0], "--dry-run", "--json"}, sbx.argv[1:]...)
+	dry.argv = append([]string{sbx.argv[0], "--direct", "--dry-run", "--json"}, sbx.argv[1:]...)
 	out, err := dry.output()
 	if err != nil {
 		return nil, err

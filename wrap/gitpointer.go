@@ -1,0 +1,161 @@
+package wrap
+
+import (
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/gitdir"
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// pointer follows a .git file to the git directory that it names, guards that,
+// and opens it at the level given (Unseen opens nothing) when it belongs to
+// the work tree: when it names this very .git file, as a linked work tree's
+// does, or this work tree, as a submodule's does. A pointer alone opens
+// nothing, since who writes the work tree writes the pointer.
+func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
+	dir, ok := g.target(file, root, info)
+	if !ok {
+		return
+	}
+	common := g.common(dir)
+	g.guard(common, root)
+	if common != dir {
+		g.protect(dir, gitdir.Linked...)
+		g.modules(join(dir, "modules"))
+		g.config(join(dir, "config.worktree"), root, 0)
+	}
+	if level == policy.Unseen || g.inTrees(dir) && g.inTrees(common) {
+		return
+	}
+	if why := g.foreign(root, file, dir, common); why != "" {
+		g.gaps = append(g.gaps, policy.Plain(file)+" points to "+policy.Plain(dir)+", which is not opened: "+why)
+		return
+	}
+	g.add(common, level)
+	if !policy.Within(dir, common) {
+		g.add(dir, level)
+	}
+}
+
+// target is the canonical directory of the caller's own that a .git file
+// points to.
+func (g *gitGuard) target(file, root string, info Info) (string, bool) {
+	if info.UID != g.host.UID {
+		return "", false
+	}
+	data, err := g.host.FS.Head(file, maxPointer)
+	text, ok := gitdir.Pointer(data)
+	if err != nil || !ok || len(data) == maxPointer {
+		return "", false
+	}
+	return g.ownDir(absolute(text, root))
+}
+
+// maxPointer bounds, in bytes, a file that holds one path.
+const maxPointer = 4200
+
+// absolute makes the path in a file of git's absolute: it is relative to dir.
+func absolute(text, dir string) string {
+	if text[0] != '/' {
+		text = join(dir, text)
+	}
+	return policy.Clean(text)
+}
+
+func (g *gitGuard) ownDir(path string) (string, bool) {
+	to, err := g.res.resolve(path)
+	return to.Path, err == nil && to.Info.Kind == Dir && to.Info.UID == g.host.UID
+}
+
+// line reads a file that holds one path, relative to dir, and returns the path
+// with the links in its directory followed.
+func (g *gitGuard) line(file, dir string) (string, bool) {
+	info, err := g.host.FS.Lstat(file)
+	if err != nil || info.Kind != File {
+		return "", false
+	}
+	data, err := g.host.FS.Head(file, maxPointer)
+	text, ok := gitdir.Line(data)
+	if err != nil || !ok || len(data) == maxPointer {
+		return "", false
+	}
+	path := absolute(text, dir)
+	up, err := g.res.resolve(policy.Dir(path))
+	if err != nil || path == "/" {
+		return "", false
+	}
+	return join(up.Path, base(path)), true
+}
+
+// common is the git directory that a linked work tree's private one belongs
+// to, or dir itself.
+func (g *gitGuard) common(dir string) string {
+	if up := policy.Dir(dir); base(up) == "worktrees" && up != "/worktrees" {
+		if path, ok := g.line(join(dir, "commondir"), dir); ok {
+			if to, own := g.ownDir(path); own && to == policy.Dir(up) {
+				return to
+			}
+		}
+	}
+	return dir
+}
+
+// foreign says why a git directory does not belong to the work tree that
+// points to it, "" when it does.
+func (g *gitGuard) foreign(root, file, dir, common string) string {
+	const away = "to open it all the same, name it with -w"
+	if !g.gitLike(common) {
+		return "it is no git directory of your own"
+	}
+	if hidden, _ := hides(g.pol, common); hidden {
+		return "it is hidden"
+	}
+	if err := g.host.writable(common); err != nil {
+		return err.Error()
+	}
+	if policy.Within(root, common) {
+		return "it holds the work tree; " + away
+	}
+	if common != dir {
+		if back, ok := g.line(join(dir, "gitdir"), dir); ok && back == file {
+			return ""
+		}
+		return "it does not point back; " + away
+	}
+	if strings.Contains(dir, "/modules/") {
+		if tree := g.checkout(join(dir, "config"), dir); tree == root {
+			return ""
+		}
+	}
+	return "it does not name this work tree; " + away
+}
+
+// gitLike reports whether a directory looks to git like a git directory, with
+// nothing in it that leads elsewhere.
+func (g *gitGuard) gitLike(dir string) bool {
+	for name, kind := range map[string]Kind{"HEAD": File, "objects": Dir, "refs": Dir, "config": File} {
+		info, err := g.host.FS.Lstat(join(dir, name))
+		if err != nil || info.Kind != kind || info.UID != g.host.UID {
+			return false
+		}
+	}
+	return !g.exists(join(dir, "commondir"))
+}
+
+// checkout is the canonical work tree that a submodule's git directory names
+// (core.worktree, git-config(1)), "" when it names none.
+func (g *gitGuard) checkout(config, dir string) (tree string) {
+	_ = gitdir.Each(g.configText(config), func(s gitdir.Setting) {
+		if s.Name() == "core.worktree" && s.Value != "" {
+			tree = absolute(s.Value, dir)
+		}
+	})
+	if tree == "" {
+		return ""
+	}
+	to, err := g.res.resolve(tree)
+	if err != nil || to.Info.Kind != Dir {
+		return ""
+	}
+	return to.Path
+}

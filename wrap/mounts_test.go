@@ -1,0 +1,71 @@
+package wrap
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+func TestParseMounts(t *testing.T) {
+	text := "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n23 22 0:5 / /dev rw - devtmpfs udev rw\n99 22 8:1 /home/a\\040b /mnt/x\\134y\\012z rw - ext4 /dev/sda1 rw\nodd line\n"
+	want := []Mount{{"8:1", "/", "/"}, {"0:5", "/", "/dev"}, {"8:1", "/home/a b", "/mnt/x\\y\nz"}}
+	if d := cmp.Diff(want, parseMounts(text)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAliases(t *testing.T) {
+	tests := []struct {
+		name   string
+		mounts []Mount
+		path   string
+		want   []string
+	}{
+		{"no second mount", []Mount{{"8:1", "/", "/"}, {"8:2", "/", "/home"}}, "/home/u/.ssh", nil},
+		{"a bind of the home", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u", "/mnt/u"}}, "/home/u/.ssh", []string{"/mnt/u/.ssh"}},
+		{"seen from the bind", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u", "/mnt/u"}}, "/mnt/u/.ssh", []string{"/home/u/.ssh"}},
+		{"a bind of something in it", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u/.ssh/keys", "/w/p/k"}}, "/home/u/.ssh", []string{"/w/p/k"}},
+		{"a bind of itself", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u/.netrc", "/w/p/n"}}, "/home/u/.netrc", []string{"/w/p/n"}},
+		{"subvolumes", []Mount{{"0:9", "/@", "/"}, {"0:9", "/@home", "/home"}, {"0:9", "/", "/mnt/all"}}, "/home/u/.ssh", []string{"/mnt/all/@home/u/.ssh"}},
+		{"a name that only begins alike", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u", "/mnt/u"}}, "/home/u2/.ssh", nil},
+		{"covered", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u", "/mnt/u"}, {"0:7", "/", "/mnt/u"}}, "/home/u/.ssh", nil},
+		{"covered in part", []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u", "/mnt/u"}, {"0:7", "/", "/mnt/u/.ssh"}}, "/home/u/.ssh", nil},
+		{"another device", []Mount{{"8:1", "/", "/"}, {"8:2", "/home/u", "/mnt/u"}, {"8:2", "/", "/b"}}, "/home/u/.ssh", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, newMountTable(tt.mounts).aliases(tt.path)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// A secret is hidden, and a hook protected, under each name that a mount gives
+// it in a tree the command sees.
+func TestAliasesAreMasked(t *testing.T) {
+	const app = "/home/u/src/app"
+	m := user(debian + home("/home/u", "1000") + repo(app) + app + "/keys/id_rsa = KEY\n/srv/copy/.git/hooks/\n/srv/copy/.env = SECRET\n/srv/copy/.git/HEAD\n")
+	h, fs := m.host(t)
+	fs.mounts = []Mount{{"8:1", "/", "/"}, {"8:1", "/home/u/.ssh", app + "/keys"}, {"8:1", app, "/srv/copy"}}
+	m.over.Write = flagPaths("-w", "/srv/copy")
+	pol, err := m.policy(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(Request{Policy: pol, Root: app, Command: []string{"sh"}}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]policy.Access{}
+	for _, m := range p.Report.Mounts() {
+		got[m.Path] = m.Access
+	}
+	for path, want := range map[string]policy.Access{app + "/keys": policy.Block, "/srv/copy/.env": policy.Block, "/srv/copy/.git/hooks": policy.Protect} {
+		if got[path] != want {
+			t.Errorf("%s: %s, want %s", path, got[path], want)
+		}
+	}
+}

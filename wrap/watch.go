@@ -1,0 +1,59 @@
+package wrap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
+)
+
+// family is a pattern of protected names with what it matches now.
+type family struct {
+	path    string // canonical but for the pattern
+	members []place
+}
+
+// watch lists the protected names that the command can make, since they do
+// not exist, or replace, since they are links: where it can write at all.
+func (v *view) watch(more []tripwire.Watch) []tripwire.Watch {
+	out := slices.Clone(more)
+	for _, path := range v.vacant {
+		out = append(out, tripwire.Watch{Kind: tripwire.Name, Path: path})
+	}
+	for _, l := range v.loosened {
+		out = append(out, tripwire.Watch{Kind: tripwire.Name, Path: l.Path, State: "link " + l.Text})
+	}
+	for _, f := range v.family {
+		names := make([]string, 0, len(f.members))
+		for _, m := range f.members {
+			names = append(names, base(m.name))
+		}
+		out = append(out, tripwire.Watch{Kind: tripwire.Pattern, Path: f.path, State: strings.Join(names, "/")})
+	}
+	out = slices.DeleteFunc(out, func(w tripwire.Watch) bool { return !v.creates(w) })
+	slices.SortFunc(out, func(a, b tripwire.Watch) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
+	})
+	return slices.CompactFunc(out, func(a, b tripwire.Watch) bool { return a.Kind == b.Kind && a.Path == b.Path })
+}
+
+// creates reports whether the command can make or replace what is watched.
+func (v *view) creates(w tripwire.Watch) bool {
+	dir := policy.Dir(w.Path)
+	if w.Kind == tripwire.Nested {
+		dir = w.Path
+	}
+	return v.access(dir) == policy.Write && v.src(dir) == ""
+}
+
+// src is where the content at a canonical path comes from when that is not the
+// host's own file: the private cache.
+func (v *view) src(path string) string {
+	if i, ok := v.find(path); ok {
+		return v.mounts[i].src
+	}
+	m, _ := v.above(path)
+	return m.src
+}
