@@ -15,10 +15,14 @@
 //   - A project file that is not trusted makes no profile of the other layers
 //     give more than it gave without the file, whatever the file holds. What
 //     it asks for beyond that is named in [Settings.Notices].
+//   - A trusted project file decides about profiles, the default one and tools.
+//     The rest it can only tighten, as any project file; see
+//     [Settings.Uphold]. What the administrator locked holds against it.
 //   - A hostile file costs bounded time and memory and cannot put control
 //     characters on a terminal.
 //
-// It does not promise that a trusted file is wise, and it does not look at
+// It does not promise that a trusted file is wise, nor does it know which files
+// are trusted: that is asked of [Files.Trusts]. And it does not look at
 // access control lists, nor at directories above the one a file lies in:
 // whoever can write there can replace the file. Settings of the environment
 // and of flags are the caller's to add.

@@ -13,6 +13,11 @@ type Files struct {
 	CWD      string   // absolute and cleaned: where the search for a project file starts; "" for none
 	Root     string   // root of the repository that holds CWD, where the search ends; "" looks in CWD only
 	Explicit string   // --config: replaces the user's file, and has to exist
+
+	// Trusts says whether the user has agreed to this content of the project
+	// file at path. It is asked only where there is one, with the very bytes
+	// that will count. nil trusts none.
+	Trusts func(path string, data []byte) bool
 }
 
 // projectNames are the names of a project file.
@@ -25,7 +30,7 @@ var projectNames = [...]string{"/.sbx.toml", "/.sbx.hcl"}
 // of one layer. On systems without owners and modes of files the error
 // satisfies errors.ErrUnsupported.
 func Find(where Files) ([]File, error) {
-	var s search
+	s := search{trusts: where.Trusts}
 	err := s.layer(policy.System, where.System)
 	if err == nil {
 		err = s.user(where)
@@ -39,7 +44,10 @@ func Find(where Files) ([]File, error) {
 	return s.found, nil
 }
 
-type search struct{ found []File }
+type search struct {
+	trusts func(path string, data []byte) bool
+	found  []File
+}
 
 // layer looks at each path; two that exist are one too many.
 func (s *search) layer(layer policy.Layer, paths []string) error {
@@ -74,8 +82,8 @@ func (s *search) project(cwd, root string) error {
 	if root == "" || !policy.Within(cwd, root) {
 		root = cwd
 	}
-	// All of them count: since they can only tighten, a file that a command left
-	// in a subdirectory must not take the place of the project's own.
+	// All of them count: a file that a command left in a subdirectory must not
+	// take the place of the project's own.
 	var paths [len(projectNames)]string
 	first := len(s.found)
 	for dir := cwd; ; dir = policy.Dir(dir) {
@@ -99,7 +107,9 @@ func (s *search) read(layer policy.Layer, path string) error {
 	if err != nil {
 		return err
 	}
-	s.found = append(s.found, File{Path: path, Layer: layer, Data: data})
+	f := File{Path: path, Layer: layer, Data: data}
+	f.Trusted = layer == policy.Project && s.trusts != nil && s.trusts(path, data)
+	s.found = append(s.found, f)
 	return nil
 }
 

@@ -265,3 +265,32 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// TestFindAsks: each project file is asked about, with the bytes that count,
+// and no other file is.
+func TestFindAsks(t *testing.T) {
+	dir := newPlace(t)
+	write(t, dir+"/user.toml", "u")
+	write(t, dir+"/repo/.sbx.toml", "outer")
+	write(t, dir+"/repo/a/.sbx.hcl", "inner")
+	must(t, os.Chmod(dir+"/repo/a/.sbx.hcl", 0o664)) // by the user's own group: the bytes are what is trusted
+	var asked []string
+	got, err := Find(Files{Explicit: dir + "/user.toml", CWD: dir + "/repo/a", Root: dir + "/repo", Trusts: func(path string, data []byte) bool {
+		asked = append(asked, strings.TrimPrefix(path, dir)+" "+string(data))
+		return string(data) == "inner"
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"/repo/a/.sbx.hcl inner", "/repo/.sbx.toml outer"}, asked); diff != "" {
+		t.Error(diff)
+	}
+	want := []File{
+		{Path: dir + "/user.toml", Layer: policy.User, Data: []byte("u")},
+		{Path: dir + "/repo/.sbx.toml", Layer: policy.Project, Data: []byte("outer")},
+		{Path: dir + "/repo/a/.sbx.hcl", Layer: policy.Project, Data: []byte("inner"), Trusted: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -17,8 +17,16 @@ type File struct {
 	Data    []byte
 }
 
-// mayLoosen reports whether the file's word counts in full.
-func (f File) mayLoosen() bool { return f.Layer < policy.Project || f.Trusted }
+// rank orders files: layer by layer, and of the project files those that are
+// not trusted last. So they tighten what the trusted ones give, and nothing
+// that they define, a profile to extend for instance, changes what a trusted
+// file means.
+func (f File) rank() int {
+	if f.Layer == policy.Project && !f.Trusted {
+		return 2*int(f.Layer) + 1
+	}
+	return 2 * int(f.Layer)
+}
 
 // Settings is what all layers together say.
 type Settings struct {
@@ -35,9 +43,21 @@ type Settings struct {
 	Tools    map[string]string // command to the profile its shim uses
 	Where    map[string]string // key, also "tools.NAME" and "locked.KEY", to file:line:col or "built-in"
 	Notices  []string          // for stderr, one line each: what a project file asked for in vain
+	Ignored  []Ignored         // the same for programs
 
 	Locked   []string  // keys nothing after the system layer may loosen
 	LockBase *Settings // built-in and system layers alone; nil when nothing is locked
+
+	// Outside is what is said outside of project files; nil when none is
+	// trusted. See [Settings.Uphold].
+	Outside *Settings
+}
+
+// Ignored is what a project file asked for in vain.
+type Ignored struct {
+	Path    string
+	Trusted bool
+	Keys    []string // "profiles.moderate.allow_network (line 2)", in the order of the file
 }
 
 // Defaults returns the settings of a host without any file. The profiles are
@@ -49,15 +69,20 @@ func Defaults(builtin policy.Set) *Settings {
 	}
 }
 
-// Load lays the files over the built-in profiles, which it does not change.
+// Load lays the files over the built-in profiles, which it does not change:
+// layer by layer and, of the project files, the trusted ones first, each in
+// the order given.
 // The variables are those of the run: whether a project file loosens depends
 // on where its paths lead. Errors are [*policy.Error] and begin with
 // file:line:col.
 func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error) {
 	l := newLoader(builtin, vars)
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(a.Layer, b.Layer) })
+	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, f := range files {
+		if f.Layer == policy.Project && f.Trusted && l.outside == nil {
+			l.outside = l.settings()
+		}
 		if err := l.add(f); err != nil {
 			return nil, bounded(err)
 		}
@@ -76,9 +101,11 @@ type loader struct {
 	vars    policy.Vars
 	where   map[string]string
 	notices []string
+	ignored []Ignored
 	extends map[*policy.Profile][]string // places of the parents' names
 	locked  []string
 	base    *Settings
+	outside *Settings
 }
 
 func newLoader(builtin policy.Set, vars policy.Vars) *loader {
@@ -116,9 +143,12 @@ func (l *loader) add(f File) error {
 	if err != nil {
 		return err
 	}
-	if f.mayLoosen() {
+	switch {
+	case f.Layer < policy.Project:
 		err = l.addProfiles(doc)
-	} else {
+	case f.Trusted:
+		err = l.agreed(doc)
+	default:
 		err = l.tighten(doc)
 	}
 	if err != nil {
@@ -189,7 +219,7 @@ func (l *loader) settings() *Settings {
 		Fallback: value[string](l, "fallback_on_unavailable"), MinTier: value[string](l, "min_tier"),
 		Shell: value[string](l, "shell"), Audit: value[bool](l, "audit"), Hints: value[bool](l, "hints"), Direct: value[bool](l, "direct"),
 		Profiles: copySet(l.set), Where: maps.Clone(l.where), Notices: slices.Clone(l.notices),
-		Locked: slices.Clone(l.locked), LockBase: l.base, Tools: maps.Clone(l.tools),
+		Ignored: slices.Clone(l.ignored), Locked: slices.Clone(l.locked), LockBase: l.base, Outside: l.outside, Tools: maps.Clone(l.tools),
 	}
 	return s
 }

@@ -127,6 +127,9 @@ func loosens(key string, c policy.Change, base, final *policy.Policy) bool {
 		return ruled(policy.Block)
 	case "protected_paths":
 		return ruled(policy.Protect)
+	// The key of the change is that of the grant that took its place.
+	case "private_paths":
+		return ruled(policy.Private)
 	}
 	return false
 }

@@ -105,8 +105,9 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 }
 
 // ownGroup reports whether writing by a group is writing by the user: a clone
-// under umask 002 is writable by the user's own group. Only a project's file,
-// which can only tighten, may be.
+// under umask 002 is writable by the user's own group. Only a project's file
+// may be: it can only tighten, or is trusted for the very bytes that are read
+// here.
 func (c *candidate) ownGroup(gid uint32) bool {
 	return c.layer == policy.Project && int(gid) == syscall.Getegid()
 }

@@ -24,7 +24,7 @@ const (
 // profiles are selected afterwards, alone or together, the file must not have
 // made them wider.
 func (l *loader) tighten(doc *document) error {
-	t := &tightener{l: l, doc: doc, trusted: l.set, usual: value[string](l, "default_profile")}
+	t := newTightener(l, doc)
 	if err := t.limits(); err != nil {
 		return err
 	}
@@ -34,14 +34,19 @@ func (l *loader) tighten(doc *document) error {
 	if err := t.settings(); err != nil {
 		return err
 	}
-	t.notice()
+	t.dropTools()
+	t.notice("since this file is not trusted and may only tighten")
 	return nil
+}
+
+func newTightener(l *loader, doc *document) *tightener {
+	return &tightener{l: l, doc: doc, trusted: l.set, usual: value[string](l, "default_profile")}
 }
 
 type tightener struct {
 	l       *loader
 	doc     *document
-	trusted policy.Set // what the trusted layers say
+	trusted policy.Set // what the layers and trusted files before say
 	usual   string     // their default profile
 	base    *policy.Policy
 	blocked *policy.Policy
@@ -386,11 +391,14 @@ func (t *tightener) settings() error {
 		}
 	}
 	t.doc.settings = kept
+	return nil
+}
+
+func (t *tightener) dropTools() {
 	for _, tool := range t.doc.tools {
 		t.ignore("tools."+tool.name, tool.at)
 	}
 	t.doc.tools = nil
-	return nil
 }
 
 func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
@@ -406,6 +414,9 @@ func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
 	case "min_tier":
 		return tighter(tiers, s.value, now), false, nil
 	case "default_profile":
+		if t.doc.file.Trusted {
+			return true, false, nil
+		}
 		keep, err := t.defaultProfile(s)
 		return keep, false, err
 	}
@@ -431,8 +442,8 @@ func (t *tightener) defaultProfile(s setting) (keep bool, err error) {
 	return !wider, err
 }
 
-// notice says in one line what was left out.
-func (t *tightener) notice() {
+// notice says in one line what was left out, and why.
+func (t *tightener) notice(why string) {
 	if len(t.ignored) == 0 {
 		return
 	}
@@ -440,13 +451,13 @@ func (t *tightener) notice() {
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text))
 	})
 	src := t.doc.d.src
-	parts := make([]string, 0, maxNamed+1)
+	keys := make([]string, len(t.ignored))
 	for i, w := range t.ignored {
-		if i == maxNamed {
-			parts = append(parts, fmt.Sprintf("and %d more", len(t.ignored)-i))
-			break
-		}
-		parts = append(parts, w.text+" (line "+strconv.Itoa(src.line(w.at))+")")
+		keys[i] = w.text + " (line " + strconv.Itoa(src.line(w.at)) + ")"
 	}
-	t.l.notices = append(t.l.notices, src.name+": ignored, since this file is not trusted and may only tighten: "+strings.Join(parts, ", "))
+	t.l.ignored = append(t.l.ignored, Ignored{Path: t.doc.file.Path, Trusted: t.doc.file.Trusted, Keys: keys})
+	if more := len(keys) - maxNamed; more > 0 {
+		keys = append(slices.Clone(keys[:maxNamed]), fmt.Sprintf("and %d more", more))
+	}
+	t.l.notices = append(t.l.notices, src.name+": ignored, "+why+": "+strings.Join(keys, ", "))
 }

@@ -129,16 +129,6 @@ func topDiff(a, b *Settings) string {
 	return strings.Join(out, " ")
 }
 
-func TestTrustedProjectFileCounts(t *testing.T) {
-	f := file(policy.Project, "enabled=false\n[profiles.moderate]\nallow_network=true")
-	f.Trusted = true
-	s := mustLoad(t, f)
-	p, err := policy.Resolve(s.Profiles, []string{"moderate"}, testVars)
-	if err != nil || s.Enabled || !p.Network || s.Notices != nil {
-		t.Error(s.Enabled, p.Network, s.Notices, err)
-	}
-}
-
 func TestProjectErrorsFailClosed(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"syntax", "x", ".sbx.toml:1:1: expected '=' after key"},

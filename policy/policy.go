@@ -198,13 +198,13 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 
 // anchor hides and protects in the other trees that a person opened what is
 // hidden and protected in the working directory: their .env is a secret and
-// their .envrc is run later, too. A tree that is hidden itself was opened by
+// their .envrc is run later, too. What a built-in profile hides was opened by
 // its name, as it is.
 func (pol *Policy) anchor(p *Profile, vars Vars) {
 	var more []Rule
 	for _, g := range pol.Rules {
 		project := g.Access == Write && g.Layer > Builtin && !vars.cache(g.Path) || g.Access == Read && g.Layer == Flag
-		if !project || g.Path == vars.CWD || pol.underBlock(g.Path) {
+		if !project || g.Path == vars.CWD || pol.underSecret(g.Path) {
 			continue
 		}
 		for _, it := range p.Block.Items {
@@ -224,11 +224,12 @@ func (pol *Policy) anchor(p *Profile, vars Vars) {
 	}
 }
 
-// underBlock reports whether a blocked path is or holds path.
-func (pol *Policy) underBlock(path string) bool {
+// underSecret reports whether path is or lies in what a built-in profile hides.
+// A block of a later layer does not count: adding one must open nothing.
+func (pol *Policy) underSecret(path string) bool {
 	for dir := path; ; dir = Dir(dir) {
 		for i := pol.from(dir); i < len(pol.Rules) && pol.Rules[i].Path == dir; i++ {
-			if r := &pol.Rules[i]; r.Access == Block && !r.Except && !r.Pattern {
+			if r := &pol.Rules[i]; r.Access == Block && r.Layer == Builtin && !r.Except && !r.Pattern {
 				return true
 			}
 		}
