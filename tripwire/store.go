@@ -14,8 +14,8 @@ type Store struct {
 	Dir string // $XDG_STATE_HOME/sbx/tripwire; "" when there is no home
 	UID int    // whose the directory and the records have to be
 
-	// Harmless says of a path that appeared and is called .git that it is worth
-	// no alarm. It is asked at each look, since that can change; nil means that
+	// Harmless says of a git directory or pointer that appeared, or of the steps of
+	// a rebase, that it is worth no alarm. It is asked at each look, since that can change; nil means that
 	// nothing is harmless.
 	Harmless func(path string) bool
 }
@@ -209,7 +209,7 @@ func (s Store) appeared(out []Change, e *entry, now string) []Change {
 func unseen(err error) string { return "other (" + err.Error() + ")" }
 
 func (s Store) harmless(path string) bool {
-	return s.Harmless != nil && base(path) == ".git" && s.Harmless(path)
+	return s.Harmless != nil && (base(path) == ".git" || base(path) == "git-rebase-todo") && s.Harmless(path)
 }
 
 // add records watches. The record is read again under the lock: another sbx

@@ -17,7 +17,7 @@ import (
 func Exec(p *Plan, h *Host) error {
 	for _, dir := range p.Dirs {
 		if err := makeDir(dir, h.UID); err != nil {
-			return failed("private cache: " + err.Error())
+			return failed("a directory of sbx's own: " + err.Error())
 		}
 	}
 	// A core dump would be written by the host, outside of the sandbox's view.

@@ -111,9 +111,10 @@ func New(req Request, h *Host) (*Plan, error) {
 	return p, p.words(req, h, v, pol)
 }
 
-// lookWithOwn lays the rules over the host. Where the command could make a
-// directory of sbx's own that is not there yet, to forge what sbx remembers,
-// it is made before, so that it is hidden like one that was always there.
+// lookWithOwn lays the rules over the host. Where the command could see or even
+// make a directory of sbx's own that is not there yet, it is made before, so
+// that it is hidden like one that was always there: nobody reads or forges what
+// sbx remembers.
 func lookWithOwn(pol *policy.Policy, h *Host, res *resolver) (*view, []string, error) {
 	v, err := look(pol, h, res)
 	if err != nil {
@@ -122,25 +123,57 @@ func lookWithOwn(pol *policy.Policy, h *Host, res *resolver) (*view, []string, e
 	var made []string
 	for _, dir := range h.Own {
 		to, err := res.resolve(dir)
-		if err == nil && to.Info.Kind == Absent && v.access(to.Path) == policy.Write && !slices.Contains(made, to.Path) {
+		if err == nil && to.Info.Kind == Absent && shows(v.access(to.Path)) && !slices.Contains(made, to.Path) && h.mayMake(policy.Dir(to.Path)) {
 			made = append(made, to.Path)
 		}
 	}
 	if len(made) == 0 {
-		return v, nil, nil
+		return v, nil, v.guardOwn()
 	}
 	*res = *newResolver(h.FS)
 	res.made = make(map[string]Info)
 	for _, dir := range made {
-		for ; ; dir = policy.Dir(dir) {
-			if info, err := h.FS.Lstat(dir); err != nil || info.Kind != Absent {
-				break
+		res.made[dir] = Info{Kind: Dir, Mode: 0o700, UID: h.UID}
+	}
+	if v, err = look(pol, h, res); err != nil {
+		return nil, nil, err
+	}
+	return v, made, v.guardOwn()
+}
+
+// mayMake reports whether the caller, and so the command, can make something
+// in a directory.
+func (h *Host) mayMake(dir string) bool {
+	info, err := h.FS.Lstat(dir)
+	return err == nil && info.Kind == Dir && h.FS.Access(dir, 'w')
+}
+
+// guardOwn refuses a policy in which the command could write where sbx keeps
+// what it was told and what it saw. Every profile hides the place; a file can
+// take that back (blocked_paths = ["!"], or a deeper path), and the command
+// would then agree to files in the user's name.
+func (v *view) guardOwn() error {
+	for _, dir := range v.host.Own {
+		to, err := v.res.resolve(dir)
+		if err != nil {
+			continue // out of the command's reach, too
+		}
+		by := -1
+		if v.access(to.Path) == policy.Write {
+			by, _ = v.over(to.Path)
+		}
+		for i := range v.mounts {
+			if m := &v.mounts[i]; m.eff == policy.Write && !m.idle && policy.Within(m.path, to.Path) {
+				by = i
 			}
-			res.made[dir] = Info{Kind: Dir, Mode: 0o700, UID: h.UID}
+		}
+		if by >= 0 {
+			m := &v.mounts[by]
+			return &Error{StatusFailed, policy.Plain(dir) + " is where sbx keeps what it remembers, and is never made writable (" + policy.Plain(m.path) + " is, by " + m.rule.Source + ")",
+				`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx"] hides it again`}
 		}
 	}
-	v, err = look(pol, h, res)
-	return v, made, err
+	return nil
 }
 
 // prepare refuses what cannot be enforced and settles the working directory.

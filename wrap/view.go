@@ -510,13 +510,25 @@ func (v *view) pin() {
 
 // above returns the mount with the nearest path strictly above.
 func (v *view) above(path string) (mount, bool) {
-	for path != "/" {
-		path = policy.Dir(path)
-		if i, ok := v.find(path); ok {
+	if path != "/" {
+		if i, ok := v.over(policy.Dir(path)); ok {
 			return v.mounts[i], true
 		}
 	}
 	return mount{}, false
+}
+
+// over is the index of the mount at a path or nearest above.
+func (v *view) over(path string) (int, bool) {
+	for {
+		if i, ok := v.find(path); ok {
+			return i, true
+		}
+		if path == "/" {
+			return 0, false
+		}
+		path = policy.Dir(path)
+	}
 }
 
 func (v *view) find(path string) (int, bool) {

@@ -96,13 +96,17 @@ type commandCLI struct {
 	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to mend it."`
 	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
+	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what wants attention."`
+	Tripwire   tripwireCmd   `cmd:"" help:"Show what earlier runs left that your tools may run, and accept or remove it."`
 	Init       initCmd       `cmd:"" help:"Write a commented config file."`
+	Trust      trustCmd      `cmd:"" help:"Agree to what project files (.sbx.toml, .sbx.hcl) say, so that they may loosen."`
+	Untrust    untrustCmd    `cmd:"" help:"Take that back."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Man        manCmd        `cmd:"" help:"Print the manual page."`
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "doctor", "profiles", "init", "completion", "man"}
+var commandNames = []string{"explain", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.

@@ -12,6 +12,7 @@ import (
 // manifest is the part of /run/sbx/policy.json that a nested run looks at.
 type manifest struct {
 	Profiles []string `json:"profiles"`
+	Tier     string   `json:"tier"`
 	Network  string   `json:"allow_network"`
 	SharePID string   `json:"share_pid"`
 }

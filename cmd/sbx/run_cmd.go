@@ -23,7 +23,8 @@ type state struct {
 	vars     policy.Vars
 	settings *config.Settings
 	policy   *policy.Policy
-	cacheDir string // sbx's own, below the user's cache directory; "" without a home
+	doubts   []string // why project files that once were trusted are not
+	cacheDir string   // sbx's own, below the user's cache directory; "" without a home
 }
 
 // load reads the host, the files and the flags, and resolves the policy.
@@ -46,7 +47,7 @@ func load(opts *options) (*state, error) {
 	log := logger(opts.LogLevel)
 	log.debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
 	for _, f := range files {
-		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data))
+		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
 	}
 	builtin := profiles.Builtin()
 	if len(files) == 0 {
@@ -55,6 +56,7 @@ func load(opts *options) (*state, error) {
 		return nil, err
 	}
 	s.settings.Direct = s.settings.Direct || opts.Direct
+	s.settings.Notices = append(s.doubts, s.settings.Notices...)
 	if err := s.resolve(); err != nil {
 		return nil, err
 	}
@@ -90,10 +92,19 @@ func variables(h *wrap.Host) (v policy.Vars, cacheDir string) {
 	return v, cacheDir
 }
 
+// around is where the search for project files ends: the outermost work tree
+// that holds the working directory.
+func (s *state) around() string {
+	if s.vars.Root == "" {
+		return ""
+	}
+	return wrap.Outermost(s.host.FS, s.vars.Root, s.host.UID, s.host.Homes)
+}
+
 func (s *state) places() config.Files {
 	f := config.Files{
 		System: []string{"/etc/sbx/config.toml", "/etc/sbx/config.hcl"},
-		CWD:    s.vars.CWD, Root: s.vars.Root, Explicit: string(s.opts.Config),
+		CWD:    s.vars.CWD, Root: s.around(), Explicit: string(s.opts.Config), Trusts: s.trusts,
 	}
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		f.User = []string{dir + "/config.toml", dir + "/config.hcl"}
@@ -103,10 +114,11 @@ func (s *state) places() config.Files {
 
 // resolve selects the profiles (flags, SBX_PROFILE, files) and adds the flags.
 func (s *state) resolve() error {
-	names := s.opts.Profile
-	if env := os.Getenv("SBX_PROFILE"); len(names) == 0 && env != "" {
-		names = strings.Split(env, ",")
+	asked := s.opts.Profile
+	if env := os.Getenv("SBX_PROFILE"); len(asked) == 0 && env != "" {
+		asked = strings.Split(env, ",")
 	}
+	names := []string(asked)
 	if len(names) == 0 {
 		names = []string{s.settings.DefaultProfile}
 	}
@@ -116,6 +128,9 @@ func (s *state) resolve() error {
 	}
 	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, over)
 	if err != nil {
+		return err
+	}
+	if err := s.settings.Uphold(pol, asked, s.vars, over); err != nil {
 		return err
 	}
 	if s.opts.ReadOnly {
@@ -266,6 +281,7 @@ func execute(opts *options, command []string) error {
 	for _, n := range s.settings.Notices {
 		s.notice(n)
 	}
+	s.hintTrust()
 	command, err = s.command(command)
 	if err != nil {
 		return err
@@ -284,6 +300,9 @@ func execute(opts *options, command []string) error {
 	logger(opts.LogLevel).debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command", plan.Report.Command)
 	if opts.DryRun {
 		return printPlan(plan, opts.JSON)
+	}
+	if err := s.watch(plan); err != nil {
+		return err
 	}
 	s.status(plan)
 	return wrap.Exec(plan, s.host)

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// statusCmd says on one screen where one is, and exits 1 when something wants
+// attention.
+type statusCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// standing is what status shows.
+type standing struct {
+	OK        bool         `json:"ok"`
+	Inside    bool         `json:"inside"`
+	Profiles  []string     `json:"profiles"`
+	Tier      string       `json:"tier"` // full, none
+	Network   bool         `json:"allow_network"`
+	Root      string       `json:"root"`
+	Config    []configJSON `json:"config"`
+	Engine    string       `json:"engine,omitempty"` // with its version
+	Off       string       `json:"off,omitempty"`    // why commands run without a sandbox, or do not run
+	Gaps      int          `json:"gaps"`
+	Pending   []string     `json:"tripwire"`
+	attention []string
+}
+
+type configJSON struct {
+	Path  string `json:"path"`
+	Layer string `json:"layer"`
+	Trust string `json:"trust,omitempty"`
+}
+
+func (c *statusCmd) Run() error {
+	var st *standing
+	var err error
+	if outer, ok := insideSandbox(); ok {
+		st, err = inside(outer)
+	} else {
+		st, err = outside()
+	}
+	if err != nil {
+		return err
+	}
+	st.OK = len(st.attention) == 0
+	if c.JSON {
+		err = printJSON(st)
+	} else {
+		err = st.print()
+	}
+	if err == nil && !st.OK {
+		return exitError(1)
+	}
+	return err
+}
+
+// inside is what can be said in a sandbox: what is in force comes from outside
+// of it, and the records of the tripwire are hidden.
+func inside(outer *manifest) (*standing, error) {
+	host, err := wrap.Look()
+	if err != nil {
+		return nil, err
+	}
+	vars, _ := variables(host)
+	return &standing{Inside: true, Profiles: orEmpty(outer.Profiles), Tier: outer.Tier, Network: outer.Network == "true", Root: vars.Root,
+		Config: []configJSON{}, Pending: []string{}}, nil
+}
+
+func outside() (*standing, error) {
+	s, err := load(&options{})
+	if err != nil {
+		return nil, err
+	}
+	st := &standing{Profiles: s.policy.Profiles, Tier: "none", Network: s.policy.Network, Root: s.vars.Root, Config: []configJSON{}, Pending: []string{}}
+	files, err := config.Find(s.places())
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), s.trust(f)})
+	}
+	st.sandbox(s)
+	if err := st.plan(s); err != nil {
+		return nil, err
+	}
+	return st, st.tripwire(s)
+}
+
+// trust is what a project's file may do; other layers are trusted as they are.
+func (s *state) trust(f config.File) string {
+	if f.Layer != policy.Project {
+		return ""
+	}
+	return "can only tighten"
+}
+
+// sandbox says whether a run would be in one.
+func (st *standing) sandbox(s *state) {
+	if !s.settings.Enabled {
+		st.Off = s.disabledBy()
+		st.attention = append(st.attention, "commands run without a sandbox")
+		return
+	}
+	var err error
+	s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir)
+	if err == nil {
+		st.Tier, st.Engine = "full", "bwrap "+s.host.Bwrap.Version.String()
+		return
+	}
+	st.Off = err.Error()
+	st.attention = append(st.attention, "sbx doctor says what to do")
+}
+
+// plan counts the gaps of a run here, and says why there can be none.
+func (st *standing) plan(s *state) error {
+	if s.host.Bwrap.Path == "" {
+		// The gaps that are not bwrap's are the same.
+		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	}
+	plan, err := s.plan([]string{"/bin/sh"})
+	var refused *wrap.Error
+	if errors.As(err, &refused) {
+		if st.Off == "" {
+			st.Off = refused.Text
+			st.attention = append(st.attention, refused.Hint)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st.Gaps = len(plan.Gaps) - plan.Report.Usual
+	return nil
+}
+
+func (st *standing) tripwire(s *state) error {
+	store, root := records(s.vars, s.host.UID)
+	changes, err := store.Pending(root)
+	if err != nil {
+		return tripwireError(err)
+	}
+	for _, c := range changes {
+		st.Pending = append(st.Pending, c.Path)
+	}
+	if len(changes) > 0 {
+		st.attention = append(st.attention, "sbx tripwire shows what is new")
+	}
+	return nil
+}
+
+// print keeps to one screen: long lists are cut.
+func (st *standing) print() error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	line := func(name, text string) { fmt.Fprintf(w, "%s\t%s\n", name, text) }
+	profile := strings.Join(st.Profiles, "+") + ", network " + onOff(st.Network)
+	switch {
+	case st.Inside:
+		line("sandbox", "this is inside one, tier "+policy.Plain(st.Tier))
+		profile = policy.Plain(strings.Join(st.Profiles, "+")) + ", network " + onOff(st.Network)
+	case st.Off != "":
+		line("sandbox", colour("31", "none")+": "+st.Off)
+	default:
+		line("sandbox", st.Engine+", tier "+st.Tier+"; this is outside of it")
+	}
+	line("profile", profile)
+	line("project", policy.Plain(st.Root))
+	for _, f := range st.Config {
+		text := policy.Plain(f.Path) + " (" + f.Layer
+		if f.Trust != "" {
+			text += ", " + f.Trust
+		}
+		line("config", text+")")
+	}
+	if st.Gaps > 0 {
+		line("gaps", strconv.Itoa(st.Gaps)+" (sbx explain lists them)")
+	}
+	st.printPending(line)
+	for _, a := range st.attention {
+		if a != "" {
+			line("->", a)
+		}
+	}
+	return w.Flush()
+}
+
+func (st *standing) printPending(line func(name, text string)) {
+	const few = 10
+	if len(st.Pending) > 0 {
+		line("tripwire", colour("31", strconv.Itoa(len(st.Pending))+" new or changed"))
+	}
+	for i, path := range st.Pending {
+		if i == few {
+			line("", "and "+strconv.Itoa(len(st.Pending)-few)+" more")
+			return
+		}
+		line("", policy.Plain(below(path, st.Root)))
+	}
+}

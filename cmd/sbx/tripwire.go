@@ -1,0 +1,77 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/gitdir"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// records is where what was there before a run is remembered, and the root of
+// the project it is remembered for.
+func records(v policy.Vars, uid int) (store tripwire.Store, root string) {
+	store.UID, store.Harmless = uid, gitdir.Harmless
+	if dir, ok, err := v.Expand("$XDG_STATE_HOME/sbx/tripwire"); ok && err == nil {
+		store.Dir = dir
+	}
+	return store, cmp.Or(v.Root, v.CWD)
+}
+
+// watch tells of what earlier runs left, and records what could appear in this
+// one. Records that cannot be believed stop the run; that nothing can be
+// recorded does not.
+func (s *state) watch(p *wrap.Plan) error {
+	store, root := records(s.vars, s.host.UID)
+	changes, err := store.Check(root, p.Report.Watch)
+	if len(changes) > 0 {
+		s.notice("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
+	}
+	var cannot *tripwire.UnwritableError
+	if errors.As(err, &cannot) {
+		s.notice("what this run leaves for your tools to run cannot be reported later: " + cannot.Err.Error())
+		return nil
+	}
+	return tripwireError(err)
+}
+
+// fewPaths lists the paths of changes on a line, five at most.
+func fewPaths(changes []tripwire.Change, root string) string {
+	const few = 5
+	var out []string
+	for i := range changes[:min(few, len(changes))] {
+		out = append(out, policy.Plain(below(changes[i].Path, root)))
+	}
+	text := strings.Join(out, ", ")
+	if n := len(changes) - few; n > 0 {
+		text += " and " + strconv.Itoa(n) + " more"
+	}
+	return text
+}
+
+// below is a path relative to dir when it lies in it.
+func below(path, dir string) string {
+	if path != dir && policy.Within(path, dir) {
+		return strings.TrimPrefix(path[len(dir):], "/")
+	}
+	return path
+}
+
+// tripwireError adds what to do about a record that cannot be believed.
+func tripwireError(err error) error {
+	var damaged *tripwire.DamagedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &damaged):
+		return &wrap.Error{Status: wrap.StatusFailed, Text: damaged.Error(),
+			Hint: "look at the project first, since this forgets what was recorded: " + shellLine([]string{"rm", "-r", damaged.Path})}
+	case errors.As(err, new(*tripwire.UnwritableError)):
+		return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error()}
+	}
+	return &wrap.Error{Status: wrap.StatusFailed, Text: "tripwire: " + err.Error()}
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// tripwireCmd is about what earlier runs left that the host may run.
+type tripwireCmd struct {
+	List   tripwireListCmd   `cmd:"" default:"withargs" help:"Show it, and on a terminal ask what to do: exit 0 when there is nothing, 1 when there is something, 125 on errors."`
+	Accept tripwireAcceptCmd `cmd:"" help:"Take it as yours: it is not told of any more."`
+	Remove tripwireRemoveCmd `cmd:"" help:"Delete it."`
+}
+
+type tripwireListCmd struct {
+	JSON  bool `name:"json" help:"Print JSON."`
+	Quiet bool `short:"q" help:"Print nothing: the exit status says it."`
+}
+
+type tripwireAcceptCmd struct {
+	All   bool     `help:"Accept all there is."`
+	Paths rawWords `arg:"" optional:"" name:"path" help:"What to accept."`
+}
+
+type tripwireRemoveCmd struct {
+	Entries int      `placeholder:"N" help:"How many entries the directories among them hold, as sbx tripwire says: needed to remove any."`
+	Paths   rawWords `arg:"" name:"path" help:"What to delete."`
+}
+
+// rawWords are the words of a command line that are no flags, byte for byte.
+type rawWords []string
+
+// Decode implements kong.MapperValue.
+func (w *rawWords) Decode(ctx *kong.DecodeContext) error {
+	for ctx.Scan.Peek().IsValue() {
+		word, ok := ctx.Scan.Pop().Value.(string)
+		if !ok {
+			break
+		}
+		*w = append(*w, word)
+	}
+	return nil
+}
+
+// tripped is what the commands work on.
+type tripped struct {
+	store     tripwire.Store
+	root, cwd string
+	changes   []tripwire.Change
+}
+
+func findTripped() (*tripped, error) {
+	if _, ok := insideSandbox(); ok {
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it"}
+	}
+	host, err := wrap.Look()
+	if err != nil {
+		return nil, err
+	}
+	if host.CWD == "" {
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	}
+	vars, _ := variables(host)
+	t := &tripped{cwd: host.CWD}
+	t.store, t.root = records(vars, host.UID)
+	if t.store.Dir == "" {
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "tripwire: there is no home directory, so nothing is recorded"}
+	}
+	t.changes, err = t.store.Pending(t.root)
+	return t, tripwireError(err)
+}
+
+func (c *tripwireListCmd) Run() error {
+	t, err := findTripped()
+	if err != nil {
+		return err
+	}
+	left := len(t.changes)
+	switch {
+	case c.Quiet:
+	case c.JSON:
+		err = printJSON(t.report())
+	case left == 0:
+		fmt.Println("nothing new or changed in " + policy.Plain(t.root))
+	case isTerminal(0) && isTerminal(1):
+		left, err = t.ask(os.Stdin)
+	default:
+		t.print()
+	}
+	if err == nil && left > 0 {
+		return exitError(1)
+	}
+	return err
+}
+
+func (c *tripwireAcceptCmd) Run() error {
+	if c.All == (len(c.Paths) > 0) {
+		return &usageError{"sbx tripwire accept takes either paths or --all", "sbx tripwire lists what there is"}
+	}
+	t, err := findTripped()
+	if err != nil {
+		return err
+	}
+	chosen := t.changes
+	if !c.All {
+		if chosen, err = t.choose(c.Paths); err != nil {
+			return err
+		}
+	}
+	for i := range chosen {
+		if err := t.accept(&chosen[i]); err != nil {
+			return err
+		}
+		fmt.Println("accepted " + t.shown(&chosen[i]))
+	}
+	return nil
+}
+
+func (t *tripped) accept(c *tripwire.Change) error {
+	if err := c.Same(); err != nil {
+		return tripwireError(err)
+	}
+	return tripwireError(t.store.Accept(t.root, c.Path))
+}
+
+// Run deletes what was named. All is checked before anything is deleted.
+func (c *tripwireRemoveCmd) Run() error {
+	t, err := findTripped()
+	if err != nil {
+		return err
+	}
+	chosen, err := t.choose(c.Paths)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for i := range chosen {
+		n, err := chosen[i].Entries()
+		if err != nil {
+			return tripwireError(err)
+		}
+		total += n
+	}
+	if total != c.Entries {
+		return &usageError{"what is to be removed holds " + strconv.Itoa(total) + " entries, and --entries says " + strconv.Itoa(c.Entries), t.removeLine(chosen, total)}
+	}
+	for i := range chosen {
+		if err := chosen[i].Remove(); err != nil {
+			return tripwireError(err)
+		}
+		fmt.Println("removed " + t.shown(&chosen[i]))
+	}
+	return nil
+}
+
+// choose finds the changes that words name: as paths, or as they are shown in
+// notices, relative to the root of the project.
+func (t *tripped) choose(words []string) ([]tripwire.Change, error) {
+	var out []tripwire.Change
+	for _, w := range words {
+		c := t.find(w)
+		if c == nil {
+			return nil, &usageError{policy.Plain(w) + ": nothing is known of it that is new or changed", "sbx tripwire lists what there is"}
+		}
+		if !slices.ContainsFunc(out, func(o tripwire.Change) bool { return o.Path == c.Path }) {
+			out = append(out, *c)
+		}
+	}
+	return out, nil
+}
+
+func (t *tripped) find(word string) *tripwire.Change {
+	for _, path := range t.meant(word) {
+		for i := range t.changes {
+			if t.changes[i].Path == path {
+				return &t.changes[i]
+			}
+		}
+	}
+	return nil
+}
+
+// meant are the absolute paths that a word may stand for, best first. The
+// directory may be named by way of a link, as the working directory often is.
+func (t *tripped) meant(word string) []string {
+	if word == "" {
+		return nil
+	}
+	var out []string
+	for _, dir := range []string{t.cwd, t.root} {
+		path := filepath.Clean(word)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, word)
+		}
+		out = append(out, path)
+		if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			out = append(out, filepath.Join(real, filepath.Base(path)))
+		}
+	}
+	return out
+}
+
+// shown is a path as a person in the working directory would write it.
+func (t *tripped) shown(c *tripwire.Change) string { return policy.Plain(below(c.Path, t.cwd)) }
+
+// words is the same for a shell.
+func (t *tripped) words(changes []tripwire.Change) []string {
+	var out []string
+	for i := range changes {
+		path := below(changes[i].Path, t.cwd)
+		if path[0] == '-' {
+			path = "./" + path
+		}
+		out = append(out, path)
+	}
+	return out
+}
+
+func (t *tripped) removeLine(changes []tripwire.Change, entries int) string {
+	line := []string{"sbx", "tripwire", "remove"}
+	if entries > 0 {
+		line = append(line, "--entries", strconv.Itoa(entries))
+	}
+	return shellLine(append(line, t.words(changes)...))
+}
+
+// print lists everything, and the lines to type.
+func (t *tripped) print() {
+	for i := range t.changes {
+		t.printOne(&t.changes[i])
+		fmt.Println()
+	}
+	fmt.Println("to take them as yours:")
+	fmt.Println("  " + shellLine(append([]string{"sbx", "tripwire", "accept"}, t.words(t.changes)...)))
+	fmt.Println("to delete one:")
+	for i := range t.changes {
+		c := &t.changes[i]
+		if n, err := c.Entries(); err == nil && !c.Unseen() {
+			fmt.Println("  " + t.removeLine(t.changes[i:i+1], n))
+		}
+	}
+}
+
+// printOne shows one change. Nothing of it reaches the terminal as it is.
+func (t *tripped) printOne(c *tripwire.Change) {
+	fmt.Println(colour("1", t.shown(c)) + ": " + tripwire.Describe(c.Now) + ", " + happened(c) + " since " + c.Since.Format("2006-01-02 15:04"))
+	for _, line := range c.Preview() {
+		text := "  " + line
+		switch line[:min(2, len(line))] {
+		case "+ ":
+			text = colour("32", text)
+		case "- ":
+			text = colour("31", text)
+		}
+		fmt.Println(text)
+	}
+}
+
+func happened(c *tripwire.Change) string {
+	if c.Was == "" {
+		return "new"
+	}
+	return "changed"
+}
+
+type trippedJSON struct {
+	Root    string        `json:"root"`
+	Pending []pendingJSON `json:"pending"`
+}
+
+type pendingJSON struct {
+	Path    string   `json:"path"`
+	Quoted  string   `json:"path_quoted,omitempty"` // in Go's notation, when the path is not UTF-8
+	What    string   `json:"what"`                  // new, changed
+	Was     string   `json:"was"`
+	Now     string   `json:"now"`
+	Since   string   `json:"since"`
+	Preview []string `json:"preview"`
+}
+
+func (t *tripped) report() trippedJSON {
+	out := trippedJSON{Root: t.root, Pending: []pendingJSON{}}
+	for i := range t.changes {
+		c := &t.changes[i]
+		j := pendingJSON{Path: c.Path, What: happened(c), Was: c.Was, Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
+		if !utf8.ValidString(c.Path) {
+			j.Quoted = policy.Quote(c.Path)
+		}
+		out.Pending = append(out.Pending, j)
+	}
+	return out
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/profiles"
+	"github.com/sbx-sandbox/sbx/trust"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// trustCmd agrees to the content of project files.
+type trustCmd struct {
+	Files []rawText `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
+	Yes   bool      `short:"y" help:"Do not ask."`
+	List  bool      `short:"l" help:"List what is trusted."`
+	JSON  bool      `name:"json" help:"Print JSON, and do not ask."`
+}
+
+// untrustCmd takes that back.
+type untrustCmd struct {
+	Files []rawText `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
+}
+
+type trustJSON struct {
+	Path    string        `json:"path"`
+	State   string        `json:"state"` // trusted
+	Was     string        `json:"was"`   // unknown, trusted, changed
+	SHA256  string        `json:"sha256"`
+	Asks    []string      `json:"asks"`
+	Ignored []string      `json:"ignored"`
+	Loosens []loosensJSON `json:"loosens"`
+}
+
+type loosensJSON struct {
+	Profiles []string `json:"profiles"`
+	Key      string   `json:"key"`
+	What     string   `json:"what"`
+	From     string   `json:"from"`
+	To       string   `json:"to"`
+}
+
+func (c *trustCmd) Run() error {
+	if err := notInside("trust"); err != nil {
+		return err
+	}
+	if c.List {
+		return listTrusted(c.Files, c.JSON)
+	}
+	paths, err := projectFiles(c.Files)
+	if err != nil {
+		return err
+	}
+	out, declined := []trustJSON{}, false
+	for _, path := range paths {
+		f, err := lookAt(path)
+		if err != nil {
+			return err
+		}
+		if !c.JSON {
+			if err := f.print(); err != nil {
+				return err
+			}
+			if f.state != trust.Trusted && !c.Yes && isTerminal(0) && !confirm("trust "+policy.Plain(path)+"?") {
+				fmt.Println("not trusted")
+				declined = true
+				continue
+			}
+		}
+		if f.state != trust.Trusted {
+			// The bytes that were shown, whatever lies there by now.
+			if err := f.store.Add(path, f.data); err != nil {
+				return err
+			}
+		}
+		out = append(out, f.json())
+		if !c.JSON {
+			fmt.Println(map[bool]string{true: "was trusted already", false: "trusted"}[f.state == trust.Trusted])
+		}
+	}
+	if c.JSON {
+		return printJSON(out)
+	}
+	if declined {
+		return exitError(1)
+	}
+	return nil
+}
+
+func (c *untrustCmd) Run() error {
+	if err := notInside("untrust"); err != nil {
+		return err
+	}
+	paths, err := projectFiles(c.Files)
+	if err != nil {
+		return err
+	}
+	s, err := here("")
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		was, err := s.trustStore().Remove(path)
+		if err != nil {
+			return err
+		}
+		fmt.Println(policy.Plain(path) + map[bool]string{true: ": no longer trusted", false: ": was not trusted"}[was])
+	}
+	return nil
+}
+
+// notInside refuses a command that is for the user alone. The store is out of
+// reach in a sandbox anyway; this says so.
+func notInside(name string) error {
+	if outer, ok := insideSandbox(); ok {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "sbx " + name + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
+			Hint: "what is trusted is for the user to say, outside"}
+	}
+	return nil
+}
+
+// here is the state of a run in a directory, before any file is read; "" is
+// the working directory.
+func here(dir string) (*state, error) {
+	host, err := wrap.Look()
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" {
+		host.CWD = dir
+	}
+	s := &state{opts: &options{}, host: host}
+	s.vars, s.cacheDir = variables(host)
+	return s, nil
+}
+
+// projectFiles returns the canonical paths of the files named or, without
+// names, of those that count in the working directory.
+func projectFiles(names []rawText) ([]string, error) {
+	s, err := here("")
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > 0 {
+		return s.canonical(names)
+	}
+	if s.vars.CWD == "" {
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	}
+	files, err := config.Find(config.Files{CWD: s.vars.CWD, Root: s.around()})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, &usageError{"there is no project file in " + policy.Plain(s.vars.CWD) + " nor above it, up to the root of the work tree", "one is called .sbx.toml or .sbx.hcl"}
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	return paths, nil
+}
+
+// canonical makes paths as a run in their directory has them: links in the
+// directory are resolved, the file's own name stays. A directory that is gone
+// is taken as it is written, so that what was trusted in it can be forgotten.
+func (s *state) canonical(names []rawText) ([]string, error) {
+	var paths []string
+	for _, name := range names {
+		full := string(name)
+		if !strings.HasPrefix(full, "/") {
+			if s.vars.CWD == "" {
+				return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+			}
+			full = s.vars.CWD + "/" + full
+		}
+		// Not filepath.Dir: ".." after a link is for the system to follow.
+		slash := strings.LastIndexByte(full, '/')
+		dir, base := full[:slash+1], full[slash+1:]
+		if base != ".sbx.toml" && base != ".sbx.hcl" {
+			return nil, &usageError{policy.Plain(string(name)) + " is no project file", "these are called .sbx.toml or .sbx.hcl"}
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if path := filepath.Join(dir, base); !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// candidate is a project file that may be trusted.
+type candidate struct {
+	path   string
+	data   []byte
+	store  trust.Store
+	state  trust.State
+	agreed []byte // what was agreed to before
+	trial  *config.Trial
+}
+
+// lookAt reads a project file as a run in its directory does, with all the
+// other files of such a run.
+func lookAt(path string) (*candidate, error) {
+	s, err := here(policy.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	files, err := config.Find(s.places())
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(files, func(f config.File) bool { return f.Layer == policy.Project && f.Path == path })
+	if i < 0 {
+		return nil, &config.FileError{Path: path, Text: "no such file"}
+	}
+	f := &candidate{path: path, data: files[i].Data, store: s.trustStore()}
+	if f.state, f.agreed, err = f.store.Check(path, f.data); err != nil {
+		say("warning", err.Error()) // trusting it makes a new record
+	}
+	f.trial, err = config.Try(profiles.Builtin(), files, i, s.vars)
+	return f, err
+}
+
+func (f *candidate) json() trustJSON {
+	sum := sha256.Sum256(f.data)
+	out := trustJSON{Path: f.path, State: trust.Trusted.String(), Was: f.state.String(), SHA256: hex.EncodeToString(sum[:]),
+		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
+	for _, l := range f.trial.Loosens {
+		out.Loosens = append(out.Loosens, loosensJSON{orEmpty(l.Profiles), l.Key, l.What, l.From, l.To})
+	}
+	return out
+}
+
+// print shows what trusting the file means: all of it, since what is cut off
+// would be where to hide.
+func (f *candidate) print() error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	head := func(text string) { w.Flush(); fmt.Fprintln(os.Stdout, text) }
+	head(colour("1", policy.Plain(f.path)))
+	if f.state == trust.Changed {
+		head("changed since it was trusted:")
+		for _, line := range lineDiff(f.agreed, f.data) {
+			head("  " + line)
+		}
+	}
+	if len(f.trial.Asks)+len(f.trial.Loosens) == 0 {
+		head("loosens nothing: it only tightens")
+	}
+	if len(f.trial.Loosens) > 0 {
+		head("loosens, compared with what it does untrusted:")
+		for _, l := range f.trial.Loosens {
+			fmt.Fprintf(w, "  %s\t%s\t%s -> %s\t%s\n", l.Key, policy.Plain(l.What), policy.Plain(l.From), policy.Plain(l.To), selections(l.Profiles))
+		}
+	}
+	if len(f.trial.Asks) > 0 {
+		head("counts only when trusted: " + strings.Join(f.trial.Asks, ", "))
+	}
+	if len(f.trial.Never) > 0 {
+		head("never counts in a project file: " + strings.Join(f.trial.Never, ", "))
+	}
+	return w.Flush()
+}
+
+// selections names the profiles that a line is about, as far as that is
+// readable: --json has them all.
+func selections(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// confirm asks a person at the terminal.
+func confirm(question string) bool {
+	fmt.Fprint(os.Stderr, question+" [y/N] ")
+	var answer []byte
+	for buf := make([]byte, 1); len(answer) < 64; {
+		if n, err := os.Stdin.Read(buf); n == 0 || err != nil || buf[0] == '\n' {
+			break
+		}
+		answer = append(answer, buf[0])
+	}
+	switch strings.ToLower(strings.TrimSpace(string(answer))) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+type trustedJSON struct {
+	Path   string `json:"path"`
+	State  string `json:"state"` // trusted, changed, gone
+	SHA256 string `json:"sha256"`
+}
+
+// listTrusted prints all that is trusted and what became of it.
+func listTrusted(names []rawText, asJSON bool) error {
+	if len(names) > 0 {
+		return &usageError{"sbx trust --list takes no file", "sbx trust --list"}
+	}
+	s, err := here("")
+	if err != nil {
+		return err
+	}
+	records, bad := s.trustStore().List()
+	for _, err := range bad {
+		say("warning", err.Error())
+	}
+	out := []trustedJSON{}
+	for _, r := range records {
+		sum := sha256.Sum256(r.Data)
+		state := trust.Trusted.String()
+		if now, err := os.ReadFile(r.Path); err != nil {
+			state = "gone"
+		} else if string(now) != string(r.Data) {
+			state = trust.Changed.String()
+		}
+		out = append(out, trustedJSON{r.Path, state, hex.EncodeToString(sum[:])})
+	}
+	if asJSON {
+		return printJSON(out)
+	}
+	for _, r := range out {
+		fmt.Printf("%-7s  %s\n", r.State, policy.Plain(r.Path))
+	}
+	return nil
+}
