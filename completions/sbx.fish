@@ -10,7 +10,7 @@ function __sbx_command
   complete -C "$words"
 end
 complete -c sbx -n __sbx_after -xa '(__sbx_command)'
-complete -c sbx -n '__fish_use_subcommand' -a 'explain doctor profiles status tripwire init trust untrust completion man'
+complete -c sbx -n '__fish_use_subcommand' -a 'explain why doctor profiles status tripwire init trust untrust completion man'
 complete -c sbx -n '__fish_seen_subcommand_from profiles' -a 'list show diff (__sbx_profiles)'
 complete -c sbx -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c sbx -n __sbx_before -l help -s h -d 'Show context-sensitive help'
@@ -36,7 +36,7 @@ complete -c sbx -n __sbx_before -l direct -d 'Never put a stage of sbx around th
 complete -c sbx -n __sbx_before -l no-sandbox -d 'Run without a sandbox, with a warning'
 complete -c sbx -n __sbx_before -l command -s c -x -d 'Run a string with the shell; words after -- are $0, $1, …'
 complete -c sbx -n __sbx_before -l dry-run -s n -d 'Print what would be executed, and do not'
-complete -c sbx -n __sbx_before -l json -d 'Print JSON (with --dry-run, explain, doctor and profiles)'
+complete -c sbx -n __sbx_before -l json -d 'Print JSON (with --dry-run, explain, why, doctor and profiles)'
 complete -c sbx -n __sbx_before -l verbose -s v -d 'List every restriction on standard error'
 complete -c sbx -n __sbx_before -l quiet -s q -d 'Say nothing but errors'
 complete -c sbx -n __sbx_before -l config -rF -d 'Read FILE in the place of the user\'s config file'

@@ -9,6 +9,12 @@ type Verdict struct {
 	Source string // layer and rule, for explain; never the value
 }
 
+// Sources of a verdict about a variable that no rule names.
+const (
+	Inherited = "inherited"       // environment = "inherit"
+	Unlisted  = "not on the list" // environment = "list"
+)
+
 // Env decides about a variable of the caller by its name. The latest matching
 // flag wins; below flags a drop beats a pass, and a pass in a file beats a
 // built-in drop only when it is the exact name or comes from a later layer.
@@ -28,9 +34,9 @@ func (p *Policy) Env(name string) Verdict {
 	case passed:
 		return Verdict{true, pass.Layer, pass.Source}
 	case p.Environment == "inherit":
-		return Verdict{true, Builtin, "inherited"}
+		return Verdict{true, Builtin, Inherited}
 	}
-	return Verdict{false, Builtin, "not on the list"}
+	return Verdict{false, Builtin, Unlisted}
 }
 
 // match returns the strongest item that names the variable: the latest layer,

@@ -16,6 +16,17 @@ type EnvChange struct {
 	Source string
 }
 
+// Action is pass, drop or set.
+func (c *EnvChange) Action() string {
+	switch {
+	case c.Set:
+		return "set"
+	case c.Kept:
+		return "pass"
+	}
+	return "drop"
+}
+
 // environment returns the variables of the command in the caller's order, then
 // those that sbx sets, and what became of each. They are filtered here, before
 // bwrap starts: what is given to --unsetenv stays readable in /proc/1/environ.
@@ -61,7 +72,11 @@ func environment(pol *policy.Policy, h *Host, v *view, pwd string, set []policy.
 	}
 	for _, o := range own {
 		give(o.Name, o.Value)
-		changes = append(changes, EnvChange{Name: o.Name, Kept: true, Set: true, Source: "sbx"})
+		source := pol.Where["env_set."+o.Name]
+		if source == "" {
+			source = "sbx"
+		}
+		changes = append(changes, EnvChange{Name: o.Name, Kept: true, Set: true, Source: source})
 	}
 	slices.SortStableFunc(changes, func(a, b EnvChange) int { return strings.Compare(a.Name, b.Name) })
 	return env, late, changes

@@ -26,6 +26,7 @@ type Info struct {
 	Kind Kind
 	Mode uint32 // permission bits, set-uid and sticky included
 	UID  int
+	GID  int
 	Size int64 // bytes; of a directory, as the file system counts
 	Ino  uint64
 	Dev  uint64

@@ -13,6 +13,7 @@ type Host struct {
 	OS      string // GOOS
 	Arch    string // GOARCH
 	UID     int    // effective
+	Groups  []int  // of the caller, the effective one included; only [Report.Ask] wants them
 	Homes   []string
 	CWD     string // canonical, as getcwd(2) gives it
 	Environ []string

@@ -10,8 +10,9 @@ import (
 )
 
 // manifest shows the command its policy in /run/sbx/policy.json: no values of
-// variables and no names of hidden things. The directory is a mount of its
-// own, so that it cannot be moved away and forged.
+// variables, and of hidden things only those that a mount of their own gives
+// away in /proc/self/mountinfo. The directory is a mount of its own, so that it
+// cannot be moved away and forged.
 func (p *Plan) manifest(v *view, pol *policy.Policy, more []bwrapargs.Op) []bwrapargs.Op {
 	if !v.ownRun() {
 		p.Gaps = append(p.Gaps, "/run is the host's, so there is no "+ManifestDir)
@@ -31,9 +32,11 @@ func (v *view) ownRun() bool {
 }
 
 // Manifest is the JSON text of /run/sbx/policy.json. It is written by hand:
-// encoding/json would cost more than all the rest of the plan.
+// encoding/json would cost more than all the rest of the plan. Readers take a
+// key that is not there for the usual: a rule of a built-in profile, whose path
+// is that of its mount. New keys may come; those there keep their meaning.
 func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
-	b := make([]byte, 0, 2048)
+	b := make([]byte, 0, 12<<10)
 	b = append(b, `{"sbx":1,"profiles":[`...)
 	for i, name := range pol.Profiles {
 		b = comma(b, i)
@@ -43,28 +46,73 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 	b = appendJSON(b, p.Engine)
 	b = append(b, `,"tier":`...)
 	b = appendJSON(b, p.Tier)
-	for _, s := range pol.Scalars() {
+	scalars := pol.Scalars()
+	for _, s := range scalars {
 		b = append(b, ',')
 		b = appendJSON(b, s.Key)
 		b = append(b, ':')
 		b = appendJSON(b, s.Value)
 	}
-	b = append(b, `,"paths":[`...)
+	b = append(b, `,"sources":{`...)
 	n := 0
-	for _, m := range v.mounts {
-		a := m.eff
-		if m.idle || a == policy.Block || a == policy.Unseen {
-			continue
+	for _, s := range scalars {
+		if source := pol.Where[s.Key]; source != "" && s.Value != "" {
+			b = comma(b, n)
+			n++
+			b = appendJSON(b, s.Key)
+			b = append(b, ':')
+			b = appendJSON(b, source)
+		}
+	}
+	b = append(b, `},"paths":[`...)
+	n = 0
+	for i := range v.mounts {
+		if m := &v.mounts[i]; v.inForce(m) {
+			b = comma(b, n)
+			n++
+			b = appendMark(b, v.mark(m))
+		}
+	}
+	b = append(b, `],"env":[`...)
+	n = 0
+	for _, c := range p.Report.Env {
+		if c.Source == policy.Inherited || c.Source == policy.Unlisted {
+			continue // the rest of what passes, and of what does not
 		}
 		b = comma(b, n)
 		n++
-		b = append(b, `{"path":`...)
-		b = appendJSON(b, m.path)
-		b = append(b, `,"access":`...)
-		b = appendJSON(b, a.String())
+		b = appendMember(b, '{', "name", c.Name)
+		b = appendMember(b, ',', "action", c.Action())
+		b = appendMember(b, ',', "source", c.Source)
 		b = append(b, '}')
 	}
 	return append(b, "]}\n"...)
+}
+
+func appendMark(b []byte, m Mark) []byte {
+	b = appendMember(b, '{', "path", m.Path)
+	if !utf8.ValidString(m.Path) {
+		b = appendMember(b, ',', "hex", hex.EncodeToString([]byte(m.Path)))
+	}
+	b = appendMember(b, ',', "access", m.Access.String())
+	b = appendMember(b, ',', "source", m.Source)
+	if m.Layer != policy.Builtin {
+		b = appendMember(b, ',', "layer", m.Layer.String())
+	}
+	if m.Rule != m.Path {
+		b = appendMember(b, ',', "rule", m.Rule)
+	}
+	if m.Pin {
+		b = append(b, `,"pin":true`...)
+	}
+	return append(b, '}')
+}
+
+func appendMember(b []byte, before byte, key, value string) []byte {
+	b = append(b, before, '"')
+	b = append(b, key...)
+	b = append(b, '"', ':')
+	return appendJSON(b, value)
 }
 
 func comma(b []byte, i int) []byte {

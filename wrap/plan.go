@@ -43,7 +43,9 @@ type Report struct {
 	// what does not exist cannot be protected without leaving something behind.
 	Watch []tripwire.Watch
 
-	view *view
+	view   *view
+	staged bool   // sbx itself is in ManifestDir
+	sight  *Sight // made when somebody asks
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -60,7 +62,7 @@ type Mounted struct {
 type Request struct {
 	Policy  *policy.Policy
 	Root    string   // of the work tree, as [WorkTree] gives it
-	Command []string // words, the first being the name to look up
+	Command []string // words, the first being the name to look up; nil for a plan that is only looked at
 	KeepFDs []int    // named by the caller with --keep-fd
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
@@ -95,8 +97,10 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := v.reaches(h.CWD); err != nil {
 		return nil, err
 	}
-	if p.Report.Command, err = lookCommand(v, h, req.Command[0], path); err != nil {
-		return nil, err
+	if len(req.Command) > 0 {
+		if p.Report.Command, err = lookCommand(v, h, req.Command[0], path); err != nil {
+			return nil, err
+		}
 	}
 	p.Report.Policy, p.Report.view = pol, v
 	if odd := join(join(req.Root, ".git"), "commondir"); pol.Git == "commit" && v.has(odd) {

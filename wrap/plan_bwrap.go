@@ -88,6 +88,7 @@ func (p *Plan) stage(req Request, h *Host, v *view, pol *policy.Policy, next fun
 		fd = next()
 		p.FDs = append(p.FDs, bwrapargs.FD{Num: fd, Name: "what has to be mounted", Data: v.expected()})
 	}
+	p.Report.staged = true
 	dst := ManifestDir + "/sbx"
 	words := []string{dst, stageName, strconv.FormatFloat(p.Limit, 'f', -1, 64), strconv.Itoa(fd)}
 	return append(words, req.Command...), []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: dst}}, nil

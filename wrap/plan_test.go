@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -289,36 +290,78 @@ func TestPrivateCache(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	m := user(debian + home("/home/u", "1000"))
-	m.more, m.cwd = "/home/u/src/a\\s\"b\\\xff/.env = secret", "/home/u/src/a \"b\\\xff"
-	p, _, err := m.plan(t)
-	if err != nil {
-		t.Fatal(err)
+	type path struct {
+		Path, Hex, Access, Source, Layer, Rule string
+		Pin                                    bool
 	}
-	i := slices.IndexFunc(p.FDs, func(fd bwrapargs.FD) bool { return fd.Name == ManifestDir+"/policy.json" })
-	var got struct {
+	type variable struct{ Name, Action, Source string }
+	type manifest struct {
 		SBX      int `json:"sbx"`
 		Profiles []string
 		Engine   string
 		Tier     string
 		Git      string
-		Paths    []struct{ Path, Access string }
+		Sources  map[string]string
+		Paths    []path
+		Env      []variable
 	}
+	m := user(debian + home("/home/u", "1000"))
+	m.more, m.cwd = "/home/u/src/a\\s\"b\\\xff/.env.x = secret\n/home/u/src/a\\s\"b\\\xff/.vscode/", "/home/u/src/a \"b\\\xff"
+	m.over = policy.Profile{Git: "full", Where: map[string]string{"git": "--git"}, Block: flagPaths("--block", "/opt/tool/bin")}
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(p.FDs, func(fd bwrapargs.FD) bool { return fd.Name == ManifestDir+"/policy.json" })
+	var got manifest
 	if err := json.Unmarshal(p.FDs[i].Data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.SBX != 1 || !slices.Equal(got.Profiles, []string{"moderate"}) || got.Engine != "bwrap" || got.Tier != "full" || got.Git != "commit" {
-		t.Errorf("%+v", got)
-	}
-	found := false
+	// What is hidden where nobody sees it has no mount, and no mention.
 	for _, e := range got.Paths {
-		found = found || e.Path == "/home/u/src/a \"b\\\ufffd" && e.Access == "write"
-		if e.Access == "block" || strings.Contains(e.Path, ".env") || strings.Contains(e.Path, ".ssh") {
+		if strings.Contains(e.Path, ".ssh") || strings.Contains(e.Path, "shadow") || e.Path == "/etc/sudoers" {
 			t.Errorf("the manifest names the hidden %s", e.Path)
 		}
 	}
-	if !found {
-		t.Errorf("no working directory in %s", p.FDs[i].Data)
+	if strings.Contains(string(p.FDs[i].Data), "s3cret") {
+		t.Error("a value is in the manifest")
+	}
+	got.Paths = slices.DeleteFunc(got.Paths, func(e path) bool {
+		return !strings.HasPrefix(e.Path, "/home/u/src") && !strings.HasPrefix(e.Path, "/opt")
+	})
+	const odd = "/home/u/src/a \"b\\\ufffd"
+	raw := hex.EncodeToString([]byte(m.cwd))
+	want := manifest{
+		SBX: 1, Profiles: []string{"moderate"}, Engine: "bwrap", Tier: "full", Git: "full",
+		Sources: map[string]string{"allow_network": "moderate", "cache": "moderate", "environment": "moderate", "git": "--git", "min_tier": "moderate",
+			"new_session": "moderate", "seccomp": "moderate", "share_pid": "moderate"},
+		Paths: []path{
+			{Path: odd, Hex: raw, Access: "write", Source: "moderate"},
+			{Path: odd + "/.env.x", Hex: raw + hex.EncodeToString([]byte("/.env.x")), Access: "block", Source: "secrets", Rule: odd + "/.env.*"},
+			{Path: odd + "/.vscode", Hex: raw + hex.EncodeToString([]byte("/.vscode")), Access: "protect", Source: "moderate"},
+			{Path: "/opt", Access: "read", Source: "moderate"},
+			{Path: "/opt/tool/bin", Access: "block", Source: "--block", Layer: "flag"},
+		},
+		Env: []variable{{"GH_TOKEN", "drop", "secrets drops *_TOKEN"}, {"SBX_PROFILE", "set", "sbx"}, {"SBX_TIER", "set", "sbx"},
+			{"SSH_AUTH_SOCK", "drop", "secrets drops SSH_*"}, {"XDG_CACHE_HOME", "set", "sbx"}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// What inherits nothing tells the command no names either.
+func TestManifestOfAList(t *testing.T) {
+	m := user(debian + home("/home/u", "1000"))
+	m.profiles = []string{"strict"}
+	m.env = []string{"HOME=/home/u", "PATH=/usr/bin", "PLAIN=1", "CLIENT_NAME=x", "A_TOKEN=y"}
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(p.FDs, func(fd bwrapargs.FD) bool { return fd.Name == ManifestDir+"/policy.json" })
+	if text := string(p.FDs[i].Data); strings.Contains(text, "PLAIN") || strings.Contains(text, "CLIENT_NAME") || !strings.Contains(text, `{"name":"A_TOKEN","action":"drop","source":"secrets drops *_TOKEN"}`) {
+		t.Error(text)
 	}
 }
 

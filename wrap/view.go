@@ -22,6 +22,8 @@ type view struct {
 	vacant   []string // where protected names would be
 	family   []family // patterns of protected names
 	remap    string   // where the working directory is seen; "" is where it is
+
+	refused map[string]string // grants that were not opened, by name, with the reason
 }
 
 // mount is what the rules say at one canonical path.
@@ -306,6 +308,10 @@ func (v *view) skip(p *place, why error) {
 		why = errors.New(policy.Plain(p.name) + " leads through a link that a command could have made")
 	}
 	v.gaps = append(v.gaps, p.rule.Source+": not opened: "+why.Error())
+	if v.refused == nil {
+		v.refused = make(map[string]string, 4)
+	}
+	v.refused[p.name] = "not opened: " + why.Error()
 }
 
 func isGrant(r *policy.Rule) bool { return r.Access == policy.Read || r.Access == policy.Write }

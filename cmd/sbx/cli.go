@@ -40,7 +40,7 @@ type options struct {
 	NoSandbox  bool    `help:"Run without a sandbox, with a warning."`
 	Command    rawList `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
 	DryRun     bool    `short:"n" help:"Print what would be executed, and do not."`
-	JSON       bool    `name:"json" help:"Print JSON (with --dry-run, explain, doctor and profiles)."`
+	JSON       bool    `name:"json" help:"Print JSON (with --dry-run, explain, why, doctor and profiles)."`
 	Verbose    bool    `short:"v" xor:"loud" help:"List every restriction on standard error."`
 	Quiet      bool    `short:"q" xor:"loud" help:"Say nothing but errors."`
 	Config     rawText `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
@@ -94,6 +94,7 @@ type runCLI struct {
 // commandCLI is the grammar of the commands.
 type commandCLI struct {
 	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
+	Why        whyCmd        `cmd:"" help:"Say whether a path, a host or a variable is open to a command, and by which rule."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to mend it."`
 	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
 	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what wants attention."`
@@ -106,7 +107,7 @@ type commandCLI struct {
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "completion", "man"}
+var commandNames = []string{"explain", "why", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.
@@ -119,6 +120,7 @@ home directory empty, the network off, secrets hidden.
   sbx                        an interactive shell in the sandbox
 
   sbx explain                the policy, rule by rule
+  sbx why .env               may it be read, and by which rule?
   sbx doctor                 what this machine can enforce
   sbx profiles               the profiles there are
   sbx init                   write a config file

@@ -78,15 +78,19 @@ func (c *explainCmd) withEnv(flags []string) error {
 	return runCommand(append(append([]string{"explain"}, flags...), os.Args[2:]...))
 }
 
-// explain plans a run of /bin/sh on any host, one without bwrap included: the
-// policy is the same.
-func (s *state) explain() (*explanation, error) {
+// planAnywhere plans a run of whatever command on any host, one without bwrap
+// included: the policy is the same.
+func (s *state) planAnywhere() (*wrap.Plan, error) {
 	var err error
 	if s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir); err != nil {
 		say("warning", "Sandbox unavailable: "+err.Error()+"; this is what it would be")
 		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
 	}
-	plan, err := s.plan([]string{"/bin/sh"})
+	return s.plan(nil)
+}
+
+func (s *state) explain() (*explanation, error) {
+	plan, err := s.planAnywhere()
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +106,7 @@ func (s *state) explain() (*explanation, error) {
 		}
 	}
 	for _, v := range plan.Report.Env {
-		action := map[bool]string{true: "pass", false: "drop"}[v.Kept]
-		if v.Set {
-			action = "set"
-		}
-		e.Env = append(e.Env, envJSON{v.Name, action, v.Source})
+		e.Env = append(e.Env, envJSON{v.Name, v.Action(), v.Source})
 	}
 	return e, nil
 }

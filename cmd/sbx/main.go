@@ -43,6 +43,9 @@ func run(args []string) error {
 		fmt.Println("sbx " + version)
 		return nil
 	case len(left) > 0 && slices.Contains(commandNames, left[0]):
+		if cut && left[0] == "why" {
+			return runCommand(append(append(left, "--"), command...)) // words that begin with a dash
+		}
 		if cut {
 			return &usageError{"sbx " + left[0] + " takes no command", "sbx " + shellLine(left) + ", or to run a program of that name: sbx -- " + left[0]}
 		}

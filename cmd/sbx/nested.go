@@ -1,35 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
-
-// manifest is the part of /run/sbx/policy.json that a nested run looks at.
-type manifest struct {
-	Profiles []string `json:"profiles"`
-	Tier     string   `json:"tier"`
-	Network  string   `json:"allow_network"`
-	SharePID string   `json:"share_pid"`
-}
-
-// insideSandbox returns what is known of the sandbox that this process runs
-// in, and false outside of any.
-func insideSandbox() (*manifest, bool) {
-	if !wrap.Inside() {
-		return nil, false
-	}
-	data, err := os.ReadFile(wrap.ManifestDir + "/policy.json")
-	var m manifest
-	if err != nil || json.Unmarshal(data, &m) != nil {
-		return nil, false
-	}
-	return &m, true
-}
 
 // nested runs a command where a sandbox is around it already. What is asked
 // for by name and is wider is refused; else the outer policy stays in force.

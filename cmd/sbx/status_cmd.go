@@ -46,9 +46,9 @@ func (c *statusCmd) Run() error {
 	var st *standing
 	var err error
 	if outer, ok := insideSandbox(); ok {
-		st, err = inside(outer)
+		st, err = standingInside(outer)
 	} else {
-		st, err = outside()
+		st, err = standingOutside()
 	}
 	if err != nil {
 		return err
@@ -65,9 +65,9 @@ func (c *statusCmd) Run() error {
 	return err
 }
 
-// inside is what can be said in a sandbox: what is in force comes from outside
+// standingInside is what can be said in a sandbox: what is in force comes from outside
 // of it, and the records of the tripwire are hidden.
-func inside(outer *manifest) (*standing, error) {
+func standingInside(outer *manifest) (*standing, error) {
 	host, err := wrap.Look()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func inside(outer *manifest) (*standing, error) {
 		Config: []configJSON{}, Pending: []string{}}, nil
 }
 
-func outside() (*standing, error) {
+func standingOutside() (*standing, error) {
 	s, err := load(&options{})
 	if err != nil {
 		return nil, err

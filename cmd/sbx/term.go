@@ -15,14 +15,17 @@ func say(kind, text string) {
 	if kind != "" {
 		line += kind + ": "
 	}
-	// Whatever a text quotes must not drive the terminal.
-	text = strings.Map(func(r rune) rune {
+	_, _ = syscall.Write(2, []byte(line+harmless(text)+"\n"))
+}
+
+// harmless takes out what would drive the terminal, whatever a text quotes.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return '?'
 		}
 		return r
 	}, text)
-	_, _ = syscall.Write(2, []byte(line+text+"\n"))
 }
 
 func isTerminal(fd int) bool {

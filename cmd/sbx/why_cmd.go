@@ -1,0 +1,365 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// whyCmd answers for single paths, hosts and variables: outside from the plan
+// of a run with the same flags, inside from the manifest and what is there.
+type whyCmd struct {
+	options `embed:""`
+
+	Path  bool     `xor:"kind" help:"Take each word for a path."`
+	Host  bool     `xor:"kind" help:"Take each word for a host."`
+	Var   bool     `xor:"kind" help:"Take each word for the name of a variable."`
+	Words wordList `arg:"" optional:"" name:"path|host|name" help:"What to ask about; after -- it may begin with a dash."`
+}
+
+// wordList takes the words up to the next flag byte for byte, and after -- all.
+type wordList []string
+
+// Decode implements kong.MapperValue.
+func (l *wordList) Decode(ctx *kong.DecodeContext) error {
+	for all := false; ; {
+		t := ctx.Scan.Peek()
+		switch {
+		case t.IsEOL():
+			return nil
+		case !all && t.Type == kong.UntypedToken && t.Value == "--":
+			all = true
+			ctx.Scan.Pop()
+			continue
+		case !all && !t.IsValue() && t.Value != "-":
+			return nil
+		}
+		s, ok := ctx.Scan.Pop().Value.(string)
+		if !ok {
+			return errors.New("not a text")
+		}
+		*l = append(*l, s)
+	}
+}
+
+// answerJSON is one answer. Every key is always there; null is what the kind
+// of question has no answer to.
+type answerJSON struct {
+	Word    string      `json:"word"`
+	Kind    string      `json:"kind"`     // path, host, variable
+	Name    string      `json:"name"`     // absolute path, host and port, or variable
+	Inside  string      `json:"inside"`   // a path's name inside
+	LeadsTo string      `json:"leads_to"` // where links in a path lead inside; "" without any
+	Type    string      `json:"type"`     // of what a path is inside: directory, file, socket, fifo, device, absent
+	Seen    *bool       `json:"seen"`
+	Read    *bool       `json:"read"`
+	Write   *bool       `json:"write"`
+	Connect *bool       `json:"connect"`
+	Reached *bool       `json:"reached"`
+	Rule    *ruleJSON   `json:"rule"` // null when none decides
+	Why     string      `json:"why"`
+	Levers  []leverJSON `json:"levers"`
+	NoLever string      `json:"no_lever"` // why more cannot be had
+}
+
+type ruleJSON struct {
+	Access  string `json:"access"`  // private, write, read, protect, block; on, off; pass, drop, set, unset
+	Path    string `json:"path"`    // as the rule has it: a pattern, or with links
+	Setting string `json:"setting"` // of a host or a variable
+	Layer   string `json:"layer"`
+	Source  string `json:"source"`
+}
+
+type leverJSON struct {
+	To    string   `json:"to"`    // read, write, hide, reach, close, see, drop
+	Flags []string `json:"flags"` // of a run; none when there is only a text
+	Text  string   `json:"text"`
+}
+
+// insight is what answers are made from.
+type insight struct {
+	within    bool // this process is inside
+	cwd, home string
+	exists    func(name string) bool // of a file in the working directory
+	path      func(path string) wrap.Answer
+	network   bool
+	netFrom   string
+	variable  func(name string) variable
+	locked    func(flags []string) string // why the administrator refuses flags, or ""
+}
+
+func (c *whyCmd) Run() error {
+	c.aliases()
+	if len(c.Words) == 0 {
+		return &usageError{"nothing to answer for", "sbx why PATH, sbx why HOST or sbx why NAME"}
+	}
+	in, err := c.insight()
+	if in == nil || err != nil {
+		return err
+	}
+	answers := make([]answerJSON, 0, len(c.Words))
+	for _, word := range c.Words {
+		a, err := c.answer(in, word)
+		if err != nil {
+			return err
+		}
+		answers = append(answers, *a)
+	}
+	if c.JSON {
+		return printJSON(answers)
+	}
+	return printAnswers(answers, in.within)
+}
+
+// insight is nil when the command was run anew with the flags of SBX_FLAGS.
+func (c *whyCmd) insight() (*insight, error) {
+	if m, ok := insideSandbox(); ok {
+		if c.asksForRun() {
+			return nil, &usageError{"inside a sandbox the policy is fixed: the flags of a run change nothing", "leave them out, or ask where the sandbox is started"}
+		}
+		return inside(m)
+	}
+	c.given = true
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.NoSandbox {
+		return nil, &usageError{text: "with --no-sandbox everything is open to the command"}
+	}
+	flags, err := envFlags()
+	if err != nil {
+		return nil, err
+	}
+	if len(flags) > 0 {
+		os.Unsetenv("SBX_FLAGS")
+		return nil, runCommand(append(append([]string{"why"}, flags...), os.Args[2:]...))
+	}
+	return outside(&c.options)
+}
+
+// asksForRun reports whether flags of a run were given, and not only those
+// about the output.
+func (c *whyCmd) asksForRun() bool {
+	o := c.options
+	o.JSON, o.Verbose, o.Quiet, o.LogLevel = false, false, false, ""
+	return !reflect.ValueOf(o).IsZero()
+}
+
+// outside makes the plan that a run with these flags would have.
+func outside(o *options) (*insight, error) {
+	s, err := load(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range s.settings.Notices {
+		s.notice(n)
+	}
+	if !s.settings.Enabled {
+		say("warning", s.disabledBy()+": a run has no sandbox; this is what it would be")
+	}
+	if s.host.Groups, err = os.Getgroups(); err != nil {
+		return nil, err
+	}
+	s.host.Groups = append(s.host.Groups, os.Getegid())
+	plan, err := s.planAnywhere()
+	if err != nil {
+		return nil, err
+	}
+	pol := plan.Report.Policy
+	return &insight{
+		cwd: s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
+		path:    plan.Report.Ask,
+		network: pol.Network, netFrom: pol.Where["allow_network"],
+		variable: func(name string) variable { return planned(plan, name) },
+		locked:   s.locked,
+	}, nil
+}
+
+// inside takes the rules from the manifest and looks at the rest.
+func inside(m *manifest) (*insight, error) {
+	host, err := wrap.Look()
+	if err != nil {
+		return nil, err
+	}
+	vars, _ := variables(host)
+	if dir, ok, err := vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
+		host.Config = dir
+	}
+	sight := &wrap.Sight{FS: wrap.ProcFS{FS: host.FS}, Marks: m.marks(), Host: host}
+	return &insight{
+		within: true,
+		cwd:    vars.CWD, home: vars.Home, exists: fileIn(host),
+		path:    sight.Ask,
+		network: m.Network == "true", netFrom: m.Sources["allow_network"],
+		variable: func(name string) variable { return m.variable(host.Environ, name) },
+		locked:   func([]string) string { return "" },
+	}, nil
+}
+
+func fileIn(h *wrap.Host) func(string) bool {
+	return func(name string) bool {
+		if h.CWD == "" || len(name) > 255 {
+			return false
+		}
+		info, err := h.FS.Lstat(strings.TrimSuffix(h.CWD, "/") + "/" + name)
+		return err == nil && info.Kind != wrap.Absent
+	}
+}
+
+// locked tries flags against what the administrator locked.
+func (s *state) locked(flags []string) string {
+	if len(s.settings.Locked) == 0 {
+		return ""
+	}
+	o := *s.opts
+	value := flags[len(flags)-1]
+	switch flags[0] {
+	case "-r":
+		o.AllowRead = append(o.AllowRead[:len(o.AllowRead):len(o.AllowRead)], value)
+	case "-w":
+		o.AllowWrite = append(o.AllowWrite[:len(o.AllowWrite):len(o.AllowWrite)], value)
+	case "--env":
+		o.Env = append(o.Env[:len(o.Env):len(o.Env)], value)
+	case "--git":
+		o.Git = value
+	case "--net":
+		o.Net, o.NoNet = true, false
+	}
+	if _, err := load(&o); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// answer finds out what a word is, and answers for it.
+func (c *whyCmd) answer(in *insight, word string) (*answerJSON, error) {
+	kind, err := c.kind(in, word)
+	if err != nil {
+		return nil, err
+	}
+	var a *answerJSON
+	switch kind {
+	case "path":
+		a, err = in.answerPath(word)
+	case "host":
+		a, err = in.answerHost(word)
+	default:
+		a, err = in.answerVariable(word)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Kind = kind
+	in.dropLocked(a)
+	for i := range a.Levers {
+		if l := &a.Levers[i]; slices.ContainsFunc(l.Flags, func(f string) bool { return !utf8.ValidString(f) }) {
+			l.Flags = []string{} // JSON cannot say it; the text, quoted for a shell, can
+		}
+	}
+	return a, nil
+}
+
+// dropLocked takes out what the administrator does not let anyone have.
+func (in *insight) dropLocked(a *answerJSON) {
+	open := []leverJSON{}
+	for _, l := range a.Levers {
+		if len(l.Flags) > 0 {
+			if why := in.locked(l.Flags); why != "" {
+				a.NoLever = why
+				continue
+			}
+		}
+		open = append(open, l)
+	}
+	a.Levers = open
+}
+
+func (c *whyCmd) kind(in *insight, word string) (string, error) {
+	scheme, _, url := strings.Cut(word, "://")
+	switch {
+	case word == "":
+		return "", &usageError{"an empty word is no path, no host and no variable", ""}
+	case c.Path:
+		return "path", nil
+	case c.Host:
+		return "host", nil
+	case c.Var:
+		return "variable", nil
+	case url && (scheme == "unix" || scheme == "file"):
+		return "path", nil
+	case url && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == "":
+		return "host", nil
+	case strings.Contains(word, "/") || word[0] == '~' || word[0] == '.':
+		return "path", nil
+	case in.exists(word):
+		return "path", nil
+	case word[0] == '@':
+		return "host", nil
+	case constant(word) || in.variable(word).known:
+		return "variable", nil
+	case strings.ContainsAny(word, ".:") || word == "localhost":
+		return "host", nil
+	}
+	return "", &usageError{policy.Plain(word) + ": neither a path nor a host nor a variable that is set",
+		"say which it is: --path, --host or --var"}
+}
+
+// constant reports whether a word is written as most variables are.
+func constant(word string) bool {
+	return policy.ValidName(word) && word == strings.ToUpper(word)
+}
+
+// answerPath asks for a path as the command line names paths.
+func (in *insight) answerPath(word string) (*answerJSON, error) {
+	path := word
+	if scheme, rest, ok := strings.Cut(word, "://"); ok && (scheme == "unix" || scheme == "file") {
+		path = rest
+	}
+	switch {
+	case path == "":
+		return nil, &usageError{text: policy.Plain(word) + ": an empty path"}
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		if in.home == "" {
+			return nil, &usageError{text: policy.Plain(word) + ": there is no home directory"}
+		}
+		path = in.home + path[1:]
+	case path[0] != '/':
+		if in.cwd == "" {
+			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists, or name the whole path"}
+		}
+		path = in.cwd + "/" + path
+	}
+	ans := in.path(path)
+	a := &answerJSON{Word: word, Name: policy.Clean(path), Inside: ans.Path, Type: kindName(ans.Kind),
+		Seen: &ans.Seen, Read: &ans.Read, Write: &ans.Write, Connect: &ans.Connect, Why: ans.Why, NoLever: ans.Fixed}
+	if ans.To != ans.Path {
+		a.LeadsTo = ans.To
+	}
+	if m := ans.Mark; m != nil {
+		a.Rule = &ruleJSON{Access: m.Access.String(), Path: m.Rule, Layer: m.Layer.String(), Source: m.Source}
+	}
+	for _, l := range ans.Levers {
+		a.lever(l.To, l.Text, l.Flags...)
+	}
+	return a, nil
+}
+
+// lever adds a way to another answer: flags of a run, or a text.
+func (a *answerJSON) lever(to, text string, flags ...string) {
+	if len(flags) > 0 {
+		text = "sbx " + shellLine(flags) + " -- …"
+	}
+	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), text})
+}
+
+func kindName(k wrap.Kind) string {
+	return [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device"}[k]
+}

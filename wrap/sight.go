@@ -1,0 +1,319 @@
+package wrap
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Sight answers what a command may do with a path, from the files as the
+// command finds them and the rules in force. Outside a sandbox both are worked
+// out from a plan ([Report.Ask]); inside, the files are there to be looked at
+// and the rules stand in the manifest. The way from there to an answer is one.
+type Sight struct {
+	FS    FS     // the files as the command finds them, by their names inside
+	Marks []Mark // parents before children
+	Host  *Host  // UID, homes and config directory; the rest is not looked at
+
+	res    *resolver
+	beyond *view // the host, when it can be looked at; nil inside
+	later  *policy.Policy
+}
+
+// Mark is a place with the rule that is in force there.
+type Mark struct {
+	Path   string // as seen inside
+	Access policy.Access
+	Rule   string // the path of the rule as it was written, variables expanded: links in it are kept, and its last element may be a pattern
+	Layer  policy.Layer
+	Source string
+	Pin    bool // no rule of its own: held in place for what is below it
+}
+
+// Answer is what a command may do with a path, and why.
+type Answer struct {
+	Path string // absolute; "." and ".." are gone, links are kept
+	To   string // canonical; where Path leads when links are followed
+	Kind Kind   // of what the command finds at To
+
+	Seen    bool // the name is there
+	Read    bool // the content, of a directory the list of names; what stands for something hidden is no content
+	Write   bool // it can be changed, or made when it is not there
+	Connect bool // of a socket
+
+	Mark   *Mark // the rule that decides; nil when none does
+	Why    string
+	Levers []Lever
+	Fixed  string // why nothing more can be had; "" when a lever gives it
+}
+
+// Lever is how to get another answer.
+type Lever struct {
+	To    string   // read, write, keep, hide
+	Flags []string // of a run; nil when Text says it
+	Text  string
+}
+
+// Ask answers for an absolute path of the host, which need not be cleaned: a
+// ".." is taken as the kernel takes it, after the link before it.
+func (r *Report) Ask(path string) Answer {
+	if r.sight == nil {
+		r.sight = r.look()
+	}
+	return r.sight.Ask(r.view.inside(path))
+}
+
+func (r *Report) look() *Sight {
+	v := r.view
+	s := &Sight{FS: newInner(v, r.staged), Host: v.host, beyond: v, later: r.Policy}
+	for i := range v.mounts {
+		if m := &v.mounts[i]; v.inForce(m) {
+			s.Marks = append(s.Marks, v.mark(m))
+		}
+	}
+	return s
+}
+
+func (v *view) mark(m *mount) Mark {
+	return Mark{Path: v.inside(m.path), Access: m.eff, Rule: m.rule.Path, Layer: m.rule.Layer, Source: m.rule.Source, Pin: m.pin}
+}
+
+// Ask answers for an absolute path by its name inside.
+func (s *Sight) Ask(path string) Answer {
+	if s.res == nil {
+		s.res = newResolver(s.FS)
+	}
+	a := Answer{Path: policy.Clean(path)}
+	a.To = a.Path
+	plain, err := s.plain(path)
+	if err == nil {
+		a.Path = plain
+		err = s.follow(&a)
+	}
+	if err != nil {
+		a.To = a.Path
+		a.Mark = s.governs(a.To)
+		a.Why, a.Fixed = s.unreachable(err)
+		return a
+	}
+	a.Mark = s.governs(a.To)
+	if a.Kind != Dir && a.Kind != Absent && wantsDir(path) {
+		a.Why = policy.Plain(a.To) + " is not a directory"
+		return a
+	}
+	s.permit(&a)
+	a.Why = s.why(&a)
+	s.levers(&a)
+	return a
+}
+
+// missingError is a directory before a ".." that is not there.
+type missingError struct{ path string }
+
+func (e missingError) Error() string {
+	return policy.Plain(e.path) + " is no directory inside, so nothing can be reached through it"
+}
+
+// plain takes "." and ".." out of a path, as the kernel does: what is before a
+// ".." has to be there, and may be a link.
+func (s *Sight) plain(path string) (string, error) {
+	at := "/"
+	if len(path) >= maxPath {
+		return "", errors.New("a path of more than " + strconv.Itoa(maxPath-1) + " bytes, which the kernel does not take")
+	}
+	for elem, rest := cut(path); elem != "" || rest != ""; elem, rest = cut(rest) {
+		switch {
+		case elem == "" || elem == ".":
+		case len(elem) > maxName:
+			return "", errors.New("a name of more than " + strconv.Itoa(maxName) + " bytes, which no file has")
+		case elem == "..":
+			to, err := s.res.resolve(at)
+			if err != nil {
+				return "", err
+			}
+			if to.Info.Kind != Dir {
+				return "", missingError{at}
+			}
+			at = policy.Dir(to.Path)
+		default:
+			at = join(at, elem)
+		}
+	}
+	return at, nil
+}
+
+// The kernel's own limits, PATH_MAX and NAME_MAX.
+const (
+	maxPath = 4096
+	maxName = 255
+)
+
+func wantsDir(path string) bool {
+	return strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")
+}
+
+// follow finds where a path leads, and whether its name is there.
+func (s *Sight) follow(a *Answer) error {
+	up, err := s.res.resolve(policy.Dir(a.Path))
+	if err != nil {
+		return err
+	}
+	if up.Info.Kind == Dir {
+		name, err := s.FS.Lstat(join(up.Path, base(a.Path)))
+		if err == ErrDenied {
+			return deniedError{up.Path, up.Info.UID}
+		}
+		if err != nil {
+			return err
+		}
+		a.Seen = a.Path == "/" || name.Kind != Absent
+	}
+	to, err := s.res.resolve(a.Path)
+	if err == nil {
+		a.To, a.Kind = to.Path, to.Info.Kind
+	}
+	return err
+}
+
+func (s *Sight) unreachable(err error) (why, fixed string) {
+	var denied deniedError
+	switch {
+	case errors.As(err, new(loopError)):
+		return "links lead in a circle", "it leads nowhere"
+	case errors.As(err, &denied):
+		return "you may not search " + policy.Plain(denied.dir) + ", so the command cannot look into it either", ownUser
+	}
+	return oneLine(err.Error()), ""
+}
+
+const ownUser = "a sandbox gives no more than your own user has"
+
+// oneLine makes the text of an error of the system fit to be shown.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// governs is the deepest mark at or above a path.
+func (s *Sight) governs(path string) *Mark {
+	var best *Mark
+	for i := range s.Marks {
+		if m := &s.Marks[i]; !m.Pin && policy.Within(path, m.Path) {
+			best = m // parents come before children
+		}
+	}
+	return best
+}
+
+// pinned reports whether a directory is held in place for what lies in it.
+func (s *Sight) pinned(path string) bool {
+	for i := range s.Marks {
+		if s.Marks[i].Pin && s.Marks[i].Path == path {
+			return true
+		}
+	}
+	return false
+}
+
+// zone is a kind of place, by whose files they are.
+type zone uint8
+
+const (
+	nowhere zone = iota // no rule opens it
+	theirs              // the host's, as far as a rule opens it
+	private             // the sandbox's own, gone after the run
+	masked              // in the place of what is hidden
+	kernel              // /proc
+	devices             // /dev
+	sbx                 // ManifestDir
+)
+
+func (s *Sight) zone(path string, m *Mark) zone {
+	switch {
+	case policy.Within(path, "/proc"):
+		return kernel
+	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):
+		return devices
+	case policy.Within(path, ManifestDir) && (m == nil || m.Access == policy.Private):
+		return sbx
+	case m == nil:
+		return nowhere
+	case m.Access == policy.Private:
+		return private
+	case m.Access == policy.Block:
+		return masked
+	}
+	return theirs
+}
+
+// writable reports whether rules let the command change what is at a place,
+// permissions aside.
+func (s *Sight) writable(path string, m *Mark) bool {
+	switch s.zone(path, m) {
+	case theirs:
+		return m.Access == policy.Write
+	case private:
+		return true
+	case kernel:
+		// Read-only for root, but for what was open before.
+		return s.Host.UID != 0 && path != "/proc" || strings.HasPrefix(path, "/proc/self/fd/")
+	}
+	return false
+}
+
+// permit works out what may be done with what is there.
+func (s *Sight) permit(a *Answer) {
+	z := s.zone(a.To, a.Mark)
+	if z == masked && a.To == a.Mark.Path {
+		return
+	}
+	may := func(rwx byte) bool { return s.FS.Access(a.To, rwx) }
+	switch a.Kind {
+	case Absent:
+		a.Write = s.creatable(a.To)
+	case Dir:
+		a.Read = may('r')
+		a.Write = z != kernel && s.writable(a.To, a.Mark) && may('w') && may('x')
+	case File:
+		a.Read = may('r')
+		a.Write = s.writable(a.To, a.Mark) && may('w')
+	case Fifo:
+		// It holds nothing of the file system, so a read-only mount does not
+		// keep anyone from writing to it.
+		a.Read, a.Write = may('r'), may('w')
+	case Socket:
+		a.Connect = may('w')
+	case Device:
+		// bwrap mounts the host's files so that devices cannot be opened.
+		a.Read, a.Write = z == devices && may('r'), z == devices && may('w')
+	}
+}
+
+// creatable reports whether something can be made at a path where nothing is,
+// with the directories above it.
+func (s *Sight) creatable(path string) bool {
+	dir, kind := s.standing(path)
+	m := s.governs(dir)
+	z := s.zone(dir, m)
+	return kind == Dir && z != kernel && s.writable(dir, m) && s.FS.Access(dir, 'w') && s.FS.Access(dir, 'x')
+}
+
+// standing is the nearest thing at or above a canonical path that is there.
+func (s *Sight) standing(path string) (string, Kind) {
+	for {
+		info, err := s.FS.Lstat(path)
+		if path == "/" {
+			return path, Dir
+		}
+		if err == nil && info.Kind != Absent {
+			return path, info.Kind
+		}
+		path = policy.Dir(path)
+	}
+}

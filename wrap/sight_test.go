@@ -1,0 +1,385 @@
+package wrap
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// What an answer says of every path is what a simulation of bwrap finds there,
+// for each machine and profile.
+func TestAnswersAgreeWithSimulation(t *testing.T) {
+	for name, m := range cases() {
+		if m.request.Remap != "" {
+			continue // other paths inside than on the host: TestAskElsewhere
+		}
+		t.Run(name, func(t *testing.T) {
+			p, fs, err := m.plan(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := compareAnswers(t, p, fs); n < 50 {
+				t.Errorf("only %d paths were compared", n)
+			}
+		})
+	}
+}
+
+func TestAnswersAgreeOnRandomWorlds(t *testing.T) {
+	compared := 0
+	for seed := range uint64(3000) {
+		w := randomWorld(t, rand.New(rand.NewPCG(seed, 7)))
+		p, err := w.plan()
+		if err != nil {
+			continue
+		}
+		compared += compareAnswers(t, p, w.fs)
+		if t.Failed() {
+			t.Fatalf("seed %d\n%s\n%v", seed, w.fs, w.rules)
+		}
+	}
+	if compared < 10000 {
+		t.Errorf("only %d paths were compared", compared)
+	}
+}
+
+// compareAnswers returns how many paths it looked at.
+func compareAnswers(t *testing.T, p *Plan, fs *fakeFS) (compared int) {
+	t.Helper()
+	s, err := simulate(fs, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := map[string]bool{}
+	add := func(path string) {
+		paths[path], paths[join(path, "absent")], paths[join(path, "..")] = true, true, true
+	}
+	for _, path := range fs.paths() {
+		add(path)
+	}
+	for _, f := range s.all() {
+		add(f.path)
+	}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if policy.Within(path, "/proc") || policy.Within(path, "/dev") {
+			continue // TestAskOwn
+		}
+		a := p.Report.Ask(path)
+		if a.Fixed == ownUser {
+			continue // the simulation knows no permissions
+		}
+		compared++
+		if d := cmp.Diff(simulated(s, path, a), verdict{a.Seen, a.Kind != Absent, a.Read, a.Write}); d != "" {
+			t.Errorf("%s (-simulated +answered):\n%s%+v", path, d, a)
+		}
+	}
+	return compared
+}
+
+type verdict struct{ Seen, There, Read, Write bool }
+
+func simulated(s *sim, path string, a Answer) (v verdict) {
+	_, name, _ := s.walk(path, false)
+	at, kind, links := s.walk(path, true)
+	v.Seen = name != Absent
+	if links > 40 {
+		return v
+	}
+	v.There = kind != Absent
+	if base(path) == ".." { // nothing is made before a ".."
+		v.Seen = v.There
+		if !v.There {
+			return v
+		}
+	}
+	host := at.hostPath()
+	if v.There && policy.Within(host, "/proc") {
+		return verdict{a.Seen, a.Kind != Absent, a.Read, a.Write}
+	}
+	switch {
+	case !v.There:
+		// It can be made when the nearest directory that is there is writable.
+		for dir := a.To; ; dir = policy.Dir(dir) {
+			if up, k, _ := s.walk(dir, false); k != Absent {
+				v.Write = a.Why != "" && k == Dir && !up.m.ro && simMay(s.host, up, 'w') && !policy.Within(dir, "/proc")
+				return v
+			}
+		}
+	case kind == Socket || kind == Device:
+	case host != "":
+		v.Read = simMay(s.host, at, 'r')
+		v.Write = simMay(s.host, at, 'w') && (!at.m.ro || kind == Fifo)
+	default:
+		mask := at.rel == "" && at.m.ro && (kind == File && at.m.own.text == "" || kind == Dir && at.m.at == a.To && a.Mark != nil && a.Mark.Access == policy.Block)
+		v.Read, v.Write = !mask, !at.m.ro
+	}
+	return v
+}
+
+func simMay(fs *fakeFS, at simPlace, rwx byte) bool {
+	host := at.hostPath()
+	if host == "" {
+		return true
+	}
+	n := fs.nodes[host]
+	if n == nil {
+		return false
+	}
+	if fs.uid == 0 && n.UID != 0 { // no privileges inside
+		return n.Mode&bit(rwx) != 0
+	}
+	if fs.uid == 0 {
+		return n.Mode>>6&bit(rwx) != 0
+	}
+	return fs.may(n, rwx)
+}
+
+// The whole of an answer, for each kind of place.
+func TestAsk(t *testing.T) {
+	const app, home = "/home/u/src/app", "/home/u"
+	cwd := &Mark{Path: app, Access: policy.Write, Rule: app, Source: "moderate"}
+	own := &Mark{Path: home, Access: policy.Private, Rule: home, Source: "moderate"}
+	etc := &Mark{Path: "/etc", Access: policy.Read, Rule: "/etc", Source: "moderate"}
+	m := shapes[0].m
+	m.more = `
+/home/u/src/app/key -> /home/u/.ssh/id_rsa
+/home/u/src/app/dangling -> nowhere
+/home/u/src/app/a -> b
+/home/u/src/app/b -> a
+/home/u/src/app/s.sock socket
+/home/u/src/app/other.sock socket uid=0 mode=600
+/home/u/src/app/pipe fifo
+/home/u/src/app/disk device
+/home/u/src/app/closed uid=0 mode=600
+/home/u/src/app/locked uid=0 mode=644
+/home/u/src/app/up -> sub/deep
+/etc/pipe fifo mode=666
+/etc/group mode=640
+/etc/dir/ mode=700
+/etc/dir/f
+/srv/flag/f uid=1000
+/srv/flag/hidden uid=1000
+/srv/flag/theirs uid=0
+/srv/other uid=1000
+`
+	m.over = policy.Profile{Read: flagPaths("--allow-read", "/srv/flag"), Block: flagPaths("--block", "/srv/flag/hidden")}
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag := &Mark{Path: "/srv/flag", Access: policy.Read, Rule: "/srv/flag", Layer: policy.Flag, Source: "--allow-read"}
+	read := func(path string) Lever { return Lever{To: "read", Flags: []string{"-r", path}} }
+	write := func(path string) Lever { return Lever{To: "write", Flags: []string{"-w", path}} }
+	hide := func(path string) Lever { return Lever{To: "hide", Flags: []string{"--block", path}} }
+	system := func(path, tree string) string {
+		return path + " belongs to the system (" + tree + ") and is never made writable"
+	}
+	for _, c := range []struct {
+		name string
+		ask  string
+		want Answer
+	}{
+		{"a file of the project", app + "/main.go", Answer{To: app + "/main.go", Kind: File, Seen: true, Read: true, Write: true, Mark: cwd,
+			Why: "the host's own, and it can be changed", Levers: []Lever{hide(app + "/main.go")}}},
+		{"the project", app, Answer{To: app, Kind: Dir, Seen: true, Read: true, Write: true, Mark: cwd, Why: "the host's own, and it can be changed"}},
+		{"a pinned directory", app + "/.git/modules", Answer{To: app + "/.git/modules", Kind: Dir, Seen: true, Read: true, Write: true,
+			Mark: &Mark{Path: app + "/.git", Access: policy.Write, Rule: app + "/.git", Source: "git = commit"},
+			Why:  "the host's own, and it can be changed; it cannot be moved or removed, since something in it is protected or hidden", Levers: []Lever{hide(app + "/.git/modules")}}},
+		{"an absent file", app + "/new", Answer{To: app + "/new", Write: true, Mark: cwd, Why: "does not exist; could be created"}},
+		{"an absent file in absent directories", app + "/x/y/z", Answer{To: app + "/x/y/z", Write: true, Mark: cwd, Why: "does not exist; could be created"}},
+		{"below a file", app + "/main.go/x", Answer{To: app + "/main.go/x", Mark: cwd, Why: "nothing can be there: " + app + "/main.go is not a directory", Fixed: app + "/main.go is not a directory"}},
+		{"a file with a slash", app + "/main.go/", Answer{Path: app + "/main.go", To: app + "/main.go", Kind: File, Seen: true, Mark: cwd, Why: app + "/main.go is not a directory"}},
+		{"a secret that is not there yet", app + "/.env.new", Answer{To: app + "/.env.new", Write: true, Mark: cwd,
+			Why: "does not exist; could be created, and the next run would block it (secrets)"}},
+		{"a secret by its pattern", app + "/.env.local", Answer{To: app + "/.env.local", Kind: File, Seen: true,
+			Mark: &Mark{Path: app + "/.env.local", Access: policy.Block, Rule: app + "/.env.*", Source: "secrets"},
+			Why:  "hidden: an empty file is in its place", Levers: []Lever{read(app + "/.env.local"), write(app + "/.env.local")}}},
+		{"no secret by its exception", app + "/.env.example", Answer{To: app + "/.env.example", Kind: File, Seen: true, Read: true, Write: true, Mark: cwd,
+			Why: "the host's own, and it can be changed", Levers: []Lever{hide(app + "/.env.example")}}},
+		{"a protected file", app + "/.envrc", Answer{To: app + "/.envrc", Kind: File, Seen: true, Read: true,
+			Mark: &Mark{Path: app + "/.envrc", Access: policy.Protect, Rule: app + "/.envrc", Source: "moderate"},
+			Why:  "protected: read-only in a tree that can be written", Levers: []Lever{write(app + "/.envrc"), hide(app + "/.envrc")}}},
+		{"a hook", app + "/.git/hooks/pre-commit", Answer{To: app + "/.git/hooks/pre-commit", Kind: File, Seen: true, Read: true,
+			Mark: &Mark{Path: app + "/.git/hooks", Access: policy.Protect, Rule: app + "/.git/hooks", Source: "git = commit"},
+			Why:  "protected: read-only in a tree that can be written", Levers: []Lever{{To: "write", Flags: []string{"--git", "full"}}, hide(app + "/.git/hooks/pre-commit")}}},
+		{"a new hook", app + "/.git/hooks/x", Answer{To: app + "/.git/hooks/x",
+			Mark: &Mark{Path: app + "/.git/hooks", Access: policy.Protect, Rule: app + "/.git/hooks", Source: "git = commit"},
+			Why:  "does not exist, and cannot be created where everything is read-only", Levers: []Lever{{To: "write", Flags: []string{"--git", "full"}}}}},
+		{"a link to a secret", app + "/key", Answer{To: home + "/.ssh/id_rsa", Seen: true, Write: true, Mark: own,
+			Why:    "a link to /home/u/.ssh/id_rsa: /home/u is an empty directory of the sandbox's own (the host has it); what is made in it is gone afterwards",
+			Levers: []Lever{read(home + "/.ssh/id_rsa"), write(home + "/.ssh/id_rsa")}}},
+		{"a link to nothing", app + "/dangling", Answer{To: app + "/nowhere", Seen: true, Write: true, Mark: cwd, Why: "a link to " + app + "/nowhere: does not exist; could be created"}},
+		{"a circle", app + "/a", Answer{To: app + "/a", Seen: true, Mark: cwd, Why: "links lead in a circle", Fixed: "it leads nowhere"}},
+		{"after a link", app + "/up/../deep/x.go", Answer{Path: app + "/sub/deep/x.go", To: app + "/sub/deep/x.go", Kind: File, Seen: true, Read: true, Write: true, Mark: cwd,
+			Why: "the host's own, and it can be changed", Levers: []Lever{hide(app + "/sub/deep/x.go")}}},
+		{"after a link, as if it were none", app + "/up/../main.go", Answer{Path: app + "/sub/main.go", To: app + "/sub/main.go", Write: true, Mark: cwd, Why: "does not exist; could be created"}},
+		{"after what is not there", "/home/u/.ssh/../.bashrc", Answer{Path: home + "/.bashrc", To: home + "/.bashrc", Mark: own,
+			Why: "/home/u/.ssh is no directory inside, so nothing can be reached through it"}},
+		{"a name that is too long", app + "/" + strings.Repeat("x", 256), Answer{To: app + "/" + strings.Repeat("x", 256), Mark: cwd, Why: "a name of more than 255 bytes, which no file has"}},
+		{"a path that is too long", app + strings.Repeat("/x", 2100), Answer{To: app + strings.Repeat("/x", 2100), Mark: cwd, Why: "a path of more than 4095 bytes, which the kernel does not take"}},
+		{"dots and slashes", "//home/u/./src//app/sub/../main.go", Answer{Path: app + "/main.go", To: app + "/main.go", Kind: File, Seen: true, Read: true, Write: true, Mark: cwd,
+			Why: "the host's own, and it can be changed", Levers: []Lever{hide(app + "/main.go")}}},
+		{"a socket", app + "/s.sock", Answer{To: app + "/s.sock", Kind: Socket, Seen: true, Connect: true, Mark: cwd,
+			Why: "a socket that is visible can be connected to, read-only or not", Levers: []Lever{hide(app + "/s.sock")}}},
+		{"a socket of root's", app + "/other.sock", Answer{To: app + "/other.sock", Kind: Socket, Seen: true, Mark: cwd,
+			Why: "you may not connect to it (mode 600), and so may not the command", Fixed: ownUser}},
+		{"a pipe in a read-only directory", "/etc/pipe", Answer{To: "/etc/pipe", Kind: Fifo, Seen: true, Read: true, Write: true, Mark: etc,
+			Why: "a pipe that is visible can be used both ways, read-only or not, as far as permissions go", Levers: []Lever{hide("/etc/pipe")}}},
+		{"a device", app + "/disk", Answer{To: app + "/disk", Kind: Device, Seen: true, Mark: cwd,
+			Why: "a device of the host's, which cannot be opened in a sandbox", Fixed: "devices of the host are for no command in a sandbox"}},
+		{"a file of root's", app + "/closed", Answer{To: app + "/closed", Kind: File, Seen: true, Mark: cwd,
+			Why: "you may not read it (mode 600), and so may not the command", Fixed: ownUser}},
+		{"a file that root alone changes", app + "/locked", Answer{To: app + "/locked", Kind: File, Seen: true, Read: true, Mark: cwd,
+			Why: "you may not write it (mode 644), and so may not the command", Levers: []Lever{hide(app + "/locked")}, Fixed: ownUser}},
+		{"the shadow file", "/etc/shadow", Answer{To: "/etc/shadow", Kind: File, Seen: true, Mark: etc,
+			Why: "you may not read it (mode 640), and so may not the command", Fixed: ownUser}},
+		{"a directory that may not be searched", "/etc/dir/f", Answer{To: "/etc/dir/f", Mark: etc, Why: "you may not search /etc/dir, so the command cannot look into it either", Fixed: ownUser}},
+		{"a file of the system", "/etc/passwd", Answer{To: "/etc/passwd", Kind: File, Seen: true, Read: true, Mark: etc, Why: "the host's own, read-only",
+			Levers: []Lever{hide("/etc/passwd")}, Fixed: system("/etc/passwd", "/etc")}},
+		{"through a link of the system's", "/bin/sh", Answer{To: "/usr/bin/dash", Kind: File, Seen: true, Read: true,
+			Mark: &Mark{Path: "/usr/bin", Access: policy.Read, Rule: "/bin", Source: "moderate"}, Why: "the host's own, read-only",
+			Levers: []Lever{hide("/usr/bin/dash")}, Fixed: system("/usr/bin/dash", "/usr")}},
+		{"a new file of the system", "/usr/bin/new", Answer{To: "/usr/bin/new", Mark: &Mark{Path: "/usr/bin", Access: policy.Read, Rule: "/bin", Source: "moderate"},
+			Why: "does not exist, and cannot be created where everything is read-only", Fixed: system("/usr/bin", "/usr")}},
+		{"the home directory", home, Answer{To: home, Kind: Dir, Seen: true, Read: true, Write: true, Mark: own,
+			Why:    "an empty directory of the sandbox's own; what is written there is gone afterwards",
+			Levers: []Lever{read(home)}, Fixed: "/home/u is or holds the home directory and is never made writable"}},
+		{"a file in it", home + "/.bashrc", Answer{To: home + "/.bashrc", Write: true, Mark: own,
+			Why: "/home/u is an empty directory of the sandbox's own (the host has it); what is made in it is gone afterwards", Levers: []Lever{read(home + "/.bashrc"), write(home + "/.bashrc")}}},
+		{"no file in it", home + "/none", Answer{To: home + "/none", Write: true, Mark: own,
+			Why: "/home/u is an empty directory of the sandbox's own (nor does the host have it); what is made in it is gone afterwards", Fixed: "the host has no such file that could be opened"}},
+		{"a directory on the way to what is opened", home + "/.config", Answer{To: home + "/.config", Kind: Dir, Seen: true, Read: true, Write: true, Mark: own,
+			Why: "a directory of the sandbox's own; what is written there is gone afterwards", Levers: []Lever{read(home + "/.config"), write(home + "/.config")},
+			Fixed: ""}},
+		{"the private cache", home + "/.cache", Answer{To: home + "/.cache", Kind: Dir, Seen: true, Read: true, Write: true,
+			Mark: &Mark{Path: home + "/.cache", Access: policy.Write, Rule: home + "/.cache", Source: SourceCache},
+			Why:  "the project's private cache: it is kept for the next run, and the host's own is neither seen nor changed", Levers: []Lever{{To: "hide", Flags: []string{"--cache", "none"}}}}},
+		{"what is not opened", "/var/log/syslog", Answer{To: "/var/log/syslog", Why: "no rule opens it, so it does not exist inside (the host has it)",
+			Fixed: ownUser}},
+		{"what is not opened and could be", "/srv/other", Answer{To: "/srv/other", Why: "no rule opens it, so it does not exist inside (the host has it)",
+			Levers: []Lever{read("/srv/other"), write("/srv/other")}}},
+		{"a directory above what is opened", "/var", Answer{To: "/var", Kind: Dir, Seen: true, Read: true, Why: "no rule opens it: it is here to hold what is opened in it, and nothing else of the host's is",
+			Levers: []Lever{read("/var")}, Fixed: "/var is shared with everything else on this machine and is never made writable"}},
+		{"named by a flag", "/srv/flag/f", Answer{To: "/srv/flag/f", Kind: File, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
+			Levers: []Lever{write("/srv/flag/f"), hide("/srv/flag/f")}}},
+		{"the flag's own path", "/srv/flag", Answer{To: "/srv/flag", Kind: Dir, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
+			Levers: []Lever{hide("/srv/flag")}, Fixed: ownUser}},
+		{"hidden by a flag", "/srv/flag/hidden", Answer{To: "/srv/flag/hidden", Kind: File, Seen: true,
+			Mark: &Mark{Path: "/srv/flag/hidden", Access: policy.Block, Rule: "/srv/flag/hidden", Layer: policy.Flag, Source: "--block"}, Why: "hidden: an empty file is in its place",
+			Levers: []Lever{{To: "read", Text: "leave out --block /srv/flag/hidden"}, {To: "write", Text: "leave out --block /srv/flag/hidden"}}}},
+		{"of another user's in it", "/srv/flag/theirs", Answer{To: "/srv/flag/theirs", Kind: File, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
+			Levers: []Lever{hide("/srv/flag/theirs")}, Fixed: ownUser}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.want.Path == "" {
+				c.want.Path = c.ask
+			}
+			if d := cmp.Diff(c.want, p.Report.Ask(c.ask)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// The places that are the sandbox's own in every profile.
+func TestAskOwn(t *testing.T) {
+	m := shapes[0].m
+	m.more = "/proc/version\n/proc/sys/kernel/hostname\n/proc/self -> 77\n/proc/77/ uid=1000\n/proc/77/cwd -> /home/u/src/app\n/proc/77/exe -> /usr/bin/dash\n/proc/77/status mode=444\n/proc/88/status\n/dev/sda device\n"
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/proc": "d r-", "/proc/version": "f r-", "/proc/sys/kernel/hostname": "f r-", "/proc/self": "d r-", "/proc/self/status": "f r-", "/proc/self/cwd": "d rw", "/proc/self/cwd/.env": "f --",
+		"/proc/self/exe": "f r-", "/proc/1": "d r-", "/proc/1/status": "f r-", "/proc/88": "- --", "/proc/88/status": "- --", "/proc/none": "- --",
+		"/dev": "d r-", "/dev/null": "c rw", "/dev/sda": "- --", "/dev/new": "- --", "/dev/shm": "d rw", "/dev/shm/x": "- -w", "/dev/ptmx": "c rw",
+		"/run/sbx": "d r-", "/run/sbx/policy.json": "f r-", "/run/sbx/sbx": "f r-", "/run/sbx/new": "- --", "/run/new": "- -w", "/run/docker.sock": "- -w", "/": "d r-",
+	} {
+		a := p.Report.Ask(path)
+		got := string("-df?spc"[a.Kind]) + " " + map[bool]string{true: "r", false: "-"}[a.Read] + map[bool]string{true: "w", false: "-"}[a.Write]
+		if got != want || a.Why == "" {
+			t.Errorf("%s: %s, want %s: %+v", path, got, want, a)
+		}
+	}
+}
+
+// With --workspace the names inside are others.
+func TestAskElsewhere(t *testing.T) {
+	m := cases()["workspace"]
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ask, path   string
+		read, write bool
+		lever       string
+	}{
+		{"/home/u/src/app/main.go", "/workspace/main.go", true, true, "[{hide [--block /home/u/src/app/main.go] }]"},
+		{"/workspace/main.go", "/workspace/main.go", true, true, "[{hide [--block /home/u/src/app/main.go] }]"},
+		{"/home/u/src/app/.envrc", "/workspace/.envrc", true, false, "[{write [-w /home/u/src/app/.envrc] } {hide [--block /home/u/src/app/.envrc] }]"},
+		{"/home/u/src/app/.env", "/workspace/.env", false, false, "[{read [-r /home/u/src/app/.env] } {write [-w /home/u/src/app/.env] }]"},
+		{"/home/u/src/app/new", "/workspace/new", false, true, "[]"},
+		{"/workspace", "/workspace", true, true, "[]"},
+	} {
+		a := p.Report.Ask(c.ask)
+		if a.Path != c.path || a.Read != c.read || a.Write != c.write || fmt.Sprint(a.Levers) != c.lever {
+			t.Errorf("%s: %+v", c.ask, a)
+		}
+	}
+}
+
+// Root has no privileges inside: the permission bits decide.
+func TestAskAsRoot(t *testing.T) {
+	m := shapes[1].m
+	m.more = "/root/src/app/theirs uid=1000 mode=600\n/root/src/app/all uid=1000 mode=666\n/root/src/app/shown uid=1000 mode=644\n/root/src/app/dir/ uid=1000 mode=700\n/root/src/app/dir/f\n/root/src/app/own mode=600\n"
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"theirs": "false false root without privileges, as in the sandbox, may not read it (mode 600)",
+		"all":    "true true the host's own, and it can be changed",
+		"shown":  "true false root without privileges, as in the sandbox, may not write it (mode 644)",
+		"dir/f":  "false false you may not search /root/src/app/dir, so the command cannot look into it either",
+		"own":    "true true the host's own, and it can be changed",
+	} {
+		a := p.Report.Ask("/root/src/app/" + name)
+		if got := fmt.Sprint(a.Read, a.Write, " ", a.Why); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// Which setting of git opens what another one protects.
+func TestGitLever(t *testing.T) {
+	for _, c := range []struct{ git, path, want string }{
+		{"none", "HEAD", "commit"}, {"none", "hooks", "full"}, {"none", "hooks/x", "full"}, {"none", "config", "full"}, {"none", "info/attributes", "full"}, {"none", "info/exclude", "commit"},
+		{"none", "modules/lib/config", "full"}, {"none", "modules/lib/HEAD", "commit"}, {"none", "refs/heads/hooks", "commit"}, {"none", "", "commit"},
+		{"commit", "hooks/pre-commit", "full"}, {"commit", "modules/lib/config", "full"}, {"commit", "HEAD", ""}, {"full", "hooks", ""},
+	} {
+		m := shapes[0].m
+		m.over.Git = c.git
+		m.more = "/home/u/src/app/.git/info/exclude\n/home/u/src/app/.git/info/attributes\n/home/u/src/app/.git/refs/heads/hooks\n/home/u/src/app/.git/modules/lib/HEAD\n"
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, l := range p.Report.Ask(join("/home/u/src/app/.git", c.path)).Levers {
+			if l.To == "write" {
+				got = l.Flags[1]
+			}
+		}
+		if got != c.want {
+			t.Errorf("git = %s, %s: %q, want %q", c.git, c.path, got, c.want)
+		}
+	}
+}
