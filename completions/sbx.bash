@@ -47,7 +47,7 @@ _sbx() {
         completion) mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- "$cur"); return ;;
     esac
     local list='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --engine --min-tier --direct --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version --'
-    if ((COMP_CWORD == 1)); then list="explain why doctor profiles status tripwire init trust untrust completion man $list"; fi
+    if ((COMP_CWORD == 1)); then list="explain why verify doctor profiles status tripwire init trust untrust completion man $list"; fi
     mapfile -t COMPREPLY < <(compgen -W "$list" -- "$cur")
 }
 complete -F _sbx sbx

@@ -10,7 +10,7 @@ function __sbx_command
   complete -C "$words"
 end
 complete -c sbx -n __sbx_after -xa '(__sbx_command)'
-complete -c sbx -n '__fish_use_subcommand' -a 'explain why doctor profiles status tripwire init trust untrust completion man'
+complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor profiles status tripwire init trust untrust completion man'
 complete -c sbx -n '__fish_seen_subcommand_from profiles' -a 'list show diff (__sbx_profiles)'
 complete -c sbx -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c sbx -n __sbx_before -l help -s h -d 'Show context-sensitive help'

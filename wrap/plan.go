@@ -63,6 +63,7 @@ type Request struct {
 	Policy  *policy.Policy
 	Root    string   // of the work tree, as [WorkTree] gives it
 	Command []string // words, the first being the name to look up; nil for a plan that is only looked at
+	Self    []string // run sbx itself with these words, in the place of Command
 	KeepFDs []int    // named by the caller with --keep-fd
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
@@ -97,7 +98,10 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := v.reaches(h.CWD); err != nil {
 		return nil, err
 	}
-	if len(req.Command) > 0 {
+	switch {
+	case len(req.Self) > 0:
+		p.Report.Command = selfInside
+	case len(req.Command) > 0:
 		if p.Report.Command, err = lookCommand(v, h, req.Command[0], path); err != nil {
 			return nil, err
 		}
@@ -303,6 +307,29 @@ func (r *Report) Mounts() []Mounted {
 		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin})
 	}
 	return out
+}
+
+// Hidden lists the canonical paths at which the rules hide something that
+// exists, parents first. Those that nobody could see anyway are among them.
+func (r *Report) Hidden() []string {
+	if r.view == nil {
+		return nil
+	}
+	var out []string
+	for i := range r.view.mounts {
+		if m := &r.view.mounts[i]; m.info.Kind != Absent && (m.eff == policy.Block || m.rule.Access == policy.Block) {
+			out = append(out, m.path)
+		}
+	}
+	return out
+}
+
+// Access is what the command may do with a canonical path of the host.
+func (r *Report) Access(path string) policy.Access {
+	if r.view == nil {
+		return policy.Unseen
+	}
+	return r.view.access(path)
 }
 
 // descriptors decides what passes: pipes, unnamed socket pairs and regular

@@ -29,12 +29,12 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
 	}
 	next := p.numbers(h)
-	command, stage, err := p.stage(req, h, v, pol, next)
+	command, self, err := p.command(req, h, v, pol, next)
 	if err != nil {
 		return err
 	}
 	a.AsPID1 = p.Limit > 0
-	a.Ops = append(a.Ops, p.manifest(v, pol, stage)...)
+	a.Ops = append(a.Ops, p.manifest(v, pol, self)...)
 	a.Ops = append(a.Ops, v.freeze()...)
 	for i := range a.Ops {
 		a.Ops[i].Dst = v.inside(a.Ops[i].Dst)
@@ -61,37 +61,56 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	return nil
 }
 
-// stage puts sbx itself in front of the command. With a time limit it stays, as
-// process 1 of the sandbox in the place of bwrap's: no process is added. Without
-// one it looks whether everything that was mounted is what was planned, and
-// replaces itself by the command. A bwrap that binds by descriptor has looked
-// already.
-func (p *Plan) stage(req Request, h *Host, v *view, pol *policy.Policy, next func() int) ([]string, []bwrapargs.Op, error) {
+// selfInside is where sbx itself is, in the runs that need it.
+const selfInside = ManifestDir + "/sbx"
+
+// command returns the words to execute and, when sbx itself is among them, the
+// mount that shows it: as the stage in front of the command. With a time limit
+// the stage stays, as process 1 of the sandbox in the place of bwrap's: no
+// process is added. Without one it looks whether everything that was mounted is
+// what was planned, and replaces itself by the command. A bwrap that binds by
+// descriptor has looked already.
+func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next func() int) ([]string, []bwrapargs.Op, error) {
+	words := req.Command
+	if len(req.Self) > 0 {
+		words = append([]string{selfInside}, req.Self...)
+	}
 	p.Limit = pol.TimeoutSeconds
 	look := h.Bwrap.Version.Less(bwrapargs.HasBindFD)
-	if p.Limit == 0 && (!look || req.Direct) {
-		if look {
-			p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name: what is replaced on the host while the sandbox is being set up is noticed by no one (--direct)")
-		}
-		return req.Command, nil, nil
+	const unseen = ": what is replaced on the host while the sandbox is being set up is noticed by no one"
+	if look && req.Direct {
+		look = false
+		p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage (--direct)"+unseen)
+	}
+	if p.Limit == 0 && !look && len(req.Self) == 0 {
+		return words, nil, nil
 	}
 	self, err := v.res.resolve(policy.Clean(h.Self))
 	if err != nil || h.Self == "" || self.Info.Kind != File || !v.ownRun() {
-		if p.Limit > 0 {
-			return nil, nil, &Error{StatusFailed, "a time limit needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file"}
+		if p.Limit > 0 || len(req.Self) > 0 {
+			return nil, nil, needsSelf(pol)
 		}
-		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside, so what is replaced on the host while the sandbox is being set up is noticed by no one")
-		return req.Command, nil, nil
+		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside"+unseen)
+		return words, nil, nil
 	}
-	fd := -1
-	if look {
-		fd = next()
-		p.FDs = append(p.FDs, bwrapargs.FD{Num: fd, Name: "what has to be mounted", Data: v.expected()})
+	if p.Limit > 0 || look {
+		fd := -1
+		if look {
+			fd = next()
+			p.FDs = append(p.FDs, bwrapargs.FD{Num: fd, Name: "what has to be mounted", Data: v.expected()})
+		}
+		words = append([]string{selfInside, stageName, strconv.FormatFloat(p.Limit, 'f', -1, 64), strconv.Itoa(fd)}, words...)
 	}
 	p.Report.staged = true
-	dst := ManifestDir + "/sbx"
-	words := []string{dst, stageName, strconv.FormatFloat(p.Limit, 'f', -1, 64), strconv.Itoa(fd)}
-	return append(words, req.Command...), []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: dst}}, nil
+	return words, []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: selfInside}}, nil
+}
+
+func needsSelf(pol *policy.Policy) error {
+	what := "a time limit"
+	if pol.TimeoutSeconds == 0 {
+		what = "this"
+	}
+	return &Error{StatusFailed, what + " needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file"}
 }
 
 // held is the identity of what a mount shows, nil where nobody can have put

@@ -434,3 +434,41 @@ func TestGrantsThroughLinks(t *testing.T) {
 		})
 	}
 }
+
+// A run of sbx itself differs from one of a command in the words that are
+// executed and in the mount that shows sbx, when there is no stage anyway.
+func TestSelf(t *testing.T) {
+	minor := 11
+	plan := func(self []string, seconds float64) *Plan {
+		m := user(debian + home("/home/u", "1000"))
+		m.request.Self, m.over.TimeoutSeconds, m.version.Minor = self, seconds, minor
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	given := func(p *Plan) string { return string(p.FDs[0].Data) }
+	plain, self, timed := plan(nil, 0), plan([]string{"--probe"}, 0), plan([]string{"--probe"}, 2.5)
+	if d := cmp.Diff([]string{"/run/sbx/sbx", "--probe"}, self.Argv[4:]); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"/run/sbx/sbx", stageName, "2.5", "-1", "/run/sbx/sbx", "--probe"}, timed.Argv[4:]); d != "" {
+		t.Error(d)
+	}
+	bind := "--ro-bind\x00/usr/local/bin/sbx\x00/run/sbx/sbx\x00"
+	if d := cmp.Diff(given(plain), strings.Replace(given(self), bind, "", 1)); d != "" || !strings.Contains(given(self), bind) {
+		t.Errorf("options differ in more than the mount of sbx:\n%s", d)
+	}
+	if d := cmp.Diff(plain.Env, self.Env); d != "" {
+		t.Error(d)
+	}
+	minor = 8
+	plain, self = plan(nil, 0), plan([]string{"--probe"}, 0)
+	if d := cmp.Diff([]string{"/run/sbx/sbx", stageName, "0", "20", "/run/sbx/sbx", "--probe"}, self.Argv[4:]); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(given(plain), given(self)); d != "" {
+		t.Error(d)
+	}
+}

@@ -95,6 +95,7 @@ type runCLI struct {
 type commandCLI struct {
 	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
 	Why        whyCmd        `cmd:"" help:"Say whether a path, a host or a variable is open to a command, and by which rule."`
+	Verify     verifyCmd     `cmd:"" help:"Try to break out of the sandbox of a run, and prove that it holds."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to mend it."`
 	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
 	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what wants attention."`
@@ -107,7 +108,7 @@ type commandCLI struct {
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "why", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "completion", "man"}
+var commandNames = []string{"explain", "why", "verify", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.
@@ -121,6 +122,7 @@ home directory empty, the network off, secrets hidden.
 
   sbx explain                the policy, rule by rule
   sbx why .env               may it be read, and by which rule?
+  sbx verify                 prove it: try to break out
   sbx doctor                 what this machine can enforce
   sbx profiles               the profiles there are
   sbx init                   write a config file

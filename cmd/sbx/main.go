@@ -16,6 +16,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/config"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -23,6 +24,9 @@ func main() {
 	args := os.Args[min(1, len(os.Args)):]
 	if wrap.IsStage(args) {
 		os.Exit(wrap.Stage(args))
+	}
+	if verify.IsProbe(args) {
+		os.Exit(verify.Probe(args))
 	}
 	if err := run(args); err != nil {
 		os.Exit(report(err))

@@ -309,10 +309,14 @@ func execute(opts *options, command []string) error {
 }
 
 func (s *state) plan(command []string) (*wrap.Plan, error) {
-	return wrap.New(wrap.Request{
+	return wrap.New(s.request(command), s.host)
+}
+
+func (s *state) request(command []string) wrap.Request {
+	return wrap.Request{
 		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct,
-	}, s.host)
+	}
 }
 
 // command is what will run: the words after --, a string for the shell, or on

@@ -29,6 +29,9 @@ import (
 func TestMain(m *testing.M) {
 	syscall.Umask(0o022)
 	if filepath.Base(os.Args[0]) == "bwrap" {
+		if name := os.Getenv("BWRAP_MUTANT"); name != "" {
+			mutantBwrap(name)
+		}
 		fakeBwrap() // jail put the test binary there; not a helper, since those go on PATH
 		return
 	}

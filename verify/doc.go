@@ -1,0 +1,21 @@
+// Package verify proves a policy instead of describing it: it tries, inside a
+// sandbox of that policy, what the policy says cannot be done.
+//
+// A [Site] says what there is to prove: hidden and protected paths, addresses
+// that listen, planted variables. [Site.Checks] makes a list of it, each check
+// with the questions that the probe inside is to answer, and [Evaluate] judges
+// the answers. These are pure. What touches the machine are [Survey], which
+// makes the Site and the controls outside, [Session], which runs the probe, and
+// [Probe] itself.
+//
+// A check counts only with its control: the same act is known to be possible
+// outside. What could not be tried is never taken for proved.
+//
+// Nothing is damaged where there is a hole: files are opened for writing and
+// not written, names are random ones that were free, what was renamed is
+// renamed back, and nothing that was there before is removed or overwritten.
+//
+// The package does not protect anything, and it finds only the holes it looks
+// for: no bugs of the kernel, no side channels, no secrets that the policy does
+// not name.
+package verify

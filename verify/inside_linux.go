@@ -1,0 +1,25 @@
+package verify
+
+import (
+	"os"
+
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// Here verifies the sandbox that this process runs in, by its manifest.
+func Here(m *Manifest, homes []string) (*Report, error) {
+	nonce, err := random()
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	dirs := append([]string{cwd}, homes...)
+	site := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes, func(path string) string { return Look(path).Kind })
+	site.Own = Own{Manifest: wrap.ManifestDir + "/policy.json", Dir: wrap.ManifestDir}
+	checks := site.Checks()
+	answers := AnswerHere(Number(checks))
+	return &Report{Profiles: m.Profiles, Place: cwd, Inside: true, Results: Evaluate(checks, answers)}, nil
+}

@@ -1,0 +1,199 @@
+package verify
+
+import (
+	"strings"
+	"syscall"
+)
+
+// trial is a system call that the sandbox refuses. The arguments, which the
+// probe knows, are chosen so that nothing happens where it is not refused.
+type trial struct {
+	name       string
+	want       syscall.Errno // what the filter answers
+	debugger   bool          // seccomp = "dev" allows it
+	privileged bool          // it takes a privilege that nobody has inside, filter or none
+	harmless   bool          // to be tried outside, as a control
+}
+
+var trials = []trial{
+	{"user namespace", eperm, false, true, true},
+	{"mount namespace", eperm, false, true, false},
+	{"process namespace", eperm, false, true, false},
+	{"network namespace", eperm, false, true, false},
+	{"unshare", eperm, false, true, false},
+	{"setns", eperm, false, true, false},
+	{"clone3", enosys, false, false, true},
+	{"mount", eperm, false, true, false},
+	{"umount", eperm, false, true, false},
+	{"pivot_root", eperm, false, true, false},
+	{"chroot", eperm, false, true, false},
+	{"fsopen", enosys, false, true, false},
+	{"move_mount", enosys, false, true, false},
+	{"mount_setattr", enosys, false, true, false},
+	{"open_tree", enosys, false, false, true},
+	{"open_by_handle_at", eperm, false, false, false},
+	{"ptrace", eperm, true, false, true},
+	{"process_vm_readv", eperm, true, false, true},
+	{"process_vm_writev", eperm, true, false, true},
+	{"pidfd_getfd", eperm, true, false, true},
+	{"kcmp", eperm, true, false, true},
+	{"keyctl", enosys, false, false, true},
+	{"add_key", enosys, false, false, false},
+	{"request_key", enosys, false, false, true},
+	{"bpf", eperm, false, false, true},
+	{"perf_event_open", eperm, false, false, true},
+	{"userfaultfd", eperm, false, false, true},
+	{"io_uring_setup", enosys, false, false, true},
+	{"personality", eperm, false, false, true},
+	{"TIOCSTI", eperm, false, false, true},
+	{"TIOCSTI, upper bits set", eperm, false, false, true},
+	{"TIOCLINUX", eperm, false, false, true},
+	{"modify_ldt", enosys, true, false, true},
+	{"x32 call", enosys, false, false, true},
+	{"syslog", eperm, false, false, true},
+	{"reboot", eperm, false, true, false},
+	{"init_module", eperm, false, true, false},
+	{"delete_module", eperm, false, true, false},
+	{"kexec_load", eperm, false, true, false},
+	{"swapon", eperm, false, true, false},
+	{"acct", eperm, false, true, false},
+}
+
+// kernel proves that the command gains no privilege and reaches none of the
+// kernel's interfaces that lead to other processes, the terminal or the host.
+func (s *Site) kernel() []Check {
+	var out []Check
+	for _, t := range trials {
+		out = append(out, s.trial(t))
+	}
+	if s.Scratch != "" {
+		for _, t := range []trial{{name: "block device", want: eperm, privileged: true}, {name: "set-user-id bit", want: eperm}} {
+			c := s.trial(t)
+			c.Ask[0].Path = []byte(s.free(s.Scratch, "node"))
+			if t.privileged || s.UID == 0 {
+				out = append(out, c)
+			}
+		}
+	}
+	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/dev/mem", "/dev/kmsg"} {
+		out = append(out, Check{Section: secKernel, Name: "open for writing", Subject: path, Ask: []Question{{Act: actOpen, Path: []byte(path)}},
+			Control: s.known("root can, outside"), Judge: func(a []Answer) (Verdict, string) {
+				switch {
+				case a[0].Errno == 0:
+					return Hole, "it can be opened for writing"
+				case a[0].is(erofs, eacces, eperm, enoent, enotdir):
+					return Proved, a[0].why()
+				}
+				return Unchecked, a[0].why()
+			}})
+	}
+	for _, p := range []struct {
+		name  string
+		judge func(*Self) (Verdict, string)
+	}{
+		{"no new privileges", s.noNewPrivs}, {"capabilities", noCaps}, {"system call filter", s.filterMode}, {"core dumps", coreLimit}, {"devices", devices},
+	} {
+		out = append(out, Check{Section: secKernel, Name: p.name, Ask: []Question{{Act: actSelf}}, Control: s.known("seen in /proc/self inside"), Judge: ofSelf(p.judge)})
+	}
+	return out
+}
+
+// known is the text of a control, which checks from inside do not have.
+func (s *Site) known(text string) string {
+	if s.Inside {
+		return ""
+	}
+	return text
+}
+
+func ofSelf(judge func(*Self) (Verdict, string)) func([]Answer) (Verdict, string) {
+	return func(a []Answer) (Verdict, string) {
+		if a[0].Self == nil {
+			return Unchecked, a[0].why()
+		}
+		return judge(a[0].Self)
+	}
+}
+
+func (s *Site) trial(t trial) Check {
+	c := Check{Section: secKernel, Name: t.name, Ask: []Question{{Act: actCall, Text: t.name}},
+		Judge: func(a []Answer) (Verdict, string) { return s.judgeTrial(t, &a[0]) }}
+	if out, ok := s.Kernel[t.name]; ok {
+		c.Control = "outside: " + errnoName(out)
+	} else if t.privileged {
+		c.Control = s.known("possible with the privilege")
+	} else {
+		c.Control = s.known("possible without the filter")
+	}
+	return c
+}
+
+func (s *Site) judgeTrial(t trial, a *Answer) (Verdict, string) {
+	filtered := s.filtered(t.debugger)
+	switch {
+	case filtered && a.is(t.want):
+		return Proved, a.why()
+	case a.is(eperm, eacces) && (t.privileged || !filtered):
+		return Proved, "no privilege (" + a.why() + ")"
+	case t.name == "user namespace" && a.is(enospc, 87): // EUSERS
+		return Proved, "no further one may be made (" + a.why() + ")"
+	case t.privileged && a.is(enosys):
+		return Proved, "not in this kernel (" + a.why() + ")"
+	case !filtered && !t.privileged:
+		return Allowed, "seccomp = \"" + s.Seccomp + "\" (" + a.why() + ")"
+	case a.Errno == 0:
+		return Hole, "it can be done"
+	}
+	return Hole, "the kernel answers " + a.why() + " where the filter would have answered " + errnoName(int(t.want))
+}
+
+func (s *Site) noNewPrivs(self *Self) (Verdict, string) {
+	if self.Status["NoNewPrivs"] != "1" {
+		return Hole, "no_new_privs is not set: set-user-id programs gain rights"
+	}
+	return Proved, "no_new_privs is set"
+}
+
+func noCaps(self *Self) (Verdict, string) {
+	for _, set := range []string{"CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"} {
+		v, ok := self.Status[set]
+		if !ok && set == "CapAmb" {
+			continue // Linux before 4.3
+		}
+		if strings.Trim(v, "0") != "" || v == "" {
+			return Hole, set + " is " + v
+		}
+	}
+	return Proved, "none, and none can be had"
+}
+
+func (s *Site) filterMode(self *Self) (Verdict, string) {
+	switch mode := self.Status["Seccomp"]; {
+	case mode == "2":
+		return Proved, "a filter is in force"
+	case s.Seccomp == "off":
+		return Allowed, "there is no filter (seccomp = \"off\")"
+	default:
+		return Hole, "no filter is in force"
+	}
+}
+
+func coreLimit(self *Self) (Verdict, string) {
+	if self.Core > 1 {
+		return Hole, "core dumps may be written"
+	}
+	return Proved, "none are written"
+}
+
+// usualDevices are what bwrap's --dev makes.
+var usualDevices = []string{"console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"}
+
+func devices(self *Self) (Verdict, string) {
+	if len(self.Dev) == 0 {
+		return Unchecked, "/dev cannot be listed"
+	}
+	if left := without(self.Dev, usualDevices); len(left) > 0 {
+		return Hole, "there are devices of the host: " + some(left)
+	}
+	return Proved, "only the usual ones"
+}

@@ -1,0 +1,96 @@
+package verify
+
+// Question is one act for the probe to try. It holds names and addresses, and
+// never the content of anything. Paths are bytes, which JSON keeps as base64:
+// a file name need not be UTF-8.
+type Question struct {
+	ID   int    `json:"id"`
+	Act  string `json:"act"`
+	Path []byte `json:"path,omitempty"`
+	To   []byte `json:"to,omitempty"`
+	Text string `json:"text,omitempty"`
+	Args []int  `json:"args,omitempty"`
+}
+
+// The acts that a probe knows.
+const (
+	actLook    = "look"    // Path: what is there, and its content
+	actOpen    = "open"    // Path: open for writing, without truncating
+	actCreate  = "create"  // Path, a free name: make a file; it stays until the end
+	actRename  = "rename"  // Path to To, a free name, and back
+	actLink    = "link"    // hard link of Path at To, a free name, opened for writing and removed
+	actConnect = "connect" // Path: socket; a leading NUL byte is an abstract name
+	actTCP     = "tcp"     // Text: 4 or 6, Args: port; sends Path
+	actUDP     = "udp"     // the same
+	actLocal   = "local"   // listen and connect on a loopback of one's own
+	actSocket  = "socket"  // Args: family, type, protocol
+	actCall    = "call"    // Text: one of the trials
+	actSelf    = "self"    // what the process is and was given
+	actSearch  = "search"  // Text: look for it in what all processes show
+	actSignal  = "signal"  // Args: a process id, Text: a word on its command line
+	actAble    = "able"    // Path, a free name: do with files of one's own what the others do
+)
+
+// Answer is how an act went. Errno is 0 when it could be done; otherwise it is
+// the kernel's, and Step says at which part of the act.
+type Answer struct {
+	ID    int    `json:"id"`
+	Errno int    `json:"errno,omitempty"`
+	Step  string `json:"step,omitempty"`
+
+	File  *File    `json:"file,omitempty"`
+	Guard *Guard   `json:"guard,omitempty"`
+	Self  *Self    `json:"self,omitempty"`
+	Found []string `json:"found,omitempty"`
+	Read  int      `json:"read,omitempty"` // how many processes a search could read
+
+	End bool `json:"end,omitempty"` // of all answers
+}
+
+// File is what there is at a path.
+type File struct {
+	Kind  string   `json:"kind"` // absent, file, dir, link, socket, other; "" when it cannot be seen
+	Dev   uint64   `json:"dev,omitempty"`
+	Ino   uint64   `json:"ino,omitempty"`
+	Own   bool     `json:"own,omitempty"` // it belongs to who looks
+	Size  int64    `json:"size,omitempty"`
+	Read  bool     `json:"read,omitempty"` // it could be opened for reading
+	Sum   string   `json:"sum,omitempty"`  // SHA-256 of the first 64 KiB
+	Names [][]byte `json:"names,omitempty"`
+	Errno int      `json:"errno,omitempty"` // why it could not be opened or looked at
+}
+
+// Guard is what keeps a path in place beside its mode.
+type Guard struct {
+	ReadOnly bool `json:"ro,omitempty"`    // the mount is read-only
+	Mount    bool `json:"mount,omitempty"` // the path is a mount point, which cannot be renamed
+	Own      bool `json:"own,omitempty"`   // the file, or the directory it is in, belongs to the command's user
+}
+
+// Self is what the probe knows of its own process.
+type Self struct {
+	UID     int               `json:"uid"`
+	Status  map[string]string `json:"status"` // of /proc/self/status
+	Core    uint64            `json:"core"`   // limit of core dumps, in bytes
+	Session int               `json:"session"`
+	Spaces  map[string]string `json:"spaces"` // namespaces, as links of /proc/self/ns show them
+	Env     []string          `json:"env"`    // names only
+	FDs     []FD              `json:"fds"`
+	Dev     []string          `json:"dev"`
+	Links   []string          `json:"links"` // network interfaces
+	Mounts  []Mount           `json:"mounts"`
+}
+
+// Mount is a line of /proc/self/mountinfo.
+type Mount struct {
+	Path     []byte `json:"path"`
+	ReadOnly bool   `json:"ro,omitempty"`
+}
+
+// FD is an open descriptor that was there when the probe started.
+type FD struct {
+	Num     int    `json:"num"`
+	Kind    string `json:"kind"`
+	Target  string `json:"target"`
+	Foreign bool   `json:"foreign,omitempty"` // its mount is not one of the sandbox's
+}
