@@ -149,12 +149,13 @@ func harmlessFile(path string) bool {
 // the git directories and pointers in it that are not harmless, at most limit
 // entries of directories far. all is false when it did not get to the end.
 func Search(root string, limit int) (found []string, all bool) {
-	dirs := []string{root}
+	dirs, all := []string{root}, true
 	for len(dirs) > 0 {
 		dir := dirs[len(dirs)-1]
 		dirs = dirs[:len(dirs)-1]
 		entries, err := os.ReadDir(dir)
-		if limit -= len(entries); err != nil || limit < 0 {
+		all = all && err == nil
+		if limit -= len(entries); limit < 0 {
 			return found, false
 		}
 		names := 0
@@ -176,7 +177,7 @@ func Search(root string, limit int) (found []string, all bool) {
 		}
 	}
 	slices.Sort(found)
-	return found, true
+	return found, all
 }
 
 // regular reads a small regular file without following a link or waiting on a

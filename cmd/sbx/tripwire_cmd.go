@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sbx-sandbox/sbx/gitdir"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/tripwire"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -25,6 +26,7 @@ type tripwireCmd struct {
 type tripwireListCmd struct {
 	JSON  bool `name:"json" help:"Print JSON."`
 	Quiet bool `short:"q" help:"Print nothing: the exit status says it."`
+	Deep  bool `help:"Also search the whole tree for repositories whose settings or hooks run programs, whoever put them there."`
 }
 
 type tripwireAcceptCmd struct {
@@ -57,6 +59,8 @@ type tripped struct {
 	store     tripwire.Store
 	root, cwd string
 	changes   []tripwire.Change
+	deep      []tripwire.Change // found by a search
+	searched  bool              // all of the tree was
 }
 
 func findTripped() (*tripped, error) {
@@ -85,11 +89,15 @@ func (c *tripwireListCmd) Run() error {
 	if err != nil {
 		return err
 	}
+	if c.Deep {
+		t.search()
+	}
 	left := len(t.changes)
 	switch {
 	case c.Quiet:
 	case c.JSON:
 		err = printJSON(t.report())
+	case left == 0 && c.Deep:
 	case left == 0:
 		fmt.Println("nothing new or changed in " + policy.Plain(t.root))
 	case isTerminal(0) && isTerminal(1):
@@ -97,10 +105,48 @@ func (c *tripwireListCmd) Run() error {
 	default:
 		t.print()
 	}
-	if err == nil && left > 0 {
+	if c.Deep && !c.Quiet && !c.JSON {
+		t.printDeep()
+	}
+	if err == nil && left+len(t.deep) > 0 {
 		return exitError(1)
 	}
 	return err
+}
+
+// maxSearched bounds the entries of directories that --deep looks at.
+const maxSearched = 2_000_000
+
+// search finds the repositories in the tree that are not plain. There is no
+// record of them: below the first level nothing is watched.
+func (t *tripped) search() {
+	var found []string
+	found, t.searched = gitdir.Search(t.root, maxSearched)
+	for _, path := range found {
+		if slices.ContainsFunc(t.changes, func(c tripwire.Change) bool { return policy.Within(path, c.Path) }) {
+			continue
+		}
+		now, err := tripwire.Look(tripwire.Name, path)
+		if err != nil {
+			now = "other (" + err.Error() + ")"
+		}
+		t.deep = append(t.deep, tripwire.Change{Path: path, Now: now})
+	}
+}
+
+func (t *tripped) printDeep() {
+	if len(t.deep) == 0 {
+		fmt.Println("no repository in " + policy.Plain(t.root) + " has settings or hooks that run programs, but for its own")
+	} else {
+		fmt.Println("repositories with settings or hooks that run programs, or that point elsewhere; they may well be yours:")
+	}
+	for i := range t.deep {
+		fmt.Println()
+		t.printOne(&t.deep[i])
+	}
+	if !t.searched {
+		say("warning", "not all of the tree could be searched")
+	}
 }
 
 func (c *tripwireAcceptCmd) Run() error {
@@ -253,7 +299,11 @@ func (t *tripped) print() {
 
 // printOne shows one change. Nothing of it reaches the terminal as it is.
 func (t *tripped) printOne(c *tripwire.Change) {
-	fmt.Println(colour("1", t.shown(c)) + ": " + tripwire.Describe(c.Now) + ", " + happened(c) + " since " + c.Since.Format("2006-01-02 15:04"))
+	since := ""
+	if !c.Since.IsZero() {
+		since = ", " + happened(c) + " since " + c.Since.Format("2006-01-02 15:04")
+	}
+	fmt.Println(colour("1", t.shown(c)) + ": " + tripwire.Describe(c.Now) + since)
 	for _, line := range c.Preview() {
 		text := "  " + line
 		switch line[:min(2, len(line))] {
@@ -276,27 +326,40 @@ func happened(c *tripwire.Change) string {
 type trippedJSON struct {
 	Root    string        `json:"root"`
 	Pending []pendingJSON `json:"pending"`
+	Deep    []pendingJSON `json:"deep,omitempty"`    // with --deep
+	Part    bool          `json:"partial,omitempty"` // with --deep: not all could be searched
 }
 
 type pendingJSON struct {
 	Path    string   `json:"path"`
 	Quoted  string   `json:"path_quoted,omitempty"` // in Go's notation, when the path is not UTF-8
-	What    string   `json:"what"`                  // new, changed
+	What    string   `json:"what,omitempty"`        // new, changed
 	Was     string   `json:"was"`
 	Now     string   `json:"now"`
-	Since   string   `json:"since"`
+	Since   string   `json:"since,omitempty"`
 	Preview []string `json:"preview"`
 }
 
 func (t *tripped) report() trippedJSON {
-	out := trippedJSON{Root: t.root, Pending: []pendingJSON{}}
-	for i := range t.changes {
-		c := &t.changes[i]
+	out := trippedJSON{Root: t.root, Pending: pendingOf(t.changes), Part: t.deep != nil && !t.searched}
+	if t.deep != nil {
+		out.Deep = pendingOf(t.deep)
+	}
+	return out
+}
+
+func pendingOf(changes []tripwire.Change) []pendingJSON {
+	out := []pendingJSON{}
+	for i := range changes {
+		c := &changes[i]
 		j := pendingJSON{Path: c.Path, What: happened(c), Was: c.Was, Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
+		if c.Since.IsZero() {
+			j.What, j.Since = "", ""
+		}
 		if !utf8.ValidString(c.Path) {
 			j.Quoted = policy.Quote(c.Path)
 		}
-		out.Pending = append(out.Pending, j)
+		out = append(out, j)
 	}
 	return out
 }
