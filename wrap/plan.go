@@ -175,10 +175,14 @@ func (v *view) guardOwn() error {
 				by = i
 			}
 		}
+		hint := `blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx"] hides it again`
+		if to.Info.Kind == Absent {
+			hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
+		}
 		if by >= 0 {
 			m := &v.mounts[by]
 			return &Error{StatusFailed, policy.Plain(dir) + " is where sbx keeps what it remembers, and is never made writable (" + policy.Plain(m.path) + " is, by " + m.rule.Source + ")",
-				`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx"] hides it again`}
+				hint}
 		}
 	}
 	return nil
@@ -322,14 +326,6 @@ func (r *Report) Hidden() []string {
 		}
 	}
 	return out
-}
-
-// Access is what the command may do with a canonical path of the host.
-func (r *Report) Access(path string) policy.Access {
-	if r.view == nil {
-		return policy.Unseen
-	}
-	return r.view.access(path)
 }
 
 // descriptors decides what passes: pipes, unnamed socket pairs and regular
