@@ -111,7 +111,9 @@ func holdsGit(dir int, name string) bool {
 	has := func(rest string) bool {
 		var st unix.Stat_t
 		err := statAt(dir, name+rest, &st)
-		return err != unix.ENOENT && err != unix.ENOTDIR
+		// Nobody's git gets into a directory that may not be searched; when it may
+		// be, what is in it is new.
+		return err != unix.ENOENT && err != unix.ENOTDIR && err != unix.EACCES
 	}
 	if !has("/.git") && !(has("/HEAD") && has("/objects") && has("/refs")) {
 		return false

@@ -241,3 +241,12 @@ func (f *fakeFS) Head(path string, n int) ([]byte, error) {
 }
 
 func (f *fakeFS) Mounts() ([]Mount, error) { return f.mounts, nil }
+
+func (f *fakeFS) Exist(dir string, below []string) []bool {
+	there := make([]bool, len(below))
+	for i, path := range below {
+		info, err := f.Lstat(join(dir, path))
+		there[i] = err != nil && err != ErrDenied || info.Kind != Absent
+	}
+	return there
+}

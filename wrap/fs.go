@@ -51,6 +51,9 @@ type FS interface {
 	// Access reports whether the caller may read (r), write (w) or execute or
 	// search (x) the path, links followed.
 	Access(path string, rwx byte) bool
+	// Exist reports for each path below a directory whether something is there. In
+	// a directory that may not be searched nothing is; errors count as there.
+	Exist(dir string, below []string) []bool
 	// Mounts lists what is mounted, in the order of mounting.
 	Mounts() ([]Mount, error)
 	// Head returns up to n first bytes of a regular file.

@@ -28,6 +28,29 @@ func (OS) Lstat(path string) (Info, error) {
 	}
 }
 
+// Exist asks relative to the directory, which is opened once: planning asks
+// this for every directory of a project.
+func (OS) Exist(dir string, below []string) []bool {
+	there := make([]bool, len(below))
+	if len(below) == 0 {
+		return there
+	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for i, path := range below {
+		var st unix.Stat_t
+		if err == nil {
+			e := unix.Fstatat(fd, path, &st, unix.AT_SYMLINK_NOFOLLOW)
+			there[i] = e != unix.ENOENT && e != unix.ENOTDIR && e != unix.EACCES
+		} else {
+			there[i] = true
+		}
+	}
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return there
+}
+
 func infoOf(st *syscall.Stat_t) Info {
 	i := Info{Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid), Size: st.Size, Ino: st.Ino, Dev: uint64(st.Dev)}
 	switch st.Mode & syscall.S_IFMT {

@@ -171,22 +171,23 @@ func (g *gitGuard) nested(dir string) {
 	if err != nil {
 		return // the command cannot read it either, or the plan fails elsewhere
 	}
-	var found []string
+	var below, found []string
 	for _, e := range entries {
-		if e.Kind != Dir && e.Kind != Absent || e.Name == ".git" {
+		if (e.Kind == Dir || e.Kind == Absent) && e.Name != ".git" {
+			below = append(below, e.Name+"/.git", e.Name+"/HEAD")
+		}
+	}
+	there := g.host.FS.Exist(to.Path, below)
+	for i := 0; i < len(there); i += 2 {
+		name, _ := cut(below[i])
+		sub := join(to.Path, name)
+		if !there[i] && !(there[i+1] && g.bare(sub)) {
 			continue
 		}
-		sub := join(to.Path, e.Name)
-		if e.Kind == Absent {
-			if info, err := g.host.FS.Lstat(sub); err != nil || info.Kind != Dir {
-				continue
-			}
+		if info, err := g.host.FS.Lstat(sub); err != nil || info.Kind != Dir {
+			continue // a link, on a file system that does not tell
 		}
-		git, err := g.host.FS.Lstat(join(sub, ".git"))
-		if err == nil && git.Kind == Absent && !g.bareHead(sub) {
-			continue
-		}
-		found = append(found, e.Name)
+		found = append(found, name)
 		if g.inner--; g.inner < 0 {
 			g.add(join(sub, ".git"), policy.Protect)
 			continue
@@ -194,12 +195,6 @@ func (g *gitGuard) nested(dir string) {
 		g.tree(sub)
 	}
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Nested, Path: to.Path, State: strings.Join(found, "/")})
-}
-
-// bareHead asks first for the one name that most directories do not have.
-func (g *gitGuard) bareHead(dir string) bool {
-	info, err := g.host.FS.Lstat(join(dir, "HEAD"))
-	return (err != nil || info.Kind != Absent) && g.bare(dir)
 }
 
 // seen notes a git directory or file and reports whether it was looked at

@@ -216,6 +216,9 @@ func (f *inner) Readlink(path string) (string, error) {
 // ReadDir implements [FS]. Nobody asks.
 func (f *inner) ReadDir(string) ([]Entry, error) { return nil, errors.ErrUnsupported }
 
+// Exist implements [FS]. Nobody asks.
+func (f *inner) Exist(_ string, below []string) []bool { return make([]bool, len(below)) }
+
 // Mounts implements [FS]. Nobody asks.
 func (f *inner) Mounts() ([]Mount, error) { return nil, errors.ErrUnsupported }
 

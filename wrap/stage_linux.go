@@ -94,7 +94,11 @@ func sameAsPlanned(record string) bool {
 	if same == (record[0] == '=') && err == nil {
 		return true
 	}
-	_, _ = os.Stderr.WriteString("sbx: error: Failed to initialize sandbox: " + policy.Plain(path) + ": " + errReplaced.Error() + "\n")
+	why := errReplaced.Error()
+	if err == ErrDenied { // the capabilities of root are gone here
+		why = "a directory above it may not be searched; chmod u+rwx it"
+	}
+	_, _ = os.Stderr.WriteString("sbx: error: Failed to initialize sandbox: " + policy.Plain(path) + ": " + why + "\n")
 	return false
 }
 
