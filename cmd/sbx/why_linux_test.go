@@ -52,9 +52,9 @@ func newWhyWorld(t *testing.T) *whyWorld {
 	must(t, os.Chmod(base+"/proj/unreadable", 0))
 	must(t, os.Chmod(base+"/proj/closed", 0o500))
 	t.Cleanup(func() { _ = os.Chmod(base+"/proj/closed", 0o700) })
-	sbx, err := os.ReadFile(sbxPath)
-	must(t, err)
-	must(t, os.WriteFile(base+"/proj/sbx", sbx, 0o755))
+	// By another process: a descriptor open for writing that a child of a test
+	// beside this one inherits keeps the file from being executed.
+	must(t, exec.Command("cp", sbxPath, base+"/proj/sbx").Run())
 	home := base + "/home"
 	w.env = []string{"HOME=" + home, "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin", "TERM=dumb", "XDG_CACHE_HOME=" + home + "/.cache", "XDG_CONFIG_HOME=" + home + "/.config",
 		"XDG_DATA_HOME=" + home + "/.local/share", "XDG_STATE_HOME=" + home + "/.local/state", "PLAIN=plain-value", "GH_TOKEN=secret-value", "HTTP_PROXY=http://u:secret-value@h", "LD_LIBRARY_PATH=/nowhere"}
