@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/gitdir"
@@ -61,7 +62,12 @@ func guardGit(pol *policy.Policy, h *Host, root string, res *resolver) (*policy.
 		if dir != root && dir != h.CWD {
 			g.tree(dir)
 		}
+	}
+	for _, dir := range g.trees {
 		g.nested(dir)
+	}
+	if g.inner < 0 {
+		g.gaps = append(g.gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is read-only in "+strconv.Itoa(-g.inner)+" of them (cd into one, or name it with -w)")
 	}
 	if len(g.trees) > 0 {
 		g.users()
@@ -188,6 +194,9 @@ func (g *gitGuard) nested(dir string) {
 			continue // a link, on a file system that does not tell
 		}
 		found = append(found, name)
+		if g.done[join(sub, ".git")] {
+			continue
+		}
 		if g.inner--; g.inner < 0 {
 			g.add(join(sub, ".git"), policy.Protect)
 			continue
