@@ -1,7 +1,8 @@
 # bash completion for sbx; source it, or put it into bash-completion's directory.
 _sbx_profiles() { command sbx profiles list 2>/dev/null | cut -c3- | cut -d' ' -f1; }
+_sbx_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); }
 _sbx() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i found
     COMPREPLY=()
     # "--flag=value" comes as three words.
     if [[ $cur == = ]]; then
@@ -25,11 +26,11 @@ _sbx() {
     done
     case $prev in
         --profile|-p) mapfile -t COMPREPLY < <(compgen -W "$(_sbx_profiles)" -- "$cur"); return ;;
-        --allow-write|-w) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-        --allow-read|-r) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
-        --block) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --allow-write|-w) _sbx_files; return ;;
+        --allow-read|-r) _sbx_files; return ;;
+        --block) _sbx_files; return ;;
         --env) return ;;
-        --workspace) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --workspace) _sbx_files; return ;;
         --git) mapfile -t COMPREPLY < <(compgen -W 'none commit full' -- "$cur"); return ;;
         --cache) mapfile -t COMPREPLY < <(compgen -W 'none private' -- "$cur"); return ;;
         --seccomp) mapfile -t COMPREPLY < <(compgen -W 'default dev off' -- "$cur"); return ;;
@@ -39,15 +40,37 @@ _sbx() {
         --engine) mapfile -t COMPREPLY < <(compgen -W 'auto bwrap' -- "$cur"); return ;;
         --min-tier) mapfile -t COMPREPLY < <(compgen -W 'full reduced' -- "$cur"); return ;;
         --command|-c) return ;;
-        --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --config) _sbx_files; return ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
+        --entries) return ;;
     esac
-    case ${COMP_WORDS[1]} in
-        profiles) mapfile -t COMPREPLY < <(compgen -W "list show diff $(_sbx_profiles)" -- "$cur"); return ;;
-        completion) mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- "$cur"); return ;;
-    esac
-    local list='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --engine --min-tier --direct --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version --'
-    if ((COMP_CWORD == 1)); then list="explain why verify doctor profiles status tripwire init trust untrust completion man $list"; fi
-    mapfile -t COMPREPLY < <(compgen -W "$list" -- "$cur")
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --engine --min-tier --direct --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
+    if ((COMP_CWORD == 1)); then
+        list="explain why verify doctor profiles status tripwire init trust untrust completion man $run --"
+    else
+        case ${COMP_WORDS[1]} in
+            explain) list="$run" ;;
+            why) list="$run --path --host --var" files=1 ;;
+            verify) list="$run --junit" ;;
+            doctor) list="--help -h --min-tier --json" ;;
+            profiles) list="--help -h --json --flat $(_sbx_profiles)" first='list show diff' ;;
+            status) list="--help -h --json" ;;
+            tripwire) list="--help -h --json --quiet -q --deep --all --entries" first='list accept remove' files=1 ;;
+            init) list="--help -h --print" ;;
+            trust) list="--help -h --yes -y --list -l --json" files=1 ;;
+            untrust) list="--help -h" files=1 ;;
+            completion) list="--help -h" first='bash zsh fish' ;;
+            man) list="--help -h" ;;
+            *) list="$run --" ;;
+        esac
+    fi
+    # Words that come first, then paths, and flags when one is begun.
+    if ((COMP_CWORD != 2)); then first=; fi
+    if [[ $files && $cur != -* ]]; then
+        _sbx_files
+        list=
+    fi
+    mapfile -t found < <(compgen -W "$first $list" -- "$cur")
+    COMPREPLY+=("${found[@]}")
 }
 complete -F _sbx sbx

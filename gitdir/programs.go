@@ -41,6 +41,24 @@ func Words(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&()<>=!", r) })
 }
 
+// Notable lists the settings in a config file that are not plain: those that
+// make git run or read something, and those that are not known, as
+// "section.sub.key=value". A file that git would refuse gives what comes before
+// the mistake.
+func Notable(data []byte) []string {
+	var out []string
+	_ = Each(data, func(s Setting) {
+		if !plain(&s) {
+			name := s.Section + "."
+			if s.Sub != "" {
+				name += s.Sub + "."
+			}
+			out = append(out, name+s.Key+"="+s.Value)
+		}
+	})
+	return out
+}
+
 // plain reports whether a setting cannot make git run anything or read its
 // settings elsewhere. What is not known is not plain.
 func plain(s *Setting) bool {

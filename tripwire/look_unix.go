@@ -285,3 +285,20 @@ func (e *pathError) Error() string { return policy.Plain(e.path) + ": " + e.err.
 func (e *pathError) Unwrap() error { return e.err }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// lookSettings reads a config file. One that is a link or not there has no
+// settings of its own.
+func lookSettings(path string) (string, error) {
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Lstat(path, &st) }); err != nil {
+		return "", absent(err)
+	}
+	if uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+		return "", nil
+	}
+	data, err := readFile(path, 1<<20)
+	if err != nil {
+		return "", fail(path, err)
+	}
+	return SettingsOf(data), nil
+}

@@ -25,6 +25,12 @@ const (
 // 200 and 16 KiB, and say so when there is more.
 func (c *Change) Preview() []string {
 	p := &page{}
+	if len(c.Added) > 0 {
+		for _, line := range c.Added {
+			p.add("+ " + Plain(line))
+		}
+		return p.lines
+	}
 	if c.Was != "" && c.Before == nil {
 		p.add("- was " + Describe(c.Was))
 	}

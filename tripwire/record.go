@@ -44,7 +44,7 @@ type entry struct {
 // with the kind as one letter.
 const magic = "sbx tripwire 1 "
 
-const kindLetters = "npg"
+const kindLetters = "npgs"
 
 func header(root string) string { return magic + policy.Quote(root) + "\n" }
 
@@ -224,7 +224,9 @@ func (r *record) trim() (data []byte, ok bool) {
 func (r *record) accept(paths []string) bool {
 	n := len(r.entries)
 	changed := false
-	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return slices.Contains(paths, e.path) && (e.kind == Name || e.broken()) })
+	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
+		return slices.Contains(paths, e.path) && (e.kind == Name || e.kind == Settings || e.broken())
+	})
 	for i := range r.entries {
 		e := &r.entries[i]
 		for _, p := range paths {

@@ -37,6 +37,9 @@ func (c *Change) Remove() error {
 	if c.Unseen() {
 		return &pathError{c.Path, errors.New("it cannot be looked at, so it is not removed")}
 	}
+	if len(c.Added) > 0 {
+		return &pathError{c.Path, errors.New("it is not removed for a setting in it: git config --unset, or an editor, takes that out")}
+	}
 	if err := c.Same(); err != nil {
 		return err
 	}

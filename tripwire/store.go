@@ -170,9 +170,11 @@ func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 		return append(out, c)
 	case now == e.state || now == "":
 		return out
+	case e.kind == Settings:
+		return set(out, e, now)
 	case e.kind != Name:
 		return s.appeared(out, e, now)
-	case e.state == "" && s.harmless(e.path):
+	case e.state == "" && s.harmless(e.kind, e.path):
 		return out
 	}
 	if e.kept {
@@ -192,7 +194,7 @@ func (s Store) appeared(out []Change, e *entry, now string) []Change {
 		if e.kind == Nested {
 			path = nestedPath(e.path, name)
 		}
-		if s.harmless(path) {
+		if s.harmless(e.kind, path) {
 			continue
 		}
 		state, err := Look(Name, path)
@@ -206,10 +208,29 @@ func (s Store) appeared(out []Change, e *entry, now string) []Change {
 	return out
 }
 
+// set adds a config file with the settings that were not in it.
+func set(out []Change, e *entry, now string) []Change {
+	known := split(e.state)
+	var added []string
+	for _, line := range split(now) {
+		if !slices.Contains(known, line) {
+			added = append(added, unescape(line))
+		}
+	}
+	if len(added) == 0 {
+		return out
+	}
+	state, err := Look(Name, e.path)
+	if err != nil {
+		state = unseen(err)
+	}
+	return append(out, Change{Path: e.path, Was: "settings", Now: state, Since: time.Unix(e.time, 0), Added: added})
+}
+
 func unseen(err error) string { return "other (" + err.Error() + ")" }
 
-func (s Store) harmless(path string) bool {
-	return s.Harmless != nil && (base(path) == ".git" || base(path) == "git-rebase-todo") && s.Harmless(path)
+func (s Store) harmless(kind Kind, path string) bool {
+	return s.Harmless != nil && (kind == Nested || base(path) == ".git" || base(path) == "git-rebase-todo") && s.Harmless(path)
 }
 
 // add records watches. The record is read again under the lock: another sbx

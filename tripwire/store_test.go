@@ -243,7 +243,7 @@ func TestHarmless(t *testing.T) {
 	put(t, root+"/bare/HEAD", "")
 	put(t, root+"/bare/objects/", "")
 	put(t, root+"/bare/refs/", "")
-	check(t, s, root, watchAll(t, w...), ".envrc:  -> file", "bare:  -> dir")
+	check(t, s, root, watchAll(t, w...), ".envrc:  -> file")
 	harmless = false
 	check(t, s, root, watchAll(t, w...), ".envrc:  -> file", ".git:  -> dir", "bare:  -> dir", "sub/.git:  -> dir")
 }
@@ -549,5 +549,42 @@ func BenchmarkCheck(b *testing.B) {
 		if c, err := s.Check(root, w); err != nil || c != nil {
 			b.Fatal(c, err)
 		}
+	}
+}
+
+// A config file counts by the settings that are new in it, whatever git writes
+// beside.
+func TestSettings(t *testing.T) {
+	s, root := newStore(t), tree(t, nil)
+	file := root + "/config"
+	put(t, file, "[core]\n\tpager = less\n")
+	w := Watch{Kind: Settings, Path: file}
+	check(t, s, root, watchAll(t, w))
+	put(t, file, "[core]\n\tpager = less\n\tbare = false\n[branch \"a/b\"]\n\tremote = o\n")
+	check(t, s, root, watchAll(t, w))
+	put(t, file, "[core]\n\tpager = less\n[filter \"a/b%\"]\n\tclean = ./x \\n y\n")
+	changes, err := s.Check(root, watchAll(t, w))
+	if err != nil || len(changes) != 1 {
+		t.Fatal(changes, err)
+	}
+	if d := cmp.Diff([]string{"filter.a/b%.clean=./x \n y"}, changes[0].Added); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{`+ filter.a/b%.clean=./x \n y`}, changes[0].Preview()); d != "" {
+		t.Error(d)
+	}
+	if err := changes[0].Remove(); err == nil {
+		t.Error("the whole file may be removed")
+	}
+	if err := s.Accept(root, file); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s, root, watchAll(t, w))
+	// What was taken out and comes back is new.
+	put(t, file, "")
+	check(t, s, root, watchAll(t, w))
+	put(t, file, "[core]\n\tpager = less\n")
+	if changes, err = s.Check(root, watchAll(t, w)); err != nil || len(changes) != 1 {
+		t.Error(changes, err)
 	}
 }

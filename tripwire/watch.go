@@ -16,6 +16,12 @@ const (
 	Name    Kind = iota // one path: State is "" while it does not exist, else what it is (see Look)
 	Pattern             // the last element of Path is a pattern (policy.Match): State is the sorted matching names, joined by "/"
 	Nested              // Path is a directory: State is the sorted names of its subdirectories that are or hold a git directory (X/.git exists, or X has HEAD, objects and refs), joined by "/"
+
+	// Settings is about a git config file: State is what in it makes git run or
+	// read something (gitdir.Notable), one escaped setting beside the other. The
+	// file is protected while a command runs, but for what git on the host puts
+	// in its place meanwhile.
+	Settings
 )
 
 // Watch is a name that a run could make or replace, with what was there when
@@ -33,6 +39,7 @@ type Change struct {
 	Now    string    // State as Look gives it, or "other (CAUSE)" for what could not be looked at
 	Since  time.Time // when the baseline was taken
 	Before []byte    // the content of the file that was there, nil when it was not kept
+	Added  []string  // of a config file, the settings that are new
 }
 
 // Unseen reports whether the thing could not be looked at: Now has the cause.
@@ -63,6 +70,8 @@ func Look(kind Kind, path string) (string, error) {
 		return lookPattern(path)
 	case Nested:
 		return lookNested(path)
+	case Settings:
+		return lookSettings(path)
 	}
 	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
 }

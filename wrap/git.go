@@ -230,8 +230,21 @@ func (g *gitGuard) guard(dir, root string) {
 	g.later(dir)
 	g.worktrees(join(dir, "worktrees"))
 	g.modules(join(dir, "modules"))
-	g.config(join(dir, "config"), root, 0)
-	g.config(join(dir, "config.worktree"), root, 0)
+	g.settings(join(dir, "config"), root)
+	g.settings(join(dir, "config.worktree"), root)
+}
+
+// settings protects what a config file of a git directory names, and watches
+// the file for what makes git run something. It is protected itself, but git on
+// the host puts another file in its place at each `git push -u`, and a command
+// that is running then can write that one.
+func (g *gitGuard) settings(file, root string) {
+	if info, err := g.host.FS.Lstat(file); err != nil || info.Kind != File || g.seen(file) {
+		return
+	}
+	text := g.configText(file)
+	g.config(text, file, root, 0)
+	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: tripwire.SettingsOf(text)})
 }
 
 // record has the tripwire look at what is executed and may be changed.
@@ -282,6 +295,7 @@ func (g *gitGuard) worktrees(dir string) {
 	for _, e := range g.list(dir) {
 		sub := join(dir, e.Name)
 		g.protect(sub, gitdir.Linked...)
+		g.later(sub)
 		if file, ok := g.line(join(sub, "gitdir"), sub); ok {
 			g.pointerFile(file)
 		}
@@ -302,7 +316,7 @@ func (g *gitGuard) modules(dir string) {
 			if tree != "" {
 				g.pointerFile(join(tree, ".git"))
 			}
-			g.config(join(sub, "config"), tree, 0)
+			g.settings(join(sub, "config"), tree)
 			g.worktrees(join(sub, "worktrees"))
 		}
 		if repository || !slices.Contains(gitdir.Bulk, e.Name) {

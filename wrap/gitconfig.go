@@ -32,18 +32,17 @@ func (g *gitGuard) configText(file string) []byte {
 // config protects what a config file makes git run or read in a writable tree:
 // the directory of hooks, the files it includes, scripts. root is the work
 // tree, from which git starts programs.
-func (g *gitGuard) config(file, root string, depth int) {
-	if depth > maxIncludes || g.seen(file) {
-		return
-	}
-	_ = gitdir.Each(g.configText(file), func(s gitdir.Setting) {
+func (g *gitGuard) config(text []byte, file, root string, depth int) {
+	_ = gitdir.Each(text, func(s gitdir.Setting) {
 		switch s.Name() {
 		case "core.hookspath":
 			g.hooks(g.expand(s.Value, root), root)
 		case "include.path", "includeif.path":
 			if path := g.expand(s.Value, policy.Dir(file)); path != "" {
 				g.named(path)
-				g.config(path, root, depth+1)
+				if depth < maxIncludes && !g.seen(path) {
+					g.config(g.configText(path), path, root, depth+1)
+				}
 			}
 		default:
 			if gitdir.Runs(&s) {

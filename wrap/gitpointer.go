@@ -21,8 +21,9 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 	g.guard(common, root)
 	if common != dir {
 		g.protect(dir, gitdir.Linked...)
+		g.later(dir)
 		g.modules(join(dir, "modules"))
-		g.config(join(dir, "config.worktree"), root, 0)
+		g.settings(join(dir, "config.worktree"), root)
 	}
 	if level == policy.Unseen || g.inTrees(dir) && g.inTrees(common) {
 		return

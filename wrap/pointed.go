@@ -9,7 +9,8 @@ import (
 
 // pointed returns the policy with a mask for each secret and socket that a
 // variable of the caller's says is elsewhere: KUBECONFIG, SSH_AUTH_SOCK and
-// their like. One that is let through by name is wanted inside.
+// their like. One that is let through by name is wanted inside; one that is
+// only inherited is not.
 func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 	var rules []policy.Rule
 	for _, kv := range h.Environ {
@@ -18,9 +19,12 @@ func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 		if split == nil || value == "" {
 			continue
 		}
+		if v := pol.Env(name); v.Pass && v.Source != policy.Inherited {
+			continue
+		}
 		for _, path := range split(value) {
 			for _, s := range suffixes {
-				if full := policy.Clean(path + s); path != "" && path[0] == '/' && h.maskable(full) && !pol.Env(name).Pass {
+				if full := policy.Clean(path + s); path != "" && path[0] == '/' && h.maskable(full) {
 					rules = append(rules, policy.Rule{Path: full, Access: policy.Block, Layer: policy.Builtin, Source: "$" + name})
 				}
 			}

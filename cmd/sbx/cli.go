@@ -307,7 +307,7 @@ func runCommand(args []string) error {
 		e := usage(err, args)
 		var u *usageError
 		if errors.As(e, &u) && strings.HasPrefix(u.text, "unexpected word") {
-			u.text, _, _ = strings.Cut(u.text, ":")
+			u.text = strings.TrimSuffix(u.text, ": a command comes after --")
 			u.hint = "sbx " + args[0] + " --help"
 		}
 		return e

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -32,19 +33,24 @@ func (c *manCmd) Run() error {
 	return err
 }
 
-// completion writes the script of a shell from the grammar of the flags.
+// completion writes the script of a shell from the grammar of the flags and of
+// the commands.
 func completion(shell string) (string, error) {
 	flags, err := runFlags()
 	if err != nil {
 		return "", err
 	}
+	commands, err := commandWords()
+	if err != nil {
+		return "", err
+	}
 	switch shell {
 	case "bash":
-		return bashCompletion(flags), nil
+		return bashCompletion(flags, commands), nil
 	case "zsh":
-		return zshCompletion(flags), nil
+		return zshCompletion(flags, commands), nil
 	}
-	return fishCompletion(flags), nil
+	return fishCompletion(flags, commands), nil
 }
 
 // flagWord is a flag as completion scripts see it.
@@ -54,6 +60,41 @@ type flagWord struct {
 	words             []string
 }
 
+func newFlagWord(f *kong.Flag) flagWord {
+	w := flagWord{long: f.Name, help: strings.TrimSuffix(f.Help, "."), words: words[f.Name]}
+	if f.Short != 0 {
+		w.short = string(f.Short)
+	}
+	switch {
+	case f.IsBool():
+	case f.Name == "profile":
+		w.takes = "profile"
+	case len(w.words) > 0:
+		w.takes = "words"
+	case f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE":
+		w.takes = "path"
+	default:
+		w.takes = "other"
+	}
+	return w
+}
+
+// names are the flag as it is written, long and short.
+func (f flagWord) names() []string {
+	if f.short == "" {
+		return []string{"--" + f.long}
+	}
+	return []string{"--" + f.long, "-" + f.short}
+}
+
+func flagNames(flags []flagWord) string {
+	var out []string
+	for _, f := range flags {
+		out = append(out, f.names()...)
+	}
+	return strings.Join(out, " ")
+}
+
 func runFlags() ([]flagWord, error) {
 	parser, err := kong.New(&runCLI{}, kong.Name("sbx"))
 	if err != nil {
@@ -61,54 +102,123 @@ func runFlags() ([]flagWord, error) {
 	}
 	var out []flagWord
 	for _, f := range parser.Model.Flags {
-		if f.Hidden {
-			continue
+		if !f.Hidden {
+			out = append(out, newFlagWord(f))
 		}
-		w := flagWord{long: f.Name, help: strings.TrimSuffix(f.Help, "."), words: words[f.Name]}
-		if f.Short != 0 {
-			w.short = string(f.Short)
-		}
-		switch {
-		case f.IsBool():
-		case f.Name == "profile":
-			w.takes = "profile"
-		case len(w.words) > 0:
-			w.takes = "words"
-		case f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE":
-			w.takes = "path"
-		default:
-			w.takes = "other"
-		}
-		out = append(out, w)
 	}
 	return out, nil
 }
 
-func bashCompletion(flags []flagWord) string {
-	var b, cases strings.Builder
-	var all []string
-	for _, f := range flags {
-		names := "--" + f.long
-		all = append(all, names)
-		if f.short != "" {
-			all = append(all, "-"+f.short)
-			names += "|-" + f.short
+// commandWord is a command of sbx as completion scripts see it.
+type commandWord struct {
+	name  string
+	words []string   // what may come first: commands of its own, or a fixed set
+	named bool       // names of profiles may follow
+	files bool       // paths may follow
+	run   bool       // it takes the flags of a run
+	flags []flagWord // its own and those of its commands, the flags of a run included
+}
+
+func commandWords() ([]commandWord, error) {
+	parser, err := kong.New(&commandCLI{}, kong.Name("sbx"))
+	if err != nil {
+		return nil, err
+	}
+	var out []commandWord
+	for _, n := range parser.Model.Children {
+		c := commandWord{name: n.Name, flags: []flagWord{{long: "help", short: "h", help: "Show context-sensitive help"}}}
+		c.add(n)
+		c.run = contains(c.flags, flagWord{long: "allow-write"})
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (c *commandWord) add(n *kong.Node) {
+	for _, f := range n.Flags {
+		if w := newFlagWord(f); !f.Hidden && !contains(c.flags, w) {
+			c.flags = append(c.flags, w)
 		}
+	}
+	for _, p := range n.Positional {
+		switch {
+		case p.Name == "shell":
+			c.words = append(c.words, p.EnumSlice()...)
+		case p.Name == "file" || strings.HasPrefix(p.Name, "path"):
+			c.files = true
+		default:
+			c.named = true
+		}
+	}
+	for _, sub := range n.Children {
+		c.words = append(c.words, sub.Name)
+		c.add(sub)
+	}
+}
+
+// own are the flags to offer, less those of a run where it takes them all.
+func (c *commandWord) own(run []flagWord) []flagWord {
+	if !c.run {
+		return c.flags
+	}
+	return slices.DeleteFunc(slices.Clone(c.flags), func(f flagWord) bool { return contains(run, f) })
+}
+
+func contains(flags []flagWord, f flagWord) bool {
+	return slices.ContainsFunc(flags, func(o flagWord) bool { return o.long == f.long })
+}
+
+// valued are the flags of the commands that take a value and are no flags of a
+// run.
+func valued(run []flagWord, commands []commandWord) []flagWord {
+	var out []flagWord
+	for _, c := range commands {
+		for _, f := range c.flags {
+			if f.takes != "" && !contains(run, f) && !contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+func bashCompletion(flags []flagWord, commands []commandWord) string {
+	var b, values, cases strings.Builder
+	for _, f := range append(flags, valued(flags, commands)...) {
+		names := strings.Join(f.names(), "|")
 		switch f.takes {
 		case "path":
-			fmt.Fprintf(&cases, "        %s) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); return ;;\n", names)
+			fmt.Fprintf(&values, "        %s) _sbx_files; return ;;\n", names)
 		case "profile":
-			fmt.Fprintf(&cases, "        %s) mapfile -t COMPREPLY < <(compgen -W \"$(_sbx_profiles)\" -- \"$cur\"); return ;;\n", names)
+			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W \"$(_sbx_profiles)\" -- \"$cur\"); return ;;\n", names)
 		case "words":
-			fmt.Fprintf(&cases, "        %s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\"); return ;;\n", names, strings.Join(f.words, " "))
+			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\"); return ;;\n", names, strings.Join(f.words, " "))
 		case "other":
-			fmt.Fprintf(&cases, "        %s) return ;;\n", names)
+			fmt.Fprintf(&values, "        %s) return ;;\n", names)
 		}
+	}
+	for _, c := range commands {
+		list := flagNames(c.own(flags))
+		if c.run {
+			list = strings.TrimSpace("$run " + list)
+		}
+		if c.named {
+			list += " $(_sbx_profiles)"
+		}
+		fmt.Fprintf(&cases, "            %s) list=\"%s\"", c.name, list)
+		if len(c.words) > 0 {
+			fmt.Fprintf(&cases, " first='%s'", strings.Join(c.words, " "))
+		}
+		if c.files {
+			cases.WriteString(" files=1")
+		}
+		cases.WriteString(" ;;\n")
 	}
 	fmt.Fprintf(&b, `# bash completion for sbx; source it, or put it into bash-completion's directory.
 _sbx_profiles() { command sbx profiles list 2>/dev/null | cut -c3- | cut -d' ' -f1; }
+_sbx_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); }
 _sbx() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i found
     COMPREPLY=()
     # "--flag=value" comes as three words.
     if [[ $cur == = ]]; then
@@ -132,83 +242,145 @@ _sbx() {
     done
     case $prev in
 %s    esac
-    case ${COMP_WORDS[1]} in
-        profiles) mapfile -t COMPREPLY < <(compgen -W "list show diff $(_sbx_profiles)" -- "$cur"); return ;;
-        completion) mapfile -t COMPREPLY < <(compgen -W 'bash zsh fish' -- "$cur"); return ;;
-    esac
-    local list='%s --'
-    if ((COMP_CWORD == 1)); then list="%s $list"; fi
-    mapfile -t COMPREPLY < <(compgen -W "$list" -- "$cur")
+    local run='%s' list first='' files=''
+    if ((COMP_CWORD == 1)); then
+        list="%s $run --"
+    else
+        case ${COMP_WORDS[1]} in
+%s            *) list="$run --" ;;
+        esac
+    fi
+    # Words that come first, then paths, and flags when one is begun.
+    if ((COMP_CWORD != 2)); then first=; fi
+    if [[ $files && $cur != -* ]]; then
+        _sbx_files
+        list=
+    fi
+    mapfile -t found < <(compgen -W "$first $list" -- "$cur")
+    COMPREPLY+=("${found[@]}")
 }
 complete -F _sbx sbx
-`, cases.String(), strings.Join(all, " "), strings.Join(commandNames, " "))
+`, values.String(), flagNames(flags), strings.Join(commandNames, " "), cases.String())
 	return b.String()
 }
 
-func zshCompletion(flags []flagWord) string {
+func zshCompletion(flags []flagWord, commands []commandWord) string {
 	var b strings.Builder
 	b.WriteString("#compdef sbx\n# zsh completion for sbx; put it into a directory of $fpath as _sbx.\n" +
 		"_sbx_profiles() { compadd -- ${(f)\"$(command sbx profiles list 2>/dev/null | cut -c3- | cut -d' ' -f1)\"} }\n_sbx() {\n" +
 		"  local -a flags=(\n")
 	for _, f := range flags {
-		action := map[string]string{"": "", "path": ":path:_files", "profile": ":profile:_sbx_profiles", "words": ":value:(" + strings.Join(f.words, " ") + ")", "other": ":value: "}[f.takes]
-		help := strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:").Replace(f.help)
-		eq := ""
-		if f.takes != "" {
-			eq = "="
-		}
-		fmt.Fprintf(&b, "    '*--%s%s[%s]%s'\n", f.long, eq, help, action)
-		if f.short != "" {
-			fmt.Fprintf(&b, "    '*-%s[%s]%s'\n", f.short, help, action)
-		}
+		b.WriteString(zshFlag(f))
 	}
-	fmt.Fprintf(&b, `  )
+	b.WriteString(`  )
   local i=${words[(i)--]}
   if (( i < CURRENT )); then
     shift $i words; (( CURRENT -= i )); _normal; return
   fi
-  case ${words[2]} in
-    profiles) (( CURRENT == 3 )) && compadd list show diff || _sbx_profiles; return ;;
-    completion) compadd bash zsh fish; return ;;
-  esac
   if (( CURRENT == 2 )) && [[ ${words[2]} != -* ]]; then
-    compadd %s; return
+    compadd ` + strings.Join(commandNames, " ") + `; return
+  fi
+  if (( CURRENT > 2 )); then
+    case ${words[2]} in
+`)
+	for _, c := range commands {
+		sign := "="
+		if c.run {
+			sign = "+="
+		}
+		fmt.Fprintf(&b, "    %s) flags%s(\n", c.name, sign)
+		for _, f := range c.own(flags) {
+			b.WriteString(zshFlag(f))
+		}
+		if len(c.words) > 0 {
+			fmt.Fprintf(&b, "    '1:word:(%s)'\n", strings.Join(c.words, " "))
+		}
+		switch {
+		case c.files:
+			b.WriteString("    '*:path:_files'\n")
+		case c.named:
+			b.WriteString("    '*:profile:_sbx_profiles'\n")
+		}
+		b.WriteString("    ) ;;\n")
+	}
+	b.WriteString(`    *) _arguments -s $flags; return ;;
+    esac
+    shift words; (( CURRENT-- ))
   fi
   _arguments -s $flags
 }
 if [ "$funcstack[1]" = _sbx ]; then _sbx "$@"; else compdef _sbx sbx; fi
-`, strings.Join(commandNames, " "))
+`)
 	return b.String()
 }
 
-func fishCompletion(flags []flagWord) string {
-	var b strings.Builder
+// zshFlag is a flag as _arguments wants it, a line for each name.
+func zshFlag(f flagWord) string {
+	action := map[string]string{"": "", "path": ":path:_files", "profile": ":profile:_sbx_profiles", "words": ":value:(" + strings.Join(f.words, " ") + ")", "other": ":value: "}[f.takes]
+	help := strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:").Replace(f.help)
+	eq := ""
+	if f.takes != "" {
+		eq = "="
+	}
+	text := fmt.Sprintf("    '*--%s%s[%s]%s'\n", f.long, eq, help, action)
+	if f.short != "" {
+		text += fmt.Sprintf("    '*-%s[%s]%s'\n", f.short, help, action)
+	}
+	return text
+}
+
+func fishCompletion(flags []flagWord, commands []commandWord) string {
+	var b, others strings.Builder
 	b.WriteString("# fish completion for sbx; put it into ~/.config/fish/completions/sbx.fish.\n" +
 		"function __sbx_profiles; command sbx profiles list 2>/dev/null | string sub -s 3 | string replace -r ' .*' ''; end\n" +
 		"function __sbx_before; not contains -- -- (commandline -opc); end\n" +
 		"function __sbx_after; contains -- -- (commandline -opc); end\n" +
-		"complete -c sbx -n __sbx_before -f\n" +
+		"function __sbx_in; set -l words (commandline -opc); __sbx_before; and test (count $words) -gt 1; and contains -- $words[2] $argv; end\n" +
+		"function __sbx_first; test (count (commandline -opc)) -eq 2; end\n")
+	for _, c := range commands {
+		if !c.run {
+			others.WriteString(" " + c.name)
+		}
+	}
+	fmt.Fprintf(&b, "function __sbx_run; __sbx_before; and not __sbx_in%s; end\n", others.String())
+	b.WriteString("complete -c sbx -n __sbx_before -f\n" +
 		"function __sbx_command\n  set -l words (commandline -opc) (commandline -ct)\n  set -l i (contains -i -- -- $words); or return\n  set -e words[1..$i]\n  complete -C \"$words\"\nend\n" +
 		"complete -c sbx -n __sbx_after -xa '(__sbx_command)'\n")
 	fmt.Fprintf(&b, "complete -c sbx -n '__fish_use_subcommand' -a '%s'\n", strings.Join(commandNames, " "))
-	b.WriteString("complete -c sbx -n '__fish_seen_subcommand_from profiles' -a 'list show diff (__sbx_profiles)'\n" +
-		"complete -c sbx -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n")
+	for _, c := range commands {
+		if len(c.words) > 0 {
+			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s; and __sbx_first' -a '%s'\n", c.name, strings.Join(c.words, " "))
+		}
+		if c.named {
+			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s' -a '(__sbx_profiles)'\n", c.name)
+		}
+		if c.files {
+			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s' -F\n", c.name)
+		}
+		for _, f := range c.own(flags) {
+			b.WriteString(fishFlag("'__sbx_in "+c.name+"'", f))
+		}
+	}
 	for _, f := range flags {
-		fmt.Fprintf(&b, "complete -c sbx -n __sbx_before -l %s", f.long)
-		if f.short != "" {
-			fmt.Fprintf(&b, " -s %s", f.short)
-		}
-		switch f.takes {
-		case "path":
-			b.WriteString(" -rF")
-		case "profile":
-			b.WriteString(" -xa '(__sbx_profiles)'")
-		case "words":
-			fmt.Fprintf(&b, " -xa '%s'", strings.Join(f.words, " "))
-		case "other":
-			b.WriteString(" -x")
-		}
-		fmt.Fprintf(&b, " -d '%s'\n", strings.ReplaceAll(f.help, "'", `\'`))
+		b.WriteString(fishFlag("__sbx_run", f))
 	}
 	return b.String()
+}
+
+func fishFlag(when string, f flagWord) string {
+	text := "complete -c sbx -n " + when + " -l " + f.long
+	if f.short != "" {
+		text += " -s " + f.short
+	}
+	switch f.takes {
+	case "path":
+		text += " -rF"
+	case "profile":
+		text += " -xa '(__sbx_profiles)'"
+	case "words":
+		text += " -xa '" + strings.Join(f.words, " ") + "'"
+	case "other":
+		text += " -x"
+	}
+	return text + " -d '" + strings.ReplaceAll(f.help, "'", `\'`) + "'\n"
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/config"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/trust"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -99,8 +100,14 @@ func standingOutside() (*standing, error) {
 
 // trust is what a project's file may do; other layers are trusted as they are.
 func (s *state) trust(f config.File) string {
-	if f.Layer != policy.Project {
+	is, _, err := s.trustStore().Check(f.Path, f.Data)
+	switch {
+	case f.Layer != policy.Project:
 		return ""
+	case f.Trusted:
+		return "trusted"
+	case err == nil && is == trust.Changed:
+		return "changed since it was trusted, can only tighten"
 	}
 	return "can only tighten"
 }
