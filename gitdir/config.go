@@ -1,6 +1,7 @@
 package gitdir
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 )
@@ -21,6 +22,10 @@ var errSyntax = errors.New("not a git config file")
 // Each calls f for every setting of a config file, in order. Git refuses to
 // work with a file that has a mistake in it, so nothing behind one counts.
 func Each(data []byte, f func(Setting)) error {
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		// git ends a text there; what sbx would make of the rest is another file.
+		return errors.Join(Each(data[:i], f), errSyntax)
+	}
 	r := reader{text: data}
 	if strings.HasPrefix(string(data), "\xef\xbb\xbf") {
 		r.at = 3

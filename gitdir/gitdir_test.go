@@ -203,12 +203,12 @@ func TestHarmless(t *testing.T) {
 // What lies deep in a tree is found when it is not plain.
 func TestSearch(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{".git/hooks", "a/b/.git/hooks", "a/c/.git/objects", "bare/objects", "bare/refs"} {
+	for _, dir := range []string{".git/hooks", "a/b/.git/hooks", "a/c/.git/objects", "a/c/.git/refs", "bare/objects", "bare/refs"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"a/b/.git/config": "[core]\nfsmonitor=./x\n", "a/c/.git/config": "[core]\nbare=false\n", "bare/HEAD": "x", "bare/config": "[core]\nhooksPath=x\n", ".git/config": "[core]\nhooksPath=x\n"} {
+	for name, text := range map[string]string{"a/b/.git/config": "[core]\nfsmonitor=./x\n", "a/c/.git/config": "[core]\nbare=false\n", "a/c/.git/HEAD": "ref: refs/heads/main\n", "bare/HEAD": "x", "bare/config": "[core]\nhooksPath=x\n", ".git/config": "[core]\nhooksPath=x\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,12 @@ func Harmless(path string) bool {
 		return false
 	case filepath.Base(path) == Todo:
 		return plainTodo(path)
+	case filepath.Base(path) == "strategy" && info.Mode().IsRegular():
+		data, ok := regular(path)
+		return ok && slices.Contains(strategies, strings.TrimSpace(string(data)))
+	case filepath.Base(path) == "opts" && info.Mode().IsRegular():
+		data, ok := regular(path)
+		return ok && plainOpts(data)
 	case info.IsDir():
 		return harmlessDir(path, "")
 	case info.Mode().IsRegular():
@@ -44,7 +50,37 @@ func harmlessDir(dir, tree string) bool {
 			return false
 		}
 	}
-	return plainHooks(filepath.Join(dir, "hooks")) && plainConfig(filepath.Join(dir, "config"), tree)
+	return isGit(dir) && plainHooks(filepath.Join(dir, "hooks")) && plainConfig(filepath.Join(dir, "config"), tree)
+}
+
+// isGit reports whether git takes a directory for a git directory. When it does
+// not, it goes on and may take the directory around it for one.
+func isGit(dir string) bool {
+	head, ok := regular(filepath.Join(dir, "HEAD"))
+	text := strings.TrimSpace(string(head))
+	hash := len(text) >= 40 && strings.Trim(text, "0123456789abcdef") == ""
+	if !ok || !strings.HasPrefix(text, "ref: refs/") && !hash {
+		return false
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+// strategies are those that git brings along.
+var strategies = []string{"ort", "recursive", "resolve", "octopus", "ours", "subtree"}
+
+// plainOpts reports whether the options of a cherry-pick that waits name no
+// strategy of somebody's.
+func plainOpts(data []byte) bool {
+	good := true
+	err := Each(data, func(s Setting) {
+		good = good && s.Section == "options" && (s.Key != "strategy" || slices.Contains(strategies, s.Value))
+	})
+	return good && err == nil
 }
 
 func plainHooks(dir string) bool {
@@ -145,6 +181,12 @@ func harmlessFile(path string) bool {
 	return os.IsNotExist(err)
 }
 
+// bare reports whether a directory has what git looks for in a git directory.
+func bare(dir string) bool {
+	there := func(name string) bool { _, err := os.Lstat(filepath.Join(dir, name)); return !os.IsNotExist(err) }
+	return there("HEAD") && (there("commondir") || there("objects") && there("refs"))
+}
+
 // Search walks the tree below root, its own git directory left out, and returns
 // the git directories and pointers in it that are not harmless, at most limit
 // entries of directories far. all is false when it did not get to the end.
@@ -167,9 +209,13 @@ func Search(root string, limit int) (found []string, all bool) {
 					found = append(found, path)
 				}
 			case e.Name() == ".git":
-			case e.Name() == "HEAD" || (e.Name() == "objects" || e.Name() == "refs") && e.IsDir():
-				if names++; names == 3 && dir != root && !harmlessDir(dir, "") {
+			case e.Name() == "HEAD" || e.Name() == "commondir" || (e.Name() == "objects" || e.Name() == "refs") && e.IsDir():
+				// Two of them: HEAD with objects and refs, or with commondir.
+				if names++; names == 2 && dir != root && bare(dir) && !harmlessDir(dir, "") {
 					found = append(found, dir)
+				}
+				if e.IsDir() {
+					dirs = append(dirs, path)
 				}
 			case e.IsDir():
 				dirs = append(dirs, path)

@@ -11,8 +11,9 @@ var Executed = []string{"hooks", "config", "config.worktree", "commondir", "info
 const Todo = "git-rebase-todo"
 
 // Later is what lies in a git directory only while something is unfinished, and
-// is run when it goes on.
-var Later = []string{"rebase-merge/" + Todo}
+// decides what is run when it goes on: steps, and the names of strategies, which
+// are programs (git-rebase(1), git-cherry-pick(1)).
+var Later = []string{"rebase-merge/" + Todo, "rebase-merge/strategy", "sequencer/opts"}
 
 // Linked is the same for the private directory of a linked work tree,
 // .git/worktrees/NAME (git-worktree(1)).
@@ -35,12 +36,33 @@ var Hooks = []string{
 func Pointer(data []byte) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(string(data), "gitdir: ")
 	path = strings.TrimRight(rest, "\r\n")
-	return path, ok && path != "" && strings.IndexByte(path, 0) < 0 && strings.IndexByte(path, '\n') < 0
+	return path, ok && straight(path)
+}
+
+// straight reports whether a path can be taken as a text: a ".." behind a name
+// goes up from where a link of that name leads.
+func straight(path string) bool {
+	if path == "" || strings.ContainsAny(path, "\x00\n") {
+		return false
+	}
+	down := false
+	for elem := range strings.SplitSeq(path, "/") {
+		switch elem {
+		case "", ".":
+		case "..":
+			if down {
+				return false
+			}
+		default:
+			down = true
+		}
+	}
+	return true
 }
 
 // Line reads a file that holds one path: commondir, or gitdir in the private
 // directory of a linked work tree.
 func Line(data []byte) (path string, ok bool) {
 	path = strings.TrimRight(string(data), "\r\n")
-	return path, path != "" && strings.IndexByte(path, 0) < 0 && strings.IndexByte(path, '\n') < 0
+	return path, straight(path)
 }

@@ -21,7 +21,8 @@ func Runs(s *Setting) bool {
 		"credential.helper", "interactive.difffilter", "uploadpack.packobjectshook", "receive.procreceiverefs",
 		"remote.uploadpack", "remote.receivepack", "remote.vcs", "sendemail.sendmailcmd", "sendemail.tocmd", "sendemail.cccmd",
 		"submodule.update", "trailer.command", "trailer.cmd", "trailer.ifexists", "instaweb.httpd", "web.browser", "imap.tunnel", "init.templatedir",
-		"hook.command", "gc.recentobjectshook":
+		"hook.command", "gc.recentobjectshook", "tar.command", "gpg.defaultkeycommand", "sendemail.smtpserver", "remote.proxy",
+		"gpg.ssh.program", "gpg.x509.program":
 		return true
 	}
 	return false

@@ -105,7 +105,7 @@ func lookNested(path string) (string, error) {
 	return strings.Join(sorted(found), "/"), nil
 }
 
-// holdsGit reports whether a name in a directory is a directory, not a link to
+// holdsGit reports whether a name in a directory is a directory, or a link to
 // one, that is or holds a git directory.
 func holdsGit(dir int, name string) bool {
 	has := func(rest string) bool {
@@ -115,11 +115,10 @@ func holdsGit(dir int, name string) bool {
 		// be, what is in it is new.
 		return err != unix.ENOENT && err != unix.ENOTDIR && err != unix.EACCES
 	}
-	if !has("/.git") && !(has("/HEAD") && has("/objects") && has("/refs")) {
+	if !has("/.git") && !(has("/HEAD") && (has("/commondir") || has("/objects") && has("/refs"))) {
 		return false
 	}
-	var st unix.Stat_t
-	return statAt(dir, name, &st) != nil || uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR
+	return true
 }
 
 // nestedPath is what a name in the State of a Nested watch stands for.

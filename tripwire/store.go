@@ -174,7 +174,7 @@ func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 		return set(out, e, now)
 	case e.kind != Name:
 		return s.appeared(out, e, now)
-	case e.state == "" && s.harmless(e.kind, e.path):
+	case s.harmless(e.kind, e.path):
 		return out
 	}
 	if e.kept {
@@ -229,8 +229,12 @@ func set(out []Change, e *entry, now string) []Change {
 
 func unseen(err error) string { return "other (" + err.Error() + ")" }
 
+// asked are the names of which a look inside tells whether they are worth an
+// alarm.
+var asked = []string{".git", "git-rebase-todo", "strategy", "opts"}
+
 func (s Store) harmless(kind Kind, path string) bool {
-	return s.Harmless != nil && (kind == Nested || base(path) == ".git" || base(path) == "git-rebase-todo") && s.Harmless(path)
+	return s.Harmless != nil && (kind == Nested || slices.Contains(asked, base(path))) && s.Harmless(path)
 }
 
 // add records watches. The record is read again under the lock: another sbx

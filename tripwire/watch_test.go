@@ -94,7 +94,7 @@ func TestLook(t *testing.T) {
 		{"pattern in no directory", Pattern, "nothing/*", ""},
 		{"pattern in a file", Pattern, "file/*", ""},
 		{"pattern through a link", Pattern, "away/*", "error: has become a link"},
-		{"nested", Nested, "n", "bare/odd/repo/tree"},
+		{"nested", Nested, "n", "bare/linked/odd/repo/tree"},
 		{"nested in none", Nested, "dir", ""},
 		{"nested in nothing", Nested, "nothing", ""},
 		{"nested through a link", Nested, "away", "error: has become a link"},

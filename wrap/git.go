@@ -28,9 +28,11 @@ type gitGuard struct {
 	rules []policy.Rule
 	watch []tripwire.Watch
 	gaps  []string
+	notes []string        // gaps that a person should hear of
 	done  map[string]bool // git directories and files looked at
 	left  int
 	inner int // nested repositories that may still be guarded one by one
+	words int // of commands in settings that may still be looked for
 }
 
 const (
@@ -38,16 +40,20 @@ const (
 	// trees are looked at; what lies behind is protected as a whole.
 	maxGitDirs = 2048
 	// maxNested bounds the repositories beside or below the work tree's own that
-	// get mounts of their own; the .git of each further one is read-only.
+	// get mounts of their own; up to maxPlain the .git of each further one is
+	// read-only. Mounts cost quadratically.
 	maxNested = 24
+	maxPlain  = 96
+	// maxPrograms bounds the words of git's settings that are looked for as files.
+	maxPrograms = 256
 	// maxListed bounds, in bytes as the file system counts, a directory that is
 	// searched for repositories. More costs more than the rest of the plan.
-	maxListed = 64 << 10
+	maxListed = 2 << 20
 )
 
 // guardGit returns the policy with the rules for git.
 func guardGit(pol *policy.Policy, h *Host, root string, res *resolver) (*policy.Policy, *gitGuard) {
-	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, done: make(map[string]bool, 8)}
+	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, done: make(map[string]bool, 8)}
 	g.trees = g.writableTrees()
 	inTree := g.pol.Access(h.CWD) == policy.Write && policy.Within(h.CWD, root)
 	if inTree {
@@ -66,8 +72,11 @@ func guardGit(pol *policy.Policy, h *Host, root string, res *resolver) (*policy.
 	for _, dir := range g.trees {
 		g.nested(dir)
 	}
-	if g.inner < 0 {
-		g.gaps = append(g.gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is read-only in "+strconv.Itoa(-g.inner)+" of them (cd into one, or name it with -w)")
+	if n := min(-g.inner, maxPlain-maxNested); n > 0 {
+		g.gaps = append(g.gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is read-only in "+strconv.Itoa(n)+" of them (cd into one, or name it with -w)")
+	}
+	if n := maxNested - maxPlain - g.inner; n > 0 {
+		g.notes = append(g.notes, strconv.Itoa(n)+" of the repositories here are too many to be guarded: what git runs from them can be changed")
 	}
 	if len(g.trees) > 0 {
 		g.users()
@@ -113,6 +122,10 @@ func (g *gitGuard) add(path string, a policy.Access) {
 func (g *gitGuard) home(root string, level policy.Access) {
 	git := join(root, ".git")
 	info, err := g.host.FS.Lstat(git)
+	if err == nil && info.Kind != Absent {
+		g.unbare(root)
+		g.hookLinks(join(root, ".husky"))
+	}
 	switch {
 	case err != nil || info.Kind == Absent:
 		g.tree(root)
@@ -132,14 +145,12 @@ func (g *gitGuard) home(root string, level policy.Access) {
 func (g *gitGuard) tree(dir string) {
 	git := join(dir, ".git")
 	info, err := g.host.FS.Lstat(git)
+	g.unbare(dir)
+	g.hookLinks(join(dir, ".husky"))
 	switch {
 	case err != nil:
 		g.add(git, policy.Protect)
 	case info.Kind == Absent:
-		if g.bare(dir) {
-			g.guard(dir, "")
-			return
-		}
 		g.add(git, policy.Protect) // for the tripwire
 	case info.Kind == Dir && g.pol.Git != "none":
 		g.guard(git, dir)
@@ -154,12 +165,32 @@ func (g *gitGuard) tree(dir string) {
 // bare reports whether a directory is a git directory itself: git, started in
 // it, obeys its config.
 func (g *gitGuard) bare(dir string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if info, err := g.host.FS.Lstat(join(dir, name)); err == nil && info.Kind == Absent {
-			return false
+	return g.exists(join(dir, "HEAD")) && (g.exists(join(dir, "commondir")) || g.exists(join(dir, "objects")) && g.exists(join(dir, "refs")))
+}
+
+// unbare watches for a work tree that becomes a git directory itself: git takes
+// it for one once its .git is none any more, and that the command can bring about.
+func (g *gitGuard) unbare(dir string) {
+	if g.bare(dir) {
+		g.guard(dir, "")
+		return
+	}
+	if !g.exists(join(dir, "HEAD")) {
+		g.appears(join(dir, "HEAD"))
+		return
+	}
+	g.appears(join(dir, "commondir"))
+	for _, name := range []string{"objects", "refs"} {
+		if !g.exists(join(dir, name)) {
+			g.appears(join(dir, name))
+			return
 		}
 	}
-	return true
+}
+
+// appears watches for a name that is not there.
+func (g *gitGuard) appears(path string) {
+	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path})
 }
 
 // nested guards the repositories one level down, without a walk through the
@@ -170,40 +201,69 @@ func (g *gitGuard) nested(dir string) {
 		return
 	}
 	if to.Info.Size > maxListed {
-		g.gaps = append(g.gaps, policy.Plain(dir)+" has too many entries to be searched for repositories in it: theirs are not guarded")
+		g.notes = append(g.notes, policy.Plain(dir)+" has too many entries to be searched for repositories in it: theirs are not guarded")
 		return
 	}
-	entries, err := g.res.entries(to.Path)
+	names, err := g.directories(to.Path)
 	if err != nil {
 		return // the command cannot read it either, or the plan fails elsewhere
 	}
-	var below, found []string
-	for _, e := range entries {
-		if (e.Kind == Dir || e.Kind == Absent) && e.Name != ".git" {
-			below = append(below, e.Name+"/.git", e.Name+"/HEAD")
-		}
+	below := make([]string, 0, 2*len(names))
+	for _, n := range names {
+		below = append(below, n+"/.git", n+"/HEAD")
 	}
+	var found []string
 	there := g.host.FS.Exist(to.Path, below)
-	for i := 0; i < len(there); i += 2 {
-		name, _ := cut(below[i])
-		sub := join(to.Path, name)
-		if !there[i] && !(there[i+1] && g.bare(sub)) {
+	for i, name := range names {
+		sub, err := g.res.resolve(join(to.Path, name))
+		git := there[2*i]
+		if err != nil || sub.Info.Kind != Dir || !git && !(there[2*i+1] && g.bare(sub.Path)) {
 			continue
 		}
-		if info, err := g.host.FS.Lstat(sub); err != nil || info.Kind != Dir {
-			continue // a link, on a file system that does not tell
-		}
+		// A link is a way to a repository, too, wherever that is.
 		found = append(found, name)
-		if g.done[join(sub, ".git")] {
-			continue
+		if sub.Path == join(to.Path, name) || g.inTrees(sub.Path) {
+			g.inside(sub.Path, git)
 		}
-		if g.inner--; g.inner < 0 {
-			g.add(join(sub, ".git"), policy.Protect)
-			continue
-		}
-		g.tree(sub)
 	}
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Nested, Path: to.Path, State: strings.Join(found, "/")})
+}
+
+// inside guards a repository in a writable directory, with mounts of its own as
+// long as there are few. git tells whether it has a .git, or is bare.
+func (g *gitGuard) inside(dir string, git bool) {
+	at := dir
+	if git {
+		at = join(dir, ".git")
+	}
+	switch {
+	case g.done[at]:
+	case g.inner > 0:
+		g.tree(dir)
+	case g.inner > maxNested-maxPlain:
+		g.add(at, policy.Protect)
+	}
+	g.inner--
+}
+
+// directories are the names in a directory that may be directories or links to
+// such, sorted. Of the others there may be very many.
+func (g *gitGuard) directories(dir string) ([]string, error) {
+	entries, ok := g.res.dirs[dir]
+	if !ok {
+		var err error
+		if entries, err = g.host.FS.ReadDir(dir); err != nil {
+			return nil, err
+		}
+	}
+	var names []string
+	for _, e := range entries {
+		if (e.Kind == Dir || e.Kind == Link || e.Kind == Absent) && e.Name != ".git" {
+			names = append(names, e.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // seen notes a git directory or file and reports whether it was looked at
@@ -227,6 +287,7 @@ func (g *gitGuard) guard(dir, root string) {
 		return
 	}
 	g.protect(dir, gitdir.Executed...)
+	g.hookLinks(join(dir, "hooks"))
 	g.later(dir)
 	g.worktrees(join(dir, "worktrees"))
 	g.modules(join(dir, "modules"))
@@ -263,9 +324,10 @@ func (g *gitGuard) record(dir string) {
 func (g *gitGuard) later(dir string) {
 	for _, name := range gitdir.Later {
 		path := join(dir, name)
-		info, err := g.host.FS.Lstat(path)
-		if err == nil && info.Kind == Absent {
-			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path})
+		if !g.exists(path) {
+			g.appears(path)
+		} else if state, err := tripwire.Look(tripwire.Name, path); err == nil {
+			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
 		}
 	}
 }
@@ -312,6 +374,7 @@ func (g *gitGuard) modules(dir string) {
 		repository := g.exists(join(sub, "HEAD")) || g.exists(join(sub, "config"))
 		if repository {
 			g.protect(sub, gitdir.Executed...)
+			g.hookLinks(join(sub, "hooks"))
 			tree := g.checkout(join(sub, "config"), sub)
 			if tree != "" {
 				g.pointerFile(join(tree, ".git"))

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/gitdir"
@@ -46,9 +47,7 @@ func (g *gitGuard) config(text []byte, file, root string, depth int) {
 			}
 		default:
 			if gitdir.Runs(&s) {
-				for _, w := range gitdir.Words(s.Value) {
-					g.program(w, root)
-				}
+				g.programs(s.Value, root)
 			}
 		}
 	})
@@ -62,7 +61,32 @@ func (g *gitGuard) expand(path, dir string) string {
 	case path == "" || path[0] == '~' || path[0] == '%' || path[0] != '/' && dir == "":
 		return ""
 	}
+	g.upward(path, dir)
 	return absolute(path, dir)
+}
+
+// upward holds the directories in place from which a ".." in a path goes up: a
+// link in the place of one would lead git elsewhere.
+func (g *gitGuard) upward(path, dir string) {
+	if path[0] == '/' {
+		dir = "/"
+	}
+	for elem, rest := cut(path); elem != "" || rest != ""; elem, rest = cut(rest) {
+		switch elem {
+		case "", ".":
+		case "..":
+			if g.inTrees(dir) && !g.seen("up "+dir) {
+				if to, err := g.res.resolve(dir); err == nil && to.Info.Kind == Dir {
+					g.add(dir, policy.Write)
+				} else {
+					g.appears(dir)
+				}
+			}
+			dir = policy.Dir(dir)
+		default:
+			dir = join(dir, elem)
+		}
+	}
 }
 
 // named protects a file that lies in a writable tree, or would if it existed.
@@ -80,6 +104,7 @@ func (g *gitGuard) hooks(dir, root string) {
 	}
 	if !policy.Within(g.host.CWD, dir) {
 		g.named(dir)
+		g.hookLinks(dir)
 		return
 	}
 	for _, name := range gitdir.Hooks {
@@ -87,10 +112,50 @@ func (g *gitGuard) hooks(dir, root string) {
 	}
 }
 
+// hookLinks protects what the links in a directory of hooks lead to.
+func (g *gitGuard) hookLinks(dir string) {
+	if info, err := g.host.FS.Lstat(dir); err != nil || info.Kind != Dir || info.Size > maxListed {
+		return
+	}
+	entries, err := g.res.entries(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if e.Kind == Link || e.Kind == Absent {
+			g.named(join(dir, e.Name))
+			if to, err := g.res.resolve(join(dir, e.Name)); err == nil && to.Info.Kind != Absent {
+				g.named(to.Path)
+			}
+		}
+	}
+}
+
+// programs looks at the words of a command line. One without a dot or a slash is
+// a file only where something that runs files stands before it.
+func (g *gitGuard) programs(line, root string) {
+	last := ""
+	for _, w := range gitdir.Words(line) {
+		if strings.ContainsAny(w, "./") || slices.Contains(runners, base(last)) {
+			g.program(w, root)
+		}
+		last = w
+	}
+}
+
+// runners are programs whose first argument is a script.
+var runners = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "source", "exec", "env"}
+
 // program protects a script of a writable tree that git runs. Which words of a
 // command line are paths only their existence tells.
 func (g *gitGuard) program(word, root string) {
-	if word == "" || word[0] == '-' || !strings.ContainsAny(word, "./") {
+	if word == "" || word[0] == '-' {
+		return
+	}
+	if g.words--; g.words < 0 {
+		if g.words == -1 {
+			g.gaps = append(g.gaps, "the settings of git name too many programs to look for each in the work tree")
+		}
 		return
 	}
 	path := g.expand(word, root)
@@ -121,7 +186,19 @@ func (g *gitGuard) user(file string, depth int) {
 	if depth > maxIncludes || g.seen(file) {
 		return
 	}
-	_ = gitdir.Each(g.configText(file), func(s gitdir.Setting) {
+	text := g.configText(file)
+	if to, err := g.res.resolve(file); err == nil && (g.inTrees(to.Path) || slices.ContainsFunc(to.Links, func(l link) bool { return g.inTrees(l.Path) })) {
+		// The command may have written it: it opens nothing.
+		g.named(to.Path)
+		for _, l := range to.Links {
+			g.named(l.Path) // watched, since a link cannot be held in place
+		}
+		for _, dir := range g.trees {
+			g.config(text, file, dir, depth)
+		}
+		return
+	}
+	_ = gitdir.Each(text, func(s gitdir.Setting) {
 		switch s.Name() {
 		case "core.hookspath":
 			if path := s.Value; path != "" && path[0] != '/' && path[0] != '~' {
@@ -144,10 +221,8 @@ func (g *gitGuard) user(file string, depth int) {
 			g.show(g.expand(s.Value, ""), file)
 		default:
 			if gitdir.Runs(&s) {
-				for _, w := range gitdir.Words(s.Value) {
-					for _, dir := range g.trees {
-						g.program(w, dir)
-					}
+				for _, dir := range g.trees {
+					g.programs(s.Value, dir)
 				}
 			}
 		}

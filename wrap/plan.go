@@ -110,6 +110,7 @@ func New(req Request, h *Host) (*Plan, error) {
 	if odd := join(join(req.Root, ".git"), "commondir"); pol.Git == "commit" && v.has(odd) {
 		v.loose = append(v.loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
+	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = v.loose
 	if !ownSession(pol, h) {
 		p.Report.Usual = 1

@@ -94,7 +94,10 @@ func (v *view) looseLinks(found []place) {
 		if p.rule.Access != policy.Protect && p.rule.Access != policy.Block || len(p.to.Links) == 0 {
 			continue
 		}
-		if l := p.to.Links[len(p.to.Links)-1]; v.access(policy.Dir(l.Path)) == policy.Write {
+		for _, l := range p.to.Links {
+			if v.access(policy.Dir(l.Path)) != policy.Write {
+				continue
+			}
 			if p.rule.Access == policy.Protect {
 				v.loosened = append(v.loosened, l)
 			}

@@ -152,7 +152,7 @@ func (st *standing) plan(s *state) error {
 }
 
 func (st *standing) tripwire(s *state) error {
-	store, root := records(s.vars, s.host.UID)
+	store, root := records(s.vars, s.host)
 	changes, err := store.Pending(root)
 	if err != nil {
 		return tripwireError(err)

@@ -76,7 +76,7 @@ func findTripped() (*tripped, error) {
 	}
 	vars, _ := variables(host)
 	t := &tripped{cwd: host.CWD}
-	t.store, t.root = records(vars, host.UID)
+	t.store, t.root = records(vars, host)
 	if t.store.Dir == "" {
 		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "tripwire: there is no home directory, so nothing is recorded"}
 	}
