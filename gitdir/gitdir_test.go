@@ -243,3 +243,67 @@ func add(path, text string) error {
 	_, err = f.WriteString(text)
 	return err
 }
+
+// The repositories in an index, as git lists them, in each version of the format.
+func TestGitlinks(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("HOME", t.TempDir())
+	for _, format := range []string{"sha1", "sha256"} {
+		for _, version := range []string{"2", "3", "4"} {
+			dir := t.TempDir()
+			git := func(args ...string) string {
+				t.Helper()
+				out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+				if err != nil {
+					t.Fatal(err, string(out))
+				}
+				return string(out)
+			}
+			git("init", "-q", "--object-format="+format)
+			want := []string{"a", "dir/sub/deep", "z \n z"}
+			for i := range 300 {
+				name := fmt.Sprintf("dir/%s/file%d", strings.Repeat("x", i%50), i)
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			git("add", ".")
+			zero := strings.Repeat("1", map[string]int{"sha1": 40, "sha256": 64}[format])
+			for _, p := range want {
+				git("update-index", "--add", "--cacheinfo", "160000,"+zero+","+p)
+			}
+			if version == "3" {
+				if err := os.WriteFile(filepath.Join(dir, "intent"), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				git("add", "-N", "intent") // needs extended flags
+			} else {
+				git("update-index", "--index-version", version)
+			}
+			data, err := os.ReadFile(filepath.Join(dir, ".git/index"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := Gitlinks(data)
+			if d := cmp.Diff(want, got); d != "" || !ok {
+				t.Errorf("%s, version %s: %v %s", format, version, ok, d)
+			}
+			for _, n := range []int{0, 11, 40, len(data) / 2, len(data) - 25} {
+				if _, ok := Gitlinks(data[:n]); ok {
+					t.Errorf("%s, version %s: %d of %d bytes are an index", format, version, n, len(data))
+				}
+			}
+		}
+	}
+}
+
+func FuzzGitlinks(f *testing.F) {
+	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01"))
+	f.Fuzz(func(t *testing.T, data []byte) { Gitlinks(data) })
+}

@@ -44,7 +44,7 @@ type entry struct {
 // with the kind as one letter.
 const magic = "sbx tripwire 1 "
 
-const kindLetters = "npgs"
+const kindLetters = "npgsl"
 
 func header(root string) string { return magic + policy.Quote(root) + "\n" }
 
@@ -163,7 +163,9 @@ func (r *record) merge(watches []Watch, now int64) bool {
 			out, changed = append(out, entry{kind: w.Kind, path: w.Path, state: w.State, time: now}), true
 			continue
 		}
-		if w.Kind != Name && old[0].state != w.State {
+		if w.Kind == Gitlinks && old[0].state != w.State {
+			old[0].state, changed = w.State, true
+		} else if w.Kind != Name && old[0].state != w.State {
 			left := both(old[0].state, w.State)
 			changed = changed || left != old[0].state
 			old[0].state = left
@@ -182,6 +184,9 @@ func (r *record) settled(watches []Watch) bool {
 			old = old[1:]
 		}
 		if len(old) == 0 || compare(old[0].kind, old[0].path, w.Kind, w.Path) != 0 {
+			return false
+		}
+		if w.Kind == Gitlinks && old[0].state != w.State {
 			return false
 		}
 		if w.Kind != Name && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
@@ -231,11 +236,19 @@ func (r *record) accept(paths []string) bool {
 		e := &r.entries[i]
 		for _, p := range paths {
 			if name, ok := e.names(p); ok && !slices.Contains(split(e.state), name) {
-				e.state, changed = strings.Join(sorted(append(split(e.state), name)), "/"), true
+				e.state, changed = e.with(name), true
 			}
 		}
 	}
 	return changed || len(r.entries) < n
+}
+
+// with is the state with one more name. That of an index begins with its stamp.
+func (e *entry) with(name string) string {
+	if e.kind == Gitlinks {
+		return e.state + "/" + name
+	}
+	return strings.Join(sorted(append(split(e.state), name)), "/")
 }
 
 // broken reports whether a directory cannot be looked at, so that the change is
@@ -252,6 +265,8 @@ func (e *entry) names(path string) (string, bool) {
 		return base(policy.Dir(path)), true
 	case e.kind == Nested && policy.Dir(path) == e.path && path != e.path:
 		return base(path), true
+	case e.kind == Gitlinks && base(path) == ".git" && policy.Within(path, e.path) && policy.Dir(path) != e.path:
+		return escape(strings.TrimPrefix(policy.Dir(path)[len(e.path):], "/")), true
 	case e.kind == Pattern && policy.Dir(path) == policy.Dir(e.path):
 		return base(path), policy.Match(base(e.path), base(path))
 	}

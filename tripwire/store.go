@@ -55,6 +55,7 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 		return nil, err
 	}
 	changes := s.changes(recs, root, watches)
+	watches = s.links(recs[0], watches)
 	if own := recs[0]; own.settled(watches) {
 		return changes, nil
 	}
@@ -140,6 +141,10 @@ func (s Store) changes(recs []*record, root string, watches []Watch) []Change {
 		for j := range r.entries {
 			e := &r.entries[j]
 			if i > 0 && !policy.Within(e.path, root) {
+				continue
+			}
+			if e.kind == Gitlinks {
+				out = s.linked(out, e)
 				continue
 			}
 			for len(left) > 0 && compare(left[0].Kind, left[0].Path, e.kind, e.path) < 0 {
@@ -234,7 +239,7 @@ func unseen(err error) string { return "other (" + err.Error() + ")" }
 var asked = []string{".git", "git-rebase-todo", "strategy", "opts"}
 
 func (s Store) harmless(kind Kind, path string) bool {
-	return s.Harmless != nil && (kind == Nested || slices.Contains(asked, base(path))) && s.Harmless(path)
+	return s.Harmless != nil && (kind == Nested || kind == Gitlinks || slices.Contains(asked, base(path))) && s.Harmless(path)
 }
 
 // add records watches. The record is read again under the lock: another sbx

@@ -22,6 +22,11 @@ const (
 	// file is protected while a command runs, but for what git on the host puts
 	// in its place meanwhile.
 	Settings
+
+	// Gitlinks is about the index of the work tree at Path: State is its Stamp.
+	// Entries that are repositories of their own, at any depth, are recorded: git
+	// in the work tree runs git in each.
+	Gitlinks
 )
 
 // Watch is a name that a run could make or replace, with what was there when
@@ -72,6 +77,8 @@ func Look(kind Kind, path string) (string, error) {
 		return lookNested(path)
 	case Settings:
 		return lookSettings(path)
+	case Gitlinks:
+		return Stamp(path), nil
 	}
 	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
 }

@@ -291,8 +291,19 @@ func (g *gitGuard) guard(dir, root string) {
 	g.later(dir)
 	g.worktrees(join(dir, "worktrees"))
 	g.modules(join(dir, "modules"))
+	if base(dir) == ".git" {
+		g.index(policy.Dir(dir))
+	}
 	g.settings(join(dir, "config"), root)
 	g.settings(join(dir, "config.worktree"), root)
+}
+
+// index watches for repositories that the command puts into the index of a work
+// tree, at any depth.
+func (g *gitGuard) index(tree string) {
+	if stamp := tripwire.Stamp(tree); stamp != "" && !g.seen("index "+tree) {
+		g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Gitlinks, Path: tree, State: stamp})
+	}
 }
 
 // settings protects what a config file of a git directory names, and watches

@@ -22,6 +22,7 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 	if common != dir {
 		g.protect(dir, gitdir.Linked...)
 		g.later(dir)
+		g.index(root)
 		g.modules(join(dir, "modules"))
 		g.settings(join(dir, "config.worktree"), root)
 	}

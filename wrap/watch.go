@@ -42,7 +42,10 @@ func (v *view) watch(more []tripwire.Watch) []tripwire.Watch {
 // creates reports whether the command can make or replace what is watched.
 func (v *view) creates(w tripwire.Watch) bool {
 	dir := policy.Dir(w.Path)
-	if w.Kind == tripwire.Nested {
+	switch w.Kind {
+	case tripwire.Gitlinks:
+		return true // of a git directory that is open, wherever its work tree is
+	case tripwire.Nested:
 		dir = w.Path
 	}
 	return v.access(dir) == policy.Write && v.src(dir) == ""

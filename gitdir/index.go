@@ -1,0 +1,104 @@
+package gitdir
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// Gitlinks lists the entries of an index that are repositories of their own:
+// `git status` in the work tree runs git in each (gitformat-index(5)). ok is
+// false for what cannot be read, a split index for instance.
+func Gitlinks(index []byte) (paths []string, ok bool) {
+	for _, hash := range []int{20, 32} {
+		if paths, ok = gitlinks(index, hash); ok {
+			return paths, true
+		}
+	}
+	return nil, false
+}
+
+// gitlinks reads an index whose object names have so many bytes.
+func gitlinks(index []byte, hash int) (paths []string, ok bool) {
+	const header, modeAt, link = 12, 24, 0o160000
+	if len(index) < header+hash || string(index[:4]) != "DIRC" {
+		return nil, false
+	}
+	version, n := binary.BigEndian.Uint32(index[4:]), binary.BigEndian.Uint32(index[8:])
+	if version < 2 || version > 4 {
+		return nil, false
+	}
+	data := index[header : len(index)-hash]
+	name := ""
+	for range n {
+		fixed := 40 + hash + 2
+		if len(data) < fixed {
+			return nil, false
+		}
+		mode := binary.BigEndian.Uint32(data[modeAt:])
+		if version > 2 && binary.BigEndian.Uint16(data[fixed-2:])&0x4000 != 0 {
+			fixed += 2
+		}
+		rest := data[min(fixed, len(data)):]
+		if version == 4 {
+			strip, used := offset(rest)
+			if used == 0 || strip > len(name) {
+				return nil, false
+			}
+			name, rest, fixed = name[:len(name)-strip], rest[used:], fixed+used
+		}
+		end := bytes.IndexByte(rest, 0)
+		if end < 0 {
+			return nil, false
+		}
+		size := fixed + end + 1
+		if version == 4 {
+			name += string(rest[:end])
+		} else {
+			size = (fixed + end + 8) &^ 7
+		}
+		if mode == link {
+			if version == 4 {
+				paths = append(paths, strings.Clone(name))
+			} else {
+				paths = append(paths, string(rest[:end]))
+			}
+		}
+		if size > len(data) {
+			return nil, false
+		}
+		data = data[size:]
+	}
+	return paths, extensions(data)
+}
+
+// offset reads how many bytes of the name before are left out: git's variable
+// width encoding, each further byte adding one.
+func offset(data []byte) (n, used int) {
+	for i, c := range data {
+		if i > 4 {
+			break
+		}
+		if i > 0 {
+			n++
+		}
+		n = n<<7 | int(c&0x7f)
+		if c&0x80 == 0 {
+			return n, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// extensions reports whether what follows the entries is well-formed and says of
+// no other file that it holds more entries.
+func extensions(data []byte) bool {
+	for len(data) >= 8 {
+		size := binary.BigEndian.Uint32(data[4:])
+		if string(data[:4]) == "link" || uint64(size) > uint64(len(data)-8) {
+			return false
+		}
+		data = data[8+size:]
+	}
+	return len(data) == 0
+}

@@ -1,0 +1,6 @@
+package tripwire
+
+import "golang.org/x/sys/unix"
+
+func mtime(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
+func ctime(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
