@@ -188,12 +188,30 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 			}
 		}
 	}
+	pol.addAround(p, vars)
 	slices.SortFunc(pol.Rules, compareRules)
 	pol.anchor(p, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
 	})
 	return nil
+}
+
+// addAround hides in the outermost work tree what is hidden at the root of the
+// work tree: a command can make a repository of the directory it works in, and
+// that is the root then.
+func (pol *Policy) addAround(p *Profile, vars Vars) {
+	if vars.Around == "" || vars.Around == vars.Root {
+		return
+	}
+	vars.Root = vars.Around
+	for _, it := range p.Block.Items {
+		if it.Layer != Flag && strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), "$ROOT/") {
+			if r, ok, err := vars.rule(it, Block); ok && err == nil {
+				pol.Rules = append(pol.Rules, r)
+			}
+		}
+	}
 }
 
 // anchor hides and protects in the other trees that a person opened what is

@@ -12,6 +12,7 @@ import (
 type Vars struct {
 	CWD    string // the working directory, canonical
 	Root   string // root of the git work tree that holds CWD, else CWD
+	Around string // root of the outermost work tree around Root; "" for Root itself
 	Home   string
 	Home2  string // a second home directory to hide and protect in: passwd's, when HOME says another
 	TmpDir string // "" when TMPDIR is unset: $TMPDIR is then /tmp

@@ -44,6 +44,11 @@ const (
 	// read-only. Mounts cost quadratically.
 	maxNested = 24
 	maxPlain  = 96
+	// maxTrees bounds the work trees and the submodules in one directory that get
+	// mounts of their own, maxDepth how deep submodules lie in one another, their
+	// names with slashes included.
+	maxTrees = 64
+	maxDepth = 12
 	// maxPrograms bounds the words of git's settings that are looked for as files.
 	maxPrograms = 256
 	// maxListed bounds, in bytes as the file system counts, a directory that is
@@ -290,7 +295,7 @@ func (g *gitGuard) guard(dir, root string) {
 	g.hookLinks(join(dir, "hooks"))
 	g.later(dir)
 	g.worktrees(join(dir, "worktrees"))
-	g.modules(join(dir, "modules"))
+	g.modules(join(dir, "modules"), 0)
 	if base(dir) == ".git" {
 		g.index(policy.Dir(dir))
 	}
@@ -365,23 +370,38 @@ func (g *gitGuard) list(dir string) []Entry {
 
 // worktrees protects the pointers of linked work trees, at both ends.
 func (g *gitGuard) worktrees(dir string) {
-	for _, e := range g.list(dir) {
+	entries := g.list(dir)
+	if len(entries) > maxTrees {
+		g.add(dir, policy.Protect)
+		g.gaps = append(g.gaps, policy.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees, so it is read-only")
+		return
+	}
+	for _, e := range entries {
 		sub := join(dir, e.Name)
 		g.protect(sub, gitdir.Linked...)
 		g.later(sub)
 		if file, ok := g.line(join(sub, "gitdir"), sub); ok {
 			g.pointerFile(file)
 		}
-		g.modules(join(sub, "modules"))
+		g.modules(join(sub, "modules"), 0)
 	}
 }
 
 // modules protects each submodule's git directory below dir, at any depth: a
 // submodule called a/b has its own in modules/a/b. Nothing that a command could
 // have made, a HEAD in modules/a for instance, ends the search.
-func (g *gitGuard) modules(dir string) {
-	for _, e := range g.list(dir) {
+func (g *gitGuard) modules(dir string, depth int) {
+	entries := g.list(dir)
+	if depth > maxDepth || len(entries) > maxTrees {
+		g.add(dir, policy.Protect)
+		g.gaps = append(g.gaps, policy.Plain(dir)+" is too deep or holds too much to be guarded, so it is read-only")
+		return
+	}
+	for _, e := range entries {
 		sub := join(dir, e.Name)
+		if e.Kind != Dir && e.Kind != Absent {
+			continue
+		}
 		repository := g.exists(join(sub, "HEAD")) || g.exists(join(sub, "config"))
 		if repository {
 			g.protect(sub, gitdir.Executed...)
@@ -394,7 +414,7 @@ func (g *gitGuard) modules(dir string) {
 			g.worktrees(join(sub, "worktrees"))
 		}
 		if repository || !slices.Contains(gitdir.Bulk, e.Name) {
-			g.modules(sub)
+			g.modules(sub, depth+1)
 		}
 	}
 }

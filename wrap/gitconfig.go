@@ -114,9 +114,11 @@ func (g *gitGuard) hooks(dir, root string) {
 
 // hookLinks protects what the links in a directory of hooks lead to.
 func (g *gitGuard) hookLinks(dir string) {
-	if info, err := g.host.FS.Lstat(dir); err != nil || info.Kind != Dir || info.Size > maxListed {
+	to, err := g.res.resolve(dir)
+	if err != nil || to.Info.Kind != Dir || to.Info.Size > maxListed {
 		return
 	}
+	dir = to.Path
 	entries, err := g.res.entries(dir)
 	if err != nil {
 		return
@@ -162,8 +164,11 @@ func (g *gitGuard) program(word, root string) {
 	if path == "" || !g.inTrees(path) {
 		return
 	}
-	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == Absent || err == nil && info.Kind == File {
+	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == Absent || err == nil && (info.Kind == File || info.Kind == Link) {
 		g.named(path)
+		if to, err := g.res.resolve(path); err == nil && to.Info.Kind != Absent {
+			g.named(to.Path)
+		}
 	}
 }
 

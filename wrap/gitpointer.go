@@ -23,7 +23,7 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 		g.protect(dir, gitdir.Linked...)
 		g.later(dir)
 		g.index(root)
-		g.modules(join(dir, "modules"))
+		g.modules(join(dir, "modules"), 0)
 		g.settings(join(dir, "config.worktree"), root)
 	}
 	if level == policy.Unseen || g.inTrees(dir) && g.inTrees(common) {
@@ -34,8 +34,8 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 		return
 	}
 	g.add(common, level)
-	if !policy.Within(dir, common) {
-		g.add(dir, level)
+	if dir != common {
+		g.add(dir, level) // also where all of worktrees is read-only
 	}
 }
 

@@ -136,6 +136,7 @@ func (v *view) elsewhere(found []place) ([]place, error) {
 		return nil, &Error{StatusFailed, "cannot list the mounts of this machine: " + err.Error(), "is /proc mounted?"}
 	}
 	t := newMountTable(mounts)
+	v.table = t
 	if len(t.twice) == 0 {
 		return found, nil
 	}
@@ -145,6 +146,10 @@ func (v *view) elsewhere(found []place) ([]place, error) {
 		}
 		for _, path := range t.aliases(p.to.Path) {
 			info, err := v.host.FS.Lstat(path)
+			if made, ok := v.res.made[p.to.Path]; ok && err == nil && info.Kind == Absent {
+				// It will be there when the one that it is another name of is made.
+				info, v.res.made[path] = made, made
+			}
 			if err != nil || info.Kind == Absent || info.Kind == Link {
 				continue
 			}

@@ -42,11 +42,27 @@ func newOracle(fs *fakeFS, pol *policy.Policy) *oracle {
 				continue
 			}
 			o.rules = append(o.rules, oracleRule{r, name, at, links})
+			if r.Access == policy.Block && r.Layer == policy.Builtin && !r.Pattern && n != nil && n.Kind == Dir && policy.Within(at, "/h") {
+				o.farm(r, at)
+			}
 		}
 	}
 	o.led = &oracle{fs: fs, rules: slices.Clone(o.rules)}
 	o.dropLed()
 	return o
+}
+
+// farm hides what links in a hidden directory of the home lead to.
+func (o *oracle) farm(r policy.Rule, dir string) {
+	for path, n := range o.fs.nodes {
+		if n.Kind != Link || policy.Dir(path) != dir || path == "/" {
+			continue
+		}
+		at, to, _, err := o.fs.namei(path, true)
+		if err == nil && to != nil && !policy.Within(at, dir) && (policy.Within(at, "/h") || policy.Within(at, "/w/p")) {
+			o.rules = append(o.rules, oracleRule{r, at, at, nil})
+		}
+	}
 }
 
 func matches(fs *fakeFS, pol *policy.Policy, r policy.Rule) (out []string) {

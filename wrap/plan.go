@@ -132,7 +132,8 @@ func lookWithOwn(pol *policy.Policy, h *Host, res *resolver) (*view, []string, e
 	var made []string
 	for _, dir := range h.Own {
 		to, err := res.resolve(dir)
-		if err == nil && to.Info.Kind == Absent && shows(v.access(to.Path)) && !slices.Contains(made, to.Path) && h.mayMake(policy.Dir(to.Path)) {
+		visible := func(path string) bool { return shows(v.access(path)) }
+		if err == nil && to.Info.Kind == Absent && slices.ContainsFunc(v.names(to.Path), visible) && !slices.Contains(made, to.Path) && h.mayMake(policy.Dir(to.Path)) {
 			made = append(made, to.Path)
 		}
 	}
@@ -157,6 +158,11 @@ func (h *Host) mayMake(dir string) bool {
 	return err == nil && info.Kind == Dir && h.FS.Access(dir, 'w')
 }
 
+// names are a canonical path and those that it has besides by mounts.
+func (v *view) names(path string) []string {
+	return append(v.table.aliases(path), path)
+}
+
 // guardOwn refuses a policy in which the command could write where sbx keeps
 // what it was told and what it saw. Every profile hides the place; a file can
 // take that back (blocked_paths = ["!"], or a deeper path), and the command
@@ -168,8 +174,10 @@ func (v *view) guardOwn() error {
 			continue // out of the command's reach, too
 		}
 		by := -1
-		if v.access(to.Path) == policy.Write {
-			by, _ = v.over(to.Path)
+		for _, name := range v.names(to.Path) {
+			if v.access(name) == policy.Write {
+				by, _ = v.over(name)
+			}
 		}
 		for i := range v.mounts {
 			if m := &v.mounts[i]; m.eff == policy.Write && !m.idle && policy.Within(m.path, to.Path) {

@@ -24,7 +24,13 @@ func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 		}
 		for _, path := range split(value) {
 			for _, s := range suffixes {
-				if full := policy.Clean(path + s); path != "" && path[0] == '/' && h.maskable(full) {
+				if path == "" {
+					continue
+				}
+				if path[0] != '/' && h.CWD != "" { // programs look from where they are
+					path = join(h.CWD, path)
+				}
+				if full := policy.Clean(path + s); path[0] == '/' && h.maskable(full) {
 					rules = append(rules, policy.Rule{Path: full, Access: policy.Block, Layer: policy.Builtin, Source: "$" + name})
 				}
 			}
@@ -70,7 +76,10 @@ func pointer(name string) (split func(string) []string, suffixes []string) {
 		"BOTO_CONFIG", "HF_TOKEN_PATH", "GH_CONFIG_DIR", "GLAB_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "RCLONE_CONFIG", "SOPS_AGE_KEY_FILE",
 		"TF_CLI_CONFIG_FILE", "ANSIBLE_VAULT_PASSWORD_FILE", "PULUMI_HOME", "VAULT_CONFIG_PATH", "HISTFILE", "XAUTHORITY", "ICEAUTHORITY", "MYSQL_TEST_LOGIN_FILE",
 		"SSH_AUTH_SOCK", "NVIM", "NVIM_LISTEN_ADDRESS", "VSCODE_IPC_HOOK", "VSCODE_IPC_HOOK_CLI", "VSCODE_GIT_IPC_HANDLE", "I3SOCK", "SWAYSOCK",
-		"ALACRITTY_SOCKET", "WEZTERM_UNIX_SOCKET", "EMACS_SOCKET_NAME", "WAYLAND_DISPLAY", "NOTIFY_SOCKET", "GNOME_KEYRING_CONTROL", "ZELLIJ_SOCKET_DIR":
+		"ALACRITTY_SOCKET", "WEZTERM_UNIX_SOCKET", "EMACS_SOCKET_NAME", "WAYLAND_DISPLAY", "NOTIFY_SOCKET", "GNOME_KEYRING_CONTROL", "ZELLIJ_SOCKET_DIR", "XDG_RUNTIME_DIR",
+		"AZURE_FEDERATED_TOKEN_FILE", "CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE", "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", "GOOGLE_GHA_CREDS_PATH", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+		"TALOSCONFIG", "PGSERVICEFILE", "OCI_CLI_CONFIG_FILE", "HELM_REGISTRY_CONFIG", "ANSIBLE_PRIVATE_KEY_FILE", "RESTIC_PASSWORD_FILE", "BORG_KEY_FILE",
+		"MYSQL_HISTFILE", "PSQL_HISTORY", "SQLITE_HISTORY", "NODE_REPL_HISTORY", "PYTHON_HISTORY", "LESSHISTFILE", "SSH_KEY_PATH":
 		return one, itself
 	case "KUBECONFIG":
 		return list, itself
@@ -96,6 +105,9 @@ func list(value string) []string { return strings.Split(value, ":") }
 func address(value string) []string {
 	parts := strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ' ' })
 	for i, p := range parts {
+		if _, path, ok := strings.Cut(p, "path="); ok && strings.HasPrefix(p, "unix:") {
+			p = path // unix:guid=…,path=…
+		}
 		p, _, _ = strings.Cut(p, ",")
 		for _, scheme := range []string{"unix:path=", "unix://", "unix:", "FILE:", "DIR:"} {
 			p = strings.TrimPrefix(p, scheme)

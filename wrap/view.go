@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/sbx-sandbox/sbx/policy"
 )
@@ -21,7 +22,8 @@ type view struct {
 	listed   string   // the directory that list looked at last
 	vacant   []string // where protected names would be
 	family   []family // patterns of protected names
-	remap    string   // where the working directory is seen; "" is where it is
+	table    *mountTable
+	remap    string // where the working directory is seen; "" is where it is
 
 	refused map[string]string // grants that were not opened, by name, with the reason
 }
@@ -98,7 +100,7 @@ func (v *view) looseLinks(found []place) {
 			if v.access(policy.Dir(l.Path)) != policy.Write {
 				continue
 			}
-			if p.rule.Access == policy.Protect {
+			if p.rule.Access == policy.Protect && !p.rule.Pattern { // those of patterns are watched as such
 				v.loosened = append(v.loosened, l)
 			}
 			v.loose = append(v.loose, policy.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+p.rule.Access.String()+"ed now, but the command can replace the link")
@@ -149,9 +151,58 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 		if to.Info.Kind == Absent && r.Access != policy.Private && len(to.Links) == 0 {
 			continue // most secrets are not there
 		}
+		if v.astray(r, to) {
+			continue
+		}
 		out = append(out, place{rule: r, name: r.Path, to: to})
+		if r.Access == policy.Block && to.Info.Kind == Dir {
+			out = v.farm(out, r, to)
+		}
 	}
 	return out, nil
+}
+
+// astray reports whether a hidden or protected name is a link to something that
+// is no secret and that everything needs: ~/.bash_history to /dev/null, or
+// what a command left so that nothing works any more.
+func (v *view) astray(r *policy.Rule, to resolved) bool {
+	if r.Access != policy.Block && r.Access != policy.Protect || r.Layer == policy.Flag || len(to.Links) == 0 || to.Path == r.Path {
+		return false
+	}
+	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/dev", "/proc", "/sys", "/nix/store", "/gnu/store"} {
+		if policy.Within(to.Path, dir) && !policy.Within(to.Links[len(to.Links)-1].Path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// farm hides what the links in a hidden directory lead to: a link farm makes
+// links of the files when the directory is there already.
+func (v *view) farm(out []place, r *policy.Rule, dir resolved) []place {
+	const large = 8 << 10
+	if r.Layer != policy.Builtin || dir.Info.Size > large || !slices.ContainsFunc(v.host.Homes, func(home string) bool { return policy.Within(dir.Path, home) }) {
+		return out
+	}
+	entries, err := v.res.entries(dir.Path)
+	if err != nil {
+		return out // not the caller's to read
+	}
+	for _, e := range entries {
+		if e.Kind != Link && e.Kind != Absent {
+			continue
+		}
+		name := join(dir.Path, e.Name)
+		to, err := v.res.resolve(name)
+		if err == nil && to.Info.Kind != Absent && to.Path != name && !policy.Within(to.Path, dir.Path) && v.inHomes(to.Path) && !v.astray(r, to) {
+			out = append(out, place{rule: r, name: to.Path, to: resolved{Path: to.Path, Info: to.Info}})
+		}
+	}
+	return out
+}
+
+func (v *view) inHomes(path string) bool {
+	return slices.ContainsFunc(v.host.Homes, func(home string) bool { return policy.Within(path, home) }) || policy.Within(path, v.host.CWD)
 }
 
 // nowhere reports whether a rule's path cannot be reached in a way that no
@@ -233,10 +284,20 @@ func (v *view) expand(pol *policy.Policy, r *policy.Rule) ([]place, error) {
 			}
 			return nil, ruleError(r, err)
 		}
+		if v.astray(r, to) {
+			continue
+		}
+		if len(out) == maxMatches {
+			return nil, ruleError(r, errors.New("more than "+strconv.Itoa(maxMatches)+" names match "+policy.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a directory, and "+r.Access.String()+" that"))
+		}
 		out = append(out, place{rule: r, name: path, to: to})
 	}
 	return out, nil
 }
+
+// maxMatches bounds what one pattern may match: each is a mount, and mounts cost
+// quadratically.
+const maxMatches = 512
 
 // vet drops or refuses grants that a link leads somewhere they were not meant
 // to go, and settles the others. A link is data of whoever could write the

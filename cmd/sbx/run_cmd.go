@@ -33,9 +33,15 @@ func load(opts *options) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
+		if dir := os.Getenv(name); strings.HasPrefix(dir, "/") && strings.Contains(dir+"/", "/../") {
+			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: name + " is " + policy.Quote(dir) + ", which is not a plain absolute path", Hint: "secrets are hidden by where it is: write it without .."}
+		}
+	}
 	s := &state{opts: opts, host: host}
 	s.vars, s.cacheDir = variables(host)
 	host.Own = s.vars.Own()
+	s.vars.Around = s.around()
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		host.Config = dir
 	}
@@ -61,7 +67,24 @@ func load(opts *options) (*state, error) {
 		return nil, err
 	}
 	log.info("resolved policy", "profiles", s.policy.Profiles, "rules", len(s.policy.Rules))
+	if len(opts.KeepFD) > 0 {
+		if err := s.keepLocked(); err != nil {
+			return nil, err
+		}
+	}
 	return s, s.settings.CheckLocked(s.policy, s.vars, opts.NoSandbox)
+}
+
+// keepLocked refuses --keep-fd where the administrator decides about files or
+// the network: a descriptor leads past both.
+func (s *state) keepLocked() error {
+	for _, key := range s.settings.Locked {
+		switch key {
+		case "allow_network", "readonly_paths", "writable_paths", "blocked_paths", "protected_paths", "private_paths", "default_profile", "enabled":
+			return &config.LockedError{Key: key, By: s.settings.Where["locked."+key], What: "a descriptor passed on", Source: "--keep-fd"}
+		}
+	}
+	return nil
 }
 
 // variables are what paths may name, and where sbx keeps its own files.
@@ -404,7 +427,12 @@ func (s *state) notice(text string) {
 // status tells a person at a terminal what is in force: standard error only,
 // and never in the way of a program that reads it.
 func (s *state) status(p *wrap.Plan) {
-	for _, n := range p.Report.Notes {
+	const few = 8
+	for i, n := range p.Report.Notes {
+		if i == few {
+			s.notice("and " + strconv.Itoa(len(p.Report.Notes)-few) + " more like that: sbx explain lists them")
+			break
+		}
 		s.notice(n)
 	}
 	if s.opts.Quiet || !s.opts.Verbose && !isTerminal(2) {

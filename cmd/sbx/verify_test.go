@@ -59,7 +59,7 @@ var mutants = []mutant{
 	{"host's directory", nil, add("--bind", "$WORK/everyone", "$WORK/everyone"), []string{"outside mounts"}},
 	{"host's tree", nil, add("--bind", "$WORK", "$WORK"), []string{"hidden read $CWD/.env", "hidden *", "protected write, move, link *", "protected move *", "outside mounts", "outside create $HOME", "outside create *", "network reach socket in a directory outside", "sockets ssh-agent $WORK/run/agent"}},
 	{"descriptor", nil, leaveOpen, []string{"descriptors open"}},
-	{"agent", nil, add("--ro-bind", "$WORK/run", "$WORK/run"), []string{"hidden connect $WORK/run/agent", "outside mounts", "sockets ssh-agent $WORK/run/agent"}},
+	{"agent", nil, add("--ro-bind", "$WORK/run", "$WORK/run"), []string{"hidden read $WORK/run", "hidden connect $WORK/run/agent", "outside mounts", "sockets ssh-agent $WORK/run/agent"}},
 	{"devices", nil, swapAll("--dev", "--dev-bind", "/dev"), []string{"kernel devices", "kernel *"}},
 	{"stub", nil, stub, []string{"residue changed $CWD/.mcp.json"}},
 }
