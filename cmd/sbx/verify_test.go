@@ -208,6 +208,10 @@ func TestVerifyFindsHoles(t *testing.T) {
 					other = append(other, w.short(text)+": "+c.Detail)
 				}
 			}
+			if len(w.dir)+len("/tmp/sbx-verify-0123456789") > 90 {
+				// The address of a socket is too short for this TMPDIR: it lies in /tmp.
+				m.holes = slices.DeleteFunc(slices.Clone(m.holes), func(h string) bool { return h == "network reach socket in a directory outside" })
+			}
 			if want := len(m.holes) > 0; want != (code == 1) || want == got.OK {
 				t.Errorf("exit status %d, ok %v, %d holes\n%s", code, got.OK, len(holes), strings.Join(holes, "\n"))
 			}
