@@ -14,11 +14,11 @@ import (
 // maxIndex bounds the bytes of an index that is read.
 const maxIndex = 64 << 20
 
-// Stamp is what tells whether an index is the one that was read: the file of
-// the work tree's git directory, "" when there is none. ctime cannot be set.
-func Stamp(tree string) string {
+// Stamp is what tells whether an index is the one that was read, "" when there
+// is none. ctime cannot be set.
+func Stamp(index string) string {
 	var st unix.Stat_t
-	if unix.Lstat(indexOf(tree), &st) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+	if unix.Lstat(index, &st) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
 		return ""
 	}
 	return stamp(&st)
@@ -78,7 +78,8 @@ func (s Store) links(own *record, watches []Watch) []Watch {
 			w.State = e.state
 		default:
 			now := linksOf(w.Path)
-			if known := split(e.state)[1:]; !slices.ContainsFunc(now, func(l string) bool { return !slices.Contains(known, l) }) {
+			_, rest, _ := strings.Cut(e.state, "/")
+			if known := split(rest); !slices.ContainsFunc(now, func(l string) bool { return !slices.Contains(known, l) }) {
 				w.State = strings.Join(append([]string{w.State}, now...), "/")
 			} else {
 				w.State = e.state
@@ -104,8 +105,8 @@ func stampOf(state string) string {
 
 // linked adds the repositories in an index that were not there and would make
 // git run something.
-func (s Store) linked(out []Change, e *entry) []Change {
-	if Stamp(e.path) == stampOf(e.state) {
+func (s Store) linked(out []Change, e *entry, stamp string) []Change {
+	if stamp == stampOf(e.state) {
 		return out
 	}
 	_, rest, _ := strings.Cut(e.state, "/")

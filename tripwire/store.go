@@ -143,14 +143,21 @@ func (s Store) changes(recs []*record, root string, watches []Watch) []Change {
 			if i > 0 && !policy.Within(e.path, root) {
 				continue
 			}
-			if e.kind == Gitlinks {
-				out = s.linked(out, e)
-				continue
-			}
 			for len(left) > 0 && compare(left[0].Kind, left[0].Path, e.kind, e.path) < 0 {
 				left = left[1:]
 			}
-			if len(left) > 0 && left[0].Kind == e.kind && left[0].Path == e.path {
+			known := len(left) > 0 && left[0].Kind == e.kind && left[0].Path == e.path
+			if e.kind == Gitlinks {
+				stamp := ""
+				if known {
+					stamp = left[0].State
+				} else {
+					stamp = Stamp(indexOf(e.path))
+				}
+				out = s.linked(out, e, stamp)
+				continue
+			}
+			if known {
 				out = s.compare(out, e, left[0].State, nil)
 				continue
 			}

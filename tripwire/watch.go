@@ -23,7 +23,8 @@ const (
 	// in its place meanwhile.
 	Settings
 
-	// Gitlinks is about the index of the work tree at Path: State is its Stamp.
+	// Gitlinks is about the index of the work tree at Path: State is the Stamp
+	// of the index.
 	// Entries that are repositories of their own, at any depth, are recorded: git
 	// in the work tree runs git in each.
 	Gitlinks
@@ -78,7 +79,7 @@ func Look(kind Kind, path string) (string, error) {
 	case Settings:
 		return lookSettings(path)
 	case Gitlinks:
-		return Stamp(path), nil
+		return Stamp(indexOf(path)), nil
 	}
 	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
 }

@@ -297,7 +297,7 @@ func (g *gitGuard) guard(dir, root string) {
 	g.worktrees(join(dir, "worktrees"))
 	g.modules(join(dir, "modules"), 0)
 	if base(dir) == ".git" {
-		g.index(policy.Dir(dir))
+		g.index(policy.Dir(dir), dir)
 	}
 	g.settings(join(dir, "config"), root)
 	g.settings(join(dir, "config.worktree"), root)
@@ -305,9 +305,9 @@ func (g *gitGuard) guard(dir, root string) {
 
 // index watches for repositories that the command puts into the index of a work
 // tree, at any depth.
-func (g *gitGuard) index(tree string) {
-	if stamp := tripwire.Stamp(tree); stamp != "" && !g.seen("index "+tree) {
-		g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Gitlinks, Path: tree, State: stamp})
+func (g *gitGuard) index(tree, dir string) {
+	if !g.seen("index " + tree) {
+		g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Gitlinks, Path: tree, State: tripwire.Stamp(join(dir, "index"))})
 	}
 }
 

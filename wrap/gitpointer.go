@@ -22,7 +22,7 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 	if common != dir {
 		g.protect(dir, gitdir.Linked...)
 		g.later(dir)
-		g.index(root)
+		g.index(root, dir)
 		g.modules(join(dir, "modules"), 0)
 		g.settings(join(dir, "config.worktree"), root)
 	}
