@@ -24,6 +24,7 @@ type state struct {
 	settings *config.Settings
 	policy   *policy.Policy
 	doubts   []string // why project files that once were trusted are not
+	outer    string   // see around
 	cacheDir string   // sbx's own, below the user's cache directory; "" without a home
 }
 
@@ -118,10 +119,10 @@ func variables(h *wrap.Host) (v policy.Vars, cacheDir string) {
 // around is where the search for project files ends: the outermost work tree
 // that holds the working directory.
 func (s *state) around() string {
-	if s.vars.Root == "" {
-		return ""
+	if s.outer == "" && s.vars.Root != "" {
+		s.outer = wrap.Outermost(s.host.FS, s.vars.Root, s.host.UID, s.host.Homes)
 	}
-	return wrap.Outermost(s.host.FS, s.vars.Root, s.host.UID, s.host.Homes)
+	return s.outer
 }
 
 func (s *state) places() config.Files {

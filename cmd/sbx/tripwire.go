@@ -16,18 +16,22 @@ import (
 // the project it is remembered for: the outermost work tree, since a command can
 // make a repository of any directory.
 func records(v policy.Vars, h *wrap.Host) (store tripwire.Store, root string) {
+	return recordStore(v, h), wrap.Outermost(h.FS, cmp.Or(v.Root, v.CWD), h.UID, h.Homes)
+}
+
+func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
 	store.UID, store.Harmless = h.UID, gitdir.Harmless
 	if dir, ok, err := v.Expand("$XDG_STATE_HOME/sbx/tripwire"); ok && err == nil {
 		store.Dir = dir
 	}
-	return store, wrap.Outermost(h.FS, cmp.Or(v.Root, v.CWD), h.UID, h.Homes)
+	return store
 }
 
 // watch tells of what earlier runs left, and records what could appear in this
 // one. Records that cannot be believed stop the run; that nothing can be
 // recorded does not.
 func (s *state) watch(p *wrap.Plan) error {
-	store, root := records(s.vars, s.host)
+	store, root := recordStore(s.vars, s.host), s.around()
 	changes, err := store.Check(root, p.Report.Watch)
 	if len(changes) > 0 {
 		s.notice("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
