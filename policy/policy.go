@@ -271,10 +271,18 @@ func (pol *Policy) ReadOnly(cwd string) *Policy {
 	return &out
 }
 
-// Add puts one more rule in its place.
+// Add puts more rules in their places. Those that are there are sorted.
 func (pol *Policy) Add(rules ...Rule) {
-	pol.Rules = append(slices.Clone(pol.Rules), rules...)
-	slices.SortFunc(pol.Rules, compareRules)
+	rules = slices.Clone(rules)
+	slices.SortFunc(rules, compareRules)
+	all := make([]Rule, 0, len(pol.Rules)+len(rules))
+	for _, r := range pol.Rules {
+		for len(rules) > 0 && compareRules(rules[0], r) < 0 {
+			all, rules = append(all, rules[0]), rules[1:]
+		}
+		all = append(all, r)
+	}
+	pol.Rules = append(all, rules...)
 }
 
 func compareRules(a, b Rule) int {
