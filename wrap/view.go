@@ -162,11 +162,11 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 	return out, nil
 }
 
-// astray reports whether a hidden or protected name is a link to something that
+// astray reports whether a hidden name is a link to something that
 // is no secret and that everything needs: ~/.bash_history to /dev/null, or
 // what a command left so that nothing works any more.
 func (v *view) astray(r *policy.Rule, to resolved) bool {
-	if r.Access != policy.Block && r.Access != policy.Protect || r.Layer == policy.Flag || len(to.Links) == 0 || to.Path == r.Path {
+	if r.Access != policy.Block || r.Layer == policy.Flag || len(to.Links) == 0 || to.Path == r.Path {
 		return false
 	}
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/dev", "/proc", "/sys", "/nix/store", "/gnu/store"} {
