@@ -110,7 +110,7 @@ type Args struct {
 	SharePID  bool    // keep the process namespace
 	NewUserns bool    // allow further user namespaces inside
 	Session   bool    // --new-session
-	AsPID1    bool    // the command is process 1 in the place of bwrap's reaper
+	Stage     bool    // the command is process 1 in the place of bwrap's reaper, and ends the sandbox itself when bwrap dies
 	Ops       []Op
 	Seccomp   []byte // a struct sock_filter array; nil for none
 	Chdir     string // absolute, as seen inside
@@ -193,11 +193,14 @@ func (w *writer) namespaces(a *Args) {
 	if !a.NewUserns && !a.Version.Less(hasNoUserns) {
 		w.add("--disable-userns")
 	}
-	w.add("--die-with-parent", "--cap-drop", "ALL")
+	if !a.Stage {
+		w.add("--die-with-parent")
+	}
+	w.add("--cap-drop", "ALL")
 	if a.Session {
 		w.add("--new-session")
 	}
-	if a.AsPID1 {
+	if a.Stage {
 		w.add("--as-pid-1")
 	}
 }

@@ -94,7 +94,7 @@ func TestWords(t *testing.T) {
 		{"user namespaces", Args{Version: v8, NewUserns: true}, without("--disable-userns"), nil},
 		{"a session", Args{Version: v8, Session: true}, closed + " --new-session", nil},
 		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed + " --setenv LD_PRELOAD /x y --setenv B ", nil},
-		{"as process 1", Args{Version: v8, AsPID1: true}, closed + " --as-pid-1", nil},
+		{"as process 1", Args{Version: v8, Stage: true}, without("--die-with-parent") + " --as-pid-1", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
 		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
 		{"an empty filter", Args{Version: v8, Seccomp: []byte{}}, closed + " --seccomp 20", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{}}}},
@@ -213,7 +213,7 @@ func read(words []string, fds []FD) (a Args, err error) {
 			a.Session = true
 			continue
 		case "--as-pid-1":
-			a.AsPID1 = true
+			a.Stage = true
 			continue
 		case "--setenv":
 			a.Setenv = append(a.Setenv, Var{take(), take()})
@@ -235,7 +235,11 @@ func read(words []string, fds []FD) (a Args, err error) {
 		a.Ops = append(a.Ops, op)
 	}
 	slices.Sort(need)
-	if want := []string{"--cap-drop ALL", "--die-with-parent", "--unshare-cgroup-try", "--unshare-ipc", "--unshare-user", "--unshare-uts"}; err == nil && !slices.Equal(need, want) {
+	if slices.Contains(need, "--die-with-parent") == a.Stage && err == nil {
+		return a, fmt.Errorf("either the stage ends the sandbox or the kernel does: %q", need)
+	}
+	need = slices.DeleteFunc(need, func(w string) bool { return w == "--die-with-parent" })
+	if want := []string{"--cap-drop ALL", "--unshare-cgroup-try", "--unshare-ipc", "--unshare-user", "--unshare-uts"}; err == nil && !slices.Equal(need, want) {
 		err = fmt.Errorf("always there: %q, want %q", need, want)
 	}
 	return a, err
@@ -248,7 +252,7 @@ func randomArgs(r *rand.Rand, odd string) Args {
 		return []string{"/", "/a", "/a b", "/--bind", "--dev", "/\n\"'$*", "/\xff", "/é", "/" + odd, odd}[r.IntN(10)]
 	}
 	coin := func() bool { return r.IntN(2) == 0 }
-	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(), Session: coin(), AsPID1: coin()}
+	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(), Session: coin(), Stage: coin()}
 	if coin() {
 		a.Chdir = "/" + odd
 	}

@@ -3,6 +3,7 @@ package wrap
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
 )
 
 // Exec replaces this process by the plan. It returns only when it fails, with
@@ -32,16 +34,39 @@ func Exec(p *Plan, h *Host) error {
 		}
 	}
 	closeOthers(p, h)
+	if err := prepareStage(p); err != nil {
+		return err
+	}
 	if err := putFDs(p.FDs); err != nil {
 		return err
 	}
+	err := syscall.Exec(p.Path, p.Argv, p.Env)
+	return failed(policy.Plain(p.Path) + ": " + err.Error())
+}
+
+// prepareStage opens what leads from the stage to this process, and lets the
+// kernel end everything should the stage not have done so when the time is up.
+func prepareStage(p *Plan) error {
+	if p.Stage == nil || p.Stage.Group == stage.Look {
+		return nil
+	}
+	runtime.LockOSThread() // its signal mask is the one that bwrap gets
+	mask, err := stage.Outer(p.Stage.Wires, p.Stage.Group, p.Limit > 0)
+	if err != nil {
+		return failed("signals: " + err.Error())
+	}
+	p.Stage.Mask = mask
+	for i := range p.FDs {
+		if p.FDs[i].Num == p.orderFD {
+			p.FDs[i].Data = p.Stage.Encode()
+		}
+	}
 	if p.Limit > 0 {
-		if err := backstop(p.Limit); err != nil {
+		if err := stage.Backstop(p.Limit); err != nil {
 			return failed("time limit: " + err.Error())
 		}
 	}
-	err := syscall.Exec(p.Path, p.Argv, p.Env)
-	return failed(policy.Plain(p.Path) + ": " + err.Error())
+	return nil
 }
 
 func failed(reason string) error {

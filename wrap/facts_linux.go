@@ -31,11 +31,27 @@ func Look() (*Host, error) {
 	}
 	h.FDs = fds
 	if tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err == nil {
-		h.TTY = true
+		h.TTY, h.Front = true, h.leads(tty)
 		syscall.Close(tty)
 	}
 	h.Self, _ = OS{}.Readlink("/proc/self/exe")
 	return h, nil
+}
+
+// leads reports whether a shell started this process as a job of its own, which
+// has the terminal now: it leads the group in the foreground, and no pipe leads
+// from it to another member of that group.
+func (h *Host) leads(tty int) bool {
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	if pid := os.Getpid(); err != nil || group != pid || syscall.Getpgrp() != pid {
+		return false
+	}
+	for _, fd := range h.FDs {
+		if (fd.Num == 1 || fd.Num == 2) && (fd.Kind == FDPipe || fd.Kind == FDPair) {
+			return false
+		}
+	}
+	return true
 }
 
 // workingDir is getcwd(2), "" when the directory was deleted or cannot be

@@ -20,6 +20,7 @@ type Host struct {
 	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
 	Bwrap   Bwrap
 	TTY     bool     // there is a controlling terminal
+	Front   bool     // this process alone is the job that has the terminal, as far as can be seen
 	Config  string   // directory of the user's config file, which need not exist; "" for none
 	Self    string   // absolute path of sbx itself, "" when it is not known
 	Own     []string // directories of sbx's own, at every place where one may be

@@ -20,20 +20,11 @@ func Exec(*Plan, *Host) error { return unsupported() }
 // Inside is false: there are no sandboxes on other systems.
 func Inside() bool { return false }
 
-// IsStage is false: there is no stage on other systems.
-func IsStage([]string) bool { return false }
-
-// Stage fails: there is no stage on other systems.
-func Stage([]string) int { return StatusFailed }
-
 // GatherFacts knows nothing of other systems.
 func GatherFacts(*Host) Facts { return Facts{} }
 
 // PasswdShell knows nothing of other systems.
 func PasswdShell(int) string { return "" }
-
-// stageName is never used: there is no bwrap on other systems.
-const stageName = ""
 
 type unsupportedError struct{ *Unavailable }
 

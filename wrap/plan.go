@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/tripwire"
 )
 
@@ -22,13 +23,15 @@ type Plan struct {
 	Keep   []int          // descriptors of the caller that pass, beyond 0, 1, 2
 	Copy   []int          // of 0, 1, 2 and Keep: read-only files to be replaced by a copy
 	Dirs   []string       // directories of sbx's own to be made first, mode 0700
-	Limit  float64        // seconds until the kernel's timer is to end everything; 0 is no limit
+	Limit  float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
+	Stage  *stage.Order   // what the stage is told; nil without one
 	Gaps   []string       // what the engine cannot enforce, one line each
 	Report Report         // what explain and the status line show
 
 	lateEnv  []policy.Var // given to the command by bwrap, see environment
 	pwd      string       // the working directory, by the caller's name for it
 	cacheDst string       // where the private cache is seen; "" without one
+	orderFD  int          // the descriptor that the order is read from
 }
 
 // Report is what a person may want to know of a plan and no execution needs.
@@ -64,6 +67,7 @@ type Request struct {
 	Root    string   // of the work tree, as [WorkTree] gives it
 	Command []string // words, the first being the name to look up; nil for a plan that is only looked at
 	Self    []string // run sbx itself with these words, in the place of Command
+	Argv0   string   // by which the command is called; "" is its first word
 	KeepFDs []int    // named by the caller with --keep-fd
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
@@ -112,12 +116,16 @@ func New(req Request, h *Host) (*Plan, error) {
 	}
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = v.loose
-	if !ownSession(pol, h) {
-		p.Report.Usual = 1
-	}
 	p.Report.Watch = v.watch(git.watch)
-	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, gaps(pol, h))
-	return p, p.words(req, h, v, pol)
+	if err := p.words(req, h, v, pol); err != nil {
+		return nil, err
+	}
+	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, gaps(pol, h))
+	if p.sharesGroup(pol, h) {
+		p.Report.Usual = 1
+		p.Gaps = append(p.Gaps, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
+	}
+	return p, nil
 }
 
 // lookWithOwn lays the rules over the host. Where the command could see or even
@@ -291,9 +299,6 @@ func gaps(pol *policy.Policy, h *Host) []string {
 	var out []string
 	if pol.Network {
 		out = append(out, "the network is shared, and with it the abstract sockets of this host")
-	}
-	if !ownSession(pol, h) {
-		out = append(out, "on a terminal the command is in the caller's process group: it can signal the script or pipeline that it runs in (new_session = \"yes\" prevents it and takes the terminal away)")
 	}
 	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
 		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")

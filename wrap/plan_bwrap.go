@@ -3,10 +3,12 @@ package wrap
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/seccomp"
+	"github.com/sbx-sandbox/sbx/stage"
 )
 
 // ManifestDir holds policy.json, by which a program knows that it runs inside.
@@ -21,7 +23,6 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		Version:  h.Bwrap.Version,
 		ShareNet: pol.Network,
 		SharePID: pol.SharePID,
-		Session:  ownSession(pol, h),
 		Ops:      v.ops(pol, h),
 		Chdir:    v.inside(p.pwd),
 	}
@@ -33,7 +34,8 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	a.AsPID1 = p.Limit > 0
+	a.Stage = p.Stage != nil && p.Stage.Group != stage.Look
+	a.Session = !a.Stage && ownSession(pol, h)
 	a.Ops = append(a.Ops, p.manifest(v, pol, self)...)
 	a.Ops = append(a.Ops, v.freeze()...)
 	for i := range a.Ops {
@@ -52,9 +54,12 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	// The options go through a descriptor: nothing of the policy shows in ps.
 	argsFD := next()
 	options, fds := a.Words(next)
-	if n := len(options) + len(command) + 4; n > maxArgs {
-		return &Error{StatusFailed, "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
-			"pass the arguments through a file or xargs"}
+	command, err = p.fit(command, len(options))
+	if err != nil {
+		return err
+	}
+	if p.Stage != nil {
+		fds = append(fds, bwrapargs.FD{Num: p.orderFD, Name: "order for the stage", Data: p.Stage.Encode()})
 	}
 	p.FDs = slices.Concat([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, p.FDs, fds)
 	p.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
@@ -64,45 +69,113 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 // selfInside is where sbx itself is, in the runs that need it.
 const selfInside = ManifestDir + "/sbx"
 
-// command returns the words to execute and, when sbx itself is among them, the
-// mount that shows it: as the stage in front of the command. With a time limit
-// the stage stays, as process 1 of the sandbox in the place of bwrap's: no
-// process is added. Without one it looks whether everything that was mounted is
-// what was planned, and replaces itself by the command. A bwrap that binds by
-// descriptor has looked already.
+// command returns the words for bwrap to execute and, when sbx itself is among
+// them, the mount that shows it: as the stage in front of the command, with an
+// order that says all the rest. A command that shares the processes of the host
+// has no stage to stay with it; there the stage looks at what bwrap before 0.10
+// mounted by name, and becomes the command.
 func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next func() int) ([]string, []bwrapargs.Op, error) {
-	words := req.Command
+	words, path := req.Command, ""
 	if len(req.Self) > 0 {
 		words = append([]string{selfInside}, req.Self...)
+	}
+	if len(words) > 0 {
+		if path = words[0]; !strings.Contains(path, "/") {
+			path = v.inside(p.Report.Command)
+		}
+	}
+	if req.Argv0 != "" {
+		words = append([]string{req.Argv0}, words[min(1, len(words)):]...)
 	}
 	p.Limit = pol.TimeoutSeconds
 	look := h.Bwrap.Version.Less(bwrapargs.HasBindFD)
 	const unseen = ": what is replaced on the host while the sandbox is being set up is noticed by no one"
-	if look && req.Direct {
-		look = false
+	switch {
+	case req.Direct && look:
 		p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage (--direct)"+unseen)
+	case pol.SharePID && !look:
+		req.Direct = true
 	}
-	if p.Limit == 0 && !look && len(req.Self) == 0 {
+	if req.Direct && req.Argv0 != "" {
+		return nil, nil, &Error{StatusFailed, "--argv0 needs the stage", "leave out --direct and --share-pid"}
+	}
+	if req.Direct && len(req.Self) == 0 {
 		return words, nil, nil
 	}
 	self, err := v.res.resolve(policy.Clean(h.Self))
 	if err != nil || h.Self == "" || self.Info.Kind != File || !v.ownRun() {
-		if p.Limit > 0 || len(req.Self) > 0 {
+		if p.Limit > 0 || len(req.Self) > 0 || req.Argv0 != "" {
 			return nil, nil, needsSelf(pol)
 		}
-		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside"+unseen)
+		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside, so signals and the terminal are bwrap's business")
+		if look {
+			p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage"+unseen)
+		}
 		return words, nil, nil
 	}
-	if p.Limit > 0 || look {
-		fd := -1
-		if look {
-			fd = next()
-			p.FDs = append(p.FDs, bwrapargs.FD{Num: fd, Name: "what has to be mounted", Data: v.expected()})
-		}
-		words = append([]string{selfInside, stageName, strconv.FormatFloat(p.Limit, 'f', -1, 64), strconv.Itoa(fd)}, words...)
-	}
+	show := []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: selfInside}}
 	p.Report.staged = true
-	return words, []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: selfInside}}, nil
+	if req.Direct {
+		return words, show, nil
+	}
+	o := &stage.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: stage.NoWires}
+	if look {
+		o.Expected = v.expected()
+	}
+	p.orderFD = next()
+	if o.Group != stage.Look {
+		o.Wires = stage.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next()}
+		if o.Group == stage.Front {
+			o.Wires.Stat = next()
+		}
+	}
+	if req.Argv0 != "" {
+		o.Argv = words
+	}
+	p.Stage = o
+	return append([]string{selfInside, stage.Name, strconv.Itoa(p.orderFD)}, words...), show, nil
+}
+
+// standing is how the command stands to the caller's process group. In front of
+// a terminal, where nothing else of a pipeline can be waiting for it, it gets a
+// group of its own that has the terminal, as a shell would give it one: what is
+// typed reaches it alone, and it can signal nobody outside. In a script or
+// pipeline the terminal belongs to the whole group, and nobody inside could
+// give it back.
+func standing(pol *policy.Policy, h *Host) stage.Group {
+	switch {
+	case pol.SharePID:
+		return stage.Look
+	case ownSession(pol, h):
+		return stage.Apart
+	case h.Front:
+		return stage.Front
+	}
+	return stage.Shared
+}
+
+// sharesGroup reports whether the command can signal the caller's group:
+// kill(0, …) knows no namespaces.
+func (p *Plan) sharesGroup(pol *policy.Policy, h *Host) bool {
+	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == stage.Shared || p.Stage.Group == stage.Look)
+}
+
+// fit gives the command's words to the stage by the order when they are more
+// than bwrap takes. The first stays, for those who read ps.
+func (p *Plan) fit(command []string, options int) ([]string, error) {
+	n := options + len(command) + 4
+	if n <= maxArgs {
+		return command, nil
+	}
+	const before = 3 // the stage's own words
+	if p.Stage == nil || len(command) <= before {
+		return nil, &Error{StatusFailed, "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
+			"pass the arguments through a file or xargs; without --direct and --share-pid there is no such limit"}
+	}
+	if p.Stage.Argv == nil {
+		p.Stage.Argv = command[before:]
+	}
+	return command[:before+1], nil
 }
 
 func needsSelf(pol *policy.Policy) error {
@@ -154,9 +227,8 @@ func (v *view) expected() []byte {
 	return b
 }
 
-// ownSession reports whether the command gets a session of its own. Without
-// one it is in the caller's process group, and kill(0, …) knows no namespaces;
-// with one it has no terminal, so a command on a terminal shares the group.
+// ownSession reports whether the command gets a session of its own, and with it
+// no terminal.
 func ownSession(pol *policy.Policy, h *Host) bool {
 	return pol.NewSession == "yes" || pol.NewSession == "auto" && (pol.Seccomp == "off" || !h.TTY)
 }

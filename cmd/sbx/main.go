@@ -16,14 +16,15 @@ import (
 
 	"github.com/sbx-sandbox/sbx/config"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 func main() {
 	args := os.Args[min(1, len(os.Args)):]
-	if wrap.IsStage(args) {
-		os.Exit(wrap.Stage(args))
+	if stage.Is(args) { // as process 1 it has begun long before
+		os.Exit(stage.Run(args))
 	}
 	if verify.IsProbe(args) {
 		os.Exit(verify.Probe(args))

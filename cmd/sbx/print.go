@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -72,7 +73,7 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	if p.Limit > 0 {
 		fmt.Fprintf(&b, "limit   %gs\n", p.Limit)
 	}
-	for _, fd := range p.FDs {
+	for _, fd := range slices.Concat(p.FDs, wires(p)) {
 		writeFD(&b, fd)
 	}
 	fmt.Fprintf(&b, "exec    %s\n", policy.Plain(p.Path))
@@ -83,6 +84,8 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 
 func writeFD(b *strings.Builder, fd bwrapargs.FD) {
 	switch {
+	case fd.Data == nil && fd.Path == "":
+		fmt.Fprintf(b, "fd %-4d %s\n", fd.Num, fd.Name)
 	case fd.Path != "":
 		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", fd.Num, policy.Plain(fd.Path))
 	case strings.HasSuffix(fd.Name, "options"):
@@ -96,6 +99,25 @@ func writeFD(b *strings.Builder, fd bwrapargs.FD) {
 		sum := sha256.Sum256(fd.Data)
 		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", fd.Num, policy.Plain(fd.Name), len(fd.Data), hex.EncodeToString(sum[:8]))
 	}
+}
+
+// wires are the descriptors by which the stage sees and signals the process that
+// the caller started.
+func wires(p *wrap.Plan) []bwrapargs.FD {
+	if p.Stage == nil {
+		return nil
+	}
+	var fds []bwrapargs.FD
+	w := p.Stage.Wires
+	for _, f := range []struct {
+		n    int
+		name string
+	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"}, {w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"}, {w.Stat, "/proc/self/stat"}} {
+		if f.n >= 0 {
+			fds = append(fds, bwrapargs.FD{Num: f.n, Name: f.name})
+		}
+	}
+	return fds
 }
 
 func words0(data []byte) []string {
@@ -121,9 +143,10 @@ func optionLines(words []string) [][]string {
 func planFor(p *wrap.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
 		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps)}
-	for _, fd := range p.FDs {
+	for _, fd := range slices.Concat(p.FDs, wires(p)) {
 		f := fdJSON{Num: fd.Num, Name: fd.Name}
 		switch text := string(fd.Data); {
+		case fd.Data == nil && fd.Path == "":
 		case fd.Path != "":
 			f.Path = fd.Path
 		case strings.HasSuffix(fd.Name, "options"):

@@ -1,0 +1,112 @@
+package stage
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// step is one system call of a new process before it is the command. The
+// layout is known to the assembly.
+type step struct {
+	nr     uintptr
+	args   [6]uintptr
+	result uintptr
+}
+
+// run starts a process with vfork(2), in which the steps are made one after
+// another until one fails, and returns its process id or an errno. It returns
+// when the last step, an execve, has been made, or the process has ended.
+//
+// syscall.ForkExec would be the usual way. It gives the new process the signal
+// mask that this process was started with, which is the outer process's, and
+// knows no resource limits.
+func run(steps *step, n uintptr) (pid, errno uintptr)
+
+// childMask lies where no growing stack moves it.
+var childMask uint64
+
+// child is what a new process is to be.
+type child struct {
+	path    string
+	argv    []string
+	env     []string
+	group   Group
+	tty     int // to be given to its group with Front
+	mask    uint64
+	rlimits []Rlimit
+}
+
+// start starts a process and returns its id. The error is execve's.
+func (c *child) start() (int, error) {
+	path, err := syscall.BytePtrFromString(c.path)
+	if err != nil {
+		return 0, err
+	}
+	argv, err := syscall.SlicePtrFromStrings(c.argv)
+	if err != nil {
+		return 0, err
+	}
+	env, err := syscall.SlicePtrFromStrings(c.env)
+	if err != nil {
+		return 0, err
+	}
+	limits := make([][2]uint64, len(c.rlimits))
+	steps := make([]step, 0, 8+len(limits))
+	add := func(nr uintptr, args ...uintptr) {
+		s := step{nr: nr}
+		copy(s.args[:], args)
+		steps = append(steps, s)
+	}
+	switch c.group {
+	case Apart:
+		add(syscall.SYS_SETSID)
+	case Front:
+		add(syscall.SYS_SETPGID, 0, 0)
+		add(syscall.SYS_GETPID)
+		// In the background still, and so with SIGTTOU blocked, as all signals are.
+		add(syscall.SYS_IOCTL, uintptr(c.tty), syscall.TIOCSPGRP, uintptr(unsafe.Pointer(&steps[1].result)))
+	}
+	for i, l := range c.rlimits {
+		limits[i] = [2]uint64{l.Max, l.Max}
+		add(syscall.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(&limits[i])))
+	}
+	childMask = c.mask
+	add(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&childMask)), 0, 8)
+	add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
+	pid, errno := run(&steps[0], uintptr(len(steps)))
+	runtime.KeepAlive(limits)
+	runtime.KeepAlive(argv)
+	runtime.KeepAlive(env)
+	if errno != 0 {
+		return 0, syscall.Errno(errno)
+	}
+	for i := range steps {
+		if r := steps[i].result; r > ^uintptr(4095) {
+			reapOne(int(pid))
+			if i < len(steps)-1 {
+				return 0, &setupError{steps[i].nr, syscall.Errno(-r)}
+			}
+			return 0, syscall.Errno(-r)
+		}
+	}
+	return int(pid), nil
+}
+
+// setupError is a step before the execve that failed.
+type setupError struct {
+	nr  uintptr
+	err syscall.Errno
+}
+
+func (e *setupError) Error() string {
+	return "system call " + utoa(uint64(e.nr)) + ": " + e.err.Error()
+}
+
+func reapOne(pid int) {
+	for {
+		if _, err := syscall.Wait4(pid, nil, 0, nil); err != syscall.EINTR {
+			return
+		}
+	}
+}

@@ -1,0 +1,542 @@
+package stage
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// Exit statuses of the stage's own, as env(1) and timeout(1) have them.
+const (
+	statusTimeout  = 124
+	statusFailed   = 125
+	statusNoExec   = 126
+	statusNotFound = 127
+)
+
+// grace is how long a command may clean up after it was told to end, in
+// nanoseconds.
+const grace = 5e9
+
+// Run is the stage: args are [Name], the number of the descriptor with the
+// order, and the command. It returns the exit status.
+func Run(args []string) int {
+	fd, ok := atou(args[1])
+	if !ok || fd >= maxFD {
+		return broken("the number of a descriptor")
+	}
+	data, err := readAll(int(fd))
+	if err != nil {
+		return broken(err.Error())
+	}
+	_ = syscall.Close(int(fd))
+	o, err := decode(data)
+	if err != nil {
+		return broken(err.Error())
+	}
+	if o.Argv == nil {
+		o.Argv = args[2:]
+	}
+	if len(o.Argv) == 0 {
+		return broken("no command")
+	}
+	if !asPlanned(o.Expected) {
+		return statusFailed
+	}
+	if o.Group == Look {
+		return refused(o, become(o))
+	}
+	return serve(o)
+}
+
+func broken(why string) int {
+	say("error: Failed to initialize sandbox: the stage: " + why)
+	return statusFailed
+}
+
+// become replaces this process by the command.
+func become(o *Order) error {
+	err := syscall.Exec(o.Path, o.Argv, syscall.Environ())
+	if err == syscall.ENOEXEC {
+		err = syscall.Exec(shell, viaShell(o), syscall.Environ())
+	}
+	return err
+}
+
+const shell = "/bin/sh"
+
+// viaShell are the words for a script without an interpreter in its first line,
+// which every shell, and execvp(3), hands to sh.
+func viaShell(o *Order) []string {
+	return append([]string{shell, o.Path}, o.Argv[1:]...)
+}
+
+// refused says why the command could not be executed.
+func refused(o *Order, err error) int {
+	if e, ok := err.(*setupError); ok {
+		return broken(e.Error())
+	}
+	say("error: " + plain(o.Argv[0]) + ": " + err.Error())
+	if err == syscall.ENOENT {
+		return statusNotFound
+	}
+	return statusNoExec
+}
+
+// readAll reads a file in memory, whose offset may be anywhere.
+func readAll(fd int) ([]byte, error) {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	data := make([]byte, st.Size)
+	for off := 0; off < len(data); {
+		n, err := syscall.Pread(fd, data[off:], int64(off))
+		if err == syscall.EINTR {
+			continue
+		}
+		if err == nil && n == 0 {
+			err = syscall.EIO
+		}
+		if err != nil {
+			return nil, err
+		}
+		off += n
+	}
+	return data, nil
+}
+
+// stage is process 1 while the command runs.
+type stage struct {
+	order   *Order
+	outer   outer
+	forward uint64
+	courier courier
+	tty     int
+	pid     int // of the command
+
+	stopped  bool  // the command is
+	frozen   bool  // by the stage, since the outer process was stopped
+	behind   bool  // it goes on in the background: look now and then whether it got the terminal
+	expires  int64 // when the time is up; 0 is never
+	deadline int64 // when whatever still runs is killed; 0 is never
+	timedOut bool
+	ended    bool
+	status   syscall.WaitStatus
+	doubt    bool  // something woke the stage
+	reaped   bool  // and it was a child
+	small    bool  // the stage has given back the memory that starting took
+	poll     int64 // ns between two looks when nothing wakes; 0 is for ever
+}
+
+// serve starts the command, waits for it and returns the exit status.
+func serve(o *Order) int {
+	runtime.LockOSThread()
+	s := &stage{order: o, forward: Forwarded(o.Group, o.Limit > 0), tty: -1}
+	s.outer = outer{wires: o.Wires, blocked: s.forward | o.Mask}
+	// Nothing inside may look into this process, nor use what it has open.
+	prctl(prSetDumpable, 0)
+	for _, w := range o.Wires.fields() {
+		_, _ = fcntl(*w.fd, syscall.F_SETFD, syscall.FD_CLOEXEC)
+	}
+	if o.OOM >= 0 {
+		_, _ = fcntl(o.OOM, syscall.F_SETFD, syscall.FD_CLOEXEC)
+	}
+	if o.Group == Front {
+		var err error
+		if s.tty, err = syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err != nil {
+			o.Group = Shared
+		}
+	}
+	// With the outer process everything ends: in front of a terminal, where a
+	// signal typed or sent can end it, the command may clean up before.
+	death := uintptr(sigKILL)
+	if o.Group == Front {
+		death = marker
+	}
+	prctl(prSetPdeathsig, death)
+	if s.outer.state().gone {
+		return 128 + sigKILL
+	}
+	// A signal without a handler never ends process 1, whoever in its namespace
+	// sends it.
+	defaults(everySignal)
+	setMask(2, everySignal)
+	catch()
+	if status, err := s.start(); err != nil {
+		return status
+	}
+	s.listen()
+	for s.look(); !s.ended; s.look() {
+		s.wait()
+	}
+	return s.finish()
+}
+
+// start starts the command.
+func (s *stage) start() (int, error) {
+	o := s.order
+	c := &child{path: o.Path, argv: o.Argv, env: syscall.Environ(), group: o.Group, tty: s.tty, mask: o.Mask, rlimits: o.Rlimits}
+	for i := range c.rlimits {
+		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of the stage with them
+			c.rlimits[i].Max += threads()
+		}
+	}
+	var err error
+	if s.pid, err = c.start(); err == syscall.ENOEXEC {
+		c.path, c.argv = shell, viaShell(o)
+		s.pid, err = c.start()
+	}
+	if err != nil {
+		return refused(o, err), err
+	}
+	if o.Limit > 0 {
+		s.expires = now() + int64(o.Limit*1e9)
+	}
+	// Of the caller's descriptors the command alone holds a copy from here on: who
+	// waits for the end of a pipe does not wait for the stage.
+	s.closeOthers()
+	return 0, nil
+}
+
+// threads is the number of threads of this process.
+func threads() uint64 {
+	var buf [4096]byte
+	fd, err := syscall.Open("/proc/self/status", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 8
+	}
+	n, _ := syscall.Read(fd, buf[:])
+	_ = syscall.Close(fd)
+	const key = "\nThreads:\t"
+	for i := 0; i+len(key) < n; i++ {
+		if string(buf[i:i+len(key)]) == key {
+			end := i + len(key)
+			for end < n && buf[end] != '\n' {
+				end++
+			}
+			if k, ok := atou(string(buf[i+len(key) : end])); ok {
+				return k
+			}
+		}
+	}
+	return 8
+}
+
+// closeOthers closes what is not the stage's own, standard error but for one:
+// there the messages go, and the outer process holds it as well.
+func (s *stage) closeOthers() {
+	keep := [9]int{2, s.tty, s.order.OOM}
+	for i, w := range s.order.Wires.fields() {
+		keep[3+i] = *w.fd
+	}
+	for at := 0; ; {
+		next := maxFD
+		for _, fd := range keep {
+			if fd >= at && fd < next {
+				next = fd
+			}
+		}
+		if next > at {
+			closeRange(at, next-1)
+		}
+		if next == maxFD {
+			return
+		}
+		at = next + 1
+	}
+}
+
+// listen makes signals wake the stage, its own as well as the outer process's.
+func (s *stage) listen() {
+	w := s.outer.wires
+	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, 1, tid, marker)
+	if fd, err := fcntl(w.Signal, syscall.F_DUPFD_CLOEXEC, 3); err != nil || watch(w.Epoll, fd) != nil {
+		s.poll = 25e6
+	}
+	// A kernel that gave the outer process new signal handling when it executed
+	// bwrap (before Linux 5.7 it depends on timing) wakes nobody. Try.
+	s.woken(0)
+	s.outer.signal(marker)
+	if !s.woken(0) {
+		s.poll = 25e6
+	}
+}
+
+// woken waits for a signal, at most for ns, for ever when that is negative.
+// That one came is known a little before a handler has noted which.
+func (s *stage) woken(ns int64) bool {
+	var ev [2]syscall.EpollEvent
+	ms := -1
+	if ns >= 0 {
+		ms = int((ns + 999999) / 1000000)
+	}
+	// Not RawSyscall: the runtime may rest meanwhile.
+	n, _, _ := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(s.outer.wires.Epoll), uintptr(unsafe.Pointer(&ev[0])), 2, uintptr(ms), 0, 0)
+	return int(n) > 0
+}
+
+// settled is how long nothing happens until the command is taken to be one that
+// stays for a while, in nanoseconds: the shortest ones do not pay for tidiness.
+const settled = 50e6
+
+// wait sleeps until something may have happened.
+func (s *stage) wait() {
+	ns := int64(-1)
+	within := func(d int64) {
+		if d = max(d, 0); ns < 0 || d < ns {
+			ns = d
+		}
+	}
+	if s.expires > 0 {
+		within(s.expires - now())
+	}
+	if s.deadline > 0 {
+		within(s.deadline - now())
+	}
+	if s.behind {
+		within(100e6)
+	}
+	if s.poll > 0 {
+		within(s.poll)
+	}
+	if !s.small {
+		within(settled)
+	}
+	s.doubt = s.woken(ns)
+	if !s.doubt && !s.small {
+		shrink()
+		s.small = true
+	}
+}
+
+// look finds out what has happened, and acts on it.
+func (s *stage) look() {
+	s.reap()
+	if s.ended {
+		return
+	}
+	s.clock()
+	now := s.signals()
+	switch {
+	case now.gone:
+		s.lost()
+	case now.stopped && !s.stopped && s.order.Group != Shared:
+		// Somebody stopped the outer process alone. In a shared group the terminal
+		// did it, to the command as well.
+		s.frozen = true
+		s.kill(true, sigSTOP)
+	case s.behind && s.outer.front():
+		s.hand()
+	}
+}
+
+// reap waits for every child, orphans of the command's included.
+func (s *stage) reap() {
+	s.reaped = false
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|wContinued, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil || pid <= 0:
+			return
+		}
+		s.reaped = true
+		switch {
+		case pid != s.pid:
+		case ws.Stopped():
+			s.stopped = true
+			s.commandStopped(int(ws.StopSignal()))
+		case ws.Continued():
+			s.stopped = false
+		default:
+			s.ended, s.status = true, ws
+		}
+	}
+}
+
+// signals passes on what is new and returns the state of the outer process.
+func (s *stage) signals() state {
+	st := s.outer.state()
+	seen := sight{st.pending & s.forward &^ bit(marker), s.own()}
+	if s.courier.unsure(seen) || s.doubt && seen.own == 0 && !s.reaped {
+		sleep(1e6)
+		st = s.outer.state()
+		seen = sight{st.pending & s.forward &^ bit(marker), seen.own | s.own()}
+	}
+	group, one := s.courier.take(seen)
+	if (group|one)&bit(sigCONT) != 0 {
+		s.resume(group&bit(sigCONT) != 0)
+	}
+	for n := 1; n < marker; n++ {
+		switch {
+		case n == sigCONT:
+		case group&bit(n) != 0 && s.order.Group != Shared:
+			s.kill(true, n)
+		case one&bit(n) != 0:
+			s.kill(false, n)
+		}
+	}
+	return st
+}
+
+// own takes the signals that came to this process from outside. What the
+// command sends has a sender that has a number here.
+func (s *stage) own() (set uint64) {
+	set = atomic.SwapUint64(&caught, 0)
+	for {
+		n, sender := takePending(s.forward &^ bit(marker))
+		if n == 0 {
+			return set & s.forward
+		}
+		if sender == 0 {
+			set |= bit(n)
+		}
+	}
+}
+
+// kill sends a signal to the command, or to its whole group when that is its
+// own.
+func (s *stage) kill(group bool, n int) {
+	if group && s.order.Group != Shared && syscall.Kill(-s.pid, syscall.Signal(n)) == nil {
+		return
+	}
+	_ = syscall.Kill(s.pid, syscall.Signal(n))
+}
+
+// commandStopped stops the outer process as the command was, so that the
+// caller's shell sees it.
+func (s *stage) commandStopped(by int) {
+	s.behind = false
+	if s.frozen {
+		return
+	}
+	if s.order.Group == Front && (by == sigTTIN || by == sigTTOU) && s.outer.front() {
+		// The shell gave the terminal to the outer process's group without a word.
+		s.hand()
+		s.kill(true, sigCONT)
+		return
+	}
+	if s.order.Group == Shared {
+		sleep(5e6) // what stopped the command reaches the outer process, too
+	}
+	if s.outer.state().stopped {
+		return
+	}
+	if by != sigTSTP && by != sigTTIN && by != sigTTOU {
+		by = sigSTOP
+	}
+	s.outer.signal(by)
+	for range 20 {
+		st := s.outer.state()
+		if st.stopped || st.gone || st.pending&bit(sigCONT)&^s.courier.passed != 0 {
+			return
+		}
+		sleep(1e6)
+	}
+	// Nobody would continue it: the kernel does not stop a group without a shell.
+	s.resume(true)
+}
+
+// resume continues the command.
+func (s *stage) resume(group bool) {
+	s.frozen = false
+	if s.order.Group == Front {
+		if s.outer.front() {
+			s.hand()
+		} else {
+			s.behind = s.behind || !s.hasTerminal()
+		}
+	}
+	if s.order.Group != Shared || !group {
+		s.kill(group || s.stopped, sigCONT)
+	}
+}
+
+// hand gives the terminal to the command's group.
+func (s *stage) hand() {
+	s.behind = false
+	group := int32(s.pid)
+	if g, err := syscall.Getpgid(s.pid); err == nil && g > 0 {
+		group = int32(g)
+	}
+	_, _, _ = syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(s.tty), syscall.TIOCSPGRP, uintptr(unsafe.Pointer(&group)))
+}
+
+// hasTerminal reports whether a group of the sandbox is in the foreground:
+// those outside have no number here.
+func (s *stage) hasTerminal() bool {
+	var group int32
+	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(s.tty), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
+	return errno == 0 && group > 0
+}
+
+// lost ends the command after the outer process did: only in front of a
+// terminal does the kernel leave that to the stage.
+func (s *stage) lost() {
+	if s.deadline == 0 {
+		s.kill(true, sigINT)
+		s.kill(true, sigCONT)
+		s.deadline = now() + grace
+	}
+}
+
+// clock ends the command when its time is up.
+func (s *stage) clock() {
+	switch t := now(); {
+	case s.deadline > 0 && t >= s.deadline:
+		_ = syscall.Kill(-1, syscall.SIGKILL)
+	case s.expires > 0 && t >= s.expires:
+		s.expires, s.timedOut = 0, true
+		s.deadline = t + grace
+		// As process 1, "all" is everything in the sandbox but this process.
+		_ = syscall.Kill(-1, syscall.SIGTERM)
+		_ = syscall.Kill(-1, syscall.SIGCONT)
+		say("error: Command timed out after " + seconds(s.order.Limit) + "s in sandbox")
+	}
+}
+
+// finish ends what the command left, and returns the exit status, or dies with
+// the outer process as the command died.
+func (s *stage) finish() int {
+	_ = syscall.Kill(-1, syscall.SIGKILL)
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
+			break
+		}
+	}
+	if s.outer.state().stopped {
+		s.outer.signal(sigCONT)
+	}
+	switch {
+	case s.timedOut:
+		return statusTimeout
+	case s.status.Exited():
+		return s.status.ExitStatus()
+	}
+	n := int(s.status.Signal())
+	if n == sigKILL {
+		s.outOfMemory()
+	}
+	if s.outer.blocked&bit(n) == 0 {
+		s.outer.signal(n)
+		sleep(1e9) // not to be waited for: with the outer process this one ends
+	}
+	return 128 + n
+}
+
+// outOfMemory tells that the kernel killed the command for want of memory.
+func (s *stage) outOfMemory() {
+	if s.order.OOM < 0 {
+		return
+	}
+	var buf [4096]byte
+	n, err := syscall.Pread(s.order.OOM, buf[:], 0)
+	if err == nil && OOMKills(buf[:n]) > 0 {
+		say("error: Command ran out of memory in sandbox (limit " + s.order.Memory + "): the kernel ended it")
+	}
+}

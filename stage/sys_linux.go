@@ -1,0 +1,168 @@
+package stage
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Numbers of the kernel's that package syscall lacks.
+const (
+	prSetPdeathsig = 1
+	prSetDumpable  = 4
+	fSetown        = 8
+	fSetsig        = 10
+	epollEdge      = 1 << 31 // EPOLLET
+	wContinued     = 8
+	rlimitNproc    = 6
+)
+
+func exit(status int) {
+	for {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
+	}
+}
+
+func prctl(option, arg uintptr) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0)
+}
+
+func fcntl(fd, cmd, arg int) (int, error) {
+	n, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), uintptr(cmd), uintptr(arg))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// asBeforeExec gives this thread the signal mask that the process was started
+// with, and the signals that the Go runtime handles back to the kernel. The
+// runtime does so in a child between fork and execve, and keeps to itself what
+// that mask was.
+//
+//go:linkname asBeforeExec syscall.runtime_AfterForkInChild
+func asBeforeExec()
+
+// setMask sets the thread's signal mask and returns the one before; how is
+// SIG_BLOCK 0, SIG_UNBLOCK 1 or SIG_SETMASK 2.
+func setMask(how int, mask uint64) (old uint64) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, uintptr(how), uintptr(unsafe.Pointer(&mask)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+	return old
+}
+
+// sigaction is the kernel's struct; arm64 has no restorer, and no kernel that
+// does minds the longer one.
+type sigaction struct {
+	handler  uintptr // 0 SIG_DFL, 1 SIG_IGN
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+// defaults takes the Go runtime's handlers of the given signals back. What the
+// caller ignores stays ignored, as far as the runtime left it so.
+func defaults(signals uint64) {
+	var none, now sigaction
+	for n := 1; n <= 64; n++ {
+		if signals&bit(n) == 0 {
+			continue
+		}
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+		if errno == 0 && now.handler > 1 {
+			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+		}
+	}
+}
+
+// caught are the signals that onSignal has noted.
+var caught uint64
+
+// handler returns the addresses of onSignal and of what it returns to, 0 where
+// the kernel has that itself.
+func handler() (onSignal, signalReturn uintptr)
+
+// catch installs onSignal for the signals that the Go runtime leaves open in
+// all its threads, whatever the mask that the process came with: whoever ends
+// processes does it with these, and a thread that is not asked would take them
+// away unseen. The others stay blocked everywhere until takePending.
+func catch() {
+	var now sigaction
+	act := sigaction{flags: 0x4 | 0x08000000 | 0x10000000, mask: everySignal} // SA_SIGINFO, SA_ONSTACK, SA_RESTART
+	if act.handler, act.restorer = handler(); act.restorer != 0 {
+		act.flags |= 0x04000000 // SA_RESTORER
+	}
+	for _, n := range [...]int{sigHUP, sigINT, sigQUIT, sigTERM} {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+		if errno == 0 && now.handler != 1 {
+			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0)
+		}
+	}
+}
+
+// takePending takes one signal of the set that is pending, of the process or
+// of this thread, and reports who sent it: 0 is somebody outside.
+func takePending(set uint64) (n, sender int) {
+	var info [128]byte
+	var zero syscall.Timespec
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info[0])), uintptr(unsafe.Pointer(&zero)), 8, 0, 0)
+	if errno != 0 {
+		return 0, 0
+	}
+	return int(r), int(*(*int32)(unsafe.Pointer(&info[16])))
+}
+
+func now() int64 {
+	var ts syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&ts)), 0)
+	return ts.Nano()
+}
+
+func sleep(ns int64) {
+	ts := syscall.NsecToTimespec(ns)
+	_, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}
+
+// writable reports whether a write to a descriptor would not block.
+func writable(fd int) bool {
+	p := struct {
+		fd              int32
+		events, revents int16
+	}{int32(fd), 4 /* POLLOUT */, 0}
+	ts := syscall.NsecToTimespec(100e6)
+	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	return int(n) == 1 && p.revents&4 != 0
+}
+
+// say writes a line to standard error, unless nobody reads there: the stage
+// must never wait for a reader.
+func say(text string) {
+	if writable(2) {
+		_, _ = syscall.Write(2, []byte("sbx: "+text+"\n"))
+	}
+}
+
+// plain makes a path or word fit for a line of text.
+func plain(s string) string {
+	b := make([]byte, 0, len(s))
+	const hex = "0123456789abcdef"
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == 0x7f {
+			b = append(b, '\\', 'x', hex[c>>4], hex[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// closeRange closes the descriptors from first to last.
+func closeRange(first, last int) {
+	if _, _, errno := syscall.RawSyscall(closeRangeNr, uintptr(first), uintptr(last), 0); errno == 0 {
+		return
+	}
+	for fd := first; fd <= min(last, 1<<16); fd++ { // before Linux 5.9
+		_ = syscall.Close(fd)
+	}
+}
+
+// closeRangeNr is close_range(2), the same on all architectures.
+const closeRangeNr = 436
