@@ -191,10 +191,12 @@ func parseFront(b []byte) bool {
 	return k == len(fields) && fields[2] != "" && fields[2] == fields[5]
 }
 
-// signal sends a signal to the outer process.
+// signal sends a signal to the outer process. The end of the pipe, when the
+// stage ends, sends one more, which must do nothing.
 func (o *outer) signal(n int) {
 	if _, err := fcntl(o.wires.Read, fSetsig, n); err == nil {
 		_, _ = syscall.Write(o.wires.Write, []byte{0})
+		_, _ = fcntl(o.wires.Read, fSetsig, marker)
 		_, _ = syscall.Read(o.wires.Read, o.buf[:1])
 	}
 }
