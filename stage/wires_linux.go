@@ -71,6 +71,9 @@ func open(w Wires) error {
 	if _, err := fcntl(w.Read, fSetown, syscall.Getpid()); err != nil {
 		return err
 	}
+	if _, err := fcntl(w.Read, fSetsig, marker); err != nil {
+		return err
+	}
 	_, err = fcntl(w.Read, syscall.F_SETFL, syscall.O_NONBLOCK|syscall.O_ASYNC)
 	return err
 }
