@@ -47,10 +47,12 @@ type Wires struct {
 	Signal int // the signalfd behind it
 	Read   int // reading end of a pipe whose SIGIO goes to the outer process
 	Write  int // writing end
+	Guard  int // reading end of a pipe whose SIGIO, a SIGKILL, goes to the guard
+	Relief int // writing end
 }
 
 // NoWires has none.
-var NoWires = Wires{-1, -1, -1, -1, -1, -1}
+var NoWires = Wires{-1, -1, -1, -1, -1, -1, -1, -1}
 
 var errOrder = errors.New("the order is damaged")
 
@@ -91,8 +93,8 @@ type wire struct {
 	fd  *int
 }
 
-func (w *Wires) fields() [6]wire {
-	return [6]wire{{"status", &w.Status}, {"stat", &w.Stat}, {"epoll", &w.Epoll}, {"signal", &w.Signal}, {"read", &w.Read}, {"write", &w.Write}}
+func (w *Wires) fields() [8]wire {
+	return [8]wire{{"status", &w.Status}, {"stat", &w.Stat}, {"epoll", &w.Epoll}, {"signal", &w.Signal}, {"read", &w.Read}, {"write", &w.Write}, {"guard", &w.Guard}, {"relief", &w.Relief}}
 }
 
 // decode reads what [Order.Encode] wrote. What is not exactly that is an error:

@@ -5,5 +5,11 @@ package stage
 // Is is false: there is no stage on other systems.
 func Is([]string) bool { return false }
 
+// IsSweep is false: there is no stage on other systems.
+func IsSweep([]string) bool { return false }
+
+// Sweep fails: there is no stage on other systems.
+func Sweep([]string) int { return 125 }
+
 // Run fails: there is no stage on other systems.
 func Run([]string) int { return 125 }

@@ -14,14 +14,22 @@ type step struct {
 	result uintptr
 }
 
-// run starts a process with vfork(2), in which the steps are made one after
-// another until one fails, and returns its process id or an errno. It returns
-// when the last step, an execve, has been made, or the process has ended.
+// run starts a process that shares this one's memory, in which the steps are
+// made one after another until one fails, and returns its process id or an
+// errno; with cloneVfork when the last step, an execve, has been made, or the
+// process has ended. All signals have to be blocked: a handler would run on a
+// stack that is in use.
 //
 // syscall.ForkExec would be the usual way. It gives the new process the signal
 // mask that this process was started with, which is the outer process's, and
 // knows no resource limits.
-func run(steps *step, n uintptr) (pid, errno uintptr)
+func run(flags uintptr, steps *step, n uintptr) (pid, errno uintptr)
+
+// Flags of run: CLONE_VM and CLONE_VFORK of clone(2), with SIGCHLD.
+const (
+	cloneVM    = 0x100 | sigCHLD
+	cloneVfork = 0x4000 | cloneVM
+)
 
 // childMask lies where no growing stack moves it.
 var childMask uint64
@@ -74,7 +82,7 @@ func (c *child) start() (int, error) {
 	childMask = c.mask
 	add(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&childMask)), 0, 8)
 	add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
-	pid, errno := run(&steps[0], uintptr(len(steps)))
+	pid, errno := run(cloneVfork, &steps[0], uintptr(len(steps)))
 	runtime.KeepAlive(limits)
 	runtime.KeepAlive(argv)
 	runtime.KeepAlive(env)

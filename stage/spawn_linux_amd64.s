@@ -1,13 +1,13 @@
 #include "textflag.h"
 
-// func run(steps *step, n uintptr) (pid, errno uintptr)
+// func run(flags uintptr, steps *step, n uintptr) (pid, errno uintptr)
 //
-// The new process shares this one's memory, its stack too, and this one waits
-// until it is another program or gone: it must not write to the stack.
-TEXT ·run(SB), NOSPLIT, $0-32
-	MOVQ steps+0(FP), R12
-	MOVQ n+8(FP), R13
-	MOVQ $0x4111, DI // CLONE_VM | CLONE_VFORK | SIGCHLD
+// The new process shares this one's memory, its stack too: it must not write to
+// the stack.
+TEXT ·run(SB), NOSPLIT, $0-40
+	MOVQ flags+0(FP), DI
+	MOVQ steps+8(FP), R12
+	MOVQ n+16(FP), R13
 	XORL SI, SI
 	XORL DX, DX
 	XORL R10, R10
@@ -18,14 +18,14 @@ TEXT ·run(SB), NOSPLIT, $0-32
 	JZ   next
 	CMPQ AX, $-4095
 	JCC  failed
-	MOVQ AX, pid+16(FP)
-	MOVQ $0, errno+24(FP)
+	MOVQ AX, pid+24(FP)
+	MOVQ $0, errno+32(FP)
 	RET
 
 failed:
 	NEGQ AX
-	MOVQ $0, pid+16(FP)
-	MOVQ AX, errno+24(FP)
+	MOVQ $0, pid+24(FP)
+	MOVQ AX, errno+32(FP)
 	RET
 
 next:

@@ -1,13 +1,13 @@
 #include "textflag.h"
 
-// func run(steps *step, n uintptr) (pid, errno uintptr)
+// func run(flags uintptr, steps *step, n uintptr) (pid, errno uintptr)
 //
-// The new process shares this one's memory, its stack too, and this one waits
-// until it is another program or gone: it must not write to the stack.
-TEXT ·run(SB), NOSPLIT, $0-32
-	MOVD steps+0(FP), R19
-	MOVD n+8(FP), R20
-	MOVD $0x4111, R0 // CLONE_VM | CLONE_VFORK | SIGCHLD
+// The new process shares this one's memory, its stack too: it must not write to
+// the stack.
+TEXT ·run(SB), NOSPLIT, $0-40
+	MOVD flags+0(FP), R0
+	MOVD steps+8(FP), R19
+	MOVD n+16(FP), R20
 	MOVD $0, R1
 	MOVD $0, R2
 	MOVD $0, R3
@@ -17,14 +17,14 @@ TEXT ·run(SB), NOSPLIT, $0-32
 	CBZ  R0, next
 	CMN  $4095, R0
 	BCS  failed
-	MOVD R0, pid+16(FP)
-	MOVD ZR, errno+24(FP)
+	MOVD R0, pid+24(FP)
+	MOVD ZR, errno+32(FP)
 	RET
 
 failed:
 	NEG  R0, R0
-	MOVD ZR, pid+16(FP)
-	MOVD R0, errno+24(FP)
+	MOVD ZR, pid+24(FP)
+	MOVD R0, errno+32(FP)
 	RET
 
 next:

@@ -159,6 +159,7 @@ func serve(o *Order) int {
 	if s.outer.state().gone {
 		return 128 + sigKILL
 	}
+	s.outer.relieve()
 	// A signal without a handler never ends process 1, whoever in its namespace
 	// sends it.
 	defaults(everySignal)
@@ -227,7 +228,7 @@ func threads() uint64 {
 // closeOthers closes what is not the stage's own, standard error but for one:
 // there the messages go, and the outer process holds it as well.
 func (s *stage) closeOthers() {
-	keep := [9]int{2, s.tty, s.order.OOM}
+	keep := [11]int{2, s.tty, s.order.OOM}
 	for i, w := range s.order.Wires.fields() {
 		keep[3+i] = *w.fd
 	}

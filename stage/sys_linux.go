@@ -14,6 +14,7 @@ const (
 	epollEdge      = 1 << 31 // EPOLLET
 	wContinued     = 8
 	rlimitNproc    = 6
+	pidfdOpen      = 434 // pidfd_open(2), the same on all architectures
 )
 
 func exit(status int) {

@@ -29,7 +29,10 @@ func Outer(w Wires, group Group, limited bool) (mask uint64, err error) {
 	if limited {
 		setMask(1, bit(sigALRM))
 	}
-	return mask, open(w)
+	if err = open(w); err == nil {
+		err = guard(w)
+	}
+	return mask, err
 }
 
 func open(w Wires) error {
@@ -58,23 +61,28 @@ func open(w Wires) error {
 	if err := watch(w.Epoll, w.Signal); err != nil {
 		return err
 	}
+	return bell(w.Read, w.Write, syscall.Getpid(), marker)
+}
+
+// bell makes a pipe by which whoever holds its ends can signal a process.
+func bell(read, write, pid, sig int) error {
 	var p [2]int
 	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
 		return err
 	}
-	if err := place(p[0], w.Read, nil); err != nil {
+	if err := place(p[0], read, nil); err != nil {
 		return err
 	}
-	if err := place(p[1], w.Write, nil); err != nil {
+	if err := place(p[1], write, nil); err != nil {
 		return err
 	}
-	if _, err := fcntl(w.Read, fSetown, syscall.Getpid()); err != nil {
+	if _, err := fcntl(read, fSetown, pid); err != nil {
 		return err
 	}
-	if _, err := fcntl(w.Read, fSetsig, marker); err != nil {
+	if _, err := fcntl(read, fSetsig, sig); err != nil {
 		return err
 	}
-	_, err = fcntl(w.Read, syscall.F_SETFL, syscall.O_NONBLOCK|syscall.O_ASYNC)
+	_, err := fcntl(read, syscall.F_SETFL, syscall.O_NONBLOCK|syscall.O_ASYNC)
 	return err
 }
 

@@ -26,6 +26,9 @@ func main() {
 	if stage.Is(args) { // as process 1 it has begun long before
 		os.Exit(stage.Run(args))
 	}
+	if stage.IsSweep(args) {
+		os.Exit(stage.Sweep(args))
+	}
 	if verify.IsProbe(args) {
 		os.Exit(verify.Probe(args))
 	}
