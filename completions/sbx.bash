@@ -39,12 +39,13 @@ _sbx() {
         --timeout) return ;;
         --engine) mapfile -t COMPREPLY < <(compgen -W 'auto bwrap' -- "$cur"); return ;;
         --min-tier) mapfile -t COMPREPLY < <(compgen -W 'full reduced' -- "$cur"); return ;;
+        --argv0) return ;;
         --command|-c) return ;;
         --config) _sbx_files; return ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
         --entries) return ;;
     esac
-    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --engine --min-tier --direct --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
     if ((COMP_CWORD == 1)); then
         list="explain why verify doctor profiles status tripwire init trust untrust completion man $run --"
     else

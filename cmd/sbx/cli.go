@@ -27,7 +27,7 @@ type options struct {
 	Git        string  `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
 	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
 	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
-	NewSession string  `placeholder:"WHEN" help:"Detach from the terminal: auto, yes or no."`
+	NewSession string  `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
 	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
 	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
 	Timeout    string  `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
@@ -36,7 +36,8 @@ type options struct {
 	Procs      int     `hidden:"" placeholder:"N" help:"Limit the number of processes."`
 	Engine     string  `placeholder:"NAME" help:"auto or bwrap."`
 	MinTier    string  `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool    `help:"Never put a stage of sbx around the command; --timeout needs one."`
+	Direct     bool    `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`
+	Argv0      rawText `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
 	NoSandbox  bool    `help:"Run without a sandbox, with a warning."`
 	Command    rawList `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
 	DryRun     bool    `short:"n" help:"Print what would be executed, and do not."`

@@ -339,7 +339,7 @@ func (s *state) plan(command []string) (*wrap.Plan, error) {
 func (s *state) request(command []string) wrap.Request {
 	return wrap.Request{
 		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
-		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct,
+		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
 	}
 }
 
