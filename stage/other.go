@@ -11,5 +11,8 @@ func IsSweep([]string) bool { return false }
 // Sweep fails: there is no stage on other systems.
 func Sweep([]string) int { return 125 }
 
+// BeforeExec does nothing on other systems.
+func BeforeExec() {}
+
 // Run fails: there is no stage on other systems.
 func Run([]string) int { return 125 }

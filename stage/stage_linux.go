@@ -57,6 +57,7 @@ func broken(why string) int {
 
 // become replaces this process by the command.
 func become(o *Order) error {
+	BeforeExec()
 	err := syscall.Exec(o.Path, o.Argv, syscall.Environ())
 	if err == syscall.ENOEXEC {
 		err = syscall.Exec(shell, viaShell(o), syscall.Environ())
@@ -162,7 +163,7 @@ func serve(o *Order) int {
 	s.outer.relieve()
 	// A signal without a handler never ends process 1, whoever in its namespace
 	// sends it.
-	defaults(everySignal)
+	defaults()
 	setMask(2, everySignal)
 	catch()
 	if status, err := s.start(); err != nil {

@@ -59,18 +59,22 @@ type sigaction struct {
 	mask     uint64
 }
 
-// defaults takes the Go runtime's handlers of the given signals back. What the
-// caller ignores stays ignored, as far as the runtime left it so.
-func defaults(signals uint64) {
+// defaults takes the Go runtime's handlers back. What the caller ignores stays
+// ignored, as far as the runtime leaves it so: SIGHUP and SIGINT, and the
+// signals of job control, for which it has no handlers.
+func defaults() {
 	var none, now sigaction
 	for n := 1; n <= 64; n++ {
-		if signals&bit(n) == 0 {
+		switch n {
+		case sigKILL, sigSTOP, sigCONT, sigTSTP, sigTTIN, sigTTOU:
 			continue
+		case sigHUP, sigINT:
+			_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+			if errno != 0 || now.handler == 1 {
+				continue
+			}
 		}
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
-		if errno == 0 && now.handler > 1 {
-			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
-		}
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
 	}
 }
 

@@ -1,13 +1,22 @@
 package stage
 
 import (
+	"runtime"
 	"syscall"
 	"unsafe"
 )
 
+// BeforeExec makes what the Go runtime changed in this process as it was: the
+// signal mask, and the signals that are not ignored. It locks the goroutine to
+// its thread, which has to execute another program then.
+func BeforeExec() {
+	runtime.LockOSThread()
+	asBeforeExec()
+}
+
 // Outer opens the wires of this process, which is about to become bwrap, at the
-// numbers that w has, and blocks the signals that the stage will pass on. The
-// calling goroutine has to be locked to its thread, and to execute bwrap there.
+// numbers that w has, and blocks the signals that the stage will pass on. It
+// does what [BeforeExec] does.
 //
 // How the stage learns of a signal to a process that it has no number for: an
 // epoll instance waits for a signalfd of this process. It stays with the
@@ -24,7 +33,7 @@ func Outer(w Wires, group Group, limited bool) (mask uint64, err error) {
 	set := Forwarded(group, limited)
 	// What arrives from now on ends the process, which has started nothing yet, or
 	// waits: the runtime's other threads do not get to handle it.
-	asBeforeExec()
+	BeforeExec()
 	mask = setMask(0, set)
 	if limited {
 		setMask(1, bit(sigALRM))

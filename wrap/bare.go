@@ -2,8 +2,10 @@ package wrap
 
 import (
 	"strings"
+	"syscall"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
 )
 
 // Bare is the plan that runs a command without any sandbox, as a shell would:
@@ -38,6 +40,17 @@ func Bare(command []string, h *Host) (*Plan, error) {
 		return nil, denied
 	}
 	return nil, &Error{StatusNotFound, policy.Plain(name) + ": command not found", ""}
+}
+
+// Become replaces this process by a bare plan. It returns only when it fails,
+// with an [*Error].
+func Become(p *Plan) error {
+	stage.BeforeExec()
+	err := syscall.Exec(p.Path, p.Argv, p.Env)
+	if err == syscall.ENOEXEC { // a script without a first line, which every shell runs
+		err = syscall.Exec("/bin/sh", append([]string{"/bin/sh", p.Path}, p.Argv[1:]...), p.Env)
+	}
+	return &Error{StatusNoExec, policy.Plain(p.Path) + ": " + err.Error(), ""}
 }
 
 func bareRunnable(h *Host, name, full string) error {

@@ -3,7 +3,6 @@ package wrap
 import (
 	"errors"
 	"os"
-	"runtime"
 	"strconv"
 	"syscall"
 
@@ -48,9 +47,10 @@ func Exec(p *Plan, h *Host) error {
 // kernel end everything should the stage not have done so when the time is up.
 func prepareStage(p *Plan) error {
 	if p.Stage == nil || p.Stage.Group == stage.Look {
+		stage.BeforeExec()
 		return nil
 	}
-	runtime.LockOSThread() // its signal mask is the one that bwrap gets
+
 	mask, err := stage.Outer(p.Stage.Wires, p.Stage.Group, p.Limit > 0)
 	if err != nil {
 		return failed("signals: " + err.Error())

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/config"
@@ -411,11 +410,13 @@ func (s *state) execBare(command []string) error {
 	if err != nil {
 		return err
 	}
+	if s.opts.Argv0 != "" {
+		plan.Argv = append([]string{string(s.opts.Argv0)}, plan.Argv[1:]...)
+	}
 	if s.opts.DryRun {
 		return printPlan(plan, s.opts.JSON)
 	}
-	err = syscall.Exec(plan.Path, plan.Argv, plan.Env)
-	return &wrap.Error{Status: wrap.StatusNoExec, Text: policy.Plain(plan.Path) + ": " + err.Error()}
+	return wrap.Become(plan)
 }
 
 // notice is a line that -q silences.
