@@ -23,7 +23,7 @@ import (
 
 func main() {
 	args := os.Args[min(1, len(os.Args)):]
-	if stage.Is(args) { // as process 1 it has begun long before
+	if stage.Is(args) && wrap.Inside() { // as process 1 it has begun long before
 		os.Exit(stage.Run(args))
 	}
 	if stage.IsSweep(args) {
