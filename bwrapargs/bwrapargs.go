@@ -112,9 +112,10 @@ type Args struct {
 	Session   bool    // --new-session
 	Stage     bool    // the command is process 1 in the place of bwrap's reaper, and ends the sandbox itself when bwrap dies
 	Ops       []Op
-	Seccomp   []byte // a struct sock_filter array; nil for none
-	Chdir     string // absolute, as seen inside
-	Setenv    []Var  // set for the command only; bwrap itself does not see them
+	Seccomp   []byte   // a struct sock_filter array; nil for none
+	Chdir     string   // absolute, as seen inside
+	Unsetenv  []string // names that bwrap itself sees and the command does not
+	Setenv    []Var    // set for the command only; bwrap itself does not see them
 }
 
 // Var is an environment variable.
@@ -142,6 +143,9 @@ func (a *Args) Words(next func() int) (words []string, fds []FD) {
 	}
 	if a.Seccomp != nil {
 		w.add("--seccomp", w.fd("seccomp filter", a.Seccomp))
+	}
+	for _, name := range a.Unsetenv {
+		w.add("--unsetenv", name)
 	}
 	for _, v := range a.Setenv {
 		w.add("--setenv", v.Name, v.Value)

@@ -93,6 +93,7 @@ func TestWords(t *testing.T) {
 		{"processes", Args{Version: v8, SharePID: true}, without("--unshare-pid"), nil},
 		{"user namespaces", Args{Version: v8, NewUserns: true}, without("--disable-userns"), nil},
 		{"a session", Args{Version: v8, Session: true}, closed + " --new-session", nil},
+		{"variables of bwrap's alone", Args{Version: v8, Unsetenv: []string{"X", "Y"}, Setenv: []Var{{"X", "1"}}}, closed + " --unsetenv X --unsetenv Y --setenv X 1", nil},
 		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed + " --setenv LD_PRELOAD /x y --setenv B ", nil},
 		{"as process 1", Args{Version: v8, Stage: true}, without("--die-with-parent") + " --as-pid-1", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
@@ -215,6 +216,9 @@ func read(words []string, fds []FD) (a Args, err error) {
 		case "--as-pid-1":
 			a.Stage = true
 			continue
+		case "--unsetenv":
+			a.Unsetenv = append(a.Unsetenv, take())
+			continue
 		case "--setenv":
 			a.Setenv = append(a.Setenv, Var{take(), take()})
 			continue
@@ -261,6 +265,7 @@ func randomArgs(r *rand.Rand, odd string) Args {
 	}
 	for range r.IntN(3) {
 		a.Setenv = append(a.Setenv, Var{"LD_PRELOAD", odd})
+		a.Unsetenv = append(a.Unsetenv, odd)
 	}
 	for range r.IntN(20) {
 		op := Op{Kind: Kind(r.IntN(int(RemountRO) + 1)), Dst: path()}

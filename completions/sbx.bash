@@ -37,6 +37,10 @@ _sbx() {
         --new-session) mapfile -t COMPREPLY < <(compgen -W 'auto yes no' -- "$cur"); return ;;
         --keep-fd) return ;;
         --timeout) return ;;
+        --memory) return ;;
+        --cpus) return ;;
+        --procs) return ;;
+        --file-size) return ;;
         --engine) mapfile -t COMPREPLY < <(compgen -W 'auto bwrap' -- "$cur"); return ;;
         --min-tier) mapfile -t COMPREPLY < <(compgen -W 'full reduced' -- "$cur"); return ;;
         --argv0) return ;;
@@ -45,7 +49,7 @@ _sbx() {
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
         --entries) return ;;
     esac
-    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
     if ((COMP_CWORD == 1)); then
         list="explain why verify doctor profiles status tripwire init trust untrust completion man $run --"
     else

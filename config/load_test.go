@@ -169,6 +169,7 @@ func TestLoadErrors(t *testing.T) {
 		{"enabled", "enabled = 1", "user.toml:1:1: enabled: want true or false, got a whole number"},
 		{"string", "default_profile = true", "user.toml:1:1: default_profile: want a string, got true or false"},
 		{"int", "[profiles.x]\nprocs = 1.0", "user.toml:2:1: procs: want a whole number, got a fractional number"},
+		{"file size", "[profiles.x]\nfile_size_limit_mb = 0.0005", "user.toml:2:1: file_size_limit_mb: want a number from 0.0009765625 to 16777216, got 0.0005"},
 		{"negative", "[profiles.x]\nmemory_limit_mb = -5", "user.toml:2:1: memory_limit_mb: want a whole number from 1 to 16777216, got -5"},
 		{"zero timeout", "[profiles.x]\ntimeout_seconds = 0", "user.toml:2:1: timeout_seconds: want a number from 0.001 to 31536000, got 0"},
 		{"huge timeout", "[profiles.x]\ntimeout_seconds = 1e300", "user.toml:2:1: timeout_seconds: want a number from 0.001 to 31536000, got 1e+300"},

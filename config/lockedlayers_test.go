@@ -27,6 +27,7 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"memory_limit_mb":         {"[profiles.moderate]\nmemory_limit_mb=5", "[profiles.moderate]\nmemory_limit_mb=50"},
 	"cpus":                    {"[profiles.moderate]\ncpus=1", "[profiles.moderate]\ncpus=2"},
 	"procs":                   {"[profiles.moderate]\nprocs=5", "[profiles.moderate]\nprocs=50"},
+	"file_size_limit_mb":      {"[profiles.moderate]\nfile_size_limit_mb=0.5", "[profiles.moderate]\nfile_size_limit_mb=50"},
 	"tmpfs_limit_mb":          {"[profiles.moderate]\ntmpfs_limit_mb=5", "[profiles.moderate]\ntmpfs_limit_mb=50"},
 	"env_set":                 {"", "[profiles.moderate]\nenv_set={LD_PRELOAD='/x'}"},
 	"private_paths":           {"", "[profiles.moderate]\nprivate_paths=['!']\nreadonly_paths=['/tmp']"},

@@ -16,8 +16,9 @@ const (
 	minSeconds, maxSeconds = 0.001, 365 * 24 * 3600
 	minCPUs, maxCPUs       = 0.01, 4096
 	maxMB                  = 16 << 20 // 16 TiB
-	maxProcs               = 4 << 20  // the kernel's PID_MAX_LIMIT
-	maxPath                = 4096     // PATH_MAX
+	minFileMB              = 1. / 1024
+	maxProcs               = 4 << 20 // the kernel's PID_MAX_LIMIT
+	maxPath                = 4096    // PATH_MAX
 	maxValue               = 128 << 10
 )
 
@@ -53,6 +54,7 @@ var profileFields = []profileField{
 	{"memory_limit_mb", readWhole(func(p *profileDoc) *int { return &p.MemoryLimitMB }, maxMB)},
 	{"cpus", readReal(func(p *profileDoc) *float64 { return &p.CPUs }, minCPUs, maxCPUs)},
 	{"procs", readWhole(func(p *profileDoc) *int { return &p.Procs }, maxProcs)},
+	{"file_size_limit_mb", readReal(func(p *profileDoc) *float64 { return &p.FileSizeMB }, minFileMB, maxMB)},
 	{"tmpfs_limit_mb", readWhole(func(p *profileDoc) *int { return &p.TmpfsLimitMB }, maxMB)},
 	{"env_set", readEnvSet},
 }

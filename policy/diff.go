@@ -94,7 +94,7 @@ func (p *Policy) Scalars() []Scalar {
 		{"new_session", p.NewSession}, {"seccomp", p.Seccomp}, {"git", p.Git}, {"cache", p.Cache},
 		{"environment", p.Environment}, {"limits", p.Limits}, {"min_tier", p.MinTier},
 		{"timeout_seconds", number(p.TimeoutSeconds)}, {"memory_limit_mb", number(float64(p.MemoryLimitMB))},
-		{"cpus", number(p.CPUs)}, {"procs", number(float64(p.Procs))}, {"tmpfs_limit_mb", number(float64(p.TmpfsLimitMB))},
+		{"cpus", number(p.CPUs)}, {"procs", number(float64(p.Procs))}, {"file_size_limit_mb", number(p.FileSizeMB)}, {"tmpfs_limit_mb", number(float64(p.TmpfsLimitMB))},
 	}
 }
 

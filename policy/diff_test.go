@@ -55,6 +55,7 @@ func TestDiffScalars(t *testing.T) {
 		{"limits", func(p *Policy) { p.Limits = "best-effort" }, Change{"limits", "best-effort", "enforce", "best-effort", true}},
 		{"tier", func(p *Policy) { p.MinTier = "reduced" }, Change{"min_tier", "reduced", "full", "reduced", true}},
 		{"a limit", func(p *Policy) { p.Procs = 5 }, Change{"procs", "5", "none", "5", false}},
+		{"files", func(p *Policy) { p.FileSizeMB = .5 }, Change{"file_size_limit_mb", "0.5", "none", "0.5", false}},
 		{"more tmpfs", func(p *Policy) { p.TmpfsLimitMB = 11 }, Change{"tmpfs_limit_mb", "11", "10", "11", true}},
 		{"less tmpfs", func(p *Policy) { p.TmpfsLimitMB = 9 }, Change{"tmpfs_limit_mb", "9", "10", "9", false}},
 	} {
@@ -78,7 +79,7 @@ func TestWider(t *testing.T) {
 	}{
 		{"timeout_seconds", "", "30", false}, {"timeout_seconds", "30", "", true}, {"timeout_seconds", "30", "60", true}, {"timeout_seconds", "60", "30", false}, {"timeout_seconds", "", "", false},
 		{"timeout_seconds", "9", "10", true}, {"timeout_seconds", "10", "9.75", false}, {"cpus", "0.5", "1.25", true}, {"cpus", "0.25", "0.5", true}, {"cpus", "0.5", "0.25", false}, {"cpus", "1.05", "1.5", true},
-		{"memory_limit_mb", "1024", "512", false}, {"memory_limit_mb", "512", "1024", true},
+		{"memory_limit_mb", "1024", "512", false}, {"memory_limit_mb", "512", "1024", true}, {"file_size_limit_mb", "0.5", "0.25", false}, {"file_size_limit_mb", "0.5", "", true},
 		{"git", "none", "commit", true}, {"git", "full", "commit", false}, {"git", "full", "full", false},
 	} {
 		if Wider(c.key, c.a, c.b) != c.want {

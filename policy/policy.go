@@ -25,6 +25,7 @@ type Policy struct {
 	MemoryLimitMB  int     // 0: none
 	CPUs           float64 // 0: none
 	Procs          int     // 0: none
+	FileSizeMB     float64 // of each file; 0: none
 	TmpfsLimitMB   int     // for each private directory
 
 	EnvPass, EnvDrop []Item // names or patterns
@@ -142,7 +143,7 @@ func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
 		Git: cmp.Or(p.Git, "none"), Cache: cmp.Or(p.Cache, "none"),
 		Environment: cmp.Or(p.Environment, "list"), Limits: cmp.Or(p.Limits, "enforce"),
 		MinTier:        cmp.Or(p.MinTier, "reduced"),
-		TimeoutSeconds: p.TimeoutSeconds, MemoryLimitMB: p.MemoryLimitMB, CPUs: p.CPUs, Procs: p.Procs,
+		TimeoutSeconds: p.TimeoutSeconds, MemoryLimitMB: p.MemoryLimitMB, CPUs: p.CPUs, Procs: p.Procs, FileSizeMB: p.FileSizeMB,
 		TmpfsLimitMB: cmp.Or(p.TmpfsLimitMB, DefaultTmpfsMB),
 		EnvPass:      p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),
 		Where: p.Where,

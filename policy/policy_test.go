@@ -113,7 +113,7 @@ func TestFlattenRefuses(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	a := &Profile{Name: "a", Seccomp: "strict", Write: Words("$CWD"), EnvSet: []Var{{"Z", "$HOME"}, {"A", "x"}}}
+	a := &Profile{Name: "a", Seccomp: "strict", Write: Words("$CWD"), FileSizeMB: 2, EnvSet: []Var{{"Z", "$HOME"}, {"A", "x"}}}
 	b := &Profile{Name: "b", Layer: User, Source: "u:1:1", AllowNetwork: Yes, Block: Words("$HOME/x"), Procs: 5}
 	flags := &Profile{Name: "flags", Layer: Flag, Source: "flags", Git: "full", Where: map[string]string{"git": "--git"}, Block: List{Items: []Item{{Text: "/w/y", Source: "--block", Must: true}}}}
 	got, err := Resolve(set(a, b), []string{"a", "b"}, Vars{CWD: "/w", Root: "/w", Home: "/h"}, flags)
@@ -122,9 +122,9 @@ func TestResolve(t *testing.T) {
 	}
 	want := &Policy{
 		Profiles: []string{"a", "b"}, Network: true, NewSession: "auto", Seccomp: "strict", Git: "full", Cache: "none", Environment: "list",
-		Limits: "enforce", MinTier: "reduced", Procs: 5, TmpfsLimitMB: DefaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
+		Limits: "enforce", MinTier: "reduced", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: DefaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
 		Rules: []Rule{{Path: "/h/x", Access: Block}, {Path: "/w", Access: Write, OfCWD: true}, {Path: "/w/y", Access: Block, Layer: Flag, Source: "--block", Must: true}},
-		Where: map[string]string{"seccomp": "a", "allow_network": "u:1:1", "procs": "u:1:1", "git": "--git", "env_set.A": "a", "env_set.Z": "a"},
+		Where: map[string]string{"seccomp": "a", "allow_network": "u:1:1", "procs": "u:1:1", "file_size_limit_mb": "a", "git": "--git", "env_set.A": "a", "env_set.Z": "a"},
 	}
 	for i := range got.Rules { // sources and layers of profiles are below
 		if got.Rules[i].Layer != Flag {
@@ -184,9 +184,9 @@ func TestKeys(t *testing.T) {
 		t.Error("lists are mixed up")
 	}
 	full := &Profile{AllowNetwork: No, SharePID: Yes, NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none", Environment: "list", Limits: "enforce", MinTier: "full",
-		TimeoutSeconds: 1.5, MemoryLimitMB: 2, CPUs: .25, Procs: 3, TmpfsLimitMB: 4}
+		TimeoutSeconds: 1.5, MemoryLimitMB: 2, CPUs: .25, Procs: 3, FileSizeMB: .5, TmpfsLimitMB: 4}
 	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"new_session", "yes"}, {"seccomp", "off"}, {"git", "full"}, {"cache", "none"}, {"environment", "list"}, {"limits", "enforce"},
-		{"min_tier", "full"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"}, {"cpus", "0.25"}, {"procs", "3"}, {"tmpfs_limit_mb", "4"}}
+		{"min_tier", "full"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"}, {"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}
 	if d := cmp.Diff(want, full.Scalars()); d != "" {
 		t.Error(d)
 	}

@@ -24,6 +24,7 @@ type Profile struct {
 	MemoryLimitMB  int     // mebibytes; 0 says nothing
 	CPUs           float64 // processors; 0 says nothing
 	Procs          int     // processes; 0 says nothing
+	FileSizeMB     float64 // mebibytes for each file; 0 says nothing
 	TmpfsLimitMB   int     // mebibytes for each private directory; 0 says nothing
 
 	Private, Write, Read, Protect, Block List // absolute paths, or starting with ~ or $VARIABLE
@@ -98,6 +99,7 @@ var scalars = []struct {
 	{"memory_limit_mb", func(p *Profile) string { return number(float64(p.MemoryLimitMB)) }, func(d, s *Profile) { d.MemoryLimitMB = s.MemoryLimitMB }},
 	{"cpus", func(p *Profile) string { return number(p.CPUs) }, func(d, s *Profile) { d.CPUs = s.CPUs }},
 	{"procs", func(p *Profile) string { return number(float64(p.Procs)) }, func(d, s *Profile) { d.Procs = s.Procs }},
+	{"file_size_limit_mb", func(p *Profile) string { return number(p.FileSizeMB) }, func(d, s *Profile) { d.FileSizeMB = s.FileSizeMB }},
 	{"tmpfs_limit_mb", func(p *Profile) string { return number(float64(p.TmpfsLimitMB)) }, func(d, s *Profile) { d.TmpfsLimitMB = s.TmpfsLimitMB }},
 }
 

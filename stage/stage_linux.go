@@ -125,10 +125,11 @@ type stage struct {
 	timedOut bool
 	ended    bool
 	status   syscall.WaitStatus
-	doubt    bool  // something woke the stage
-	reaped   bool  // and it was a child
-	small    bool  // the stage has given back the memory that starting took
-	poll     int64 // ns between two looks when nothing wakes; 0 is for ever
+	killed   uint64 // for want of memory, before the command started
+	doubt    bool   // something woke the stage
+	reaped   bool   // and it was a child
+	small    bool   // the stage has given back the memory that starting took
+	poll     int64  // ns between two looks when nothing wakes; 0 is for ever
 }
 
 // serve starts the command, waits for it and returns the exit status.
@@ -166,6 +167,7 @@ func serve(o *Order) int {
 	defaults()
 	setMask(2, everySignal)
 	catch()
+	s.killed = s.kills()
 	if status, err := s.start(); err != nil {
 		return status
 	}
@@ -183,6 +185,11 @@ func (s *stage) start() (int, error) {
 	for i := range c.rlimits {
 		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of the stage with them
 			c.rlimits[i].Max += threads()
+		}
+		// Nobody here may raise a hard limit of the caller's.
+		var now syscall.Rlimit
+		if syscall.Getrlimit(c.rlimits[i].Resource, &now) == nil {
+			c.rlimits[i].Max = min(c.rlimits[i].Max, now.Max)
 		}
 	}
 	var err error
@@ -514,6 +521,7 @@ func (s *stage) finish() int {
 	if s.outer.state().stopped {
 		s.outer.signal(sigCONT)
 	}
+	s.outOfMemory()
 	switch {
 	case s.timedOut:
 		return statusTimeout
@@ -521,9 +529,6 @@ func (s *stage) finish() int {
 		return s.status.ExitStatus()
 	}
 	n := int(s.status.Signal())
-	if n == sigKILL {
-		s.outOfMemory()
-	}
 	if s.outer.blocked&bit(n) == 0 {
 		s.outer.signal(n)
 		sleep(1e9) // not to be waited for: with the outer process this one ends
@@ -531,14 +536,29 @@ func (s *stage) finish() int {
 	return 128 + n
 }
 
-// outOfMemory tells that the kernel killed the command for want of memory.
-func (s *stage) outOfMemory() {
+// kills is how many processes the kernel has killed for want of memory, in
+// whatever the file that counts them counts.
+func (s *stage) kills() uint64 {
 	if s.order.OOM < 0 {
-		return
+		return 0
 	}
 	var buf [4096]byte
 	n, err := syscall.Pread(s.order.OOM, buf[:], 0)
-	if err == nil && OOMKills(buf[:n]) > 0 {
-		say("error: Command ran out of memory in sandbox (limit " + s.order.Memory + "): the kernel ended it")
+	if err != nil {
+		return 0
 	}
+	return OOMKills(buf[:n])
+}
+
+// outOfMemory tells that the kernel killed the command, or something that it
+// started, for want of memory.
+func (s *stage) outOfMemory() {
+	if s.kills() <= s.killed {
+		return
+	}
+	what := "a process that it started"
+	if s.status.Signaled() && int(s.status.Signal()) == sigKILL {
+		what = "it"
+	}
+	say("error: Command ran out of memory in sandbox (limit " + s.order.Memory + "): the kernel ended " + what)
 }

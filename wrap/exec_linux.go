@@ -33,11 +33,20 @@ func Exec(p *Plan, h *Host) error {
 		}
 	}
 	closeOthers(p, h)
+	if err := enter(p); err != nil {
+		return err
+	}
 	if err := prepareStage(p); err != nil {
 		return err
 	}
 	if err := putFDs(p.FDs); err != nil {
 		return err
+	}
+	// What sbx itself writes is done.
+	if !p.Limits.Staged {
+		if err := p.Limits.SetRlimits(); err != nil {
+			return failed("limits: " + err.Error())
+		}
 	}
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
 	return failed(policy.Plain(p.Path) + ": " + err.Error())
@@ -65,6 +74,29 @@ func prepareStage(p *Plan) error {
 		if err := stage.Backstop(p.Limit); err != nil {
 			return failed("time limit: " + err.Error())
 		}
+	}
+	return nil
+}
+
+// enter puts this process into the planned control groups, and gives the stage
+// the file that counts kills.
+func enter(p *Plan) error {
+	if len(p.Limits.Cgroups) == 0 && p.Limits.OOM == "" {
+		return nil
+	}
+	fd, err := p.Limits.Join()
+	if err != nil {
+		return failed(err.Error())
+	}
+	if p.Stage == nil || p.Stage.OOM < 0 {
+		return nil
+	}
+	if fd < 0 {
+		p.Stage.OOM = -1
+		return nil
+	}
+	if err := putAt(fd, p.Stage.OOM); err != nil {
+		return failed("control group: " + err.Error())
 	}
 	return nil
 }
@@ -120,11 +152,16 @@ func putFD(fd bwrapargs.FD) error {
 	if err != nil {
 		return err
 	}
-	if tmp == fd.Num {
-		_, err = unix.FcntlInt(uintptr(tmp), unix.F_SETFD, 0)
+	return putAt(tmp, fd.Num)
+}
+
+// putAt puts a descriptor at a number, to be passed on.
+func putAt(fd, at int) error {
+	if fd == at {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0)
 		return err
 	}
-	return unix.Dup3(tmp, fd.Num, 0)
+	return unix.Dup3(fd, at, 0)
 }
 
 // plannedFD returns a close-on-exec descriptor with the planned bytes, or of the

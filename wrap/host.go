@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
@@ -19,11 +20,12 @@ type Host struct {
 	Environ []string
 	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
 	Bwrap   Bwrap
-	TTY     bool     // there is a controlling terminal
-	Front   bool     // this process alone is the job that has the terminal, as far as can be seen
-	Config  string   // directory of the user's config file, which need not exist; "" for none
-	Self    string   // absolute path of sbx itself, "" when it is not known
-	Own     []string // directories of sbx's own, at every place where one may be
+	TTY     bool         // there is a controlling terminal
+	Front   bool         // this process alone is the job that has the terminal, as far as can be seen
+	Config  string       // directory of the user's config file, which need not exist; "" for none
+	Self    string       // absolute path of sbx itself, "" when it is not known
+	Limits  limits.Facts // only looked at when there is a limit for all processes together
+	Own     []string     // directories of sbx's own, at every place where one may be
 }
 
 // Bwrap is the program that will be executed, as found and probed.

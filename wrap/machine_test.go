@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
@@ -25,6 +26,7 @@ type machine struct {
 	readOnly bool
 	command  []string // nil is sh
 	request  Request
+	limits   limits.Facts
 }
 
 // user is a run of a plain user.
@@ -62,7 +64,7 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 		m.command = []string{"sh", "-c", "echo 'hello, world'"}
 	}
 	return &Host{FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds,
-		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx"}, fs
+		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
 }
 
 // policy resolves the profiles and the flags of a run.

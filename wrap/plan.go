@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/tripwire"
@@ -25,6 +26,7 @@ type Plan struct {
 	Dirs   []string       // directories of sbx's own to be made first, mode 0700
 	Limit  float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
 	Stage  *stage.Order   // what the stage is told; nil without one
+	Limits limits.Means   // what holds the limits on memory, processors, processes and files
 	Gaps   []string       // what the engine cannot enforce, one line each
 	Report Report         // what explain and the status line show
 
@@ -96,6 +98,9 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := p.cache(req, v, pol); err != nil {
 		return nil, err
 	}
+	if err := p.limit(req, h, v, pol); err != nil {
+		return nil, err
+	}
 	p.pwd = v.keepPWD()
 	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, p.variables(pol))
 	path, _ := lookupEnv(p.Env, "PATH")
@@ -120,7 +125,7 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err
 	}
-	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, gaps(pol, h))
+	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, gaps(pol, h), p.Limits.Gaps)
 	if p.sharesGroup(pol, h) {
 		p.Report.Usual = 1
 		p.Gaps = append(p.Gaps, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
@@ -210,39 +215,18 @@ func prepare(pol *policy.Policy, h *Host) (*policy.Policy, error) {
 	if h.CWD == "" {
 		return nil, &Error{StatusFailed, "the working directory does not exist any more", "cd to a directory that exists"}
 	}
-	if err := limits(pol); err != nil {
+	if err := timeLimit(pol); err != nil {
 		return nil, err
 	}
 	return workdir(pol, h)
 }
 
-// limits refuses the limits that this version cannot enforce, unless the
-// policy says that it wants no more than what can be had.
-func limits(pol *policy.Policy) error {
+// timeLimit refuses one that nothing could put into force.
+func timeLimit(pol *policy.Policy) error {
 	if pol.TimeoutSeconds > 0 && pol.SharePID {
 		return &Error{StatusFailed, "a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds"}
 	}
-	for _, key := range unenforced(pol) {
-		if pol.Limits != "best-effort" {
-			return &Error{StatusFailed, pol.Where[key] + ": " + key + " cannot be enforced by this version",
-				`take it out, or set limits = "best-effort" to run without it`}
-		}
-	}
 	return nil
-}
-
-// unenforced are the limits of a policy that nothing puts into force.
-func unenforced(pol *policy.Policy) []string {
-	var keys []string
-	for _, l := range []struct {
-		key string
-		set bool
-	}{{"memory_limit_mb", pol.MemoryLimitMB > 0}, {"cpus", pol.CPUs > 0}, {"procs", pol.Procs > 0}} {
-		if l.set {
-			keys = append(keys, l.key)
-		}
-	}
-	return keys
 }
 
 // keepPWD returns the working directory by the name that the caller's shell
@@ -302,9 +286,6 @@ func gaps(pol *policy.Policy, h *Host) []string {
 	}
 	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
 		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")
-	}
-	for _, key := range unenforced(pol) {
-		out = append(out, key+" is not enforced by this version")
 	}
 	return out
 }

@@ -29,6 +29,7 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	for _, e := range p.lateEnv {
 		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
 	}
+	p.prefixed(&a)
 	next := p.numbers(h)
 	command, self, err := p.command(req, h, v, pol, next)
 	if err != nil {
@@ -63,7 +64,7 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	}
 	p.FDs = slices.Concat([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, p.FDs, fds)
 	p.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
-	return nil
+	return p.prefix()
 }
 
 // selfInside is where sbx itself is, in the runs that need it.
@@ -102,8 +103,8 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	if req.Direct && len(req.Self) == 0 {
 		return words, nil, nil
 	}
-	self, err := v.res.resolve(policy.Clean(h.Self))
-	if err != nil || h.Self == "" || self.Info.Kind != File || !v.ownRun() {
+	self, ok := v.self(h)
+	if !ok {
 		if p.Limit > 0 || len(req.Self) > 0 || req.Argv0 != "" {
 			return nil, nil, needsSelf(pol)
 		}
@@ -113,12 +114,15 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 		}
 		return words, nil, nil
 	}
-	show := []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self.Path, Dst: selfInside}}
+	show := []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self, Dst: selfInside}}
 	p.Report.staged = true
 	if req.Direct {
 		return words, show, nil
 	}
 	o := &stage.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: stage.NoWires}
+	if p.Limits.Staged {
+		o.Rlimits, o.Memory = p.Limits.Rlimits, p.Limits.Memory
+	}
 	if look {
 		o.Expected = v.expected()
 	}
@@ -127,6 +131,9 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 		o.Wires = stage.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next()}
 		if o.Group == stage.Front {
 			o.Wires.Stat = next()
+		}
+		if p.Limits.Counts() {
+			o.OOM = next()
 		}
 	}
 	if req.Argv0 != "" {
@@ -161,13 +168,15 @@ func (p *Plan) sharesGroup(pol *policy.Policy, h *Host) bool {
 }
 
 // fit gives the command's words to the stage by the order when they are more
-// than bwrap takes. The first stays, for those who read ps.
+// than bwrap takes, or a program in front of bwrap might change them. The first
+// stays, for those who read ps.
 func (p *Plan) fit(command []string, options int) ([]string, error) {
 	n := options + len(command) + 4
-	if n <= maxArgs {
+	const before = 3 // the stage's own words
+	inOrder := len(p.Limits.Prefix) > 0 && p.Stage != nil && len(command) > before
+	if n <= maxArgs && !inOrder {
 		return command, nil
 	}
-	const before = 3 // the stage's own words
 	if p.Stage == nil || len(command) <= before {
 		return nil, &Error{StatusFailed, "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
 			"pass the arguments through a file or xargs; without --direct and --share-pid there is no such limit"}
@@ -176,6 +185,18 @@ func (p *Plan) fit(command []string, options int) ([]string, error) {
 		p.Stage.Argv = command[before:]
 	}
 	return command[:before+1], nil
+}
+
+// self is the file of sbx itself, false when it cannot be put inside.
+func (v *view) self(h *Host) (string, bool) {
+	self, err := v.res.resolve(policy.Clean(h.Self))
+	return self.Path, err == nil && h.Self != "" && self.Info.Kind == File && v.ownRun()
+}
+
+// staged reports whether the stage will be there while the command runs.
+func (v *view) staged(req Request, pol *policy.Policy, h *Host) bool {
+	_, ok := v.self(h)
+	return ok && !req.Direct && !pol.SharePID
 }
 
 func needsSelf(pol *policy.Policy) error {
@@ -267,6 +288,11 @@ func (p *Plan) numbers(h *Host) func() int {
 // parents first, so that what lies deeper covers what lies above it.
 func (v *view) ops(pol *policy.Policy, h *Host) []bwrapargs.Op {
 	size := int64(pol.TmpfsLimitMB) << 20
+	if half := int64(pol.MemoryLimitMB) << 19; half > 0 && half < size {
+		// What is in private directories counts as memory that no killing frees: one
+		// that is full is an error of the program's, not the end of the sandbox.
+		size = half
+	}
 	ops := make([]bwrapargs.Op, 0, len(v.mounts)+16)
 	if v.rootBound() {
 		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"})

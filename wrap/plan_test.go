@@ -90,41 +90,6 @@ func TestDescriptorNumbers(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
-	plan := func(over policy.Profile) (*Plan, status) {
-		m := user(debian + home("/home/u", "1000"))
-		m.over = over
-		m.over.Where = map[string]string{"memory_limit_mb": "--memory", "cpus": "--cpus", "procs": "--procs"}
-		p, _, err := m.plan(t)
-		return p, statusOf(err)
-	}
-	const hint = `take it out, or set limits = "best-effort" to run without it`
-	for _, c := range []struct {
-		name string
-		over policy.Profile
-		gaps []string
-		fail status
-	}{
-		{"none", policy.Profile{}, nil, status{}},
-		{"memory", policy.Profile{MemoryLimitMB: 1}, nil, status{125, "--memory: memory_limit_mb cannot be enforced by this version", hint}},
-		{"cpus", policy.Profile{CPUs: .5}, nil, status{125, "--cpus: cpus cannot be enforced by this version", hint}},
-		{"procs", policy.Profile{Procs: 9}, nil, status{125, "--procs: procs cannot be enforced by this version", hint}},
-		{"best effort", policy.Profile{Procs: 9, CPUs: 1, Limits: "best-effort"}, []string{"cpus is not enforced by this version", "procs is not enforced by this version"}, status{}},
-		{"time and a shared process namespace", policy.Profile{TimeoutSeconds: 1, SharePID: policy.Yes}, nil,
-			status{125, "a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p, s := plan(c.over)
-			if d := cmp.Diff(c.fail, s); d != "" {
-				t.Fatal(d)
-			}
-			if p != nil && !slices.Equal(p.Gaps, c.gaps) {
-				t.Errorf("gaps %q", p.Gaps)
-			}
-		})
-	}
-}
-
 func TestTimeLimit(t *testing.T) {
 	m := user(debian + home("/home/u", "1000"))
 	m.over.TimeoutSeconds = 2.5

@@ -31,9 +31,10 @@ type options struct {
 	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
 	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
 	Timeout    string  `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
-	Memory     string  `hidden:"" placeholder:"SIZE" help:"Limit memory (512M, 2G)."`
-	CPUs       float64 `hidden:"" name:"cpus" placeholder:"N" help:"Limit processor time to N processors."`
-	Procs      int     `hidden:"" placeholder:"N" help:"Limit the number of processes."`
+	Memory     string  `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`
+	CPUs       string  `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
+	Procs      string  `placeholder:"N" help:"Limit the number of processes and threads."`
+	FileSize   string  `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
 	Engine     string  `placeholder:"NAME" help:"auto or bwrap."`
 	MinTier    string  `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
 	Direct     bool    `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -73,6 +74,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		d.Tier = "full"
 	}
 	d.cache(cacheDir)
+	d.limits(host)
 	d.otherSbx()
 	d.OK = d.Tier == "full" && settings
 	if d.OK {
@@ -165,6 +167,28 @@ func (d *diagnosis) cache(dir string) {
 		return
 	}
 	d.add("cache", "ok", policy.Plain(dir), nil)
+}
+
+// limits says which limits a run could have here: none is needed to be
+// sandboxed.
+func (d *diagnosis) limits(host *wrap.Host) {
+	facts := limits.Look(host.UID)
+	for _, l := range []struct {
+		flag string
+		want limits.Wanted
+	}{{"--memory", limits.Wanted{MemoryMB: 1024}}, {"--cpus", limits.Wanted{CPUs: 1}}, {"--procs", limits.Wanted{Procs: 64}}} {
+		means, err := limits.Choose(l.want, facts, limits.Options{Staged: true})
+		var refused *limits.Refusal
+		switch {
+		case errors.As(err, &refused):
+			d.add("limits", "note", l.flag+" cannot be enforced here: "+refused.Why, []string{refused.Hint})
+		case err == nil:
+			for _, held := range means.Held {
+				_, by, _ := strings.Cut(held, ": ")
+				d.add("limits", "ok", l.flag+" by "+by, nil)
+			}
+		}
+	}
 }
 
 // otherSbx warns of another program of this name on PATH.

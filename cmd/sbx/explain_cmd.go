@@ -22,6 +22,7 @@ type explanation struct {
 	Settings []settingJSON `json:"settings"`
 	Paths    []pathJSON    `json:"paths"`
 	Env      []envJSON     `json:"env"`
+	Limits   []string      `json:"limits"`
 	Gaps     []string      `json:"gaps"`
 	Notices  []string      `json:"notices"`
 }
@@ -94,7 +95,7 @@ func (s *state) explain() (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Profiles: s.policy.Profiles, Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
+	e := &explanation{Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
 	for _, v := range s.policy.Scalars() {
 		if v.Value != "" {
 			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.policy.Where[v.Key], "default")})
@@ -128,6 +129,12 @@ func (e *explanation) print() error {
 			if v.Action == action {
 				fmt.Fprintf(w, "  %s\t%s\t%s\n", action, policy.Plain(v.Name), v.Source)
 			}
+		}
+	}
+	if len(e.Limits) > 0 {
+		head("limits (what holds each)")
+		for _, l := range e.Limits {
+			fmt.Fprintf(w, "  %s\n", l)
 		}
 	}
 	if len(e.Gaps) > 0 {

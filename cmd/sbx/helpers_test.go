@@ -22,7 +22,7 @@ import (
 
 // helpers are small programs for scripts, run inside and outside alike.
 var helpers = map[string]func(){
-	"dial": dialMain, "fdrun": fdrunMain, "probe": probeMain, "treehash": treehashMain, "jail": jailMain, "gen": genMain,
+	"dial": dialMain, "fdrun": fdrunMain, "probe": probeMain, "treehash": treehashMain, "jail": jailMain, "crowd": crowdMain, "gen": genMain,
 }
 
 func die(err error) {
@@ -38,6 +38,33 @@ func dialMain() {
 	die(err)
 	_, err = io.Copy(os.Stdout, c)
 	die(err)
+}
+
+// crowd MOST LOW HIGH starts sleeping processes until it cannot, at most MOST,
+// and fails unless there were LOW to HIGH of them. The threads of a Go program
+// count as well.
+func crowdMain() {
+	var n [3]int
+	for i := range n {
+		var err error
+		n[i], err = strconv.Atoi(os.Args[1+i])
+		die(err)
+	}
+	var children []*os.Process
+	for len(children) < n[0] {
+		p, err := os.StartProcess("/bin/sleep", []string{"sleep", "30"}, &os.ProcAttr{})
+		if err != nil {
+			break
+		}
+		children = append(children, p)
+	}
+	for _, p := range children {
+		_ = p.Kill()
+		_, _ = p.Wait()
+	}
+	if len(children) < n[1] || len(children) > n[2] {
+		die(fmt.Errorf("started %d", len(children)))
+	}
 }
 
 // gen SIZE prints that many bytes of every value, the same each time.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -31,7 +32,11 @@ type planJSON struct {
 	Copy   []int    `json:"copied_fds"`
 	Dirs   []string `json:"make_dirs"`
 	Limit  float64  `json:"limit_seconds"` // of the kernel's timer behind --timeout; 0 is none
-	Gaps   []string `json:"gaps"`
+
+	Cgroups []cgroupJSON      `json:"cgroups"` // to make and enter; the name is made up at the run
+	Rlimits map[string]uint64 `json:"rlimits"` // of the command, in bytes or processes
+
+	Gaps []string `json:"gaps"`
 }
 
 // fdJSON is a descriptor: its content as words, text, or base64.
@@ -42,6 +47,17 @@ type fdJSON struct {
 	Text   *string  `json:"text,omitempty"`
 	Base64 string   `json:"base64,omitempty"`
 	Path   string   `json:"path,omitempty"` // of a file that is passed itself (O_PATH)
+}
+
+// cgroupJSON is a control group and what is written into it.
+type cgroupJSON struct {
+	Parent string     `json:"parent"`
+	Files  []fileJSON `json:"files"`
+}
+
+type fileJSON struct {
+	Name string `json:"name"`
+	Data string `json:"data"`
 }
 
 // printPlan writes a plan to standard output.
@@ -73,6 +89,7 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	if p.Limit > 0 {
 		fmt.Fprintf(&b, "limit   %gs\n", p.Limit)
 	}
+	writeLimits(&b, p)
 	for _, fd := range slices.Concat(p.FDs, wires(p)) {
 		writeFD(&b, fd)
 	}
@@ -80,6 +97,21 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	fmt.Fprintf(&b, "argv    %s\n", shellLine(p.Argv))
 	_, err := os.Stdout.WriteString(b.String())
 	return err
+}
+
+func writeLimits(b *strings.Builder, p *wrap.Plan) {
+	for _, c := range p.Limits.Cgroups {
+		fmt.Fprintf(b, "cgroup  %s\n", shellLine([]string{c.Parent + "/sbx-PID-RANDOM"}))
+		for _, f := range c.Files {
+			fmt.Fprintf(b, "          %s = %s\n", f.Name, f.Data)
+		}
+	}
+	for _, l := range p.Limits.Rlimits {
+		fmt.Fprintf(b, "rlimit  %s %d\n", limits.Resource(l.Resource), l.Max)
+	}
+	if p.Stage != nil && p.Stage.OOM >= 0 {
+		fmt.Fprintf(b, "fd %-4d counts kills for want of memory\n", p.Stage.OOM)
+	}
 }
 
 func writeFD(b *strings.Builder, fd bwrapargs.FD) {
@@ -130,7 +162,7 @@ func words0(data []byte) []string {
 // optionLines puts each option of bwrap with its arguments on a line.
 func optionLines(words []string) [][]string {
 	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--bind-fd": 2, "--ro-bind-fd": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
-		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--setenv": 2, "--chdir": 1}
+		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--setenv": 2, "--unsetenv": 1, "--chdir": 1}
 	var lines [][]string
 	for i := 0; i < len(words); {
 		n := min(1+arity[words[i]], len(words)-i)
@@ -142,7 +174,18 @@ func optionLines(words []string) [][]string {
 
 func planFor(p *wrap.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
-		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps)}
+		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
+		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
+	for _, c := range p.Limits.Cgroups {
+		g := cgroupJSON{Parent: c.Parent}
+		for _, f := range c.Files {
+			g.Files = append(g.Files, fileJSON{f.Name, f.Data})
+		}
+		j.Cgroups = append(j.Cgroups, g)
+	}
+	for _, l := range p.Limits.Rlimits {
+		j.Rlimits[limits.Resource(l.Resource)] = l.Max
+	}
 	for _, fd := range slices.Concat(p.FDs, wires(p)) {
 		f := fdJSON{Num: fd.Num, Name: fd.Name}
 		switch text := string(fd.Data); {
@@ -215,6 +258,9 @@ func restrictions(p *wrap.Plan) []string {
 		if s.Value != "" {
 			out = append(out, "  "+s.Key+" = "+s.Value)
 		}
+	}
+	for _, h := range p.Limits.Held {
+		out = append(out, "  held by: "+h)
 	}
 	for _, g := range p.Gaps {
 		out = append(out, "  gap: "+g)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -173,14 +174,14 @@ func (s *state) resolve() error {
 func (s *state) flags() (*policy.Profile, error) {
 	o := s.opts
 	p := &policy.Profile{Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: o.NewSession, Seccomp: o.Seccomp,
-		Git: o.Git, Cache: o.Cache, CPUs: o.CPUs, Procs: o.Procs, MinTier: o.MinTier}
+		Git: o.Git, Cache: o.Cache, MinTier: o.MinTier}
 	if !o.given {
 		return p, nil
 	}
 	p.Where = map[string]string{}
 	for key, flag := range map[string]string{"allow_network": "--net", "share_pid": "--share-pid", "new_session": "--new-session",
 		"seccomp": "--seccomp", "git": "--git", "cache": "--cache", "cpus": "--cpus", "procs": "--procs", "min_tier": "--min-tier",
-		"timeout_seconds": "--timeout", "memory_limit_mb": "--memory"} {
+		"timeout_seconds": "--timeout", "memory_limit_mb": "--memory", "file_size_limit_mb": "--file-size"} {
 		p.Where[key] = flag
 	}
 	if o.Net || o.NoNet {
@@ -245,31 +246,51 @@ func (s *state) limits(p *policy.Profile) error {
 	}
 	if o.Memory != "" {
 		mb, ok := size(o.Memory)
-		if !ok {
-			return &usageError{"--memory: " + policy.Plain(o.Memory) + " is not a size", "write 512M or 2G"}
+		if !ok || mb != float64(int(mb)) {
+			return &usageError{"--memory: " + policy.Plain(o.Memory) + " is not a size in whole mebibytes", "write 512M or 2G"}
 		}
-		p.MemoryLimitMB = mb
+		p.MemoryLimitMB = int(mb)
 	}
-	if o.CPUs < 0 || o.Procs < 0 {
-		return &usageError{text: "--cpus and --procs take positive numbers"}
+	if o.FileSize != "" {
+		mb, ok := size(o.FileSize)
+		if !ok {
+			return &usageError{"--file-size: " + policy.Plain(o.FileSize) + " is not a size", "write 512K, 100M or 2G"}
+		}
+		p.FileSizeMB = mb
+	}
+	if o.CPUs != "" {
+		n, err := strconv.ParseFloat(o.CPUs, 64)
+		if err != nil || !(n >= minCPUs && n <= maxCPUs) {
+			return &usageError{"--cpus: " + policy.Plain(o.CPUs) + " is not a number of processors", "write 2, or 0.5 for half of one"}
+		}
+		p.CPUs = n
+	}
+	if o.Procs != "" {
+		n, err := strconv.Atoi(o.Procs)
+		if err != nil || n < 1 || n > maxProcs {
+			return &usageError{"--procs: " + policy.Plain(o.Procs) + " is not a number of processes", "write 64"}
+		}
+		p.Procs = n
 	}
 	return nil
 }
 
-// size reads "512M" or "2G" as mebibytes.
-func size(s string) (mb int, ok bool) {
-	unit, digits := 1, strings.TrimRight(strings.ToUpper(s), "IB")
-	switch {
-	case strings.HasSuffix(digits, "G"):
-		unit = 1024
-	case strings.HasSuffix(digits, "T"):
-		unit = 1 << 20
-	case strings.HasSuffix(digits, "M"):
-	default:
-		return 0, false
-	}
-	n, err := strconv.Atoi(digits[:len(digits)-1])
-	return n * unit, err == nil && n > 0 && n < 1<<20
+// The bounds that numbers have in files, too.
+const (
+	minCPUs, maxCPUs = 0.01, 4096
+	maxProcs         = 4 << 20
+	maxMB            = 16 << 20
+)
+
+// size reads "512K", "512M", "2G" or "1T", with iB or B after it, as mebibytes.
+func size(s string) (mb float64, ok bool) {
+	text := strings.ToUpper(s)
+	digits := strings.TrimRight(text, "KMGTIB")
+	units := map[string]float64{"K": 1. / 1024, "M": 1, "G": 1 << 10, "T": 1 << 20}
+	unit, ok := units[strings.TrimSuffix(strings.TrimSuffix(text[len(digits):], "B"), "I")]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	mb = float64(n) * unit
+	return mb, ok && err == nil && n > 0 && mb <= maxMB
 }
 
 func (s *state) env(p *policy.Profile) error {
@@ -336,6 +357,9 @@ func (s *state) plan(command []string) (*wrap.Plan, error) {
 }
 
 func (s *state) request(command []string) wrap.Request {
+	if wrap.Wanted(s.policy).Tree() {
+		s.host.Limits = limits.Look(s.host.UID)
+	}
 	return wrap.Request{
 		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
@@ -382,7 +406,7 @@ func (s *state) disabledBy() string {
 // is never given up.
 func (s *state) unavailable(command []string, err error) error {
 	var none *wrap.Unavailable
-	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.opts.MinTier != "" || s.opts.Engine == "bwrap" {
+	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.opts.MinTier != "" || s.opts.Engine == "bwrap" || s.opts.limited() != "" {
 		return err
 	}
 	say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
@@ -395,10 +419,26 @@ func (s *state) unavailable(command []string, err error) error {
 	return s.execBare(command)
 }
 
+// limited is the first flag that sets a limit: one that was asked for on the
+// command line is never dropped without a word.
+func (o *options) limited() string {
+	for _, f := range []struct{ name, value string }{
+		{"--timeout", o.Timeout}, {"--memory", o.Memory}, {"--cpus", o.CPUs}, {"--procs", o.Procs}, {"--file-size", o.FileSize},
+	} {
+		if f.value != "" {
+			return f.name
+		}
+	}
+	return ""
+}
+
 // bare runs the command without a sandbox because somebody said so.
 func (s *state) bare(command []string, why string) error {
 	if s.opts.MinTier != "" {
 		return &usageError{"--min-tier " + s.opts.MinTier + " cannot be had without a sandbox (" + why + ")", ""}
+	}
+	if flag := s.opts.limited(); flag != "" {
+		return &usageError{flag + " cannot be enforced without a sandbox (" + why + ")", ""}
 	}
 	say("warning", "running without a sandbox ("+why+")")
 	s.warn(command)

@@ -135,6 +135,26 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "user":
 		return os.Geteuid() != 0, nil
+	case "linux5.14":
+		var u syscall.Utsname
+		var major, minor int
+		if err := syscall.Uname(&u); err != nil {
+			return false, err
+		}
+		var release []byte
+		for _, c := range u.Release {
+			release = append(release, byte(c))
+		}
+		_, err := fmt.Sscanf(string(release), "%d.%d", &major, &minor)
+		return err == nil && (major > 5 || major == 5 && minor >= 14), nil
+	case "groups":
+		err := legacyGroups()
+		if err != nil && required("groups") {
+			return false, fmt.Errorf("SBX_TEST_REQUIRE: %w", err)
+		}
+		return err == nil, nil
+	case "barren":
+		return barren(), nil
 	case "bwrap":
 		err := bwrapWorks()
 		if err != nil && required("bwrap") {
@@ -157,6 +177,56 @@ var bwrapWorks = sync.OnceValue(func() error {
 	}
 	return nil
 })
+
+// legacyGroups makes a control group in each hierarchy of v1 that limits need,
+// where such hierarchies usually are, without asking sbx.
+func legacyGroups() error {
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return err
+	}
+	for _, c := range []string{"memory", "pids", "cpu"} {
+		_, rest, ok := strings.Cut(string(data), ":"+c+":")
+		if !ok {
+			return fmt.Errorf("no hierarchy of %s alone", c)
+		}
+		own, _, _ := strings.Cut(rest, "\n")
+		dir, err := os.MkdirTemp("/sys/fs/cgroup/"+c+own, "test-sbx-")
+		if err != nil {
+			return err
+		}
+		if err := syscall.Rmdir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// barren reports whether a plain user has no control group to make others in,
+// nor a systemd that would.
+func barren() bool {
+	run := "/run/user/" + strconv.Itoa(os.Geteuid())
+	for _, socket := range []string{run + "/systemd/private", run + "/bus"} {
+		if _, err := os.Stat(socket); err == nil {
+			return false
+		}
+	}
+	data, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil || os.Geteuid() == 0 {
+		return false
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		f := strings.SplitN(line, ":", 3)
+		for _, top := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/" + f[1]} {
+			for dir := top + f[2]; len(dir) >= len(top); dir = filepath.Dir(dir) {
+				if syscall.Access(dir, 2) == nil {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
 
 // needBwrap skips a Go test, or fails it, where bwrap does not work.
 func needBwrap(t *testing.T) {

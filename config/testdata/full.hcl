@@ -29,6 +29,7 @@ profiles "work" {
   memory_limit_mb = 2048
   cpus            = 2
   procs           = 512
+  file_size_limit_mb = 0.25
   tmpfs_limit_mb  = 64
   private_paths   = ["/tmp/build"]
   writable_paths  = ["!", "$CWD", "~/.cache/a \"b\" \u00e9\t\\"]

@@ -1,0 +1,309 @@
+package limits
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Facts are what the machine offers for limits.
+type Facts struct {
+	Mounted bool    // there are control groups at all
+	Unified []Place // where a group of v2 can be made, the nearest first
+	Legacy  []Place // where groups of v1 can be made, one for each hierarchy
+	Scope   Scope
+	Counted bool // RLIMIT_NPROC counts the processes of each user namespace for itself, and holds this user
+	Root    bool // the user is root, whom RLIMIT_NPROC never holds
+}
+
+// Place is a directory in which the caller can make a control group and join it.
+type Place struct {
+	Dir         string
+	Controllers []string
+	Left        Bounds // limits that the caller is under now and would not be there
+}
+
+// Bounds are limits as the kernel has them, 0 being none.
+type Bounds struct {
+	Memory uint64 // bytes
+	Procs  uint64
+	CPUs   float64
+}
+
+// Scope is a manager of systemd's that makes control groups when asked.
+type Scope struct {
+	Run         string   // path of systemd-run, "" without a manager
+	Runtime     string   // XDG_RUNTIME_DIR of the user's manager; "" for the system's
+	Controllers []string // that it may use
+	OOM         string   // file that counts the kills in all of its groups
+	Left        Bounds   // as in Place
+}
+
+// machine is where facts are read: the real one, or a tree of files in a test.
+type machine struct {
+	uid      int
+	release  string                    // of the kernel, as uname(2) has it
+	read     func(name string) string  // "" when it cannot be read
+	writable func(name string) bool    // the caller may write the file, or make something in the directory
+	owner    func(name string) int     // -1 when it is not there
+	socket   func(name string) bool    // a socket of the caller's is there
+	safe     func(program string) bool // a program that only root can change
+}
+
+const maxDepth = 64 // of control groups that are looked at
+
+func (m *machine) look() Facts {
+	f := Facts{Root: m.outerRoot()}
+	f.Counted = !f.Root && atLeast(m.release, 5, 14)
+	mounts := m.mounts()
+	f.Mounted = len(mounts) > 0
+	for _, own := range m.memberships() {
+		for _, mnt := range mounts {
+			dir, ok := mnt.dir(own)
+			switch {
+			case !ok:
+			case mnt.v2:
+				f.Unified = m.unified(mnt.at, dir)
+				f.Scope = m.scope(mnt.at, dir)
+			default:
+				if p, ok := m.legacy(mnt.at, dir, own.controllers); ok {
+					f.Legacy = append(f.Legacy, p)
+				}
+			}
+			if ok {
+				break
+			}
+		}
+	}
+	return f
+}
+
+// outerRoot reports whether the caller is root on the host as well as can be
+// told: a container's root is another user there.
+func (m *machine) outerRoot() bool {
+	for _, line := range strings.Split(m.read("/proc/self/uid_map"), "\n") {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			continue
+		}
+		in, _ := strconv.Atoi(f[0])
+		out, _ := strconv.Atoi(f[1])
+		n, _ := strconv.Atoi(f[2])
+		if m.uid >= in && m.uid < in+n {
+			return out+m.uid-in == 0
+		}
+	}
+	return true // nothing is known: the careful answer
+}
+
+func atLeast(release string, major, minor int) bool {
+	head, rest, _ := strings.Cut(release, ".")
+	end := 0
+	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+		end++
+	}
+	a, err1 := strconv.Atoi(head)
+	b, err2 := strconv.Atoi(rest[:end])
+	return err1 == nil && err2 == nil && (a > major || a == major && b >= minor)
+}
+
+// membership is a line of /proc/self/cgroup: the group that the caller is in.
+type membership struct {
+	controllers []string // of v1; nil for v2
+	path        string
+}
+
+func (m *machine) memberships() []membership {
+	var out []membership
+	for _, line := range strings.Split(m.read("/proc/self/cgroup"), "\n") {
+		f := strings.SplitN(line, ":", 3)
+		// A group outside of the cgroup namespace is written with "..".
+		if len(f) != 3 || path.Clean(f[2]) != f[2] || !strings.HasPrefix(f[2], "/") || strings.HasPrefix(f[2], "/..") {
+			continue
+		}
+		own := membership{path: f[2]}
+		if f[1] != "" {
+			own.controllers = strings.Split(f[1], ",")
+		}
+		out = append(out, own)
+	}
+	return out
+}
+
+// mountPoint is a line of mountinfo about control groups.
+type mountPoint struct {
+	at, root string
+	v2       bool
+	options  []string // of v1: its controllers are among them
+}
+
+func (m *machine) mounts() []mountPoint {
+	var out []mountPoint
+	for _, line := range strings.Split(m.read("/proc/self/mountinfo"), "\n") {
+		left, right, ok := strings.Cut(line, " - ")
+		f, r := strings.Fields(left), strings.Fields(right)
+		if !ok || len(f) < 6 || len(r) < 3 || r[0] != "cgroup" && r[0] != "cgroup2" || strings.IndexByte(f[3]+f[4], '\\') >= 0 {
+			continue
+		}
+		out = append(out, mountPoint{at: f[4], root: f[3], v2: r[0] == "cgroup2", options: strings.Split(r[2], ",")})
+	}
+	return out
+}
+
+// dir is where a mount shows a group.
+func (p *mountPoint) dir(own membership) (string, bool) {
+	if p.v2 != (own.controllers == nil) {
+		return "", false
+	}
+	for _, c := range own.controllers {
+		if !slices.Contains(p.options, c) {
+			return "", false
+		}
+	}
+	rest := own.path
+	if p.root != "/" {
+		var ok bool
+		if rest, ok = strings.CutPrefix(own.path+"/", p.root+"/"); !ok {
+			return "", false
+		}
+	}
+	return path.Join(p.at, rest), true
+}
+
+// unified lists the groups at or above the caller's in which another can be
+// made beside it. A group with processes in it has no groups below it that
+// could be limited (cgroups(7), "no internal processes"), but for the kernel's
+// root. What systemd itself manages is left to it, as it demands
+// (systemd's CGROUP_DELEGATION): it takes controllers away there when none of
+// its own units needs them, and the limit would be gone without a word.
+func (m *machine) unified(top, own string) []Place {
+	var out []Place
+	var left Bounds
+	dir := own
+	if m.read(own+"/cgroup.type") != "" {
+		left, dir = m.bounds(own), path.Dir(own)
+	}
+	for range maxDepth {
+		if dir != top && !strings.HasPrefix(dir, top+"/") {
+			break
+		}
+		controllers := strings.Fields(m.read(dir + "/cgroup.subtree_control"))
+		kind := strings.TrimSpace(m.read(dir + "/cgroup.type"))
+		if len(controllers) > 0 && (kind == "" || kind == "domain") && !m.systemds(top, dir) && m.writable(dir) && m.writable(dir+"/cgroup.procs") {
+			out = append(out, Place{Dir: dir, Controllers: known(controllers), Left: left})
+		}
+		if dir == top {
+			break
+		}
+		left = left.tighter(m.bounds(dir))
+		dir = path.Dir(dir)
+	}
+	return out
+}
+
+// systemds reports whether systemd manages the inside of a group.
+func (m *machine) systemds(top, dir string) bool {
+	name := path.Base(dir)
+	if dir == top {
+		return m.owner(top+"/init.scope") >= 0 || m.owner(top+"/system.slice") >= 0
+	}
+	return strings.HasSuffix(name, ".slice") || strings.HasPrefix(name, "user@") && strings.HasSuffix(name, ".service")
+}
+
+func known(controllers []string) []string {
+	var out []string
+	for _, k := range keys {
+		if slices.Contains(controllers, k.controller) {
+			out = append(out, k.controller)
+		}
+	}
+	return out
+}
+
+// bounds are the limits of a group of v2.
+func (m *machine) bounds(dir string) Bounds {
+	var b Bounds
+	b.Memory, _ = strconv.ParseUint(strings.TrimSpace(m.read(dir+"/memory.max")), 10, 64)
+	b.Procs, _ = strconv.ParseUint(strings.TrimSpace(m.read(dir+"/pids.max")), 10, 64)
+	if f := strings.Fields(m.read(dir + "/cpu.max")); len(f) == 2 {
+		b.CPUs = ratio(f[0], f[1])
+	}
+	return b
+}
+
+// ratio of processor time to its period, 0 when there is none ("max", -1).
+func ratio(quota, period string) float64 {
+	q, err1 := strconv.ParseFloat(strings.TrimSpace(quota), 64)
+	p, err2 := strconv.ParseFloat(strings.TrimSpace(period), 64)
+	if err1 != nil || err2 != nil || !(q > 0 && p > 0) {
+		return 0
+	}
+	return q / p
+}
+
+func (b Bounds) tighter(o Bounds) Bounds {
+	if b.Memory == 0 || o.Memory > 0 && o.Memory < b.Memory {
+		b.Memory = o.Memory
+	}
+	if b.Procs == 0 || o.Procs > 0 && o.Procs < b.Procs {
+		b.Procs = o.Procs
+	}
+	if b.CPUs == 0 || o.CPUs > 0 && o.CPUs < b.CPUs {
+		b.CPUs = o.CPUs
+	}
+	return b
+}
+
+// legacy is the caller's group in one hierarchy of v1, in which others can be
+// made. A group there may not have more processor time than those above it.
+func (m *machine) legacy(top, dir string, controllers []string) (Place, bool) {
+	p := Place{Dir: dir, Controllers: known(controllers)}
+	if len(p.Controllers) == 0 || !m.writable(dir) || !m.writable(dir+"/cgroup.procs") {
+		return p, false
+	}
+	for range maxDepth {
+		if !p.has(cpu) || dir != top && !strings.HasPrefix(dir, top+"/") {
+			break
+		}
+		p.Left = p.Left.tighter(Bounds{CPUs: ratio(m.read(dir+"/cpu.cfs_quota_us"), m.read(dir+"/cpu.cfs_period_us"))})
+		dir = path.Dir(dir)
+	}
+	return p, true
+}
+
+// scope is the user's manager, root's being the system's when it has no other.
+// It is looked for where the system puts it, not where a variable points: who
+// sets variables could answer in its place, and nothing would be limited.
+func (m *machine) scope(top, own string) Scope {
+	var s Scope
+	id := strconv.Itoa(m.uid)
+	base := top + "/user.slice/user-" + id + ".slice/user@" + id + ".service"
+	runtime := "/run/user/" + id
+	switch {
+	case m.owner(runtime) == m.uid && (m.socket(runtime+"/systemd/private") || m.socket(runtime+"/bus")):
+		s.Runtime = runtime
+	case m.uid == 0 && m.socket("/run/systemd/private"):
+		base = top
+	default:
+		return s
+	}
+	s.Controllers = known(strings.Fields(m.read(base + "/cgroup.controllers")))
+	if base != top {
+		s.OOM = base + "/memory.events"
+	}
+	for range maxDepth {
+		if own == base || own == top || !strings.HasPrefix(own, top+"/") || strings.HasPrefix(base, own+"/") {
+			break
+		}
+		s.Left = s.Left.tighter(m.bounds(own))
+		own = path.Dir(own)
+	}
+	for _, run := range []string{"/usr/bin/systemd-run", "/bin/systemd-run"} {
+		if m.safe(run) {
+			s.Run = run
+			return s
+		}
+	}
+	return Scope{}
+}

@@ -1,0 +1,189 @@
+package limits
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// offer is one way to hold controllers' limits for a whole tree of processes.
+type offer struct {
+	name        string
+	controllers []string
+	fill        func(m *Means, w Wanted, o Options)
+}
+
+func (o *offer) has(controller string) bool { return slices.Contains(o.controllers, controller) }
+
+// offers are what the machine has, the cheapest first.
+func (f *Facts) offers() []*offer {
+	var out []*offer
+	for i := range f.Unified {
+		p := &f.Unified[i]
+		out = append(out, &offer{"a control group below " + p.Dir + ", for all processes together", p.Controllers,
+			func(m *Means, w Wanted, o Options) { p.unified(m, w, o) }})
+	}
+	if len(f.Legacy) > 0 {
+		v1 := &offer{name: "control groups (v1), for all processes together"}
+		for _, p := range f.Legacy {
+			v1.controllers = append(v1.controllers, p.Controllers...)
+		}
+		v1.fill = func(m *Means, w Wanted, o Options) {
+			for i := range f.Legacy {
+				f.Legacy[i].legacy(m, w, o)
+			}
+		}
+		out = append(out, v1)
+	}
+	if s := &f.Scope; s.Run != "" {
+		out = append(out, &offer{"a scope of systemd's, for all processes together", s.Controllers,
+			func(m *Means, w Wanted, o Options) { s.fill(m, w, o) }})
+	}
+	return out
+}
+
+// bounded returns what is wanted or what was in force before, whichever is
+// tighter: a process that moves to another control group leaves the limits of
+// the one that it was in.
+func (b Bounds) bounded(w Wanted, o Options) Bounds {
+	out := b
+	if n := uint64(w.MemoryMB) << 20; n > 0 && (out.Memory == 0 || n < out.Memory) {
+		out.Memory = n
+	}
+	own := staff
+	if !o.Staged {
+		own = directStaff
+	}
+	if n := uint64(w.Procs) + uint64(own); w.Procs > 0 && (out.Procs == 0 || n < out.Procs) {
+		out.Procs = n
+	}
+	if n := w.CPUs; n > 0 && (out.CPUs == 0 || n < out.CPUs) {
+		out.CPUs = n
+	}
+	return out
+}
+
+// period is that of the kernel's accounting of processor time, in microseconds;
+// it takes no share of it below a thousand.
+const period = 100000
+
+func quota(cpus float64) string {
+	return strconv.FormatFloat(math.Max(1000, math.Round(cpus*period)), 'f', 0, 64)
+}
+
+func (p *Place) has(controller string) bool { return slices.Contains(p.Controllers, controller) }
+
+func (p *Place) unified(m *Means, w Wanted, o Options) {
+	b := p.Left.bounded(w, o)
+	c := Cgroup{Parent: p.Dir}
+	if b.Memory > 0 && p.has(memory) {
+		c.Files = append(c.Files, File{Name: "memory.max", Data: strconv.FormatUint(b.Memory, 10)})
+		// What is swapped out would not count.
+		c.Files = append(c.Files, File{Name: "memory.swap.max", Data: "0", Optional: true})
+		if w.MemoryMB > 0 {
+			c.OOM, m.Memory = "memory.events", memoryText(b.Memory)
+		}
+	}
+	if b.Procs > 0 && p.has(pids) {
+		c.Files = append(c.Files, File{Name: "pids.max", Data: strconv.FormatUint(b.Procs, 10)})
+	}
+	if b.CPUs > 0 && p.has(cpu) {
+		c.Files = append(c.Files, File{Name: "cpu.max", Data: quota(b.CPUs) + " " + strconv.Itoa(period)})
+	}
+	m.Cgroups = append(m.Cgroups, c)
+}
+
+// legacy makes a group in the caller's own of one hierarchy of v1, so that the
+// limits of that stay in force.
+func (p *Place) legacy(m *Means, w Wanted, o Options) {
+	b := p.Left.bounded(w, o)
+	c := Cgroup{Parent: p.Dir}
+	if w.MemoryMB > 0 && p.has(memory) {
+		n := strconv.FormatUint(b.Memory, 10)
+		c.Files = append(c.Files, File{Name: "memory.limit_in_bytes", Data: n}, File{Name: "memory.memsw.limit_in_bytes", Data: n, Optional: true})
+		c.OOM, m.Memory = "memory.oom_control", memoryText(b.Memory)
+	}
+	if w.Procs > 0 && p.has(pids) {
+		c.Files = append(c.Files, File{Name: "pids.max", Data: strconv.FormatUint(b.Procs, 10)})
+	}
+	if w.CPUs > 0 && p.has(cpu) {
+		c.Files = append(c.Files, File{Name: "cpu.cfs_period_us", Data: strconv.Itoa(period)}, File{Name: "cpu.cfs_quota_us", Data: quota(b.CPUs)})
+	}
+	if len(c.Files) > 0 {
+		m.Cgroups = append(m.Cgroups, c)
+	}
+}
+
+func memoryText(bytes uint64) string { return Size(float64(bytes) / (1 << 20)) }
+
+// fill asks systemd for a scope (systemd-run(1)). It leaves no process: the
+// scope is made around systemd-run, which becomes bwrap.
+func (s *Scope) fill(m *Means, w Wanted, o Options) {
+	b := s.Left.bounded(w, o)
+	m.Prefix = []string{s.Run}
+	// Variables of the caller's must not lead it to somebody who only says yes.
+	if s.Runtime != "" {
+		m.Prefix = append(m.Prefix, "--user")
+		m.Env = []string{"XDG_RUNTIME_DIR=" + s.Runtime, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + s.Runtime + "/bus"}
+	} else {
+		m.Env = []string{"DBUS_SYSTEM_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket"}
+	}
+	m.Drop = []string{"INVOCATION_ID"}
+	m.Prefix = append(m.Prefix, "--scope", "--quiet", "--collect")
+	if b.Memory > 0 && slices.Contains(s.Controllers, memory) {
+		m.Prefix = append(m.Prefix, "-p", "MemoryMax="+strconv.FormatUint(b.Memory, 10), "-p", "MemorySwapMax=0")
+		if w.MemoryMB > 0 {
+			m.OOM, m.Memory = s.OOM, memoryText(b.Memory)
+		}
+	}
+	if b.CPUs > 0 && slices.Contains(s.Controllers, cpu) {
+		m.Prefix = append(m.Prefix, "-p", "CPUQuota="+percent(b.CPUs))
+	}
+	if b.Procs > 0 && slices.Contains(s.Controllers, pids) {
+		m.Prefix = append(m.Prefix, "-p", "TasksMax="+strconv.FormatUint(b.Procs, 10))
+	}
+	m.Prefix = append(m.Prefix, "--")
+}
+
+// percent has the two digits after the point that systemd reads.
+func percent(cpus float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(math.Max(1, cpus*100), 'f', 2, 64), ".00") + "%"
+}
+
+// without says why no means holds a controller's limit.
+func (f *Facts) without(controller string, o Options) string {
+	why := "there is no control group that the caller may use, and no systemd that would make one"
+	switch {
+	case !f.Mounted:
+		why = "no control groups are mounted"
+	case f.Scope.Run != "":
+		why = "systemd was not given the " + controller + " controller for this user"
+	case len(f.Unified)+len(f.Legacy) > 0:
+		why = "the caller's control groups lack the " + controller + " controller"
+	}
+	if controller != pids {
+		return why
+	}
+	switch {
+	case f.Root:
+		return why + ", and RLIMIT_NPROC does not hold root"
+	case !f.Counted:
+		return why + ", and RLIMIT_NPROC counts all processes of a user before Linux 5.14"
+	case !o.Staged:
+		return why + ", and without a stage around the command RLIMIT_NPROC counts all processes of the user"
+	}
+	return why
+}
+
+// hint says what to do about it.
+func (f *Facts) hint(controller string, o Options) string {
+	rest := `take the limit out, or set limits = "best-effort" in the profile to run without it`
+	switch {
+	case controller == pids && f.Counted && !o.Staged:
+		return "leave out --direct and --share-pid"
+	case f.Scope.Run != "":
+		return "let systemd delegate it (Delegate=" + controller + " for user@.service); or " + rest
+	}
+	return "run sbx in a login session of systemd's, or in a control group delegated to you; or " + rest
+}
