@@ -37,7 +37,7 @@ func TestPage(t *testing.T) {
 func TestSections(t *testing.T) {
 	want := []string{
 		"NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "PROFILES", "FILES", "ENVIRONMENT",
-		"EXIT STATUS", "EXAMPLES", "SECURITY NOTES", "SEE ALSO",
+		"SIGNALS", "EXIT STATUS", "EXAMPLES", "SECURITY NOTES", "SEE ALSO",
 	}
 	var got []string
 	for _, line := range strings.Split(Page, "\n") {
