@@ -30,7 +30,8 @@ func guard(w Wires) error {
 		g.argv[i], _ = syscall.BytePtrFromString(word)
 	}
 	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
-	g.steps = [2]step{
+	g.steps = [3]step{
+		{nr: syscall.SYS_SETSID}, // what is sent to the group is not for the guard
 		{nr: syscall.SYS_PPOLL, args: [6]uintptr{uintptr(unsafe.Pointer(&g.wait)), 1}},
 		{nr: syscall.SYS_EXECVE, args: [6]uintptr{uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(&g.argv)), uintptr(unsafe.Pointer(&g.env))}},
 	}
@@ -52,7 +53,7 @@ var guarding struct {
 	path  *byte
 	argv  [4]*byte
 	env   [1]*byte
-	steps [2]step
+	steps [3]step
 }
 
 // relieve ends the guard.

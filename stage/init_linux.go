@@ -1,6 +1,9 @@
 package stage
 
-import "syscall"
+import (
+	"syscall"
+	"unsafe"
+)
 
 // The stage begins before the rest of the program is initialised, and never
 // returns to it: what flags and config files need is not paid for by a process
@@ -16,6 +19,20 @@ func init() {
 	}
 	if args := commandLine(); Is(args) {
 		exit(Run(args))
+	}
+}
+
+// Early lets the signals that end a program end this one, from the first
+// milliseconds of a run on. The Go runtime would swallow some, and a caller's
+// alarm with them, and print a stack trace for SIGQUIT. os/signal is of no use
+// for these signals then.
+func Early() {
+	var none sigaction
+	set := Held(Apart, false) | bit(sigQUIT)
+	for n := 1; n <= lastRT; n++ {
+		if set&bit(n) != 0 && n != sigHUP && n != sigINT && n != sigTERM && n != sigCONT {
+			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+		}
 	}
 }
 

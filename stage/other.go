@@ -11,6 +11,9 @@ func IsSweep([]string) bool { return false }
 // Sweep fails: there is no stage on other systems.
 func Sweep([]string) int { return 125 }
 
+// Early does nothing on other systems.
+func Early() {}
+
 // BeforeExec does nothing on other systems.
 func BeforeExec() {}
 

@@ -7,11 +7,12 @@ const (
 	sigALRM, sigTERM, sigCHLD  = 14, 15, 17
 	sigCONT, sigSTOP, sigTSTP  = 18, 19, 20
 	sigTTIN, sigTTOU, sigWINCH = 21, 22, 28
-	firstRT, lastRT            = 34, 63
+	firstRT, lastRT            = 34, 64
 
-	// marker is a signal that nobody sends but the stage, to the outer process and
-	// to itself: see wires_linux.go.
-	marker = 64
+	// marker is a signal that means nothing, neither to the outer process nor to the
+	// stage: see wires_linux.go. It is SIGIO, which the kernel sends in the place of
+	// another one where the user has no room for more pending signals.
+	marker = 29
 )
 
 func bit(n int) uint64 { return 1 << (n - 1) }
@@ -19,14 +20,14 @@ func bit(n int) uint64 { return 1 << (n - 1) }
 // everySignal is the full set.
 const everySignal = ^uint64(0)
 
-// Forwarded are the signals that do not end the outer process: they are blocked
-// there, stay pending, and the stage passes them on. Those of job control act
+// Held are the signals that do not end the outer process: they are blocked there
+// and stay pending, and all but the marker are passed on by the stage. Those of job control act
 // on the outer process itself, since the caller's shell waits for that. With a
 // time limit SIGALRM is the kernel's own means to end the run. In front of a
 // terminal nothing but the command gets what is typed, and there SIGINT and
 // SIGQUIT stay open, so that the outer process can die of them as the command
 // did: by that a shell knows that a loop is to end.
-func Forwarded(group Group, limited bool) uint64 {
+func Held(group Group, limited bool) uint64 {
 	set := bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigTERM) | bit(sigCONT) | bit(sigWINCH) | bit(marker)
 	for n := firstRT; n <= lastRT; n++ {
 		set |= bit(n)

@@ -54,12 +54,12 @@ func TestCourier(t *testing.T) {
 	}
 }
 
-func TestForwarded(t *testing.T) {
+func TestHeld(t *testing.T) {
 	never := bit(sigKILL) | bit(sigSTOP) | bit(sigTSTP) | bit(sigTTIN) | bit(sigTTOU) | bit(sigCHLD) | bit(11) | bit(6) | bit(13)
-	always := bit(sigTERM) | bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigCONT) | bit(marker) | bit(35)
+	always := bit(sigTERM) | bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigCONT) | bit(marker) | bit(35) | bit(64)
 	for _, group := range []Group{Shared, Front, Apart} {
 		for _, limited := range []bool{false, true} {
-			set := Forwarded(group, limited)
+			set := Held(group, limited)
 			if set&never != 0 || set&always != always {
 				t.Errorf("%d, %t: %#x", group, limited, set)
 			}

@@ -123,6 +123,7 @@ type stage struct {
 	expires  int64 // when the time is up; 0 is never
 	deadline int64 // when whatever still runs is killed; 0 is never
 	timedOut bool
+	told     uint64 // signals that the whole group was sent
 	ended    bool
 	status   syscall.WaitStatus
 	killed   uint64 // for want of memory, before the command started
@@ -135,8 +136,9 @@ type stage struct {
 // serve starts the command, waits for it and returns the exit status.
 func serve(o *Order) int {
 	runtime.LockOSThread()
-	s := &stage{order: o, forward: Forwarded(o.Group, o.Limit > 0), tty: -1}
-	s.outer = outer{wires: o.Wires, blocked: s.forward | o.Mask}
+	held := Held(o.Group, o.Limit > 0)
+	s := &stage{order: o, forward: held &^ bit(marker), tty: -1}
+	s.outer = outer{wires: o.Wires, blocked: held | o.Mask}
 	// Nothing inside may look into this process, nor use what it has open.
 	prctl(prSetDumpable, 0)
 	for _, w := range o.Wires.fields() {
@@ -175,6 +177,7 @@ func serve(o *Order) int {
 	for s.look(); !s.ended; s.look() {
 		s.wait()
 	}
+	s.linger()
 	return s.finish()
 }
 
@@ -345,6 +348,7 @@ func (s *stage) look() {
 // reap waits for every child, orphans of the command's included.
 func (s *stage) reap() {
 	s.reaped = false
+	takePending(bit(sigCHLD)) // while one is pending, the next wakes nobody
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|wContinued, nil)
@@ -371,17 +375,18 @@ func (s *stage) reap() {
 // signals passes on what is new and returns the state of the outer process.
 func (s *stage) signals() state {
 	st := s.outer.state()
-	seen := sight{st.pending & s.forward &^ bit(marker), s.own()}
+	seen := sight{st.pending & s.forward, s.own()}
 	if s.courier.unsure(seen) || s.doubt && seen.own == 0 && !s.reaped {
 		sleep(1e6)
 		st = s.outer.state()
-		seen = sight{st.pending & s.forward &^ bit(marker), seen.own | s.own()}
+		seen = sight{st.pending & s.forward, seen.own | s.own()}
 	}
 	group, one := s.courier.take(seen)
+	s.told |= group
 	if (group|one)&bit(sigCONT) != 0 {
 		s.resume(group&bit(sigCONT) != 0)
 	}
-	for n := 1; n < marker; n++ {
+	for n := 1; n <= lastRT; n++ {
 		switch {
 		case n == sigCONT:
 		case group&bit(n) != 0 && s.order.Group != Shared:
@@ -398,7 +403,7 @@ func (s *stage) signals() state {
 func (s *stage) own() (set uint64) {
 	set = atomic.SwapUint64(&caught, 0)
 	for {
-		n, sender := takePending(s.forward &^ bit(marker))
+		n, sender := takePending(s.forward)
 		if n == 0 {
 			return set & s.forward
 		}
@@ -414,7 +419,9 @@ func (s *stage) kill(group bool, n int) {
 	if group && s.order.Group != Shared && syscall.Kill(-s.pid, syscall.Signal(n)) == nil {
 		return
 	}
-	_ = syscall.Kill(s.pid, syscall.Signal(n))
+	if !s.ended {
+		_ = syscall.Kill(s.pid, syscall.Signal(n))
+	}
 }
 
 // commandStopped stops the outer process as the command was, so that the
@@ -431,7 +438,12 @@ func (s *stage) commandStopped(by int) {
 		return
 	}
 	if s.order.Group == Shared {
-		sleep(5e6) // what stopped the command reaches the outer process, too
+		for range 40 { // what stopped the command reaches the outer process, too
+			if s.outer.state().stopped || s.moved() {
+				return
+			}
+			sleep(5e6)
+		}
 	}
 	if s.outer.state().stopped {
 		return
@@ -449,6 +461,14 @@ func (s *stage) commandStopped(by int) {
 	}
 	// Nobody would continue it: the kernel does not stop a group without a shell.
 	s.resume(true)
+}
+
+// moved reports whether the command was continued, or has ended, since it was
+// seen stopped.
+func (s *stage) moved() bool {
+	var info [128]byte
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_WAITID, pPid, uintptr(s.pid), uintptr(unsafe.Pointer(&info[0])), syscall.WNOHANG|wContinued|wExited|wNowait, 0, 0)
+	return errno == 0 && info[0] != 0
 }
 
 // resume continues the command.
@@ -506,6 +526,49 @@ func (s *stage) clock() {
 		_ = syscall.Kill(-1, syscall.SIGTERM)
 		_ = syscall.Kill(-1, syscall.SIGCONT)
 		say("error: Command timed out after " + seconds(s.order.Limit) + "s in sandbox")
+	}
+}
+
+// patience is how long what the command left may clean up after all of them were
+// told to end, in nanoseconds.
+const patience = 1e9
+
+// endings are the signals by which programs are told to end.
+var endings = bit(sigHUP) | bit(sigINT) | bit(sigQUIT) | bit(sigTERM)
+
+// linger waits for others that were told to end together with the command: a
+// shell dies of SIGTERM at once, while what it started is still removing its
+// lock files. Those that the command put into a group of their own, and whatever
+// runs after a command that ended by itself, are not waited for.
+func (s *stage) linger() {
+	if !s.timedOut {
+		if !s.status.Signaled() || bit(int(s.status.Signal()))&endings == 0 {
+			return
+		}
+		s.signals() // what came together with its death
+		n := int(s.status.Signal())
+		if typed := s.order.Group == Front && (n == sigINT || n == sigQUIT); !typed && s.told&bit(n) == 0 {
+			return
+		}
+	}
+	for until := now() + patience; s.remains() && now() < until; {
+		s.woken(20e6)
+		s.signals()
+	}
+}
+
+// remains reaps who has ended, and reports whether somebody is still to be
+// waited for.
+func (s *stage) remains() bool {
+	for {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR || pid > 0:
+			continue
+		case err != nil:
+			return false
+		}
+		return s.timedOut || s.order.Group == Shared || syscall.Kill(-s.pid, 0) == nil
 	}
 }
 

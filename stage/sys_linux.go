@@ -12,7 +12,10 @@ const (
 	fSetown        = 8
 	fSetsig        = 10
 	epollEdge      = 1 << 31 // EPOLLET
+	wExited        = 4
 	wContinued     = 8
+	wNowait        = 1 << 24
+	pPid           = 1
 	rlimitNproc    = 6
 	pidfdOpen      = 434 // pidfd_open(2), the same on all architectures
 )

@@ -30,7 +30,7 @@ func BeforeExec() {
 //
 // It returns the caller's signal mask.
 func Outer(w Wires, group Group, limited bool) (mask uint64, err error) {
-	set := Forwarded(group, limited)
+	set := Held(group, limited)
 	// What arrives from now on ends the process, which has started nothing yet, or
 	// waits: the runtime's other threads do not get to handle it.
 	BeforeExec()

@@ -42,6 +42,9 @@ func main() {
 // A run without flags skips the parser.
 func run(args []string) error {
 	left, command, cut := split(args)
+	if len(left) == 0 || !slices.Contains(commandNames, left[0]) {
+		stage.Early()
+	}
 	switch {
 	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
 		return execute(&options{}, command)

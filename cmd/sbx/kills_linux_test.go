@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestKills kills runs at any moment, from the first to well after the command
+// has started, in every way. No process may stay, and nothing in the project.
+// SBX_TEST_KILLS is how many runs.
+func TestKills(t *testing.T) {
+	needBwrap(t)
+	kills := 150
+	if n, err := strconv.Atoi(os.Getenv("SBX_TEST_KILLS")); err == nil {
+		kills = n
+	}
+	w := newWorld(t)
+	for _, name := range []string{"proj/.env", "proj/.git/config", "proj/.git/hooks/x", "proj/main.go", "proj/key.pem", "home/.ssh/id_rsa"} {
+		w.write(t, name, "as it was\n")
+	}
+	// The first run makes sbx's own directories.
+	if _, said, status := w.run(w.proj, "sbx", "-q", "--", "true"); status != 0 {
+		t.Fatal(said)
+	}
+	before := treeOf(t, w.proj)
+	var mu sync.Mutex
+	tally := map[string]int{}
+	rows := make([]kill, kills)
+	for i := range rows {
+		rows[i] = someKill()
+	}
+	each(t, 3, rows, func(t *testing.T, k kill) {
+		outcome := w.killed(t, k)
+		mu.Lock()
+		defer mu.Unlock()
+		tally[outcome]++
+	})
+	t.Log(tally)
+	if left := survivors(fmt.Sprint("600.", os.Getpid()), patience); len(left) > 0 {
+		t.Errorf("left over after all: %v", left)
+	}
+	if after := treeOf(t, w.proj); after != before {
+		t.Errorf("residue:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// kill is one way to end a run.
+type kill struct {
+	delay time.Duration
+	n     syscall.Signal
+	to    string
+	limit bool
+}
+
+func someKill() kill {
+	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGUSR1}
+	k := kill{delay: time.Duration(rand.IntN(15_000)) * time.Microsecond, n: signals[rand.IntN(len(signals))], to: []string{"pid", "pid", "group", "child", "stage", "guard", "command"}[rand.IntN(7)], limit: rand.IntN(4) == 0}
+	if rand.IntN(4) == 0 {
+		k.delay = time.Duration(15_000+rand.IntN(45_000)) * time.Microsecond
+	}
+	if rand.IntN(3) == 0 {
+		k.n = syscall.SIGKILL
+	}
+	return k
+}
+
+// killed starts a run, kills it, and says how that went.
+func (w *world) killed(t *testing.T, k kill) string {
+	m := mark()
+	words := []string{"sbx", "-q", "--", "sh", "-c", "sleep " + m + " & exec sleep " + m}
+	if k.limit {
+		words = append([]string{"sbx", "--timeout", "10m"}, words[1:]...)
+	}
+	l := w.launch(t, "session", words...)
+	time.Sleep(k.delay)
+	target := k.to
+	pid := roleOf(l.pid, k.to)
+	if pid == 0 {
+		target = "pid" // it is not there yet
+	}
+	if pid != 0 {
+		_ = syscall.Kill(pid, k.n)
+	} else {
+		_ = l.signal(map[bool]string{true: "group", false: "pid"}[k.to == "group"], k.n)
+	}
+	end := l.next(1500 * time.Millisecond)
+	if end == "nothing" && (target == "child" || target == "stage") && k.n != syscall.SIGKILL || end == "nothing" && target == "guard" {
+		// Process 1 of a sandbox does not die of a signal that it has no handler for,
+		// whoever sends it, and nobody waits for the guard. Then the run goes on, and
+		// ends with the outer process.
+		target += " (went on)"
+		l.kill()
+		end = l.next(patience)
+	}
+	left := gone(m, 1500*time.Millisecond)
+	if end != "nothing" && len(left) == 0 {
+		return target + ": gone"
+	}
+	if len(left) == 1 && left[0].comm == "bwrap" && left[0].ppid != l.pid {
+		// bwrap's child waits without end for a parent that was killed while it set
+		// the sandbox up: bwrap asks late for the signal that would end it, too.
+		// Nothing of the command has run, or will.
+		t.Errorf("stuck after %v: %s", k, left[0].about("syscall"))
+		_ = syscall.Kill(left[0].pid, syscall.SIGKILL)
+		return target + ": bwrap stuck in its set-up"
+	}
+	if len(left) == 0 {
+		t.Error("the launcher hangs")
+	}
+	for _, p := range left {
+		t.Errorf("left over: %d, child of %d, %c, %s (%s), waits in %s\n%s", p.pid, p.ppid, p.state, p.comm, p.args, p.about("wchan"), p.about("syscall")+p.about("stack"))
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+	}
+	l.kill()
+	return target + ": left over"
+}
+
+// roleOf finds the guard, bwrap's child, the stage that it becomes, or the
+// command below the outer process; 0 when there is none at the moment.
+func roleOf(pid int, role string) int {
+	for _, p := range family(pid) {
+		staged := strings.Contains(p.args, "--stage-of-sandbox")
+		is := "command"
+		switch {
+		case p.pid == pid:
+			is = "pid"
+		case p.ppid == pid && p.comm == "bwrap":
+			is = "child"
+		case p.ppid == pid && staged:
+			is = "stage"
+		case p.ppid == pid:
+			is = "guard"
+		}
+		if is == role {
+			return p.pid
+		}
+	}
+	return 0
+}
+
+// gone waits until no process with a mark is left, and returns those that are.
+func gone(mark string, within time.Duration) (left []process) {
+	eventually(within, func() bool {
+		left = slices.DeleteFunc(processList(mark), func(p process) bool { return p.comm == "launch" })
+		return len(left) == 0
+	})
+	return left
+}
+
+func (p process) about(name string) string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.pid, name))
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// treeOf describes everything below a directory.
+func treeOf(t *testing.T, dir string) string {
+	t.Helper()
+	var lines []string
+	must(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		line, err := describe(path)
+		lines = append(lines, line)
+		return err
+	}))
+	return strings.Join(lines, "\n")
+}
