@@ -7,6 +7,9 @@ TEXT ·onSignal(SB), NOSPLIT|NOFRAME, $0
 	MOVL 16(SI), AX // si_pid: 0 is outside
 	TESTL AX, AX
 	JNZ  done
+	MOVL 8(SI), AX  // si_code: below 0 the sender has written all that
+	TESTL AX, AX
+	JLT  done
 	MOVL DI, CX
 	DECL CX
 	MOVL $1, AX

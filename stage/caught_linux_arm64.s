@@ -7,6 +7,9 @@
 TEXT ·onSignal(SB), NOSPLIT|NOFRAME, $0
 	MOVWU 16(R1), R2 // si_pid: 0 is outside
 	CBNZ  R2, done
+	MOVW  8(R1), R2  // si_code: below 0 the sender has written all that
+	CMPW  $0, R2
+	BLT   done
 	SUB   $1, R0, R0
 	MOVD  $1, R2
 	LSL   R0, R2, R2

@@ -153,13 +153,8 @@ func serve(o *Order) int {
 			o.Group = Shared
 		}
 	}
-	// With the outer process everything ends: in front of a terminal, where a
-	// signal typed or sent can end it, the command may clean up before.
-	death := uintptr(sigKILL)
-	if o.Group == Front {
-		death = marker
-	}
-	prctl(prSetPdeathsig, death)
+	// With the outer process everything ends, and the kernel sees to it.
+	prctl(prSetPdeathsig, sigKILL)
 	if s.outer.state().gone {
 		return 128 + sigKILL
 	}
@@ -333,8 +328,6 @@ func (s *stage) look() {
 	s.clock()
 	now := s.signals()
 	switch {
-	case now.gone:
-		s.lost()
 	case now.stopped && !s.stopped && s.order.Group != Shared:
 		// Somebody stopped the outer process alone. In a shared group the terminal
 		// did it, to the command as well.
@@ -398,19 +391,20 @@ func (s *stage) signals() state {
 	return st
 }
 
-// own takes the signals that came to this process from outside. What the
-// command sends has a sender that has a number here.
+// own takes the signals that came to this process from outside, some at a time:
+// a command that sends them without end must not keep the stage from its work.
 func (s *stage) own() (set uint64) {
 	set = atomic.SwapUint64(&caught, 0)
-	for {
-		n, sender := takePending(s.forward)
+	for range 64 {
+		n, outside := takePending(s.forward)
 		if n == 0 {
-			return set & s.forward
+			break
 		}
-		if sender == 0 {
+		if outside {
 			set |= bit(n)
 		}
 	}
+	return set & s.forward
 }
 
 // kill sends a signal to the command, or to its whole group when that is its
@@ -502,16 +496,6 @@ func (s *stage) hasTerminal() bool {
 	var group int32
 	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(s.tty), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
 	return errno == 0 && group > 0
-}
-
-// lost ends the command after the outer process did: only in front of a
-// terminal does the kernel leave that to the stage.
-func (s *stage) lost() {
-	if s.deadline == 0 {
-		s.kill(true, sigINT)
-		s.kill(true, sigCONT)
-		s.deadline = now() + grace
-	}
 }
 
 // clock ends the command when its time is up.

@@ -107,15 +107,18 @@ func catch() {
 }
 
 // takePending takes one signal of the set that is pending, of the process or
-// of this thread, and reports who sent it: 0 is somebody outside.
-func takePending(set uint64) (n, sender int) {
+// of this thread, and reports whether it came from outside: the kernel says 0
+// for a sender that has no number here. Nobody inside can say so himself but with
+// a si_code below 0 (rt_sigqueueinfo(2)).
+func takePending(set uint64) (n int, outside bool) {
 	var info [128]byte
 	var zero syscall.Timespec
 	r, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info[0])), uintptr(unsafe.Pointer(&zero)), 8, 0, 0)
 	if errno != 0 {
-		return 0, 0
+		return 0, false
 	}
-	return int(r), int(*(*int32)(unsafe.Pointer(&info[16])))
+	code, sender := *(*int32)(unsafe.Pointer(&info[8])), *(*int32)(unsafe.Pointer(&info[16]))
+	return int(r), sender == 0 && code >= 0
 }
 
 func now() int64 {
