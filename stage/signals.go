@@ -17,9 +17,6 @@ const (
 
 func bit(n int) uint64 { return 1 << (n - 1) }
 
-// everySignal is the full set.
-const everySignal = ^uint64(0)
-
 // Held are the signals that do not end the outer process: they are blocked there
 // and stay pending, and all but the marker are passed on by the stage. Those of job control act
 // on the outer process itself, since the caller's shell waits for that. With a

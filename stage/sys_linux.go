@@ -20,6 +20,9 @@ const (
 	pidfdOpen      = 434 // pidfd_open(2), the same on all architectures
 )
 
+// everySignal is the full set.
+const everySignal = ^uint64(0)
+
 func exit(status int) {
 	for {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
@@ -63,13 +66,13 @@ type sigaction struct {
 }
 
 // defaults takes the Go runtime's handlers back. What the caller ignores stays
-// ignored, as far as the runtime leaves it so: SIGHUP and SIGINT, and the
-// signals of job control, for which it has no handlers.
+// ignored, as far as the runtime leaves it so: SIGHUP and SIGINT, and those that
+// it has no handlers for.
 func defaults() {
 	var none, now sigaction
 	for n := 1; n <= 64; n++ {
 		switch n {
-		case sigKILL, sigSTOP, sigCONT, sigTSTP, sigTTIN, sigTTOU:
+		case sigKILL, sigSTOP, sigCONT, sigTSTP, sigTTIN, sigTTOU, 32, 33, 34: // the last are the C library's
 			continue
 		case sigHUP, sigINT:
 			_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
