@@ -118,6 +118,7 @@ type stage struct {
 	pid     int // of the command
 
 	stopped  bool  // the command is
+	mirrored bool  // the outer process was stopped since the command was
 	frozen   bool  // by the stage, since the outer process was stopped
 	behind   bool  // it goes on in the background: look now and then whether it got the terminal
 	expires  int64 // when the time is up; 0 is never
@@ -328,7 +329,7 @@ func (s *stage) look() {
 	s.clock()
 	now := s.signals()
 	switch {
-	case now.stopped && !s.stopped && s.order.Group != Shared:
+	case now.stopped && !s.stopped && !s.timedOut && s.order.Group != Shared:
 		// Somebody stopped the outer process alone. In a shared group the terminal
 		// did it, to the command as well.
 		s.frozen = true
@@ -359,6 +360,10 @@ func (s *stage) reap() {
 			s.commandStopped(int(ws.StopSignal()))
 		case ws.Continued():
 			s.stopped = false
+			if s.mirrored { // not by way of the outer process, so that goes on, too
+				s.mirrored = false
+				s.outer.signal(sigCONT)
+			}
 		default:
 			s.ended, s.status = true, ws
 		}
@@ -445,6 +450,7 @@ func (s *stage) commandStopped(by int) {
 	if by != sigTSTP && by != sigTTIN && by != sigTTOU {
 		by = sigSTOP
 	}
+	s.mirrored = true
 	s.outer.signal(by)
 	for range 20 {
 		st := s.outer.state()
@@ -467,7 +473,7 @@ func (s *stage) moved() bool {
 
 // resume continues the command.
 func (s *stage) resume(group bool) {
-	s.frozen = false
+	s.frozen, s.mirrored = false, false
 	if s.order.Group == Front {
 		if s.outer.front() {
 			s.hand()

@@ -14,7 +14,16 @@ func TestFirstProcess(t *testing.T) {
 	w := newWorld(t)
 	// The control: the same on a process of its own does all of it.
 	want := "read mem\nread environ\nread maps\nread cwd\nread root\nread exe\nread fd\nread map_files\nptrace\nprocess_vm_readv\npidfd_getfd\nstopped\nkilled\n"
+	complete := func(out string, lines []string) bool {
+		return !slices.ContainsFunc(lines, func(line string) bool { return !strings.Contains(out, line) })
+	}
 	bare, said, status := w.run(w.proj, "assail", "0")
+	for range 5 { // the child may be between two programs
+		if complete(bare, strings.SplitAfter(want, "\n")) {
+			break
+		}
+		bare, said, status = w.run(w.proj, "assail", "0")
+	}
 	for _, line := range strings.SplitAfter(want, "\n") {
 		if !strings.Contains(bare, line) {
 			t.Errorf("outside, %q of a child does not work: %s%s", strings.TrimSpace(line), bare, said)
@@ -32,7 +41,14 @@ func TestFirstProcess(t *testing.T) {
 		})
 	}
 	out, said, status := w.run(w.proj, "sbx", "-q", "--seccomp", "dev", "--", "assail", "0")
-	for _, line := range []string{"read mem\n", "read environ\n", "read fd\n", "ptrace\n", "stopped\n", "killed\n"} {
+	most := []string{"read mem\n", "read environ\n", "read fd\n", "ptrace\n", "stopped\n", "killed\n"}
+	for range 5 {
+		if complete(out, most) {
+			break
+		}
+		out, said, status = w.run(w.proj, "sbx", "-q", "--seccomp", "dev", "--", "assail", "0")
+	}
+	for _, line := range most {
 		if !strings.Contains(out, line) {
 			t.Errorf("inside, %q of a child does not work: %s%s", strings.TrimSpace(line), out, said)
 		}
