@@ -87,7 +87,7 @@ func TestEarlySignals(t *testing.T) {
 		for _, n := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGALRM, 35} {
 			// What the Go runtime does with the others in its first milliseconds is its own
 			// business (docs/signals.md).
-			if ms < 20 && n != syscall.SIGTERM && n != syscall.SIGINT && n != syscall.SIGHUP {
+			if ms < 50 && n != syscall.SIGTERM && n != syscall.SIGINT && n != syscall.SIGHUP {
 				continue
 			}
 			rows = append(rows, row{[]string{"pid", "group"}[(ms+int(n))%2], n, time.Duration(ms) * time.Millisecond})
@@ -137,7 +137,7 @@ func TestStopped(t *testing.T) {
 			rows = append(rows, row{how, "pid", by, syscall.SIGSTOP})
 			// launch would be stopped as well; with sbx the stage would, and not the command
 			// (docs/signals.md)
-			if how != "shared" && by == "bare" {
+			if how == "session" && by == "bare" {
 				rows = append(rows, row{how, "group", by, syscall.SIGSTOP})
 			}
 		}
