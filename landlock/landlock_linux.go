@@ -1,0 +1,128 @@
+package landlock
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// Numbers are the same on all architectures since Linux 5.1.
+const (
+	sysCreateRuleset = 444
+	sysAddRule       = 445
+	sysRestrictSelf  = 446
+	sysOpenat2       = 437
+
+	createVersion = 1 // LANDLOCK_CREATE_RULESET_VERSION
+	pathBeneath   = 1 // LANDLOCK_RULE_PATH_BENEATH
+
+	oPath               = 0x200000
+	atFDCWD             = ^uintptr(99) // -100
+	resolveNoMagicLinks = 0x2
+	resolveNoSymlinks   = 0x4
+	setNoNewPrivs       = 38
+)
+
+// ABI returns the version of the interface that the kernel has, 0 when it has
+// none or when it is off (lsm= without landlock).
+func ABI() int {
+	n, _, errno := syscall.RawSyscall(sysCreateRuleset, 0, 0, createVersion)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+// Error is a step that failed.
+type Error struct {
+	Step string // what was being done
+	Path string // "" when it was not about a path
+	Err  syscall.Errno
+}
+
+func (e *Error) Error() string {
+	if e.Path != "" {
+		return e.Step + " " + e.Path + ": " + e.Err.Error()
+	}
+	return e.Step + ": " + e.Err.Error()
+}
+
+// Unwrap returns the errno.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open returns a close-on-exec descriptor of the ruleset. The kernel has to
+// know all rights in it, see [Ruleset.For]. What a rule names has to be there
+// and be what it says, else the error is ESTALE: whoever can replace a path
+// does not choose what is opened. The error is an [*Error].
+func (r *Ruleset) Open() (int, error) {
+	attr := [3]uint64{uint64(r.FS), uint64(r.Net), uint64(r.Scope)}
+	// Older kernels refuse a longer attribute unless the rest is zero, and take it then.
+	fd, _, errno := syscall.RawSyscall(sysCreateRuleset, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return -1, &Error{"landlock_create_ruleset", "", errno}
+	}
+	for i := range r.Rules {
+		if err := r.Rules[i].add(fd, r.FS); err != nil {
+			_ = syscall.Close(int(fd))
+			return -1, err
+		}
+	}
+	return int(fd), nil
+}
+
+// add opens what the rule names, so that it is about that and not about a path.
+func (rule *Rule) add(fd uintptr, handled FS) error {
+	path, err := syscall.BytePtrFromString(rule.Path)
+	if err != nil {
+		return &Error{"landlock: open", rule.Path, syscall.EINVAL}
+	}
+	at, errno := open(path)
+	if errno != 0 {
+		return &Error{"landlock: open", rule.Path, errno}
+	}
+	defer syscall.Close(int(at))
+	var st syscall.Stat_t
+	if err := syscall.Fstat(int(at), &st); err != nil {
+		return &Error{"landlock: stat", rule.Path, err.(syscall.Errno)}
+	}
+	if rule.Ino != 0 && (st.Ino != rule.Ino || st.Dev != rule.Dev) {
+		return &Error{"landlock: replaced meanwhile:", rule.Path, syscall.ESTALE}
+	}
+	allow := rule.Allow & handled
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
+		allow &= OfFile
+	}
+	if st.Mode&syscall.S_IFMT == syscall.S_IFLNK || allow == 0 {
+		return nil
+	}
+	// struct landlock_path_beneath_attr is packed: 8 bytes and 4.
+	attr := [2]uint64{uint64(allow), uint64(uint32(at))}
+	if _, _, errno := syscall.RawSyscall6(sysAddRule, fd, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+		return &Error{"landlock_add_rule", rule.Path, errno}
+	}
+	return nil
+}
+
+// open opens a path that has no links in it. Before Linux 5.6, and behind
+// filters that do not know openat2, only the last element is watched; the
+// identity of the rule is what counts then.
+func open(path *byte) (fd uintptr, errno syscall.Errno) {
+	how := [3]uint64{oPath | syscall.O_CLOEXEC, 0, resolveNoSymlinks | resolveNoMagicLinks}
+	fd, _, errno = syscall.Syscall6(sysOpenat2, atFDCWD, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	if errno == syscall.ENOSYS || errno == syscall.EPERM {
+		fd, _, errno = syscall.Syscall6(syscall.SYS_OPENAT, atFDCWD, uintptr(unsafe.Pointer(path)), oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0, 0, 0)
+	}
+	return fd, errno
+}
+
+// Restrict puts a ruleset into force on the calling thread, for ever: lock the
+// goroutine to it before. It sets no_new_privs, without which the kernel asks
+// for CAP_SYS_ADMIN. The error is an [*Error].
+func Restrict(fd int) error {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
+		return &Error{"no_new_privs", "", errno}
+	}
+	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, uintptr(fd), 0, 0); errno != 0 {
+		return &Error{"landlock_restrict_self", "", errno}
+	}
+	return nil
+}
