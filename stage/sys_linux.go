@@ -91,23 +91,37 @@ var caught uint64
 // the kernel has that itself.
 func handler() (onSignal, signalReturn uintptr)
 
-// catch installs onSignal for the signals that the Go runtime leaves open in
-// all its threads, whatever the mask that the process came with: whoever ends
-// processes does it with these, and a thread that is not asked would take them
-// away unseen. The others stay blocked everywhere until takePending.
+// catch installs onSignal for the signals that end a process without a core
+// dump. The Go runtime leaves some open in its threads, whatever the mask that
+// the process came with: whoever ends processes does it with these, and a thread
+// that is not asked would take them away unseen. And though the kernel keeps what
+// is not handled from the first process of a namespace, it does not where one
+// thread blocks a signal and another leaves it open: then a command could end
+// the stage with it. All others stay blocked everywhere until takePending.
 func catch() {
 	var now sigaction
 	act := sigaction{flags: 0x4 | 0x08000000 | 0x10000000, mask: everySignal} // SA_SIGINFO, SA_ONSTACK, SA_RESTART
 	if act.handler, act.restorer = handler(); act.restorer != 0 {
 		act.flags |= 0x04000000 // SA_RESTORER
 	}
-	for _, n := range [...]int{sigHUP, sigINT, sigQUIT, sigTERM} {
+	for n := 1; n <= lastRT; n++ {
+		if bit(n)&keepsDefault != 0 {
+			continue
+		}
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
 		if errno == 0 && now.handler != 1 {
 			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0)
 		}
 	}
 }
+
+// keepsDefault are the signals of which catch leaves the disposition as it is:
+// those that cannot be caught, those that stop, those that do nothing by default
+// (SIGCHLD, SIGURG, SIGWINCH), and those that dump core but for SIGQUIT: a fault of
+// the stage's own has to end it.
+const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1<<(sigTSTP-1) | 1<<(sigTTIN-1) | 1<<(sigTTOU-1) |
+	1<<(sigCHLD-1) | 1<<(23-1) | 1<<(sigWINCH-1) |
+	1<<(4-1) | 1<<(5-1) | 1<<(6-1) | 1<<(7-1) | 1<<(8-1) | 1<<(11-1) | 1<<(24-1) | 1<<(25-1) | 1<<(31-1))
 
 // takePending takes one signal of the set that is pending, of the process or
 // of this thread, and reports whether it came from outside: the kernel says 0
