@@ -55,8 +55,10 @@ const (
 
 // Rule allows something below one path.
 type Rule struct {
-	Path  string // absolute, without links
-	Allow FS
+	Path     string // absolute, without links; "" for what FD leads to
+	FD       int    // an open descriptor, only looked at without a path
+	Allow    FS
+	Fleeting bool // it is no error when nothing, or a link, is there any more: nothing is allowed then
 
 	// Dev and Ino are what has to be there; 0 is anything.
 	Dev, Ino uint64

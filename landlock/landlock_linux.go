@@ -71,15 +71,22 @@ func (r *Ruleset) Open() (int, error) {
 
 // add opens what the rule names, so that it is about that and not about a path.
 func (rule *Rule) add(fd uintptr, handled FS) error {
-	path, err := syscall.BytePtrFromString(rule.Path)
-	if err != nil {
-		return &Error{"landlock: open", rule.Path, syscall.EINVAL}
+	at := uintptr(rule.FD)
+	if rule.Path != "" {
+		path, err := syscall.BytePtrFromString(rule.Path)
+		if err != nil {
+			return &Error{"landlock: open", rule.Path, syscall.EINVAL}
+		}
+		var errno syscall.Errno
+		at, errno = open(path)
+		if rule.Fleeting && (errno == syscall.ENOENT || errno == syscall.ENOTDIR || errno == syscall.ELOOP) {
+			return nil
+		}
+		if errno != 0 {
+			return &Error{"landlock: open", rule.Path, errno}
+		}
+		defer syscall.Close(int(at))
 	}
-	at, errno := open(path)
-	if errno != 0 {
-		return &Error{"landlock: open", rule.Path, errno}
-	}
-	defer syscall.Close(int(at))
 	var st syscall.Stat_t
 	if err := syscall.Fstat(int(at), &st); err != nil {
 		return &Error{"landlock: stat", rule.Path, err.(syscall.Errno)}
@@ -96,7 +103,11 @@ func (rule *Rule) add(fd uintptr, handled FS) error {
 	}
 	// struct landlock_path_beneath_attr is packed: 8 bytes and 4.
 	attr := [2]uint64{uint64(allow), uint64(uint32(at))}
-	if _, _, errno := syscall.RawSyscall6(sysAddRule, fd, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0); errno != 0 {
+	_, _, errno := syscall.RawSyscall6(sysAddRule, fd, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno == syscall.EBADFD {
+		return nil // a pipe, socket or memfd: on no mount, and never denied
+	}
+	if errno != 0 {
 		return &Error{"landlock_add_rule", rule.Path, errno}
 	}
 	return nil

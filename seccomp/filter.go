@@ -20,6 +20,8 @@ type Options struct {
 	Root bool
 
 	Net bool // the network is shared; reserved, no rule depends on it yet
+
+	Host, NoInet, NoUnix, NoTruncate bool
 }
 
 // Filter returns the program for o as an array of struct sock_filter, eight

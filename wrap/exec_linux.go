@@ -16,6 +16,9 @@ import (
 // Exec replaces this process by the plan. It returns only when it fails, with
 // an [*Error]; nothing has been executed then.
 func Exec(p *Plan, h *Host) error {
+	if p.Confined != nil {
+		h.sweep()
+	}
 	for _, dir := range p.Dirs {
 		if err := makeDir(dir, h.UID); err != nil {
 			return failed("a directory of sbx's own: " + err.Error())
@@ -35,6 +38,12 @@ func Exec(p *Plan, h *Host) error {
 	closeOthers(p, h)
 	if err := enter(p); err != nil {
 		return err
+	}
+	if p.Confined != nil {
+		if err := p.Limits.SetRlimits(); err != nil {
+			return failed("limits: " + err.Error())
+		}
+		return confineSelf(p)
 	}
 	if err := prepareStage(p); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
@@ -35,6 +36,7 @@ func Look() (*Host, error) {
 		syscall.Close(tty)
 	}
 	h.Self, _ = OS{}.Readlink("/proc/self/exe")
+	h.Landlock = landlock.ABI()
 	return h, nil
 }
 
@@ -174,6 +176,7 @@ func descriptor(n int) (FD, bool) {
 	if err != nil {
 		return FD{}, false
 	}
+	fd.Reads = mode&unix.O_ACCMODE != unix.O_WRONLY
 	fd.Writes = mode&unix.O_ACCMODE != unix.O_RDONLY
 	var st syscall.Stat_t
 	if syscall.Fstat(n, &st) != nil {
@@ -189,10 +192,27 @@ func descriptor(n int) (FD, bool) {
 	case st.Mode&syscall.S_IFMT == syscall.S_IFREG:
 		fd.Kind, fd.Size, fd.Deleted = FDFile, st.Size, st.Nlink == 0
 		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
-	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK && unnamedPair(n):
-		fd.Kind = FDPair
+	case st.Mode&syscall.S_IFMT == syscall.S_IFCHR:
+		fd.Kind = FDDevice
+	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
+		fd.Loose = adrift(n)
+		if unnamedPair(n) {
+			fd.Kind = FDPair
+		}
 	}
 	return fd, true
+}
+
+// adrift reports whether a socket takes another address than that of its peer.
+func adrift(n int) bool {
+	if kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
+		return true
+	}
+	if listens, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil && listens == 1 {
+		return false
+	}
+	_, err := unix.Getpeername(n)
+	return err != nil
 }
 
 // unnamedPair reports whether a descriptor is one end of a socketpair(2):

@@ -26,6 +26,12 @@ type Host struct {
 	Self    string       // absolute path of sbx itself, "" when it is not known
 	Limits  limits.Facts // only looked at when there is a limit for all processes together
 	Own     []string     // directories of sbx's own, at every place where one may be
+
+	Engine   string       // what runs the command, as [Choose] found it
+	Lack     *Unavailable // why it is not one of tier full
+	Landlock int          // version of Landlock, 0 for none
+	Runtime  string       // with Landlock: where the directories of runs are; "" for nowhere
+	Instance string       // with Landlock: the name of this run's
 }
 
 // Bwrap is the program that will be executed, as found and probed.
@@ -40,7 +46,9 @@ type FD struct {
 	Kind    FDKind
 	Path    string // of a regular file, as /proc/self/fd has it
 	Deleted bool   // no name leads to the file any more
+	Reads   bool   // open for reading
 	Writes  bool   // open for writing
+	Loose   bool   // a socket that can still be pointed elsewhere: for datagrams, or not connected
 	Size    int64  // bytes, of a regular file
 	CloseOn bool   // close-on-exec is set: it would not have been passed on anyway
 }
@@ -49,12 +57,13 @@ type FD struct {
 type FDKind uint8
 
 const (
-	FDOther   FDKind = iota // device, named socket, O_PATH, epoll, pidfd, …
+	FDOther   FDKind = iota // block device, named socket, O_PATH, epoll, pidfd, …
 	FDFile                  // regular file
 	FDPipe                  // pipe or fifo
 	FDPair                  // unnamed socket pair
 	FDDir                   // directory
 	FDPathRef               // opened with O_PATH
+	FDDevice                // character device, a terminal mostly
 )
 
 // sharedDirs are never writable roots: everyone's files are in them, or the

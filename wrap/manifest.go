@@ -86,7 +86,16 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 		b = appendMember(b, ',', "source", c.Source)
 		b = append(b, '}')
 	}
-	return append(b, "]}\n"...)
+	b = append(b, ']')
+	if p.Confined != nil {
+		b = append(b, `,"gaps":[`...)
+		for i, gap := range p.Gaps {
+			b = comma(b, i)
+			b = appendJSON(b, gap)
+		}
+		b = append(b, ']')
+	}
+	return append(b, "}\n"...)
 }
 
 func appendMark(b []byte, m Mark) []byte {

@@ -14,11 +14,17 @@ func Look() (*Host, error) { return nil, unsupported() }
 // Find fails: there is no engine for this system yet.
 func Find(*Host, string) (Bwrap, error) { return Bwrap{}, unsupported() }
 
+// Choose fails: there is no engine for this system yet.
+func Choose(*Host, string, string, string) error { return unsupported() }
+
 // Exec fails: there is no engine for this system yet.
 func Exec(*Plan, *Host) error { return unsupported() }
 
 // Inside is false: there are no sandboxes on other systems.
 func Inside() bool { return false }
+
+// InLandlock is false: only Linux has it.
+func InLandlock() bool { return false }
 
 // GatherFacts knows nothing of other systems.
 func GatherFacts(*Host) Facts { return Facts{} }

@@ -15,20 +15,22 @@ import (
 // Plan is one execution, ready to happen. A dry run prints it and a run
 // executes it; nothing is decided in between.
 type Plan struct {
-	Engine string         // bwrap, none
-	Tier   string         // full, reduced, none
-	Path   string         // of the program to execute
-	Argv   []string       // one element per word, Argv[0] included, no quoting
-	Env    []string       // NAME=value
-	FDs    []bwrapargs.FD // made just before the execution, at these numbers
-	Keep   []int          // descriptors of the caller that pass, beyond 0, 1, 2
-	Copy   []int          // of 0, 1, 2 and Keep: read-only files to be replaced by a copy
-	Dirs   []string       // directories of sbx's own to be made first, mode 0700
-	Limit  float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
-	Stage  *stage.Order   // what the stage is told; nil without one
-	Limits limits.Means   // what holds the limits on memory, processors, processes and files
-	Gaps   []string       // what the engine cannot enforce, one line each
-	Report Report         // what explain and the status line show
+	Engine   string         // bwrap, landlock, none
+	Tier     string         // full, reduced, none
+	Path     string         // of the program to execute
+	Argv     []string       // one element per word, Argv[0] included, no quoting
+	Env      []string       // NAME=value
+	FDs      []bwrapargs.FD // made just before the execution, at these numbers
+	Keep     []int          // descriptors of the caller that pass, beyond 0, 1, 2
+	Copy     []int          // of 0, 1, 2 and Keep: read-only files to be replaced by a copy
+	Dirs     []string       // directories of sbx's own to be made first, mode 0700
+	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
+	Stage    *stage.Order   // what the stage is told; nil without one
+	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere
+	Limits   limits.Means   // what holds the limits on memory, processors, processes and files
+	Lack     string         // why the tier is not full, "" when it is or the engine was asked for by name
+	Gaps     []string       // what the engine cannot enforce, one line each
+	Report   Report         // what explain and the status line show
 
 	lateEnv  []policy.Var // given to the command by bwrap, see environment
 	pwd      string       // the working directory, by the caller's name for it
@@ -76,8 +78,16 @@ type Request struct {
 	Direct  bool     // no stage of sbx's around the command
 }
 
-// New computes the plan for bwrap. The error is an [*Error].
+// New computes the plan for the engine of the host. The error is an [*Error].
 func New(req Request, h *Host) (*Plan, error) {
+	if h.Engine == EngineLandlock {
+		return confine(req, h)
+	}
+	return enclose(req, h)
+}
+
+// enclose makes the plan for bwrap.
+func enclose(req Request, h *Host) (*Plan, error) {
 	pol, err := prepare(req.Policy, h)
 	if err != nil {
 		return nil, err
@@ -91,7 +101,7 @@ func New(req Request, h *Host) (*Plan, error) {
 	if err := v.remapTo(req.Remap); err != nil {
 		return nil, err
 	}
-	p := &Plan{Engine: "bwrap", Tier: "full", Path: h.Bwrap.Path, Dirs: own}
+	p := &Plan{Engine: EngineBwrap, Tier: TierFull, Path: h.Bwrap.Path, Dirs: own}
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
 	}

@@ -396,22 +396,10 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 	if _, taken := v.find(dst); taken {
 		return nil
 	}
-	key := join(req.Root, "") + "\x00" + strconv.Itoa(v.host.UID)
-	dir := req.Cache
-	parent, err := v.res.resolve(policy.Dir(dir))
-	if err != nil || parent.Info.Kind != Absent && parent.Info.Kind != Dir {
-		return &Error{StatusFailed, "private cache: " + policy.Plain(policy.Dir(dir)) + " is not a directory", ""}
+	src, err := p.cacheDir(req, v)
+	if err != nil {
+		return err
 	}
-	for _, elem := range []string{"", "/projects", "/projects/" + digest([]byte(key))[:16]} {
-		info, err := v.host.FS.Lstat(dir + elem)
-		if err != nil || info.Kind != Absent && (info.Kind != Dir || info.UID != v.host.UID) {
-			return &Error{StatusFailed, "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", "move it away, or use --cache none"}
-		}
-		if info.Kind == Absent {
-			p.Dirs = append(p.Dirs, dir+elem)
-		}
-	}
-	src := join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16]
 	r := &policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
@@ -433,4 +421,25 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 	v.sort()
 	p.cacheDst = dst
 	return nil
+}
+
+// cacheDir is the directory of sbx's own that is the private cache of the
+// project, by its canonical path.
+func (p *Plan) cacheDir(req Request, v *view) (string, error) {
+	key := join(req.Root, "") + "\x00" + strconv.Itoa(v.host.UID)
+	dir := req.Cache
+	parent, err := v.res.resolve(policy.Dir(dir))
+	if err != nil || parent.Info.Kind != Absent && parent.Info.Kind != Dir {
+		return "", &Error{StatusFailed, "private cache: " + policy.Plain(policy.Dir(dir)) + " is not a directory", ""}
+	}
+	for _, elem := range []string{"", "/projects", "/projects/" + digest([]byte(key))[:16]} {
+		info, err := v.host.FS.Lstat(dir + elem)
+		if err != nil || info.Kind != Absent && (info.Kind != Dir || info.UID != v.host.UID) {
+			return "", &Error{StatusFailed, "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", "move it away, or use --cache none"}
+		}
+		if info.Kind == Absent {
+			p.Dirs = append(p.Dirs, dir+elem)
+		}
+	}
+	return join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16], nil
 }

@@ -20,6 +20,7 @@ const (
 	CauseProc      Cause = "proc"       // a new /proc cannot be mounted
 	CauseContainer Cause = "container"  // refused inside a container
 	CauseOther     Cause = "other"      // bwrap says why
+	CauseLandlock  Cause = "landlock"   // asked for by name, and not there
 	CauseSystem    Cause = "no-backend" // not a system that sbx supports
 )
 

@@ -23,6 +23,7 @@ type world struct {
 	git   string
 	pwd   string // as the caller's shell has it
 	minor int    // of bwrap's version
+	abi   int    // of Landlock, which takes the place of bwrap; 0 for bwrap
 }
 
 // randomWorld grows a tree below a project, a home and the system's places,
@@ -134,6 +135,9 @@ func (w *world) policy() *policy.Policy {
 func (w *world) plan() (*Plan, error) {
 	h := &Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd},
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}, Self: "/x/sh"}
+	if w.abi > 0 {
+		h.Engine, h.Landlock, h.Runtime, h.Instance = EngineLandlock, w.abi, "/rt", "1.2.3"
+	}
 	return New(Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, h)
 }
 
@@ -143,6 +147,9 @@ func (w *world) check() (bad []string, refused error) {
 	p, err := w.plan()
 	if err != nil {
 		return nil, err
+	}
+	if p.Confined != nil {
+		return judgeWalls(newOracle(w.fs, p.Report.Policy), p), nil
 	}
 	return judge(newOracle(w.fs, p.Report.Policy), p), nil
 }
@@ -181,7 +188,9 @@ func (w *world) String() string {
 	for _, r := range w.policy().Rules {
 		fmt.Fprintf(&b, "%s %s layer=%s pattern=%v except=%v\n", r.Access, r.Path, r.Layer, r.Pattern, r.Except)
 	}
-	if p, err := w.plan(); err == nil {
+	if p, err := w.plan(); err == nil && p.Confined != nil {
+		fmt.Fprintf(&b, "%s", walls(p))
+	} else if err == nil {
 		fmt.Fprintf(&b, "words %q\n", options(p))
 	}
 	return b.String()

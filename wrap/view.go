@@ -24,6 +24,7 @@ type view struct {
 	family   []family // patterns of protected names
 	table    *mountTable
 	remap    string // where the working directory is seen; "" is where it is
+	bare     bool   // there are no mounts: what is there is what the host has
 
 	refused map[string]string // grants that were not opened, by name, with the reason
 }
@@ -653,7 +654,7 @@ func (v *view) addLinks(links []link) {
 
 // carries reports whether a link exists inside.
 func (v *view) carries(l link) bool {
-	if shows(v.access(policy.Dir(l.Path))) {
+	if v.bare || shows(v.access(policy.Dir(l.Path))) {
 		return true
 	}
 	return slices.ContainsFunc(v.links, func(o link) bool { return o.Path == l.Path })

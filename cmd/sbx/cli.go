@@ -35,7 +35,7 @@ type options struct {
 	CPUs       string  `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
 	Procs      string  `placeholder:"N" help:"Limit the number of processes and threads."`
 	FileSize   string  `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
-	Engine     string  `placeholder:"NAME" help:"auto or bwrap."`
+	Engine     string  `placeholder:"NAME" help:"auto, bwrap, or landlock (tier reduced, needs nothing installed)."`
 	MinTier    string  `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
 	Direct     bool    `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`
 	Argv0      rawText `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
@@ -178,14 +178,14 @@ func (o *options) aliases() {
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
 	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "seccomp": {"default", "dev", "off"},
-	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap"}, "min-tier": {"full", "reduced"},
+	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock"}, "min-tier": {"full", "reduced"},
 	"log-level": {"error", "warn", "info", "debug"},
 }
 
 // later are words that the design has and this version has not: an error of
 // their own, lest anyone think that they took effect.
 var later = map[string]string{
-	"strict": "seccomp", "landlock": "engine", "sandbox-exec": "engine",
+	"strict": "seccomp", "sandbox-exec": "engine",
 }
 
 func (o *options) check() error {

@@ -112,7 +112,7 @@ func TestNoCommand(t *testing.T) {
 	}
 	must(t, os.Remove(filepath.Join(w.dir, "home/.config/sbx/config.toml")))
 	for _, stub := range [][]string{{"-missing"}, {"-stub", filepath.Join(w.dir, "failing")}} {
-		if _, said, status := w.run(w.proj, slices.Concat([]string{"jail"}, stub, []string{sbxPath, "--", "true"})...); status != 125 || !strings.Contains(said, "sbx: error: ") {
+		if _, said, status := w.run(w.proj, slices.Concat([]string{"jail", "-nolandlock"}, stub, []string{sbxPath, "--", "true"})...); status != 125 || !strings.Contains(said, "sbx: error: ") {
 			t.Errorf("bwrap %q: status %d: %s", stub, status, said)
 		}
 	}

@@ -18,6 +18,9 @@ type explainCmd struct {
 }
 
 type explanation struct {
+	Engine   string        `json:"engine"`
+	Tier     string        `json:"tier"`
+	Lack     string        `json:"not_full,omitempty"` // why the tier is not full
 	Profiles []string      `json:"profiles"`
 	Settings []settingJSON `json:"settings"`
 	Paths    []pathJSON    `json:"paths"`
@@ -82,8 +85,8 @@ func (c *explainCmd) withEnv(flags []string) error {
 // planAnywhere plans a run of whatever command on any host, one without bwrap
 // included: the policy is the same.
 func (s *state) planAnywhere() (*wrap.Plan, error) {
-	var err error
-	if s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir); err != nil {
+	if err := s.engine(); err != nil {
+		s.host.Engine = wrap.EngineBwrap
 		say("warning", "Sandbox unavailable: "+err.Error()+"; this is what it would be")
 		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
 	}
@@ -95,7 +98,7 @@ func (s *state) explain() (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
+	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
 	for _, v := range s.policy.Scalars() {
 		if v.Value != "" {
 			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.policy.Where[v.Key], "default")})
@@ -116,6 +119,9 @@ func (e *explanation) print() error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	head := func(text string) { w.Flush(); fmt.Fprintln(os.Stdout, colour("1", text)) }
 	head("profile " + strings.Join(e.Profiles, " + "))
+	if e.Tier != wrap.TierFull {
+		fmt.Fprintf(w, "  tier\t%s\t%s\n", e.Tier, strings.TrimPrefix(e.Lack+", engine "+e.Engine, ", "))
+	}
 	for _, s := range e.Settings {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Key, policy.Plain(s.Value), s.Source)
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -373,6 +375,8 @@ loop:
 				words = append(words, "--unshare-user", "--uid", "0", "--gid", "0")
 			}
 			args = args[1:]
+		case "-nolandlock":
+			words = append(words, "--seccomp", strconv.Itoa(noLandlock()))
 		case "-nouserns":
 			words = append(words, "--unshare-user", "--disable-userns")
 		default:
@@ -385,6 +389,25 @@ loop:
 	}
 	words = append(append(words, "--"), args...)
 	die(syscall.Exec(real, words, os.Environ()))
+}
+
+// noLandlock is a descriptor with a filter that answers as a kernel without
+// Landlock does.
+func noLandlock() int {
+	code, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: 0, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: 444, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: 446, SkipTrue: 1},
+		bpf.RetConstant{Val: 0x00050000 | uint32(syscall.ENOSYS)},
+		bpf.RetConstant{Val: 0x7fff0000},
+	})
+	die(err)
+	fd, err := unix.MemfdCreate("filter", 0)
+	die(err)
+	die(binary.Write(os.NewFile(uintptr(fd), "filter"), binary.LittleEndian, code))
+	_, err = unix.Seek(fd, 0, 0)
+	die(err)
+	return fd
 }
 
 // without covers a directory of programs with one that has a few of them.

@@ -36,7 +36,26 @@ type planJSON struct {
 	Cgroups []cgroupJSON      `json:"cgroups"` // to make and enter; the name is made up at the run
 	Rlimits map[string]uint64 `json:"rlimits"` // of the command, in bytes or processes
 
+	Confined *confinedJSON `json:"confined,omitempty"` // with Landlock
+
+	Lack string   `json:"not_full,omitempty"` // why the tier is not full
 	Gaps []string `json:"gaps"`
+}
+
+// confinedJSON is what a process puts around itself before it becomes the command.
+type confinedJSON struct {
+	FS      string     `json:"handled_access_fs"` // hexadecimal, as in linux/landlock.h
+	Net     string     `json:"handled_access_net"`
+	Scope   string     `json:"scoped"`
+	Rules   []wallJSON `json:"rules"`
+	Filters []fdJSON   `json:"filters"`
+	Files   []fileJSON `json:"files"`
+}
+
+type wallJSON struct {
+	Path  string `json:"path,omitempty"`
+	FD    *int   `json:"fd,omitempty"`
+	Allow string `json:"allow"`
 }
 
 // fdJSON is a descriptor: its content as words, text, or base64.
@@ -66,7 +85,7 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 		return printJSON(planFor(p))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# engine %s, tier %s\n", p.Engine, p.Tier)
+	fmt.Fprintf(&b, "# engine %s, %s\n", p.Engine, tier(p))
 	for _, g := range p.Gaps {
 		fmt.Fprintf(&b, "# gap: %s\n", g)
 	}
@@ -93,10 +112,54 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	for _, fd := range slices.Concat(p.FDs, wires(p)) {
 		writeFD(&b, fd)
 	}
+	writeConfined(&b, p.Confined)
 	fmt.Fprintf(&b, "exec    %s\n", policy.Plain(p.Path))
 	fmt.Fprintf(&b, "argv    %s\n", shellLine(p.Argv))
 	_, err := os.Stdout.WriteString(b.String())
 	return err
+}
+
+func writeConfined(b *strings.Builder, c *wrap.Confined) {
+	if c == nil {
+		return
+	}
+	for _, f := range c.Files {
+		fmt.Fprintf(b, "write   %s: %s\n", policy.Plain(f.Path), strings.TrimSpace(string(f.Data)))
+	}
+	fmt.Fprintf(b, "landlock denies fs %#x, net %#x, scope %#x, but for\n", uint64(c.Wall.FS), uint64(c.Wall.Net), uint64(c.Wall.Scope))
+	for _, r := range c.Wall.Rules {
+		what := policy.Plain(r.Path)
+		if r.Path == "" {
+			what = "fd " + strconv.Itoa(r.FD)
+		}
+		fmt.Fprintf(b, "          %#-7x %s\n", uint64(r.Allow), what)
+	}
+	for _, f := range c.Filters {
+		sum := sha256.Sum256(f.Code)
+		fmt.Fprintf(b, "filter  %s: %d instructions, sha256 %s\n", policy.Plain(f.Name), len(f.Code)/8, hex.EncodeToString(sum[:8]))
+	}
+}
+
+func confinedFor(c *wrap.Confined) *confinedJSON {
+	if c == nil {
+		return nil
+	}
+	hexed := func(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+	out := &confinedJSON{FS: hexed(uint64(c.Wall.FS)), Net: hexed(uint64(c.Wall.Net)), Scope: hexed(uint64(c.Wall.Scope)), Rules: []wallJSON{}}
+	for _, r := range c.Wall.Rules {
+		rule := wallJSON{Path: r.Path, Allow: hexed(uint64(r.Allow))}
+		if r.Path == "" {
+			rule.FD = &r.FD
+		}
+		out.Rules = append(out.Rules, rule)
+	}
+	for _, f := range c.Filters {
+		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code)})
+	}
+	for _, f := range c.Files {
+		out.Files = append(out.Files, fileJSON{Name: f.Path, Data: string(f.Data)})
+	}
+	return out
 }
 
 func writeLimits(b *strings.Builder, p *wrap.Plan) {
@@ -176,6 +239,7 @@ func planFor(p *wrap.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
 		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
 		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
+	j.Lack, j.Confined = p.Lack, confinedFor(p.Confined)
 	for _, c := range p.Limits.Cgroups {
 		g := cgroupJSON{Parent: c.Parent}
 		for _, f := range c.Files {

@@ -333,10 +333,10 @@ func execute(opts *options, command []string) error {
 	if opts.NoSandbox || !s.settings.Enabled {
 		return s.bare(command, s.disabledBy())
 	}
-	if s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir); err != nil {
+	if err := s.engine(); err != nil {
 		return s.unavailable(command, err)
 	}
-	logger(opts.LogLevel).info("engine", "bwrap", s.host.Bwrap.Path, "version", s.host.Bwrap.Version)
+	logger(opts.LogLevel).info("engine", "name", s.host.Engine, "bwrap", s.host.Bwrap.Path, "version", s.host.Bwrap.Version, "landlock", s.host.Landlock)
 	plan, err := s.plan(command)
 	if err != nil {
 		return err
@@ -350,6 +350,11 @@ func execute(opts *options, command []string) error {
 	}
 	s.status(plan)
 	return wrap.Exec(plan, s.host)
+}
+
+// engine finds what will hold the command.
+func (s *state) engine() error {
+	return wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
 }
 
 func (s *state) plan(command []string) (*wrap.Plan, error) {
@@ -406,7 +411,7 @@ func (s *state) disabledBy() string {
 // is never given up.
 func (s *state) unavailable(command []string, err error) error {
 	var none *wrap.Unavailable
-	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.opts.MinTier != "" || s.opts.Engine == "bwrap" || s.opts.limited() != "" {
+	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.policy.MinTier == wrap.TierFull || s.opts.MinTier != "" || s.opts.named() || s.opts.limited() != "" {
 		return err
 	}
 	say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
@@ -418,6 +423,10 @@ func (s *state) unavailable(command []string, err error) error {
 	}
 	return s.execBare(command)
 }
+
+// named reports whether an engine was asked for by its name: then there is no
+// other.
+func (o *options) named() bool { return o.Engine != "" && o.Engine != "auto" }
 
 // limited is the first flag that sets a limit: one that was asked for on the
 // command line is never dropped without a word.
@@ -488,6 +497,14 @@ func (s *state) status(p *wrap.Plan) {
 	}
 }
 
+// tier says why it is not full, too.
+func tier(p *wrap.Plan) string {
+	if p.Lack == "" {
+		return "tier " + p.Tier
+	}
+	return "tier " + p.Tier + " (" + p.Lack + ")"
+}
+
 func statusLine(p *wrap.Plan, cwd string) string {
 	pol := p.Report.Policy
 	parts := []string{strings.Join(pol.Profiles, "+"), "net " + onOff(pol.Network)}
@@ -508,7 +525,7 @@ func statusLine(p *wrap.Plan, cwd string) string {
 	if len(rw) == 0 {
 		rw = []string{"nothing"}
 	}
-	parts = append(parts, "rw "+strings.Join(rw, " "), "tier "+p.Tier)
+	parts = append(parts, "rw "+strings.Join(rw, " "), tier(p))
 	if n := len(p.Gaps) - p.Report.Usual; n > 0 {
 		parts = append(parts, "gaps "+strconv.Itoa(n))
 	}

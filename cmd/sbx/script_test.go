@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sbx-sandbox/sbx/landlock"
 )
 
 // The scripts in testdata/script run the real sbx, built once, in a project
@@ -155,6 +157,12 @@ func condition(name string) (bool, error) {
 		return err == nil, nil
 	case "barren":
 		return barren(), nil
+	case "landlock":
+		abi := landlock.ABI()
+		if abi == 0 && required("landlock") {
+			return false, errors.New("SBX_TEST_REQUIRE: the kernel has no Landlock")
+		}
+		return abi > 0, nil
 	case "bwrap":
 		err := bwrapWorks()
 		if err != nil && required("bwrap") {

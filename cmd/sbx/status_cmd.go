@@ -119,10 +119,16 @@ func (st *standing) sandbox(s *state) {
 		st.attention = append(st.attention, "commands run without a sandbox")
 		return
 	}
-	var err error
-	s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir)
-	if err == nil {
-		st.Tier, st.Engine = "full", "bwrap "+s.host.Bwrap.Version.String()
+	err := s.engine()
+	switch {
+	case err == nil && s.host.Engine == wrap.EngineLandlock:
+		st.Tier, st.Engine = wrap.TierReduced, "Landlock, version "+strconv.Itoa(s.host.Landlock)
+		if s.host.Lack != nil {
+			st.attention = append(st.attention, s.host.Lack.Reason+": sbx doctor says how to get tier full")
+		}
+		return
+	case err == nil:
+		st.Tier, st.Engine = wrap.TierFull, "bwrap "+s.host.Bwrap.Version.String()
 		return
 	}
 	st.Off = err.Error()
@@ -131,7 +137,7 @@ func (st *standing) sandbox(s *state) {
 
 // plan counts the gaps of a run here, and says why there can be none.
 func (st *standing) plan(s *state) error {
-	if s.host.Bwrap.Path == "" {
+	if s.host.Bwrap.Path == "" && s.host.Engine != wrap.EngineLandlock {
 		// The gaps that are not bwrap's are the same.
 		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
 	}

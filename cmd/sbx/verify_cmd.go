@@ -81,7 +81,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 	if !s.settings.Enabled {
 		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "there is no sandbox to verify: " + s.disabledBy()}
 	}
-	if s.host.Bwrap, err = wrap.Find(s.host, s.cacheDir); err != nil {
+	if err := s.engine(); err != nil {
 		return nil, err
 	}
 	if c.Child {

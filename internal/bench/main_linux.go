@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +26,13 @@ type options struct {
 }
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == underFilter {
+		if err := timeUnder(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	var o options
 	quick := flag.Bool("quick", false, "few rounds: -n 40")
 	flag.StringVar(&o.sbx, "sbx", "bin/sbx", "the program to measure")
@@ -113,7 +121,7 @@ func run(o options) (bool, error) {
 	if b.dir, err = filepath.EvalSymlinks(b.dir); err != nil {
 		return false, err
 	}
-	for _, step := range []func() error{b.buildFloor, b.standIn, b.measureRows, b.measureInit, b.measureProject, b.measureSize} {
+	for _, step := range []func() error{b.buildFloor, b.standIn, b.measureRows, b.measureInit, b.measureFilters, b.measureProject, b.measureSize} {
 		if err := step(); err != nil {
 			return false, err
 		}
@@ -178,18 +186,25 @@ func (b *bench) rows() ([]*row, error) {
 		{},
 		{".config/sbx/config.toml": userTOML},
 		{".config/sbx/config.hcl": userHCL, "project/.sbx.hcl": projectHCL},
+		{},
+		{},
 	}
 	flags := [][]string{
 		nil,
 		{"--direct"},
 		{"--direct", "-p", "work", "-w", "../data", "--env", "CI=1"},
 		{"--direct", "-w", "../data", "-w", "gen", "-r", "../.ssh", "-r", "../.gitconfig", "--block", "../tmp", "--env", "LC_*", "--no-net"},
+		{"--direct", "--seccomp", "strict"},
+		{"--engine", "landlock"},
 	}
 	rows := []*row{
 		{Name: "no flags, no file", AddedCeil: 3.1, RatioCeil: 1.7},
 		{Name: "no file, --direct", AddedCeil: 1.8, RatioCeil: 1.45},
 		{Name: "flags, one TOML file, --direct", AddedCeil: 2.6, RatioCeil: 1.62},
 		{Name: "flags, two HCL files, --direct", AddedCeil: 3.5, RatioCeil: 1.8},
+		{Name: "no file, seccomp = strict, --direct", AddedCeil: 1.8, RatioCeil: 1.45},
+		// The ratio decides: a whole run against the bwrap of the first row's policy.
+		{Name: "no file, engine landlock", AddedCeil: 2, RatioCeil: 1},
 	}
 	for i, r := range rows {
 		s, err := newSite(b.dir, "home"+strconv.Itoa(i))
@@ -210,7 +225,14 @@ func (b *bench) rows() ([]*row, error) {
 
 func (b *bench) prepare(r *row, s site, flags ...string) (err error) {
 	r.sbx = b.sbxCommand(s, flags...)
-	if r.bwrap, err = b.bwrapCommand(r.sbx); err != nil {
+	enclosed := r.sbx
+	if slices.Contains(flags, "landlock") {
+		if err := r.sbx.check(); err != nil {
+			return err
+		}
+		enclosed = b.sbxCommand(s)
+	}
+	if r.bwrap, err = b.bwrapCommand(enclosed); err != nil {
 		return err
 	}
 	r.floor = b.floorCommand(r.bwrap)

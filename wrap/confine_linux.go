@@ -1,0 +1,197 @@
+package wrap
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/landlock"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/seccomp"
+	"github.com/sbx-sandbox/sbx/stage"
+)
+
+// confineSelf puts the walls of a plan around this process and makes it the command.
+// It returns only when that fails, with an [*Error].
+func confineSelf(p *Plan) error {
+	c := p.Confined
+	for _, f := range c.Files {
+		if err := writeNew(f); err != nil {
+			return failed(err.Error())
+		}
+	}
+	path, argv, env, err := pointers(p.Path, p.Argv, p.Env)
+	if err != nil {
+		return failed(err.Error())
+	}
+	// A script without a first line, which every shell runs.
+	sh, shArgv, _, err := pointers("/bin/sh", append([]string{"/bin/sh", p.Path}, p.Argv[1:]...), nil)
+	if err != nil {
+		return failed(err.Error())
+	}
+	wall, err := c.Wall.Open()
+	if err != nil {
+		return failed(policy.Plain(err.Error()))
+	}
+	// From here on this thread alone counts: it executes the command.
+	stage.BeforeExec()
+	if err := dropCaps(); err != nil {
+		return failed("capabilities: " + err.Error())
+	}
+	if err := landlock.Restrict(wall); err != nil {
+		return failed(err.Error())
+	}
+	for _, f := range c.Filters {
+		if err := load(f.Code); err != nil {
+			return failed(f.Name + ": " + err.Error())
+		}
+	}
+	// What syscall.Exec does more is to wait for threads that start others, and
+	// memory for it a filter might refuse.
+	_, _, errno := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
+	if errno == syscall.ENOEXEC {
+		_, _, errno = syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(sh)), uintptr(unsafe.Pointer(&shArgv[0])), uintptr(unsafe.Pointer(&env[0])))
+	}
+	return &Error{StatusNoExec, policy.Plain(p.Path) + ": " + errno.Error(), ""}
+}
+
+func pointers(path string, argv, env []string) (*byte, []*byte, []*byte, error) {
+	p, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a, err := syscall.SlicePtrFromStrings(argv)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	e, err := syscall.SlicePtrFromStrings(env)
+	return p, a, e, err
+}
+
+// writeNew makes a file that was not there. A run that has the number and the
+// start of another cannot be, so what is there is not sbx's.
+func writeNew(f OwnFile) error {
+	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o400)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(f.Data)
+	return errors.Join(err, out.Close())
+}
+
+// dropCaps gives up all capabilities for good, as bwrap does: root is then a
+// user to whom the system's files belong.
+func dropCaps() error {
+	// Those of the ambient set go with the permitted ones.
+	for c := uintptr(0); c < 64; c++ {
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil {
+			break // no further one; or no right to, and then no_new_privs alone keeps them away
+		}
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return unix.Capset(&header, &none[0])
+}
+
+// load puts a system call filter on this thread and whatever it executes.
+func load(code []byte) error {
+	const setModeFilter = 1 // SECCOMP_SET_MODE_FILTER
+	prog := struct {
+		len    uint16
+		_      [6]byte
+		filter *byte
+	}{len: uint16(len(code) / 8), filter: &code[0]}
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, setModeFilter, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// InLandlock reports whether this process runs in a sandbox of the Landlock
+// engine: the filter answers a call with an error that no kernel gives. Who can
+// put such a filter around sbx runs it, and could as well run something else.
+func InLandlock() bool {
+	return unix.Prctl(seccomp.MarkOption, 0, 0, 0, 0) == syscall.Errno(seccomp.Mark)
+}
+
+// settle finds where the directories of runs with Landlock are: the directory
+// for such things that the system makes for each user, else sbx's own cache.
+func (h *Host) settle(cacheDir string) {
+	dirs := []string{"/run/user/" + strconv.Itoa(h.UID)}
+	if dir, ok := lookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok {
+		dirs = append([]string{dir}, dirs...)
+	}
+	for _, dir := range dirs {
+		var st syscall.Stat_t
+		if strings.HasPrefix(dir, "/") && policy.Clean(dir) == dir && syscall.Lstat(dir, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
+			int(st.Uid) == h.UID && st.Mode&0o077 == 0 && canonical(dir) && unix.Access(dir, unix.W_OK) == nil {
+			h.Runtime = dir + "/sbx"
+			break
+		}
+	}
+	if h.Runtime == "" && cacheDir != "" {
+		h.Runtime = cacheDir + "/runs"
+	}
+	pid := os.Getpid()
+	h.Instance = strconv.Itoa(pid) + "." + started(pid) + "." + processes()
+}
+
+func canonical(dir string) bool {
+	to, err := newResolver(OS{}).resolve(dir)
+	return err == nil && to.Path == dir
+}
+
+// started is when a process was started, in clock ticks since the machine was,
+// and "" for one that is not there: the 22nd field of proc_pid_stat(5), the
+// 20th after the name, which may hold anything.
+func started(pid int) string {
+	data, err := OS{}.Head("/proc/"+strconv.Itoa(pid)+"/stat", 4096)
+	if err != nil {
+		return ""
+	}
+	text := string(data)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 20 {
+		return ""
+	}
+	return fields[19]
+}
+
+// processes tells the process namespaces of this machine and of one start of it
+// apart.
+func processes() string {
+	ns, _ := OS{}.Readlink("/proc/self/ns/pid")
+	ns = strings.Trim(ns, "pid:[]")
+	boot, _, _ := strings.Cut(sysctl("/proc/sys/kernel/random/boot_id"), "-")
+	return ns + "." + boot
+}
+
+// sweep removes the directories of runs that have ended. What a command left
+// running in the background loses its temporary files then. Those of other
+// process namespaces, of which nothing is known here, stay until the machine
+// starts anew. It is best effort: what cannot be removed stays.
+func (h *Host) sweep() {
+	entries, err := OS{}.ReadDir(h.Runtime)
+	if err != nil {
+		return
+	}
+	own := strings.SplitN(h.Instance, ".", 3)[2]
+	_, boot, _ := strings.Cut(own, ".")
+	for _, e := range entries {
+		f := strings.SplitN(e.Name, ".", 3)
+		if len(f) != 3 || e.Kind != Dir {
+			continue
+		}
+		pid, err := strconv.Atoi(f[0])
+		_, then, _ := strings.Cut(f[2], ".")
+		if err != nil || then == boot && (f[2] != own || started(pid) == f[1]) {
+			continue
+		}
+		_ = os.RemoveAll(h.Runtime + "/" + e.Name)
+	}
+}
