@@ -58,9 +58,9 @@ func (c *carver) spots() []spot {
 		s := spot{path: m.path, info: m.info, dir: m.info.Kind == Dir, src: m.src}
 		switch m.eff {
 		case policy.Write:
-			s.allow = landlock.Write
+			s.allow = landlock.Write | landlock.ResolveUnix
 		case policy.Read, policy.Protect:
-			s.allow = landlock.Read
+			s.allow = landlock.Read | landlock.ResolveUnix
 		case policy.Block:
 			if c.closed(m.info, m.path) {
 				continue

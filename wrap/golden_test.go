@@ -50,10 +50,15 @@ func describe(t *testing.T, p *Plan, uid int) string {
 		}
 	}
 	list("argv", p.Argv)
-	list("options", options(p))
-	b.WriteString("descriptors:\n")
-	for _, fd := range p.FDs[1:] {
-		fmt.Fprintf(&b, "\t%d %s: %s\n", fd.Num, fd.Name, content(t, p, fd, uid))
+	if p.Confined != nil {
+		b.WriteString("walls: " + walls(p))
+		list("filters", filterNames(t, p, uid))
+	} else {
+		list("options", options(p))
+		b.WriteString("descriptors:\n")
+		for _, fd := range p.FDs[1:] {
+			fmt.Fprintf(&b, "\t%d %s: %s\n", fd.Num, fd.Name, content(t, p, fd, uid))
+		}
 	}
 	list("env", p.Env)
 	fmt.Fprintf(&b, "keep %v, copy %v\n", p.Keep, p.Copy)
@@ -61,6 +66,20 @@ func describe(t *testing.T, p *Plan, uid int) string {
 	list("gaps", p.Gaps)
 	b.WriteString("command: " + p.Report.Command + "\n")
 	return b.String()
+}
+
+// filterNames are the options of the filters of a plan.
+func filterNames(t *testing.T, p *Plan, uid int) (out []string) {
+	t.Helper()
+	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Net: p.Report.Policy.Network, Host: true, NoInet: !p.Report.Policy.Network, NoUnix: true}
+	want, err := seccomp.Filter(o)
+	for _, f := range p.Confined.Filters {
+		if err != nil || !bytes.Equal(f.Code, want) {
+			t.Errorf("%s is not that of %+v (%v)", f.Name, o, err)
+		}
+		out = append(out, fmt.Sprintf("%s: level %s, root %v, no inet %v, no unix %v", f.Name, o.Level, o.Root, o.NoInet, o.NoUnix))
+	}
+	return out
 }
 
 // content shows what a descriptor holds. The filter is compared with that of
@@ -93,6 +112,13 @@ func cases() map[string]machine {
 			m := s.m
 			m.profiles = []string{profile}
 			out[profile+"-"+s.name] = m
+		}
+	}
+	for _, s := range shapes {
+		for _, profile := range []string{"moderate", "permissive"} {
+			m := s.m
+			m.profiles, m.landlock = []string{profile}, 7
+			out["landlock-"+profile+"-"+s.name] = m
 		}
 	}
 	base := shapes[0].m
@@ -155,6 +181,12 @@ func TestGoldenPlans(t *testing.T) {
 			golden(t, name, describe(t, p, m.uid))
 			if m.request.Remap != "" {
 				return // other paths inside than on the host
+			}
+			if p.Confined != nil {
+				for _, b := range judgeWalls(newOracle(fs, p.Report.Policy), p) {
+					t.Error(b)
+				}
+				return
 			}
 			for _, b := range judge(newOracle(fs, p.Report.Policy), p) {
 				t.Error(b)

@@ -109,6 +109,9 @@ func confine(req Request, h *Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := v.deafTo(h); err != nil {
+		return nil, err
+	}
 	p.Report.Policy, p.Report.view = pol, v
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = append(c.notes(h), v.loose...)
@@ -136,6 +139,17 @@ func (p *Plan) tied(h *Host) error {
 			return &Error{StatusFailed, stdio[fd.Num] + " is a socket that is not connected or for datagrams, which leads out of the sandbox", ""}
 		default:
 			p.Keep = slices.DeleteFunc(p.Keep, func(n int) bool { return n == fd.Num })
+		}
+	}
+	return nil
+}
+
+// deafTo refuses to open a socket by name where the kernel cannot tell that one
+// from others.
+func (v *view) deafTo(h *Host) error {
+	for i := range v.mounts {
+		if m := &v.mounts[i]; h.Landlock < abiUnix && m.info.Kind == Socket && shows(m.eff) && m.rule.Layer != policy.Builtin {
+			return &Error{StatusFailed, m.rule.Source + ": " + policy.Plain(m.path) + " is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", "it needs tier full: sbx doctor says how to get there"}
 		}
 	}
 	return nil
@@ -279,8 +293,17 @@ func reducedGaps(pol *policy.Policy, h *Host) []string {
 // policy lets it write.
 func (c *carver) notes(h *Host) []string {
 	var out []string
-	for _, dir := range c.frozen {
-		out = append(out, "in "+policy.Plain(dir)+" nothing can be made, removed or renamed: something in it is protected or hidden, and Landlock cannot tell it from the rest")
+	if len(c.frozen) > 0 {
+		const few = 4
+		names := make([]string, 0, few+1)
+		for i, dir := range c.frozen {
+			if i == few {
+				names = append(names, strconv.Itoa(len(c.frozen)-few)+" more")
+				break
+			}
+			names = append(names, policy.Plain(dir))
+		}
+		out = append(out, "nothing can be made, removed or renamed directly in "+strings.Join(names, ", ")+": something there is protected or hidden, and Landlock cannot tell it from the rest")
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {
