@@ -33,6 +33,7 @@ _sbx() {
         --workspace) _sbx_files; return ;;
         --git) mapfile -t COMPREPLY < <(compgen -W 'none commit full' -- "$cur"); return ;;
         --cache) mapfile -t COMPREPLY < <(compgen -W 'none private' -- "$cur"); return ;;
+        --protect) mapfile -t COMPREPLY < <(compgen -W 'enforce watch' -- "$cur"); return ;;
         --seccomp) mapfile -t COMPREPLY < <(compgen -W 'default dev off' -- "$cur"); return ;;
         --new-session) mapfile -t COMPREPLY < <(compgen -W 'auto yes no' -- "$cur"); return ;;
         --keep-fd) return ;;
@@ -49,7 +50,7 @@ _sbx() {
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
         --entries) return ;;
     esac
-    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
     if ((COMP_CWORD == 1)); then
         list="explain why verify doctor profiles status tripwire init trust untrust completion man $run --"
     else

@@ -47,6 +47,7 @@ var profileFields = []profileField{
 	{"seccomp", readSeccomp},
 	{"git", readWord(func(p *profileDoc) *string { return &p.Git }, "none", "commit", "full")},
 	{"cache", readWord(func(p *profileDoc) *string { return &p.Cache }, "none", "private")},
+	{"protect", readWord(func(p *profileDoc) *string { return &p.Protected }, "enforce", "watch")},
 	{"environment", readWord(func(p *profileDoc) *string { return &p.Environment }, "inherit", "list")},
 	{"limits", readWord(func(p *profileDoc) *string { return &p.Limits }, "enforce", "best-effort")},
 	{"min_tier", readWord(func(p *profileDoc) *string { return &p.MinTier }, tiers...)},

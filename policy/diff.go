@@ -22,6 +22,7 @@ var ranks = map[string][]string{
 	"seccomp":       {"strict", "default", "dev", "off"},
 	"git":           {"none", "commit", "full"},
 	"cache":         {}, // neither gives anything of the host
+	"protect":       {"enforce", "watch"},
 	"environment":   {"list", "inherit"},
 	"limits":        {"enforce", "best-effort"},
 	"min_tier":      {"full", "reduced"},
@@ -91,7 +92,7 @@ func WiderOnly(changes []Change) []Change {
 func (p *Policy) Scalars() []Scalar {
 	return []Scalar{
 		{"allow_network", SwitchOf(p.Network).text()}, {"share_pid", SwitchOf(p.SharePID).text()},
-		{"new_session", p.NewSession}, {"seccomp", p.Seccomp}, {"git", p.Git}, {"cache", p.Cache},
+		{"new_session", p.NewSession}, {"seccomp", p.Seccomp}, {"git", p.Git}, {"cache", p.Cache}, {"protect", p.Protected},
 		{"environment", p.Environment}, {"limits", p.Limits}, {"min_tier", p.MinTier},
 		{"timeout_seconds", number(p.TimeoutSeconds)}, {"memory_limit_mb", number(float64(p.MemoryLimitMB))},
 		{"cpus", number(p.CPUs)}, {"procs", number(float64(p.Procs))}, {"file_size_limit_mb", number(p.FileSizeMB)}, {"tmpfs_limit_mb", number(float64(p.TmpfsLimitMB))},

@@ -39,7 +39,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffScalars(t *testing.T) {
-	base := Policy{NewSession: "auto", Seccomp: "default", Git: "commit", Cache: "none", Environment: "list", Limits: "enforce", MinTier: "full", TmpfsLimitMB: 10}
+	base := Policy{NewSession: "auto", Seccomp: "default", Git: "commit", Cache: "none", Protected: "enforce", Environment: "list", Limits: "enforce", MinTier: "full", TmpfsLimitMB: 10}
 	for _, c := range []struct {
 		name   string
 		change func(p *Policy)
@@ -51,6 +51,7 @@ func TestDiffScalars(t *testing.T) {
 		{"seccomp off", func(p *Policy) { p.Seccomp = "off" }, Change{"seccomp", "off", "default", "off", true}},
 		{"seccomp strict", func(p *Policy) { p.Seccomp = "strict" }, Change{"seccomp", "strict", "default", "strict", false}},
 		{"git", func(p *Policy) { p.Git = "full" }, Change{"git", "full", "commit", "full", true}},
+		{"protect", func(p *Policy) { p.Protected = "watch" }, Change{"protect", "watch", "enforce", "watch", true}},
 		{"environment", func(p *Policy) { p.Environment = "inherit" }, Change{"environment", "inherit", "list", "inherit", true}},
 		{"limits", func(p *Policy) { p.Limits = "best-effort" }, Change{"limits", "best-effort", "enforce", "best-effort", true}},
 		{"tier", func(p *Policy) { p.MinTier = "reduced" }, Change{"min_tier", "reduced", "full", "reduced", true}},

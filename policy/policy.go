@@ -17,6 +17,7 @@ type Policy struct {
 	Seccomp     string // default, dev, off
 	Git         string // none, commit, full
 	Cache       string // none, private
+	Protected   string // enforce, watch: what becomes of protected paths where they cannot be made read-only
 	Environment string // inherit, list
 	Limits      string // enforce, best-effort
 	MinTier     string // full, reduced
@@ -141,6 +142,7 @@ func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
 		Network:  p.AllowNetwork == Yes, SharePID: p.SharePID == Yes,
 		NewSession: cmp.Or(p.NewSession, "auto"), Seccomp: cmp.Or(p.Seccomp, "default"),
 		Git: cmp.Or(p.Git, "none"), Cache: cmp.Or(p.Cache, "none"),
+		Protected:   cmp.Or(p.Protected, "enforce"),
 		Environment: cmp.Or(p.Environment, "list"), Limits: cmp.Or(p.Limits, "enforce"),
 		MinTier:        cmp.Or(p.MinTier, "reduced"),
 		TimeoutSeconds: p.TimeoutSeconds, MemoryLimitMB: p.MemoryLimitMB, CPUs: p.CPUs, Procs: p.Procs, FileSizeMB: p.FileSizeMB,

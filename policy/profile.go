@@ -16,6 +16,7 @@ type Profile struct {
 	Seccomp      string // default, dev, off
 	Git          string // none, commit, full
 	Cache        string // none, private
+	Protected    string // enforce, watch
 	Environment  string // inherit, list
 	Limits       string // enforce, best-effort
 	MinTier      string // full, reduced
@@ -92,6 +93,7 @@ var scalars = []struct {
 	{"seccomp", func(p *Profile) string { return p.Seccomp }, func(d, s *Profile) { d.Seccomp = s.Seccomp }},
 	{"git", func(p *Profile) string { return p.Git }, func(d, s *Profile) { d.Git = s.Git }},
 	{"cache", func(p *Profile) string { return p.Cache }, func(d, s *Profile) { d.Cache = s.Cache }},
+	{"protect", func(p *Profile) string { return p.Protected }, func(d, s *Profile) { d.Protected = s.Protected }},
 	{"environment", func(p *Profile) string { return p.Environment }, func(d, s *Profile) { d.Environment = s.Environment }},
 	{"limits", func(p *Profile) string { return p.Limits }, func(d, s *Profile) { d.Limits = s.Limits }},
 	{"min_tier", func(p *Profile) string { return p.MinTier }, func(d, s *Profile) { d.MinTier = s.MinTier }},

@@ -20,6 +20,7 @@ type carver struct {
 
 	frozen   []string // writable directories in which nothing new can be made
 	unlisted []string // readable directories whose names cannot be read
+	exposed  []string // protected paths that can be changed, and are looked at afterwards
 }
 
 // spot is a place with rights of its own.
@@ -59,7 +60,13 @@ func (c *carver) spots() []spot {
 		switch m.eff {
 		case policy.Write:
 			s.allow = landlock.Write | landlock.ResolveUnix
-		case policy.Read, policy.Protect:
+		case policy.Protect:
+			if c.v.watched {
+				c.exposed = append(c.exposed, m.path)
+				continue
+			}
+			s.allow = landlock.Read | landlock.ResolveUnix
+		case policy.Read:
 			s.allow = landlock.Read | landlock.ResolveUnix
 		case policy.Block:
 			if c.closed(m.info, m.path) {

@@ -50,6 +50,10 @@ type Report struct {
 	// what does not exist cannot be protected without leaving something behind.
 	Watch []tripwire.Watch
 
+	// Exposed are protected paths that exist and that the command can change all
+	// the same, since the policy says that they are to be watched.
+	Exposed []string
+
 	view   *view
 	staged bool   // sbx itself is in ManifestDir
 	sight  *Sight // made when somebody asks

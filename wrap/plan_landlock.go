@@ -70,7 +70,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.bare = true
+	v.bare, v.watched = true, pol.Protected == "watch"
 	p := &Plan{Engine: EngineLandlock, Tier: TierReduced, Dirs: own, Confined: &Confined{NoCaps: h.UID == 0}}
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	p.Report.Policy, p.Report.view = pol, v
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = append(c.notes(h), v.loose...)
-	p.Report.Watch = v.watch(git.watch)
+	p.Report.Watch, p.Report.Exposed = v.watch(git.watch), c.exposed
 	p.wallOff(c, pol, h, tmp)
 	if err := p.filters(req, pol, h); err != nil {
 		return nil, err
@@ -304,6 +304,9 @@ func (c *carver) notes(h *Host) []string {
 			names = append(names, policy.Plain(dir))
 		}
 		out = append(out, "nothing can be made, removed or renamed directly in "+strings.Join(names, ", ")+": something there is protected or hidden, and Landlock cannot tell it from the rest")
+	}
+	if n := len(c.exposed); n > 0 {
+		out = append(out, "protected paths ("+strconv.Itoa(n)+") can be changed, and what changed is said by the next run and sbx status (protect = \"watch\")")
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {

@@ -23,6 +23,7 @@ type world struct {
 	git   string
 	pwd   string // as the caller's shell has it
 	minor int    // of bwrap's version
+	watch bool   // protect = "watch"
 	abi   int    // of Landlock, which takes the place of bwrap; 0 for bwrap
 }
 
@@ -125,6 +126,9 @@ func (w *world) dirs(path string) bool {
 
 func (w *world) policy() *policy.Policy {
 	p := &policy.Policy{Profiles: []string{"test"}, Git: w.git, Cache: "none", Seccomp: "default", NewSession: "auto", Environment: "inherit", Limits: "enforce", MinTier: "reduced", TmpfsLimitMB: 1}
+	if w.watch {
+		p.Protected = "watch"
+	}
 	if w.cache != "" {
 		p.Cache = "private"
 	}

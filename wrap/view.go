@@ -24,6 +24,7 @@ type view struct {
 	family   []family // patterns of protected names
 	table    *mountTable
 	remap    string // where the working directory is seen; "" is where it is
+	watched  bool   // protected paths are watched in the place of being made read-only
 	bare     bool   // there are no mounts: what is there is what the host has
 
 	refused map[string]string // grants that were not opened, by name, with the reason

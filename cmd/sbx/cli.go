@@ -26,6 +26,7 @@ type options struct {
 	Workspace  rawText `placeholder:"PATH" help:"Show the working directory at PATH inside."`
 	Git        string  `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
 	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
+	Protect    string  `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
 	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
 	NewSession string  `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
 	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
@@ -177,7 +178,7 @@ func (o *options) aliases() {
 
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
-	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "seccomp": {"default", "dev", "off"},
+	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "seccomp": {"default", "dev", "off"},
 	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock"}, "min-tier": {"full", "reduced"},
 	"log-level": {"error", "warn", "info", "debug"},
 }
@@ -196,7 +197,7 @@ func (o *options) check() error {
 		o.Engine = env
 	}
 	for _, f := range []struct{ name, value string }{
-		{"git", o.Git}, {"cache", o.Cache}, {"seccomp", o.Seccomp}, {"new-session", o.NewSession},
+		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"seccomp", o.Seccomp}, {"new-session", o.NewSession},
 		{"engine", o.Engine}, {"min-tier", o.MinTier}, {"log-level", o.LogLevel},
 	} {
 		if f.value == "" || slices.Contains(words[f.name], f.value) {

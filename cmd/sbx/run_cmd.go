@@ -174,13 +174,13 @@ func (s *state) resolve() error {
 func (s *state) flags() (*policy.Profile, error) {
 	o := s.opts
 	p := &policy.Profile{Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: o.NewSession, Seccomp: o.Seccomp,
-		Git: o.Git, Cache: o.Cache, MinTier: o.MinTier}
+		Git: o.Git, Cache: o.Cache, Protected: o.Protect, MinTier: o.MinTier}
 	if !o.given {
 		return p, nil
 	}
 	p.Where = map[string]string{}
 	for key, flag := range map[string]string{"allow_network": "--net", "share_pid": "--share-pid", "new_session": "--new-session",
-		"seccomp": "--seccomp", "git": "--git", "cache": "--cache", "cpus": "--cpus", "procs": "--procs", "min_tier": "--min-tier",
+		"seccomp": "--seccomp", "git": "--git", "cache": "--cache", "protect": "--protect", "cpus": "--cpus", "procs": "--procs", "min_tier": "--min-tier",
 		"timeout_seconds": "--timeout", "memory_limit_mb": "--memory", "file_size_limit_mb": "--file-size"} {
 		p.Where[key] = flag
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,16 +33,36 @@ func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
 // recorded does not.
 func (s *state) watch(p *wrap.Plan) error {
 	store, root := recordStore(s.vars, s.host), s.around()
-	changes, err := store.Check(root, p.Report.Watch)
+	watched, err := withExposed(p)
+	if err != nil {
+		return tripwireError(err)
+	}
+	changes, err := store.Check(root, watched)
 	if len(changes) > 0 {
 		s.notice("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
 	}
 	var cannot *tripwire.UnwritableError
-	if errors.As(err, &cannot) {
+	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
 		s.notice("what this run leaves for your tools to run cannot be reported later: " + cannot.Err.Error())
 		return nil
 	}
 	return tripwireError(err)
+}
+
+// withExposed adds what exists and is not protected but watched, as it is now.
+func withExposed(p *wrap.Plan) ([]tripwire.Watch, error) {
+	watched := slices.Clone(p.Report.Watch)
+	for _, path := range p.Report.Exposed {
+		if slices.ContainsFunc(watched, func(w tripwire.Watch) bool { return w.Path == path }) {
+			continue // the settings of git, of which only some matter
+		}
+		state, err := tripwire.Look(tripwire.Name, path)
+		if err != nil {
+			return nil, err
+		}
+		watched = append(watched, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
+	}
+	return watched, nil
 }
 
 // fewPaths lists the paths of changes on a line, five at most.
