@@ -73,12 +73,8 @@ func (r *Ruleset) Open() (int, error) {
 func (rule *Rule) add(fd uintptr, handled FS) error {
 	at := uintptr(rule.FD)
 	if rule.Path != "" {
-		path, err := syscall.BytePtrFromString(rule.Path)
-		if err != nil {
-			return &Error{"landlock: open", rule.Path, syscall.EINVAL}
-		}
 		var errno syscall.Errno
-		at, errno = open(path)
+		at, errno = open(rule.Path)
 		if rule.Fleeting && (errno == syscall.ENOENT || errno == syscall.ENOTDIR || errno == syscall.ELOOP) {
 			return nil
 		}
@@ -113,15 +109,47 @@ func (rule *Rule) add(fd uintptr, handled FS) error {
 	return nil
 }
 
-// open opens a path that has no links in it. Before Linux 5.6, and behind
-// filters that do not know openat2, only the last element is watched; the
-// identity of the rule is what counts then.
-func open(path *byte) (fd uintptr, errno syscall.Errno) {
-	how := [3]uint64{oPath | syscall.O_CLOEXEC, 0, resolveNoSymlinks | resolveNoMagicLinks}
-	fd, _, errno = syscall.Syscall6(sysOpenat2, atFDCWD, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
-	if errno == syscall.ENOSYS || errno == syscall.EPERM {
-		fd, _, errno = syscall.Syscall6(syscall.SYS_OPENAT, atFDCWD, uintptr(unsafe.Pointer(path)), oPath|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0, 0, 0)
+// open opens a path that has no links in it, by one call where a filter of a
+// container's lets openat2 through.
+func open(path string) (fd uintptr, errno syscall.Errno) {
+	p, err := syscall.BytePtrFromString(path)
+	if err != nil || path[0] != '/' {
+		return 0, syscall.EINVAL
 	}
+	how := [3]uint64{oPath | syscall.O_CLOEXEC, 0, resolveNoSymlinks | resolveNoMagicLinks}
+	fd, _, errno = syscall.Syscall6(sysOpenat2, atFDCWD, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	if errno == syscall.ENOSYS || errno == syscall.EPERM {
+		return walk(path)
+	}
+	return fd, errno
+}
+
+// walk opens one element after the other, and no link among them.
+func walk(path string) (uintptr, syscall.Errno) {
+	const flags = oPath | syscall.O_CLOEXEC | syscall.O_NOFOLLOW
+	at, errno := openat(atFDCWD, "/", flags)
+	for i := 1; i < len(path) && errno == 0; {
+		end, last := i, flags|uintptr(syscall.O_DIRECTORY)
+		for end < len(path) && path[end] != '/' {
+			end++
+		}
+		if end == len(path) {
+			last = flags
+		}
+		var next uintptr
+		next, errno = openat(at, path[i:end], last)
+		_ = syscall.Close(int(at))
+		at, i = next, end+1
+	}
+	return at, errno
+}
+
+func openat(dir uintptr, name string, flags uintptr) (uintptr, syscall.Errno) {
+	p, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return 0, syscall.EINVAL
+	}
+	fd, _, errno := syscall.Syscall6(syscall.SYS_OPENAT, dir, uintptr(unsafe.Pointer(p)), flags, 0, 0, 0)
 	return fd, errno
 }
 
