@@ -25,6 +25,10 @@ func confineSelf(p *Plan) error {
 			return failed(err.Error())
 		}
 	}
+	// What sbx itself writes is done.
+	if err := p.Limits.SetRlimits(); err != nil {
+		return failed("limits: " + err.Error())
+	}
 	path, argv, env, err := pointers(p.Path, p.Argv, p.Env)
 	if err != nil {
 		return failed(err.Error())

@@ -40,9 +40,6 @@ func Exec(p *Plan, h *Host) error {
 		return err
 	}
 	if p.Confined != nil {
-		if err := p.Limits.SetRlimits(); err != nil {
-			return failed("limits: " + err.Error())
-		}
 		return confineSelf(p)
 	}
 	if err := prepareStage(p); err != nil {

@@ -196,7 +196,7 @@ func (v *view) self(h *Host) (string, bool) {
 // staged reports whether the stage will be there while the command runs.
 func (v *view) staged(req Request, pol *policy.Policy, h *Host) bool {
 	_, ok := v.self(h)
-	return ok && !req.Direct && !pol.SharePID
+	return ok && !v.bare && !req.Direct && !pol.SharePID
 }
 
 func needsSelf(pol *policy.Policy) error {
