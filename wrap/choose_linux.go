@@ -3,8 +3,6 @@ package wrap
 import (
 	"errors"
 	"slices"
-
-	"golang.org/x/sys/unix"
 )
 
 // Choose finds the engine for a run and notes it in h: the one that is named, or
@@ -22,6 +20,9 @@ func Choose(h *Host, dir, name, tier string) error {
 		}
 		if name == EngineBwrap || !errors.As(err, &h.Lack) {
 			return err
+		}
+		if h.Lack.Cause == CauseHangs { // a machine that is busy for a moment must not make a run weaker
+			return h.Lack
 		}
 		if tier == TierFull {
 			return h.Lack
@@ -47,8 +48,8 @@ func (h *Host) noLandlock() *Unavailable {
 	if h.Landlock < 1 {
 		return &Unavailable{CauseLandlock, "the kernel has no Landlock", []string{"Landlock came with Linux 5.13; lsm= on the kernel's command line, or a container's filter, may leave it out"}}
 	}
-	if _, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil {
-		return &Unavailable{CauseLandlock, "the kernel has no system call filters (CONFIG_SECCOMP_FILTER)", nil}
+	if !filters() {
+		return &Unavailable{CauseLandlock, "system call filters cannot be set here", []string{"CONFIG_SECCOMP_FILTER in the kernel, and no filter of a container's that refuses seccomp(2)"}}
 	}
 	return nil
 }

@@ -202,7 +202,8 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 	}
 	all := cases()
 	for _, f := range files {
-		if _, ok := all[strings.TrimSuffix(filepath.Base(f), ".golden")]; !ok {
+		name := strings.TrimSuffix(filepath.Base(f), ".golden")
+		if _, ok := all[name]; !ok && name != "diagnoses" {
 			t.Errorf("%s belongs to no test", f)
 		}
 	}

@@ -40,3 +40,15 @@ func (e unsupportedError) Unwrap() error      { return e.Unavailable }
 func unsupported() error {
 	return unsupportedError{&Unavailable{CauseSystem, fmt.Sprintf("sbx has no engine for %s in this version", runtime.GOOS), nil}}
 }
+
+// Forget has nothing to forget.
+func Forget(*Host, string) bool { return false }
+
+// Proc is false: other systems have none, or none of use.
+func Proc() bool { return false }
+
+// Package knows nothing of other systems.
+func Package(root, path string) string { return "" }
+
+// Mended knows nothing of other systems.
+func Mended(string) (known, mended bool) { return false, false }

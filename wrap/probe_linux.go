@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,24 +16,26 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/seccomp"
 )
 
 // binDirs are where bwrap is looked for first: only root can put files there.
-var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin"}
+var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/run/current-system/profile/bin", "/nix/var/nix/profiles/default/bin"}
 
 // Find looks for a bwrap that works and says why when there is none; that
-// error is an [*Unavailable]. The verdict is kept in a file below dir ("" for
-// nowhere), under a key that changes with the program, the kernel and its
-// settings, so that a run normally starts no other process. A wrong verdict in
-// that file can make a run fail; it never opens one: what an older version
-// would leave out, the system call filter refuses as well.
+// error is an [*Unavailable]. That one works is kept in a file below dir ("" for
+// nowhere), under a key that changes with the program, the kernel, its settings
+// and what is around this process, so that a run normally starts no other
+// process. A failure is never kept. A wrong verdict in that file can make a run
+// fail; it never opens one: what an older version would leave out, the system
+// call filter refuses as well.
 func Find(h *Host, dir string) (Bwrap, error) {
 	path, st, err := locate(h)
 	if err != nil {
 		return Bwrap{}, err
 	}
 	key := probeKey(path, st, h.UID)
-	file := dir + "/probe-" + strconv.Itoa(h.UID)
+	file := verdictFile(dir, h.UID)
 	if dir != "" {
 		if v, ok := cached(file, key, h.UID); ok {
 			return Bwrap{path, v}, nil
@@ -46,6 +49,22 @@ func Find(h *Host, dir string) (Bwrap, error) {
 		remember(dir, file, key+v.String()+"\n", h.UID)
 	}
 	return Bwrap{path, v}, nil
+}
+
+func verdictFile(dir string, uid int) string { return dir + "/probe-" + strconv.Itoa(uid) }
+
+// Forget removes a kept verdict that does not hold any more, and reports
+// whether there was one that a run would have believed.
+func Forget(h *Host, dir string) bool {
+	path, st, err := locate(h)
+	if err != nil || dir == "" {
+		return false
+	}
+	file := verdictFile(dir, h.UID)
+	if _, ok := cached(file, probeKey(path, st, h.UID), h.UID); !ok {
+		return false
+	}
+	return syscall.Unlink(file) == nil
 }
 
 // locate returns the first bwrap that may be trusted.
@@ -89,9 +108,12 @@ func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavai
 	if system && st.Uid == overflowUID {
 		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
 	}
-	if !safe(&st, uid) || !system && !safePath(dir, uid) {
+	if !safe(&st, uid) || !system && !safeFile(path, uid) {
 		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " could have been put there by another user",
 			[]string{"install bubblewrap in /usr/bin, or: chown root " + policy.Plain(path) + " && chmod go-w " + policy.Plain(path) + " " + policy.Plain(dir)}}
+	}
+	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
+		return nil, &Unavailable{CauseSetUID, policy.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
 	}
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
 		return nil, &Unavailable{CauseNoExec, policy.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
@@ -107,16 +129,35 @@ func safe(st *syscall.Stat_t, uid int) bool {
 	return (st.Uid == 0 || int(st.Uid) == uid) && st.Mode&0o022 == 0
 }
 
-// safePath reports whether a directory and all above it belong to root or the
-// user and cannot be written by others.
-func safePath(dir string, uid int) bool {
-	real, err := newResolver(OS{}).resolve(dir)
-	if err != nil || real.Info.Kind != Dir {
+// safeFile reports whether nobody but root and the user can put another file
+// in the place of this one: at its own place, and at that of each link that
+// leads to it.
+func safeFile(path string, uid int) bool {
+	real, err := newResolver(OS{}).resolve(path)
+	if err != nil || real.Info.Kind != File || !safeDir(policy.Dir(real.Path), uid) {
 		return false
 	}
-	for d := real.Path; ; d = policy.Dir(d) {
+	for _, l := range real.Links {
+		if l.UID != 0 && l.UID != uid || !safeDir(policy.Dir(l.Path), uid) {
+			return false
+		}
+	}
+	return true
+}
+
+// safeDir reports whether a canonical directory and all above it belong to root
+// or the user and cannot be written by others. The stores of Nix and Guix are
+// their builders' to add to, and sticky: nobody else's entry can be replaced.
+func safeDir(dir string, uid int) bool {
+	for d := dir; ; d = policy.Dir(d) {
 		var st syscall.Stat_t
-		if syscall.Lstat(d, &st) != nil || !safe(&st, uid) {
+		if syscall.Lstat(d, &st) != nil {
+			return false
+		}
+		if (d == "/nix/store" || d == "/gnu/store") && st.Uid == 0 && st.Mode&syscall.S_ISVTX != 0 {
+			st.Mode &^= 0o020
+		}
+		if !safe(&st, uid) {
 			return false
 		}
 		if d == "/" {
@@ -125,7 +166,7 @@ func safePath(dir string, uid int) bool {
 	}
 }
 
-// sysctls decide whether user namespaces can be made.
+// sysctls decide whether namespaces can be made.
 var sysctls = []string{
 	"/proc/sys/kernel/random/boot_id", "/proc/sys/user/max_user_namespaces",
 	"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "/proc/sys/kernel/unprivileged_userns_clone",
@@ -134,7 +175,7 @@ var sysctls = []string{
 // probeKey is the text that a kept verdict stands under.
 func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	var b strings.Builder
-	b.WriteString("sbx probe 1\n" + policy.Quote(path) + "\n")
+	b.WriteString("sbx probe 2\n" + policy.Quote(path) + "\n")
 	for _, n := range []int64{int64(uid), int64(st.Dev), int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano(), int64(st.Mode)} {
 		b.WriteString(strconv.FormatInt(n, 10) + " ")
 	}
@@ -142,7 +183,51 @@ func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	for _, name := range sysctls {
 		b.WriteString(sysctl(name) + "\n")
 	}
+	b.WriteString(around())
 	return b.String()
+}
+
+// around is what else decides: the same bwrap that works at a prompt may not
+// in a service, a container or another sandbox of the same user.
+func around() string {
+	var b strings.Builder
+	number := func(n uint64) { b.WriteString(strconv.FormatUint(n, 10) + " ") }
+	for _, path := range []string{"/", "/proc/self/ns/user", "/proc/self/ns/mnt"} {
+		var st syscall.Stat_t
+		_ = syscall.Stat(path, &st)
+		number(uint64(st.Dev))
+		number(st.Ino)
+	}
+	mode, _, _ := syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_GET_SECCOMP, 0, 0)
+	number(uint64(mode))
+	if mode != 0 {
+		b.WriteString(statusLine("Seccomp_filters"))
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]unix.CapUserData
+	_ = unix.Capget(&header, &caps[0])
+	number(uint64(caps[1].Effective)<<32 | uint64(caps[0].Effective))
+	b.WriteString(policy.Quote(glance("/proc/self/attr/current")))
+	if sysctl(sysctls[2]) == "1" { // each profile that is loaded or taken away counts
+		b.WriteString(" " + policy.Quote(glance("/sys/kernel/security/apparmor/revision")))
+	}
+	return b.String() + "\n"
+}
+
+// glance returns what one read of a file gives, "" when that fails. Some files
+// of the kernel wait for news at the second.
+func glance(path string) string {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, 256)
+	n, err := syscall.Read(fd, buf)
+	if err != nil || n < 0 {
+		return ""
+	}
+	return strings.TrimRight(string(buf[:n]), "\n\x00")
 }
 
 func sysctl(name string) string {
@@ -169,10 +254,12 @@ func cached(file, key string, uid int) (bwrapargs.Version, bool) {
 		return bwrapargs.Version{}, false
 	}
 	rest, ok := strings.CutPrefix(string(buf[:n]), key)
-	if !ok || !strings.HasSuffix(rest, "\n") {
+	if !ok {
 		return bwrapargs.Version{}, false
 	}
-	return bwrapargs.ParseVersion(rest)
+	// Only what remember would have written counts.
+	v, ok := bwrapargs.ParseVersion(rest)
+	return v, ok && rest == v.String()+"\n" && !v.Less(bwrapargs.Oldest)
 }
 
 // remember keeps a verdict. That it cannot be kept only costs time.
@@ -192,18 +279,18 @@ func remember(dir, file, text string, uid int) {
 }
 
 // probeTime bounds each of the two calls of a probe.
-const probeTime = 10 * time.Second
+var probeTime = 10 * time.Second
 
 // probe runs bwrap for real, with every kind of wall that a run uses.
 func probe(path string) (bwrapargs.Version, error) {
 	facts := func() Facts { return GatherFacts(&Host{UID: os.Geteuid(), Environ: os.Environ()}) }
-	out, said, err := output(path, "--version")
+	out, said, err := output(nil, path, "--version")
 	if err != nil {
-		return bwrapargs.Version{}, diagnose(facts(), path, said+err.Error())
+		return bwrapargs.Version{}, failure(facts(), path, said, err)
 	}
 	v, ok := bwrapargs.ParseVersion(out)
 	if !ok || !strings.HasPrefix(out, "bubblewrap ") {
-		return v, &Unavailable{CauseOther, policy.Plain(path) + " is not bubblewrap: it says " + policy.Quote(lastLine(out)), []string{InstallHint(facts().Distro)}}
+		return v, notBwrap(facts(), path, "it says "+policy.Quote(lastLine(out)))
 	}
 	if v.Less(bwrapargs.Oldest) {
 		return v, tooOld(facts(), v, path)
@@ -217,18 +304,39 @@ func probe(path string) (bwrapargs.Version, error) {
 		{Kind: bwrapargs.Tmpfs, Dst: "/tmp", Size: 1 << 20, Perm: 0o1777},
 		{Kind: bwrapargs.ROBind, Src: self, Dst: "/tmp/sbx"},
 	}}
-	words, _ := a.Words(func() int { return 0 })
-	out, said, err = output(path, append(words, "--", "/tmp/sbx", "--version")...)
+	// That it cannot be written for this machine is the plan's to say.
+	a.Seccomp, _ = seccomp.Filter(seccomp.Options{Arch: runtime.GOARCH, Level: "default"})
+	words, fds := a.Words(func() int { return 3 })
+	var filter []byte
+	if len(fds) > 0 {
+		filter = fds[0].Data
+	}
+	out, said, err = output(filter, path, append(words, "--", "/tmp/sbx", "--version")...)
 	if err != nil {
-		return v, diagnose(facts(), path, said)
+		return v, failure(facts(), path, said, err)
 	}
 	if !strings.HasPrefix(out, "sbx ") && self != "/bin/true" {
-		return v, &Unavailable{CauseOther, policy.Plain(path) + " does not run what it is told", nil}
+		return v, notBwrap(facts(), path, "it does not run what it is told")
 	}
 	return v, nil
 }
 
-func output(path string, args ...string) (stdout, stderr string, err error) {
+// failure is the diagnosis of a bwrap that ended with an error, by what it
+// wrote; when it wrote nothing, by the error.
+func failure(f Facts, path, said string, err error) *Unavailable {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return hangs(path)
+	}
+	if strings.TrimSpace(said) == "" {
+		said = err.Error()
+	}
+	return diagnose(f, path, said)
+}
+
+// output runs a program, with a descriptor 3 that reads as data when there is
+// any. The error is os.ErrDeadlineExceeded when it gives no answer in time; then
+// whatever it started is ended with it.
+func output(data []byte, path string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -237,9 +345,20 @@ func output(path string, args ...string) (stdout, stderr string, err error) {
 	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
 	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if data != nil {
+		fd, err := memfd(data)
+		if err != nil {
+			return "", "", err
+		}
+		file := os.NewFile(uintptr(fd), "filter")
+		defer file.Close()
+		cmd.ExtraFiles = []*os.File{file}
+	}
 	err = cmd.Run()
 	if ctx.Err() != nil {
-		return "", "no answer after 10 s", errors.New("timeout")
+		return "", "", os.ErrDeadlineExceeded
 	}
 	return out.String(), said.String(), err
 }
@@ -254,52 +373,18 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// GatherFacts reads what a diagnosis needs.
-func GatherFacts(h *Host) Facts {
-	f := Facts{
-		Root: h.UID == 0, Distro: distro(),
-		MaxUserns: sysctl(sysctls[1]), AppArmor: sysctl(sysctls[2]), UsernsClone: sysctl(sysctls[3]),
-		WSL: strings.Contains(strings.ToLower(sysctl("/proc/sys/kernel/osrelease")), "microsoft"),
-	}
-	f.Container = container(h)
-	for _, p := range []string{"/etc/apparmor.d/bwrap-userns-restrict", "/etc/apparmor.d/bwrap"} {
-		if i, err := (OS{}).Lstat(p); err == nil && i.Kind != Absent {
-			f.Profile = true
-		}
-	}
-	return f
+// notBwrap is the diagnosis for a program that answers, and is something else.
+func notBwrap(f Facts, path, why string) *Unavailable {
+	return &Unavailable{CauseNotBwrap, policy.Plain(path) + " is not bubblewrap: " + why, append([]string{"move it away"}, installHints(f)...)}
 }
 
-func container(h *Host) string {
-	exists := func(p string) bool { i, err := OS{}.Lstat(p); return err == nil && i.Kind != Absent }
-	_, kube := lookupEnv(h.Environ, "KUBERNETES_SERVICE_HOST")
-	named, _ := lookupEnv(h.Environ, "container")
-	switch {
-	case kube || exists("/var/run/secrets/kubernetes.io"):
-		return "kubernetes"
-	case exists("/run/.containerenv"):
-		return "podman"
-	case exists("/.dockerenv"):
-		return "docker"
-	case named != "":
-		return policy.Plain(named)
-	}
-	return ""
+// hangs is the diagnosis for a program that does not end within probeTime.
+func hangs(path string) *Unavailable {
+	return &Unavailable{CauseHangs, policy.Plain(path) + " gives no answer",
+		[]string{"run it by hand: " + policy.Plain(path) + " --unshare-all --ro-bind / / --proc /proc true", "a machine under great load can be the reason: run sbx again"}}
 }
 
-// distro returns ID and ID_LIKE of os-release(5).
-func distro() string {
-	data, err := OS{}.Head("/etc/os-release", 16<<10)
-	if err != nil {
-		data, _ = OS{}.Head("/usr/lib/os-release", 16<<10)
-	}
-	var ids []string
-	for _, line := range strings.Split(string(data), "\n") {
-		for _, key := range []string{"ID=", "ID_LIKE="} {
-			if v, ok := strings.CutPrefix(line, key); ok {
-				ids = append(ids, strings.Trim(v, `"' `))
-			}
-		}
-	}
-	return strings.Join(ids, " ")
+func setUIDHints(path string) []string {
+	return []string{"sudo chmod u-s " + policy.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
+		"on Arch: sudo pacman -S bubblewrap, in the place of bubblewrap-suid"}
 }

@@ -114,6 +114,47 @@ func TestProbeIsRemembered(t *testing.T) {
 	}
 }
 
+// Another program in the same place is another one, whatever its size and time:
+// what was kept for a newer bwrap does not hold for an older.
+func TestDowngradeIsNoticed(t *testing.T) {
+	f := newFakeBwrap(t, "bubblewrap 0.9.1", works)
+	if b, _, err := f.find(); err != nil || b.Version != (bwrapargs.Version{Minor: 9, Patch: 1}) {
+		t.Fatal(b, err)
+	}
+	before, err := os.Stat(f.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(f.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"in place", "renamed"} {
+		old := strings.Replace(string(text), "0.9.1", map[string]string{"in place": "0.6.2", "renamed": "0.5.0"}[how], 1)
+		if how == "renamed" {
+			if err := os.Rename(f.path, f.path+".old"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.write(old)
+		if err := os.Chtimes(f.path, before.ModTime(), before.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		want, _ := bwrapargs.ParseVersion(map[string]string{"in place": "0.6.2", "renamed": "0.5.0"}[how])
+		if b, n, err := f.find(); err != nil || n != 2 || b.Version != want {
+			t.Errorf("%s: %+v, %d processes, %v", how, b, n, err)
+		}
+	}
+	// And one that is too old is refused, and not kept.
+	f.write(strings.Replace(string(text), "0.9.1", "0.3.1", 1))
+	var u *Unavailable
+	for range 2 {
+		if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != CauseOld || n != 1 {
+			t.Errorf("%v after %d processes", err, n)
+		}
+	}
+}
+
 func TestProbeWithoutPlaceToRemember(t *testing.T) {
 	f := newFakeBwrap(t, "bubblewrap 0.8.0", works)
 	for range 2 {
@@ -137,10 +178,12 @@ func TestFailedProbes(t *testing.T) {
 		reason              string
 	}{
 		{"too old", "bubblewrap 0.3.3", works, CauseOld, "is version 0.3.3; sbx needs 0.4.0 or newer"},
-		{"not bubblewrap", "busybox 1.36", works, CauseOther, `is not bubblewrap: it says "busybox 1.36"`},
-		{"no version", "bubblewrap", works, CauseOther, `is not bubblewrap: it says "bubblewrap"`},
+		{"not bubblewrap", "busybox 1.36", works, CauseNotBwrap, `is not bubblewrap: it says "busybox 1.36"`},
+		{"no version", "bubblewrap", works, CauseNotBwrap, `is not bubblewrap: it says "bubblewrap"`},
 		{"it fails", "bubblewrap 0.8.0", "echo 'bwrap: Can'\\''t make it' >&2; exit 1", CauseOther, "bwrap does not work here: Can't make it"},
-		{"it does nothing", "bubblewrap 0.8.0", "exit 0", CauseOther, "does not run what it is told"},
+		{"it fails at once", "x'; echo 'bwrap: broken' >&2; exit 1; echo '", works, CauseOther, "bwrap does not work here: broken"},
+		{"it is silent", "bubblewrap 0.8.0", "exit 3", CauseOther, "bwrap does not work here: exit status 3"},
+		{"it does nothing", "bubblewrap 0.8.0", "exit 0", CauseNotBwrap, "does not run what it is told"},
 		{"no namespaces", "bubblewrap 0.8.0", "echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1", CauseMax, "no further user namespace is allowed here"},
 		{"much output", "bubblewrap 0.8.0", "head -c 1000000 /dev/zero | tr '\\0' x; echo 'bwrap: x' >&2; exit 1", CauseOther, "bwrap does not work here: x"},
 	} {

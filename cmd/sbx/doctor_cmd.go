@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -31,11 +33,15 @@ type check struct {
 }
 
 type diagnosis struct {
-	OK     bool    `json:"ok"`
-	Tier   string  `json:"tier"`   // full, none
-	Wanted string  `json:"wanted"` // full, reduced
-	Cause  string  `json:"cause,omitempty"`
-	Checks []check `json:"checks"`
+	OK       bool    `json:"ok"`
+	Tier     string  `json:"tier"`             // full, reduced, none
+	Wanted   string  `json:"wanted"`           // full, reduced
+	Cause    string  `json:"cause,omitempty"`  // why the tier is not full
+	Engine   string  `json:"engine,omitempty"` // what a run would use
+	Landlock int     `json:"landlock"`         // version of the interface, 0 for none
+	Checks   []check `json:"checks"`
+
+	remedy []string // what would make the tier full
 }
 
 func (c *doctorCmd) Run() error {
@@ -59,30 +65,101 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	d := &diagnosis{Tier: "none", Wanted: "reduced"}
 	host, err := wrap.Look()
 	if err != nil {
-		d.add("system", "bad", err.Error(), nil)
+		d.blind(c, err)
 		return d
 	}
 	facts := wrap.GatherFacts(host)
+	d.Landlock = facts.Landlock
 	d.system(facts)
 	settings := d.config(host)
 	if c.MinTier != "" {
 		d.Wanted = c.MinTier
 	}
 	_, cacheDir := variables(host)
-	bwrap, err := wrap.Find(host, "")
-	if d.engine(bwrap, err, facts) {
-		d.Tier = "full"
-	}
-	d.cache(cacheDir)
-	d.limits(host)
-	d.otherSbx()
-	d.OK = d.Tier == "full" && settings
-	if d.OK {
-		d.add("result", "ok", "commands run in a sandbox of tier full", nil)
+	if outer, ok := insideSandbox(); ok {
+		d.inside(outer)
 	} else {
-		d.add("result", "bad", "a run here would not be sandboxed as wanted (tier "+d.Wanted+")", nil)
+		d.engines(host, facts)
 	}
+	d.filters(facts)
+	d.landlock(facts)
+	d.cache(host, cacheDir)
+	d.limits(host)
+	d.shells(host)
+	d.names(os.Getenv("PATH"))
+	d.result(settings)
 	return d
+}
+
+// blind is all that can be said where sbx cannot look around: no run goes on.
+func (d *diagnosis) blind(c *doctorCmd, err error) {
+	if c.MinTier != "" {
+		d.Wanted = c.MinTier
+	}
+	facts := wrap.GatherFacts(&wrap.Host{UID: os.Geteuid(), Environ: os.Environ()})
+	d.Landlock = facts.Landlock
+	d.system(facts)
+	hint := ""
+	var e *wrap.Error
+	var none *wrap.Unavailable
+	switch {
+	case errors.As(err, &none):
+		d.Cause = string(none.Cause)
+	case !wrap.Proc():
+		d.Cause = "no-proc"
+		err = errors.New("/proc is not mounted here, and sbx needs it")
+		hint = "as root: mount -t proc proc /proc"
+	case errors.As(err, &e):
+		d.Cause, hint = "no-home", e.Hint
+	}
+	if hint != "" {
+		d.remedy = []string{hint}
+	}
+	d.add("host", "bad", err.Error(), d.remedy)
+	d.filters(facts)
+	d.landlock(facts)
+	d.result(false)
+}
+
+// inside is for a doctor that is called in a sandbox: what is called there goes
+// on in the same one.
+func (d *diagnosis) inside(outer *manifest) {
+	d.Tier = outer.Tier
+	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles, "+")+", tier "+policy.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
+}
+
+// engines tries what there is, best first.
+func (d *diagnosis) engines(host *wrap.Host, facts wrap.Facts) {
+	err := wrap.Choose(host, "", "auto", "")
+	if host.Lack != nil {
+		err = host.Lack
+	}
+	switch {
+	case d.bwrap(host.Bwrap, err, facts):
+		d.Tier, d.Engine = wrap.TierFull, wrap.EngineBwrap
+	case host.Engine == wrap.EngineLandlock:
+		d.Tier, d.Engine = wrap.TierReduced, wrap.EngineLandlock
+	}
+}
+
+// result sums up, and says what would make it more.
+func (d *diagnosis) result(settings bool) {
+	enough := d.Tier == "full" || d.Tier == "reduced" && d.Wanted == "reduced"
+	d.OK = enough && settings
+	full := d.remedy
+	if len(full) > 1 {
+		full = full[:1]
+	}
+	switch {
+	case d.OK && d.Tier == "full":
+		d.add("result", "ok", "commands run in a sandbox of tier full", nil)
+	case d.OK:
+		d.add("result", "note", "commands run in a sandbox of tier "+d.Tier+"; for tier full see bwrap above", full)
+	case enough:
+		d.add("result", "bad", "a run here would not be sandboxed: see config above", nil)
+	default:
+		d.add("result", "bad", "a run here would not be sandboxed as wanted (tier "+d.Tier+", wanted "+d.Wanted+")", full)
+	}
 }
 
 func (d *diagnosis) add(name, status, text string, hints []string) {
@@ -94,12 +171,22 @@ func (d *diagnosis) system(f wrap.Facts) {
 	if f.Distro != "" {
 		parts = append(parts, f.Distro)
 	}
-	if f.WSL {
-		parts = append(parts, "WSL")
+	if f.WSL > 0 {
+		parts = append(parts, "WSL "+strconv.Itoa(f.WSL))
 	}
 	d.add("system", "ok", strings.Join(parts, ", "), nil)
 	if f.Container != "" {
 		d.add("container", "note", "this is a "+f.Container+" container", nil)
+	}
+	if f.Confined != "" {
+		d.add("container", "note", "this runs inside "+f.Confined, nil)
+	}
+	if f.Filtered && f.Container == "" && f.Confined == "" {
+		by := "a system call filter is in force around this process"
+		if f.Unit != "" {
+			by += ", which belongs to " + f.Unit
+		}
+		d.add("container", "note", by, nil)
 	}
 	if f.Root {
 		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it", []string{"run sbx as a plain user where you can"})
@@ -121,7 +208,7 @@ func (d *diagnosis) config(host *wrap.Host) bool {
 		d.add("config", "bad", err.Error(), nil)
 		return false
 	}
-	d.Wanted = s.settings.MinTier
+	d.Wanted = s.policy.MinTier
 	if !s.settings.Enabled {
 		d.add("config", "bad", "the sandbox is switched off: enabled = false in "+s.settings.Where["enabled"], nil)
 		return false
@@ -135,10 +222,11 @@ func (d *diagnosis) config(host *wrap.Host) bool {
 	return true
 }
 
-func (d *diagnosis) engine(b wrap.Bwrap, err error, f wrap.Facts) bool {
+// bwrap reports whether a bwrap works.
+func (d *diagnosis) bwrap(b wrap.Bwrap, err error, f wrap.Facts) bool {
 	var none *wrap.Unavailable
 	if errors.As(err, &none) {
-		d.Cause = string(none.Cause)
+		d.Cause, d.remedy = string(none.Cause), none.Hints
 		d.add("bwrap", "bad", none.Reason, none.Hints)
 		return false
 	}
@@ -146,18 +234,84 @@ func (d *diagnosis) engine(b wrap.Bwrap, err error, f wrap.Facts) bool {
 		d.add("bwrap", "bad", err.Error(), nil)
 		return false
 	}
-	d.add("bwrap", "ok", policy.Plain(b.Path)+" "+b.Version.String()+", tried and working", nil)
+	text := policy.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
+	pkg := wrap.Package("", b.Path)
+	if pkg != "" {
+		text += " (package " + pkg + ")"
+	}
+	d.add("bwrap", "ok", text, nil)
 	if b.Version.Less(bwrapargs.HasSize) {
-		d.add("bwrap", "note", "this version cannot bound the size of private directories", []string{wrap.InstallHint(f.Distro) + " (0.7 or newer)"})
+		d.add("bwrap", "note", "this version cannot bound the size of private directories", []string{f.Install() + " (0.7 or newer)"})
 	}
 	if b.Version.Less(bwrapargs.FixedSymlink) {
-		d.add("bwrap", "note", "releases before 0.12 can be led astray by links during set-up (CVE-2026-87766) unless the distribution has mended its package; sbx gives it no path that holds a link",
-			[]string{"keep the package up to date"})
+		d.links(b.Version, pkg, f)
 	}
 	return true
 }
 
-func (d *diagnosis) cache(dir string) {
+// links is about CVE-2026-87766, of which sbx keeps clear: it names no path
+// with a link in it to bwrap, and other programs that use this bwrap may.
+func (d *diagnosis) links(v bwrapargs.Version, pkg string, f wrap.Facts) {
+	const clear = "sbx itself gives it no path that holds a link"
+	known, mended := wrap.Mended(pkg)
+	switch {
+	case mended:
+		d.add("bwrap", "ok", "package "+pkg+" has the fix of CVE-2026-87766 (links followed during set-up)", nil)
+	case known:
+		d.add("bwrap", "note", "package "+pkg+" lacks the fix of CVE-2026-87766 (links followed during set-up): Ubuntu took it back in this version; "+clear,
+			[]string{"keep the package up to date: " + f.Install()})
+	case pkg != "":
+		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766); whether package "+pkg+" is mended is not known here; "+clear,
+			[]string{"ask your distribution: package bubblewrap " + pkg + ", CVE-2026-87766", "keep it up to date: " + f.Install()})
+	default:
+		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766), and this "+v.String()+" belongs to no package; "+clear,
+			[]string{"install 0.12 or newer, or the distribution's own: " + f.Install()})
+	}
+}
+
+// filters says whether system calls can be filtered.
+func (d *diagnosis) filters(f wrap.Facts) {
+	if f.Seccomp {
+		d.add("seccomp", "ok", "system call filters can be set", nil)
+		return
+	}
+	d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx's works without", []string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"})
+}
+
+// lacks lists what tier reduced is without before a version of Landlock. TCP and
+// UDP, which came with 4 and 10, are the filter's matter in all of them.
+var lacks = []struct {
+	abi  int
+	what string
+}{
+	{2, "in tier reduced nothing can be renamed or linked from one directory to another (EXDEV)"},
+	{3, "in tier reduced truncate(2) is refused everywhere, by the filter; ftruncate(2) works"},
+	{6, "in tier reduced your processes outside can be signalled"},
+	{9, "in tier reduced there are no Unix sockets but pairs: the filter refuses what Landlock cannot tell apart"},
+}
+
+func (d *diagnosis) landlock(f wrap.Facts) {
+	if f.Landlock == 0 {
+		hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
+		if f.Filtered || f.Container != "" {
+			hints = append([]string{"the system call filter of the container or service may refuse it: let landlock_create_ruleset, landlock_add_rule and landlock_restrict_self through"}, hints...)
+		}
+		d.add("landlock", "note", "there is no Landlock here", hints)
+		return
+	}
+	d.add("landlock", "ok", "ABI "+strconv.Itoa(f.Landlock)+": what files a process and its children may open, make and run", nil)
+	for _, l := range lacks {
+		if f.Landlock < l.abi {
+			d.add("landlock", "note", "before ABI "+strconv.Itoa(l.abi)+": "+l.what, nil)
+		}
+	}
+}
+
+func (d *diagnosis) cache(host *wrap.Host, dir string) {
+	// What stands there is not asked: it may be from better days.
+	if d.Cause != "" && wrap.Forget(host, dir) {
+		d.add("cache", "note", "a kept verdict said that bwrap works here; it is forgotten, and the next run tries again", nil)
+	}
 	if dir == "" {
 		d.add("cache", "note", "no home directory: every run probes the engine anew", nil)
 		return
@@ -191,27 +345,74 @@ func (d *diagnosis) limits(host *wrap.Host) {
 	}
 }
 
-// otherSbx warns of another program of this name on PATH.
-func (d *diagnosis) otherSbx() {
+// shells are what sbx starts of its own accord.
+func (d *diagnosis) shells(host *wrap.Host) {
+	s, err := load(&options{given: true})
+	if err != nil {
+		return // said under config
+	}
+	login := os.Getenv("SHELL")
+	if !strings.HasPrefix(login, "/") {
+		login = wrap.PasswdShell(host.UID)
+	}
+	if !strings.HasPrefix(login, "/") {
+		login = "/bin/sh"
+	}
+	for _, u := range []struct{ use, path string }{{"sbx alone", s.shell(login)}, {"sbx -c", s.shell("/bin/sh")}} {
+		if host.FS.Access(u.path, 'x') {
+			d.add("shells", "ok", u.use+" starts "+policy.Plain(u.path), nil)
+		} else {
+			d.add("shells", "note", u.use+" would start "+policy.Plain(u.path)+", which cannot be executed", []string{"set SHELL, or shell in the configuration"})
+		}
+	}
+}
+
+// names lists the programs on a PATH that answer to sbx's name: there are
+// others of it.
+func (d *diagnosis) names(path string) {
 	self, err := os.Executable()
 	if err != nil {
 		return
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
+	own, err := os.Stat(self)
+	if err != nil {
+		return
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		path := filepath.Join(dir, "sbx")
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil || !filepath.IsAbs(dir) {
+	seen := []string{}
+	mine := false // what answers is this program
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			d.add("PATH", "note", "it holds a directory that is not absolute ("+policy.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
 			continue
 		}
-		a, err1 := os.Stat(real)
-		b, err2 := os.Stat(self)
-		if err1 == nil && err2 == nil && !os.SameFile(a, b) {
-			d.add("PATH", "note", "another program called sbx is at "+policy.Plain(path), []string{"it answers when its directory comes first in PATH"})
+		name := filepath.Join(dir, "sbx")
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+			continue
 		}
-		return
+		real, err := filepath.EvalSymlinks(name)
+		if err != nil || slices.Contains(seen, real) {
+			continue
+		}
+		seen = append(seen, real)
+		same := os.SameFile(own, info)
+		switch {
+		case len(seen) == 1 && same:
+			mine = true
+			d.add("PATH", "ok", policy.Plain(name)+" answers to sbx: this program", nil)
+		case len(seen) == 1:
+			d.add("PATH", "note", policy.Plain(name)+" answers to sbx, and is another program than this ("+policy.Plain(self)+")",
+				[]string{"put " + policy.Plain(filepath.Dir(self)) + " before " + policy.Plain(dir) + " in PATH, or call this one by its path"})
+		case same:
+			d.add("PATH", "note", policy.Plain(name)+" is this program, and does not answer: another comes before it", nil)
+		case mine:
+			d.add("PATH", "note", "another program called sbx is at "+policy.Plain(name)+"; it does not answer, since this one comes before it", nil)
+		default:
+			d.add("PATH", "note", "another program called sbx is at "+policy.Plain(name), nil)
+		}
+	}
+	if len(seen) == 0 {
+		d.add("PATH", "note", "sbx is not on PATH; this one is "+policy.Plain(self), nil)
 	}
 }
 
@@ -219,9 +420,9 @@ func (d *diagnosis) print() error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
 	for _, c := range d.Checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, c.Text)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, harmless(c.Text))
 		for _, h := range c.Hints {
-			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), h)
+			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), harmless(h))
 		}
 	}
 	return w.Flush()

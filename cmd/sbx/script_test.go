@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sbx-sandbox/sbx/internal/jailtest"
 	"github.com/sbx-sandbox/sbx/landlock"
 )
 
@@ -29,6 +30,7 @@ import (
 // SBX_TEST_REQUIRE=bwrap makes a host without a working bwrap a failure.
 // SBX_TEST_BINARY names an sbx to test in the place of a fresh build.
 func TestMain(m *testing.M) {
+	jailtest.Enter()
 	syscall.Umask(0o022)
 	if filepath.Base(os.Args[0]) == "bwrap" {
 		if name := os.Getenv("BWRAP_MUTANT"); name != "" {
