@@ -149,17 +149,17 @@ func readWhole(field func(*profileDoc) *int, high int64) func(*decoder, *profile
 	}
 }
 
-// readSeccomp names what later versions take: a level and files that the
-// documents show already.
+// readSeccomp names what later versions take: files that the documents show
+// already.
 func readSeccomp(d *decoder, p *profileDoc, e entry) error {
 	s, err := d.text(e)
 	if err != nil {
 		return err
 	}
-	if s == "strict" || strings.Contains(s, "/") {
+	if strings.Contains(s, "/") {
 		return d.src.errorf(e.at, "seccomp = %s: not in this version", short(s))
 	}
-	p.Seccomp, err = d.oneOf(e, []string{"default", "dev", "off"})
+	p.Seccomp, err = d.oneOf(e, []string{"default", "strict", "dev", "off"})
 	d.setWhere(p, e.key, e.at)
 	return err
 }

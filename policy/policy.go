@@ -14,7 +14,7 @@ type Policy struct {
 	Network     bool
 	SharePID    bool
 	NewSession  string // yes, no, auto
-	Seccomp     string // default, dev, off
+	Seccomp     string // default, strict, dev, off
 	Git         string // none, commit, full
 	Cache       string // none, private
 	Protected   string // enforce, watch: what becomes of protected paths where they cannot be made read-only

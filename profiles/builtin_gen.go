@@ -675,7 +675,7 @@ var builtin = [...]policy.Profile{
 		AllowNetwork: policy.No,
 		SharePID:     policy.No,
 		NewSession:   "auto",
-		Seccomp:      "default",
+		Seccomp:      "strict",
 		Git:          "none",
 		Cache:        "none",
 		Environment:  "list",

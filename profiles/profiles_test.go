@@ -231,7 +231,7 @@ func TestProfilesAsDesigned(t *testing.T) {
 		git, cache, environment, seccomp, tier string
 		access                                 map[string]policy.Access
 	}{
-		{"strict", false, "none", "none", "list", "default", "full", map[string]policy.Access{"/home/u/src/app/x": policy.Read, "/home/u": policy.Private, "/tmp": policy.Private, "/run": policy.Private, "/etc/fstab": policy.Unseen, "/opt": policy.Unseen, "/usr/bin": policy.Read}},
+		{"strict", false, "none", "none", "list", "strict", "full", map[string]policy.Access{"/home/u/src/app/x": policy.Read, "/home/u": policy.Private, "/tmp": policy.Private, "/run": policy.Private, "/etc/fstab": policy.Unseen, "/opt": policy.Unseen, "/usr/bin": policy.Read}},
 		{"moderate", false, "commit", "private", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Private, "/tmp": policy.Private, "/etc/fstab": policy.Read, "/opt": policy.Read, "/srv": policy.Unseen, "/home/u/.gitconfig": policy.Read, "/home/u/.cargo/bin": policy.Read}},
 		{"permissive", true, "commit", "none", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Read, "/home/u/.cache/x": policy.Write, "/home/u/.local/state/x": policy.Write, "/home/u/.local/share/x": policy.Read, "/home/u/.local/bin": policy.Read, "/tmp": policy.Private, "/run": policy.Private, "/srv": policy.Read, "/home/u/other": policy.Read}},
 	} {

@@ -2,11 +2,15 @@
 // level and an architecture into the classic BPF program that bwrap(1) takes
 // by --seccomp FD and that seccomp(2) loads.
 //
-// A filter here is a deny-list. It refuses the calls that reach around a
-// sandbox made of namespaces (namespaces, mounts, handles to other processes,
-// the terminal), those that only an administrator needs, and those whose bugs
-// have often been the way into the kernel. Everything else passes, so
-// programs work as they do outside.
+// In levels default and dev a filter is a deny-list. It refuses the calls that
+// reach around a sandbox made of namespaces (namespaces, mounts, handles to
+// other processes, the terminal), those that only an administrator needs, and
+// those whose bugs have often been the way into the kernel. Everything else
+// passes, so programs work as they do outside. In level strict it is an
+// allow-list of what common programs use, under the same rules.
+//
+// Without namespaces ([Options.Host]) a filter also refuses what reaches the
+// host's processes, IPC and network past Landlock.
 //
 // What comes before the list:
 //

@@ -4,15 +4,20 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"golang.org/x/net/bpf"
 )
 
 // Options choose a filter. Arch and Level have no default.
 type Options struct {
-	Arch  string // as GOARCH has it: amd64 or arm64
-	Level string // default, or dev, which also lets debuggers work
+	Arch string // as GOARCH has it: amd64 or arm64
+
+	// Level is default, a deny-list; strict, which allows what common programs use
+	// and refuses everything else; or dev, which is default and lets debuggers work.
+	Level string
 
 	// Root is for commands that run as the host's root: it refuses to make a
 	// file set-uid or set-gid, which would outlive the sandbox. A directory
@@ -21,8 +26,24 @@ type Options struct {
 
 	Net bool // the network is shared; reserved, no rule depends on it yet
 
-	Host, NoInet, NoUnix, NoTruncate bool
+	// Host is for a sandbox without namespaces (Landlock), in which the command
+	// shares processes, IPC and network with the host. It refuses what reaches
+	// these past Landlock, and answers to [Mark].
+	Host bool
+
+	// These go with Host, and hold without it as well.
+	NoInet     bool // no socket of AF_INET or AF_INET6: the network is off
+	NoUnix     bool // no socket of AF_UNIX that could reach one with a name
+	NoTruncate bool // no truncation that Landlock before its third version would not see
 }
+
+// Mark is the errno that a filter with [Options.Host] answers to prctl(2) with
+// the option MarkOption, and no kernel does: by it sbx knows that it runs inside
+// such a sandbox.
+const (
+	Mark       = 1464
+	MarkOption = 0x53425821 // "SBX!"
+)
 
 // Filter returns the program for o as an array of struct sock_filter, eight
 // bytes each, little-endian as both architectures have it. The same Options
@@ -31,7 +52,7 @@ func Filter(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	code, err := bpf.Assemble(assemble(audit(o.Arch), segments(o)))
+	code, err := bpf.Assemble(assemble(o, segments(o)))
 	if err != nil {
 		return nil, fmt.Errorf("seccomp filter for %s: %w", o.Arch, err)
 	}
@@ -44,7 +65,7 @@ func Filter(o Options) ([]byte, error) {
 	return out, nil
 }
 
-// Rule is one line of the deny-list, for people and tests.
+// Rule is one line of what is refused, for people and tests.
 type Rule struct {
 	Name   string // of the system call, as in man section 2
 	Args   string // which arguments are refused, "" for all
@@ -52,18 +73,15 @@ type Rule struct {
 }
 
 // Rules lists what Filter refuses for the same Options, sorted by name, and
-// nothing at all when Filter would fail.
+// nothing at all when Filter would fail. Numbers without a name, all of which
+// answer ENOSYS in level strict and above the newest known one, are not in it.
 func Rules(o Options) []Rule {
 	if o.check() != nil {
 		return nil
 	}
 	var rules []Rule
-	for i := range calls {
-		c := &calls[i]
-		if c.number(o.Arch) == none || !c.in.holds(o) {
-			continue
-		}
-		for _, r := range c.do.refusals() {
+	for c := range rulesOf(o) {
+		for _, r := range c.do.refusals(o) {
 			rules = append(rules, Rule{c.name, r.args, r.errno})
 		}
 	}
@@ -71,12 +89,14 @@ func Rules(o Options) []Rule {
 	return rules
 }
 
+var levels = []string{"default", "strict", "dev"}
+
 func (o Options) check() error {
 	if audit(o.Arch) == 0 {
 		return fmt.Errorf("seccomp architecture %q: not one of amd64, arm64", o.Arch)
 	}
-	if o.Level != "default" && o.Level != "dev" {
-		return fmt.Errorf("seccomp level %q: not one of default, dev", o.Level)
+	if !slices.Contains(levels, o.Level) {
+		return fmt.Errorf("seccomp level %q: not one of %s", o.Level, strings.Join(levels, ", "))
 	}
 	return nil
 }
@@ -99,34 +119,42 @@ type segment struct {
 	do   verdict
 }
 
+// rulesOf goes through the calls that are refused under o, wholly or in part.
+func rulesOf(o Options) iter.Seq[*call] {
+	return func(yield func(*call) bool) {
+		for _, list := range [][]call{calls[:], unusual[:]} {
+			for i := range list {
+				if c := &list[i]; c.number(o.Arch) != none && c.in.holds(o) && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // segments lays the rules that hold under o over the whole range of numbers.
 // Neighbours with the same verdict become one.
 func segments(o Options) []segment {
-	refused := make([]segment, 0, len(calls))
-	for i := range calls {
-		c := &calls[i]
-		if n := c.number(o.Arch); n != none && c.in.holds(o) {
-			refused = append(refused, segment{uint32(n), c.do})
+	var of [newest + 2]verdict // the last for all above
+	of[newest+1] = enosys
+	if o.Level == "strict" {
+		for n := range of {
+			of[n] = enosys
+		}
+		for i := range usual {
+			if n := usual[i].number(o.Arch); n != none {
+				of[n] = allow
+			}
 		}
 	}
-	slices.SortFunc(refused, func(a, b segment) int { return cmp.Compare(a.from, b.from) })
-
-	segs := append(make([]segment, 0, 2*len(refused)+2), segment{0, allow})
-	for _, r := range refused {
-		segs = push(segs, r)
-		segs = append(segs, segment{r.from + 1, allow})
+	for c := range rulesOf(o) {
+		of[c.number(o.Arch)] = c.do
 	}
-	return push(segs, segment{newest + 1, enosys})
-}
-
-// push adds s, which may start where the last segment does and then takes its
-// place.
-func push(segs []segment, s segment) []segment {
-	if last := len(segs) - 1; segs[last].from == s.from {
-		segs = segs[:last]
+	segs := make([]segment, 0, len(of))
+	for n, v := range of {
+		if n == 0 || v != of[n-1] {
+			segs = append(segs, segment{uint32(n), v})
+		}
 	}
-	if last := len(segs) - 1; last >= 0 && segs[last].do == s.do {
-		return segs
-	}
-	return append(segs, s)
+	return segs
 }

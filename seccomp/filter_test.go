@@ -10,20 +10,46 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// every filter there is
+// options are those of every filter there is.
 func options() []Options {
 	var all []Options
+	no := []bool{false, true}
 	for _, arch := range []string{"amd64", "arm64"} {
-		for _, level := range []string{"default", "dev"} {
-			for _, root := range []bool{false, true} {
-				all = append(all, Options{Arch: arch, Level: level, Root: root})
+		for _, level := range []string{"default", "strict", "dev"} {
+			for _, root := range no {
+				for _, host := range no {
+					for _, inet := range no {
+						for _, unix := range no {
+							for _, truncate := range no {
+								all = append(all, Options{Arch: arch, Level: level, Root: root, Host: host, NoInet: inet, NoUnix: unix, NoTruncate: truncate})
+							}
+						}
+					}
+				}
 			}
 		}
 	}
 	return all
 }
 
-func (o Options) String() string { return fmt.Sprintf("%s/%s/root=%t", o.Arch, o.Level, o.Root) }
+// usual reports whether the options are those of a sandbox with a namespace of its own for everything, or with
+// all that stands in for it.
+func (o Options) usual() bool {
+	return o.Host == o.NoInet && o.Host == o.NoUnix && o.Host == o.NoTruncate
+}
+
+func (o Options) String() string {
+	s := o.Arch + "/" + o.Level
+	for _, f := range []struct {
+		on   bool
+		name string
+	}{{o.Root, "root"}, {o.Host, "host"}, {o.NoInet, "noinet"}, {o.NoUnix, "nounix"}, {o.NoTruncate, "notruncate"}} {
+		if f.on {
+			s += "-" + f.name
+		}
+	}
+	return s
+}
 
 // machine runs filters as the kernel would.
 type machine struct{ vm *bpf.VM }
@@ -87,6 +113,8 @@ func action(value uint32) string {
 		return "EPROTONOSUPPORT"
 	case 0x00050061:
 		return "EAFNOSUPPORT"
+	case 0x000505b8:
+		return "errno 1464"
 	}
 	return fmt.Sprintf("%#x", value)
 }
@@ -99,6 +127,8 @@ var samples = []uint64{
 	2 | 0o2000000, 10 | 0o2004000, // SOCK_CLOEXEC, SOCK_NONBLOCK
 	0x20000, 0x40000, 0x60008, 0x400000, 0x10000000, 0x7e020000, 0x02000000, 0x3d0f00, 0x11,
 	0x5412, 0x541c, 0x5413, 0x100005412,
+	5, 6, 58, 256, 262, 1 << 32, 0x7f00 << 32, 0x8000, 0x8011, 0x5423, 0x100005423, 0x53425821, 0x53425822, 0x20000000a,
+	0o1000, 0o1001, 0o1002, 0o1003, 0o1101, 0o1102, 0o1100, 0o20001000, 2 | 0o4000,
 	0o644, 0o4755, 0o2755, 0o1777, 0o6000, 0o100, 0o101, 1 << 22, 0o20200000,
 	0xffffffff, 0xffffffffffffffff,
 }
@@ -110,11 +140,19 @@ func TestModel(t *testing.T) {
 			m, want := newMachine(t, o), newModel(o)
 			arch := audit(o.Arch)
 			for number := range uint32(600) {
+				if name := want.names[number]; !o.usual() && !want.looks(name) {
+					if got, w := action(m.run(t, arch, number, 1, 2, 3)), want.decide(number, []uint64{1, 2, 3}); got != w {
+						t.Fatalf("%d: got %s, want %s", number, got, w)
+					}
+					continue
+				}
 				for i, a := range samples {
 					b, c := samples[(i*7+3)%len(samples)], samples[(i*11+5)%len(samples)]
 					for _, args := range [][]uint64{
 						{a, b, c}, {b, a, c}, {c, b, a}, {a, a, a},
 						{a | high, b | high, c | high}, {1, a, 0o4755}, {2, a, 0o644, 0o2711}, {2, 0, a}, {16, 3, a},
+						{2, 1, a}, {2, a, b}, {2, a, 0}, {10, a, 6}, {10, 2, a}, {16, a, 0}, {a, 7, b}, {a, 7, 1 << 32}, {1, 7, a}, {0, 7, a}, {0, a, 0}, {1, a, 0},
+						{a, 0, 0}, {0, a, b, 0o4755}, {0, b, a, 0o4755}, {0, a, 0o644}, {0, 0, a, 0o644},
 					} {
 						got := action(m.run(t, arch, number, args...))
 						if w := want.decide(number, args); got != w {
@@ -229,6 +267,106 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestOptions has what single options add, as arm64 calls.
+func TestOptions(t *testing.T) {
+	level := func(l string) Options { return Options{Arch: "arm64", Level: l} }
+	host := Options{Arch: "arm64", Level: "default", Host: true}
+	dev := Options{Arch: "arm64", Level: "dev", Host: true}
+	inet := Options{Arch: "arm64", Level: "default", Host: true, NoInet: true}
+	unix := Options{Arch: "arm64", Level: "default", Host: true, NoUnix: true}
+	trunc := Options{Arch: "arm64", Level: "default", Host: true, NoTruncate: true}
+	both := trunc
+	both.Root = true
+	tests := []struct {
+		name   string
+		o      Options
+		number uint32
+		args   []uint64
+		want   string
+	}{
+		{"prlimit64, own", level("default"), 261, []uint64{0, 7, 1 << 20, 0}, "allow"},
+		{"prlimit64 of process 1", level("default"), 261, []uint64{1, 7, 1 << 20, 0}, "EPERM"},
+		{"prlimit64 of process 1, upper half set", level("dev"), 261, []uint64{high | 1, 7, 1 << 20, 0}, "EPERM"},
+		{"prlimit64 of a thread of process 1", level("strict"), 261, []uint64{3, 7, 1 << 20, 0}, "EPERM"},
+		{"prlimit64, pointer with nothing in its lower half", level("default"), 261, []uint64{1, 7, 1 << 32, 0}, "EPERM"},
+		{"prlimit64 asks", level("default"), 261, []uint64{1, 7, 0, 1 << 20}, "allow"},
+		{"prlimit64, host", host, 261, []uint64{4242, 7, 1 << 32, 0}, "EPERM"},
+		{"prlimit64 asks, host", host, 261, []uint64{4242, 7, 0, 1}, "allow"},
+		{"mark", host, 167, []uint64{0x53425821}, "errno 1464"},
+		{"mark, upper half set", dev, 167, []uint64{high | 0x53425821}, "errno 1464"},
+		{"mark, not the host", level("default"), 167, []uint64{0x53425821}, "allow"},
+		{"no_new_privs", host, 167, []uint64{38, 1}, "allow"},
+		{"shmget", host, 194, nil, "ENOSYS"},
+		{"shmget, level dev", dev, 194, nil, "ENOSYS"},
+		{"shmget, namespace", level("default"), 194, nil, "allow"},
+		{"shmget, strict", level("strict"), 194, nil, "ENOSYS"},
+		{"mq_open", host, 180, nil, "ENOSYS"},
+		{"mq_open, namespace", level("dev"), 180, nil, "allow"},
+		{"clone CLONE_PARENT", host, 220, []uint64{0x8011}, "EPERM"},
+		{"clone CLONE_PARENT, namespace", level("strict"), 220, []uint64{0x8011}, "allow"},
+		{"nice", host, 140, []uint64{0, 0, 5}, "allow"},
+		{"renice", host, 140, []uint64{0, 4242, 5}, "EPERM"},
+		{"renice own group", host, 140, []uint64{1, 0, 5}, "EPERM"},
+		{"renice the user", host, 140, []uint64{2, 0, 5}, "EPERM"},
+		{"renice, namespace", level("default"), 140, []uint64{0, 4242, 5}, "allow"},
+		{"ionice", host, 30, []uint64{1, 0, 0x4000}, "allow"},
+		{"ionice of another", host, 30, []uint64{1, 4242, 0x4000}, "EPERM"},
+		{"ionice of the user", host, 30, []uint64{3, 0, 0x4000}, "EPERM"},
+		{"fanotify", host, 262, nil, "EPERM"},
+		{"fanotify, namespace", level("default"), 262, nil, "allow"},
+		{"inet", inet, 198, []uint64{2, 1, 0}, "EAFNOSUPPORT"},
+		{"inet6", inet, 198, []uint64{10, 2, 0}, "EAFNOSUPPORT"},
+		{"unix stays", inet, 198, []uint64{1, 1, 0}, "allow"},
+		{"route stays", inet, 198, []uint64{16, 3, 0}, "allow"},
+		{"audit", inet, 198, []uint64{16, 3, 9}, "EPROTONOSUPPORT"},
+		{"unix", unix, 198, []uint64{1, 0o2000001, 0}, "EAFNOSUPPORT"},
+		{"inet stays", unix, 198, []uint64{2, 1, 0}, "allow"},
+		{"pair stream", unix, 199, []uint64{1, 0o2004001, 0}, "allow"},
+		{"pair seqpacket", unix, 199, []uint64{1, 5, 0}, "allow"},
+		{"pair dgram", unix, 199, []uint64{1, 2, 0}, "EAFNOSUPPORT"},
+		{"pair dgram, upper half and flags", unix, 199, []uint64{high | 1, high | 0o2000002, 0}, "EAFNOSUPPORT"},
+		{"pair raw", unix, 199, []uint64{1, 3, 0}, "EAFNOSUPPORT"},
+		{"pair dgram, with unix", host, 199, []uint64{1, 2, 0}, "allow"},
+		{"truncate", trunc, 45, nil, "EPERM"},
+		{"truncate, not asked for", host, 45, nil, "allow"},
+		{"ftruncate, opened for writing", trunc, 46, nil, "allow"},
+		{"open to read and truncate", trunc, 56, []uint64{0, 0, 0o1000}, "EPERM"},
+		{"open for nothing and truncate", trunc, 56, []uint64{0, 0, 0o1003}, "EPERM"},
+		{"open to write and truncate", trunc, 56, []uint64{0, 0, 0o1101, 0o644}, "allow"},
+		{"open to read and write and truncate", trunc, 56, []uint64{0, 0, 0o1102, 0o4755}, "allow"},
+		{"open to read", trunc, 56, []uint64{0, 0, 0o2000000}, "allow"},
+		{"openat2", trunc, 437, nil, "ENOSYS"},
+		{"root: open to read and truncate", both, 56, []uint64{0, 0, 0o1000}, "EPERM"},
+		{"root: create set-uid and truncate", both, 56, []uint64{0, 0, 0o1101, 0o4755}, "EPERM"},
+		{"root: create and truncate", both, 56, []uint64{0, 0, 0o1101, 0o755}, "allow"},
+		{"root: create set-uid", both, 56, []uint64{0, 0, 0o101, 0o4755}, "EPERM"},
+		{"strict: a hole among the numbers", level("strict"), 300, nil, "ENOSYS"},
+		{"strict: read", level("strict"), 63, nil, "allow"},
+		{"strict: ptrace", level("strict"), 117, nil, "EPERM"},
+		{"strict: vmsplice", level("strict"), 75, nil, "ENOSYS"},
+		{"strict: libaio", level("strict"), 0, nil, "ENOSYS"},
+		{"strict: TIOCSETD", level("strict"), 29, []uint64{0, high | 0x5423}, "EPERM"},
+		{"default: TIOCSETD", level("default"), 29, []uint64{0, 0x5423}, "allow"},
+		{"strict: TIOCSTI", level("strict"), 29, []uint64{0, 0x5412}, "EPERM"},
+		{"strict: TCP", level("strict"), 198, []uint64{2, 1, 6}, "allow"},
+		{"strict: MPTCP", level("strict"), 198, []uint64{10, 0o2004001, 262}, "allow"},
+		{"strict: ping", level("strict"), 198, []uint64{10, 2, 58}, "allow"},
+		{"strict: SCTP", level("strict"), 198, []uint64{2, 1, 132}, "EPROTONOSUPPORT"},
+		{"strict: SCTP by its type", level("strict"), 198, []uint64{2, 5, 0}, "EAFNOSUPPORT"},
+		{"strict: DCCP", level("strict"), 198, []uint64{10, 6, 0}, "EAFNOSUPPORT"},
+		{"strict: SMC", level("strict"), 198, []uint64{2, 1, 256}, "EPROTONOSUPPORT"},
+		{"default: SCTP", level("default"), 198, []uint64{2, 1, 132}, "allow"},
+		{"strict: no network", Options{Arch: "arm64", Level: "strict", NoInet: true}, 198, []uint64{2, 1, 6}, "EAFNOSUPPORT"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := action(newMachine(t, tt.o).run(t, audit("arm64"), tt.number, tt.args...)); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 // TestRules holds the table that people are shown to what the filter does.
 func TestRules(t *testing.T) {
 	for _, o := range options() {
@@ -243,12 +381,19 @@ func TestRules(t *testing.T) {
 				t.Errorf("%v: %s: got %s, want %s", o, r.Name, got, r.Action)
 			}
 		}
-		for i := range calls {
-			c := &calls[i]
-			want := c.number(o.Arch) != none && c.in.holds(o)
-			if listed[c.name] != want {
-				t.Errorf("%v: %s: listed %t, want %t", o, c.name, listed[c.name], want)
+		want := newModel(o)
+		for name, number := range want.numbers {
+			refused := false
+			for _, args := range [][]uint64{{0, 0, 0}, {1, 2, 3}, {0, 0x5412}, {40}, {0xffff0000}, {0, 0o1101, 0o4755}, {0, 0, 0o1101, 0o4755}, {0, 0o4755, 0o4755}, {1, 7, 8}, {0x53425821}, {0, 0o1000}, {0, 0, 0o1000}} {
+				refused = refused || want.decide(number, args) != "allow"
 			}
+			if listed[name] != refused {
+				t.Errorf("%v: %s: listed %t, want %t", o, name, listed[name], refused)
+			}
+			delete(listed, name)
+		}
+		for name := range listed {
+			t.Errorf("%v: %s is no call", o, name)
 		}
 	}
 	want := []Rule{
@@ -268,9 +413,11 @@ func TestRules(t *testing.T) {
 
 func find(t *testing.T, name string) *call {
 	t.Helper()
-	for i := range calls {
-		if calls[i].name == name {
-			return &calls[i]
+	for _, list := range [][]call{calls[:], unusual[:]} {
+		for i := range list {
+			if list[i].name == name {
+				return &list[i]
+			}
 		}
 	}
 	t.Fatalf("no call %s", name)
@@ -284,8 +431,8 @@ func TestRefusedOptions(t *testing.T) {
 	}{
 		{Options{}, `seccomp architecture "": not one of amd64, arm64`},
 		{Options{Arch: "riscv64", Level: "default"}, `seccomp architecture "riscv64": not one of amd64, arm64`},
-		{Options{Arch: "amd64"}, `seccomp level "": not one of default, dev`},
-		{Options{Arch: "arm64", Level: "strict"}, `seccomp level "strict": not one of default, dev`},
+		{Options{Arch: "amd64"}, `seccomp level "": not one of default, strict, dev`},
+		{Options{Arch: "arm64", Level: "Strict"}, `seccomp level "Strict": not one of default, strict, dev`},
 	}
 	for _, tt := range tests {
 		code, err := Filter(tt.o)
@@ -298,20 +445,48 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// TestSize keeps the filters small: the kernel's price for loading one grows
-// with its length.
+// TestSize keeps the filters small, since the kernel's price for loading one
+// grows with its length, and the search shallow: it is paid on every call.
 func TestSize(t *testing.T) {
 	for _, o := range options() {
 		code, err := Filter(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(code) / 8; n > 150 {
-			t.Errorf("%v: %d instructions", o, n)
-		} else {
-			t.Logf("%v: %d instructions, %d segments", o, n, len(segments(o)))
+		n, path := len(code)/8, longest(t, code)
+		most, deepest := 150, 22
+		if o.Host {
+			most = 170
+		}
+		if o.Level == "strict" {
+			most, deepest = 230, 28
+		}
+		if n > most || path > deepest {
+			t.Errorf("%v: %d instructions, at most %d run for a call", o, n, path)
+		} else if o.usual() {
+			t.Logf("%v: %d instructions, at most %d run for a call, %d segments", o, n, path, len(segments(o)))
 		}
 	}
+}
+
+// longest is how many instructions run at most for one call.
+func longest(t *testing.T, code []byte) int {
+	t.Helper()
+	runs := make([]int, len(code)/8) // from each instruction to the end
+	for i := len(runs) - 1; i >= 0; i-- {
+		op, jt, jf, k := binary.LittleEndian.Uint16(code[8*i:]), code[8*i+2], code[8*i+3], binary.LittleEndian.Uint32(code[8*i+4:])
+		switch {
+		case op&7 == 6: // BPF_RET
+			runs[i] = 1
+		case op == 5: // BPF_JMP | BPF_JA
+			runs[i] = 1 + runs[i+1+int(k)]
+		case op&7 == 5:
+			runs[i] = 1 + max(runs[i+1+int(jt)], runs[i+1+int(jf)])
+		default:
+			runs[i] = 1 + runs[i+1]
+		}
+	}
+	return runs[0]
 }
 
 // TestLongJumps builds a tree too wide for jumps of eight bits.
@@ -320,7 +495,7 @@ func TestLongJumps(t *testing.T) {
 	for n := range uint32(2000) {
 		segs = append(segs, segment{n, verdict(n % 3)})
 	}
-	ops := assemble(audit("arm64"), segs)
+	ops := assemble(Options{Arch: "arm64"}, segs)
 	if _, err := bpf.Assemble(ops); err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +528,7 @@ func TestSameBytes(t *testing.T) {
 func BenchmarkFilter(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Filter(Options{Arch: "amd64", Level: "default", Root: true}); err != nil {
+		if _, err := Filter(Options{Arch: "amd64", Level: "strict", Root: true}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,13 +18,15 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/landlock"
 )
 
 // The helper is this test binary started again. It loads the filter that
 // levelVar names and then does what modeVar says.
 const (
-	levelVar = "SBX_SECCOMP_TEST_LEVEL" // none, default, dev, default-root, dev-root
-	modeVar  = "SBX_SECCOMP_TEST_MODE"  // probe, threads, exec
+	levelVar = "SBX_SECCOMP_TEST_LEVEL" // none, or a level and options, as default-root
+	modeVar  = "SBX_SECCOMP_TEST_MODE"  // probe, usual, truncate, pairs, threads, exec
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +48,12 @@ func helper(level, mode string) error {
 	switch mode {
 	case "probe":
 		return probe(level)
+	case "usual":
+		return callUsual()
+	case "truncate":
+		return truncate(os.Args[1])
+	case "pairs":
+		return reach(os.Args[1:])
 	case "threads":
 		return threads()
 	case "exec":
@@ -59,8 +68,9 @@ func helper(level, mode string) error {
 }
 
 func optionsOf(level string) Options {
-	name, root := strings.CutSuffix(level, "-root")
-	return Options{Arch: runtime.GOARCH, Level: name, Root: root}
+	words := strings.Split(level, "-")
+	has := func(option string) bool { return slices.Contains(words, option) }
+	return Options{Arch: runtime.GOARCH, Level: words[0], Root: has("root"), Host: has("host"), NoInet: has("noinet"), NoUnix: has("nounix"), NoTruncate: has("notruncate")}
 }
 
 // load puts the filter on all threads of this process.
@@ -88,17 +98,28 @@ func load(o Options) error {
 
 // trial is one call whose result tells what the filter does to it.
 type trial struct {
-	name  string
-	level string // the least that refuses it: default, or root; "" if always allowed
-	want  syscall.Errno
-	call  func(*fixture) syscall.Errno
+	name string
+	by   func(Options) bool // whether a filter refuses it
+	want syscall.Errno
+	call func(*fixture) syscall.Errno
 }
+
+func byAll(Options) bool          { return true }
+func byNone(Options) bool         { return false }
+func byRoot(o Options) bool       { return o.Root }
+func byHost(o Options) bool       { return o.Host }
+func byStrict(o Options) bool     { return o.Level == "strict" }
+func byCloser(o Options) bool     { return o.Host || byStrict(o) }
+func byNoInet(o Options) bool     { return o.NoInet }
+func byNoUnix(o Options) bool     { return o.NoUnix }
+func byNoTruncate(o Options) bool { return o.NoTruncate }
 
 // fixture is what trials work on.
 type fixture struct {
 	tty, dir int
-	file     *byte // name of an existing file below dir
-	fresh    *byte // name of none
+	far      uintptr // 16 bytes of zero at 1<<32
+	file     *byte   // name of an existing file below dir
+	fresh    *byte   // name of none
 }
 
 func raw(number uintptr, args ...uintptr) syscall.Errno {
@@ -117,38 +138,106 @@ func socket(family, kind, protocol uintptr) func(*fixture) syscall.Errno {
 
 // trials are harmless where no filter stops them.
 var trials = []trial{
-	{"clone3", "default", unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE3) }},
+	{"clone3", byAll, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE3) }},
 	// CLONE_FS makes it invalid, so that no process comes of it.
-	{"clone NEWUSER", "default", unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS) }},
+	{"clone NEWUSER", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS) }},
 	// Invalid too: a process with threads cannot enter a user namespace.
-	{"unshare NEWUSER", "default", unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
-	{"unshare FS", "", 0, func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_FS) }},
-	{"setns", "default", unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_SETNS, ^uintptr(0)) }},
-	{"TIOCSTI", "default", unix.EPERM, tiocstiOf(unix.TIOCSTI)},
-	{"TIOCSTI upper half", "default", unix.EPERM, tiocstiOf(1<<32 | unix.TIOCSTI)},
-	{"TIOCLINUX", "default", unix.EPERM, func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.tty), unix.TIOCLINUX, 0) }},
-	{"TIOCGPTPEER", "", unix.ENOTTY, func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.dir), unix.TIOCGPTPEER, 0) }},
-	{"socket packet", "default", unix.EAFNOSUPPORT, socket(unix.AF_PACKET, unix.SOCK_DGRAM, 0)},
-	{"socket netlink generic", "default", unix.EPROTONOSUPPORT, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC)},
-	{"socket route", "", 0, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)},
-	{"socket unix", "", 0, socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)},
-	{"socket inet", "", 0, socket(unix.AF_INET, unix.SOCK_STREAM, 0)},
-	{"personality", "default", unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_PERSONALITY, 0x400000) }},
-	{"chmod u+s", "root", unix.EPERM, func(s *fixture) syscall.Errno {
+	{"unshare NEWUSER", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
+	{"unshare FS", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_FS) }},
+	{"setns", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_SETNS, ^uintptr(0)) }},
+	{"TIOCSTI", byAll, unix.EPERM, tiocstiOf(unix.TIOCSTI)},
+	{"TIOCSTI upper half", byAll, unix.EPERM, tiocstiOf(1<<32 | unix.TIOCSTI)},
+	{"TIOCLINUX", byAll, unix.EPERM, func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.tty), unix.TIOCLINUX, 0) }},
+	{"TIOCGPTPEER", byNone, unix.ENOTTY, func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.dir), unix.TIOCGPTPEER, 0) }},
+	{"socket packet", byAll, unix.EAFNOSUPPORT, socket(unix.AF_PACKET, unix.SOCK_DGRAM, 0)},
+	{"socket netlink generic", byAll, unix.EPROTONOSUPPORT, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC)},
+	{"socket route", byNone, 0, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)},
+	{"socket unix", byNoUnix, unix.EAFNOSUPPORT, socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)},
+	{"socket inet", byNoInet, unix.EAFNOSUPPORT, socket(unix.AF_INET, unix.SOCK_STREAM, 0)},
+	{"socket inet6", byNoInet, unix.EAFNOSUPPORT, socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)},
+	{"socket of an unusual protocol", byStrict, unix.EPROTONOSUPPORT, socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_IGMP)},
+	{"socket of an unusual type", byStrict, unix.EAFNOSUPPORT, socket(unix.AF_INET, unix.SOCK_RDM, 0)},
+	{"pair of streams", byNone, 0, pair(unix.SOCK_STREAM | unix.SOCK_CLOEXEC)},
+	{"pair of packets", byNone, 0, pair(unix.SOCK_SEQPACKET)},
+	{"pair of datagrams", byNoUnix, unix.EAFNOSUPPORT, pair(unix.SOCK_DGRAM | unix.SOCK_NONBLOCK)},
+	{"pair of raw", byNoUnix, unix.EAFNOSUPPORT, pair(unix.SOCK_RAW)},
+	{"own limit", byNone, 0, func(s *fixture) syscall.Errno { return s.limit(0, false) }},
+	{"limit of another", byAll, unix.EPERM, func(s *fixture) syscall.Errno { return s.limit(os.Getppid(), false) }},
+	// All of the pointer is in its upper half.
+	{"limit of another, at 1<<32", byAll, unix.EPERM, func(s *fixture) syscall.Errno { return s.limit(os.Getppid(), true) }},
+	{"ask a limit of another", byNone, 0, func(*fixture) syscall.Errno {
+		return raw(unix.SYS_PRLIMIT64, uintptr(os.Getppid()), unix.RLIMIT_CORE, 0, 0)
+	}},
+	{"own priority", byNone, 0, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, 0) }},
+	{"priority of another", byCloser, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, os.Getppid()) }},
+	{"priority of a group", byCloser, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PGRP, 0) }},
+	// Invalid: a thread shares the signal handlers.
+	{"clone PARENT", byHost, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_THREAD) }},
+	{"clone THREAD", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_THREAD) }},
+	{"shmget", byCloser, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_SHMGET, 0, 0) }},
+	{"mark", byHost, Mark, func(*fixture) syscall.Errno { return raw(unix.SYS_PRCTL, 0x53425821) }},
+	{"mark, upper half", byHost, Mark, func(*fixture) syscall.Errno { return raw(unix.SYS_PRCTL, 1<<32|0x53425821) }},
+	{"other prctl", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_PRCTL, 0x53425820) }},
+	{"truncate", byNoTruncate, unix.EPERM, func(s *fixture) syscall.Errno { return raw(unix.SYS_TRUNCATE, uintptr(unsafe.Pointer(s.file)), 0) }},
+	{"open to read and truncate", byNoTruncate, unix.EPERM, func(s *fixture) syscall.Errno { return s.open(unix.O_RDONLY | unix.O_TRUNC) }},
+	{"open for nothing and truncate", byNoTruncate, unix.EPERM, func(s *fixture) syscall.Errno { return s.open(unix.O_ACCMODE | unix.O_TRUNC) }},
+	{"open to write and truncate", byNone, 0, func(s *fixture) syscall.Errno { return s.open(unix.O_WRONLY | unix.O_TRUNC) }},
+	{"vmsplice", byStrict, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_VMSPLICE, ^uintptr(0)) }},
+	{"libaio", byStrict, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_IO_DESTROY, ^uintptr(0)) }},
+	{"TIOCSETD", byStrict, unix.EPERM, func(s *fixture) syscall.Errno {
+		var plain uint32 // N_TTY, which it has
+		return raw(unix.SYS_IOCTL, uintptr(s.tty), unix.TIOCSETD, uintptr(unsafe.Pointer(&plain)))
+	}},
+	{"personality", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_PERSONALITY, 0x400000) }},
+	{"chmod u+s", byRoot, unix.EPERM, func(s *fixture) syscall.Errno {
 		return raw(unix.SYS_FCHMODAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.file)), 0o4755)
 	}},
-	{"chmod", "", 0, func(s *fixture) syscall.Errno {
+	{"chmod", byNone, 0, func(s *fixture) syscall.Errno {
 		return raw(unix.SYS_FCHMODAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.file)), 0o755)
 	}},
-	{"create u+s", "root", unix.EPERM, func(s *fixture) syscall.Errno {
+	{"create u+s", byRoot, unix.EPERM, func(s *fixture) syscall.Errno {
 		return raw(unix.SYS_OPENAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.fresh)), unix.O_CREAT|unix.O_WRONLY, 0o4755)
 	}},
-	{"create", "", 0, func(s *fixture) syscall.Errno {
+	{"create", byNone, 0, func(s *fixture) syscall.Errno {
 		return raw(unix.SYS_OPENAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.fresh)), unix.O_CREAT|unix.O_WRONLY, 0o755)
 	}},
-	{"openat2", "root", unix.ENOSYS, func(s *fixture) syscall.Errno {
+	{"openat2", func(o Options) bool { return o.Root || o.NoTruncate }, unix.ENOSYS, func(s *fixture) syscall.Errno {
 		return raw(unix.SYS_OPENAT2, uintptr(s.dir), uintptr(unsafe.Pointer(s.file)), 0, 0)
 	}},
+}
+
+func pair(kind uintptr) func(*fixture) syscall.Errno {
+	return func(*fixture) syscall.Errno {
+		fds := [2]int32{-1, -1}
+		errno := raw(unix.SYS_SOCKETPAIR, unix.AF_UNIX, kind, 0, uintptr(unsafe.Pointer(&fds)))
+		for _, fd := range fds {
+			unix.Close(int(fd))
+		}
+		return errno
+	}
+}
+
+// limit sets what a process has already: no core dumps, as newFixture sees to.
+func (s *fixture) limit(pid int, far bool) syscall.Errno {
+	var none [2]uint64
+	at := uintptr(unsafe.Pointer(&none))
+	if far {
+		at = s.far
+	}
+	return raw(unix.SYS_PRLIMIT64, uintptr(pid), unix.RLIMIT_CORE, at, 0)
+}
+
+// setNice sets a nice value to what it is: the kernel tells 20 less it.
+func setNice(which, who int) syscall.Errno {
+	now, err := unix.Getpriority(which, who)
+	if err != nil {
+		return err.(syscall.Errno)
+	}
+	return raw(unix.SYS_SETPRIORITY, uintptr(which), uintptr(who), uintptr(20-now))
+}
+
+func (s *fixture) open(flags uintptr) syscall.Errno {
+	return raw(unix.SYS_OPENAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.file)), flags, 0)
 }
 
 func tiocstiOf(command uintptr) func(*fixture) syscall.Errno {
@@ -156,17 +245,6 @@ func tiocstiOf(command uintptr) func(*fixture) syscall.Errno {
 		c := byte('x')
 		return raw(unix.SYS_IOCTL, uintptr(s.tty), command, uintptr(unsafe.Pointer(&c)))
 	}
-}
-
-// refusedBy reports whether the filter of a level stops the trial.
-func (tr trial) refusedBy(level string) bool {
-	switch tr.level {
-	case "default":
-		return level != "none"
-	case "root":
-		return strings.HasSuffix(level, "-root")
-	}
-	return false
 }
 
 // probe prints the errno of every trial and, under a filter, of every call
@@ -177,22 +255,27 @@ func probe(level string) error {
 		return err
 	}
 	for _, tr := range trials {
-		fmt.Printf("%s=%s\n", tr.name, unix.ErrnoName(tr.call(s)))
+		fmt.Printf("%s=%s\n", tr.name, errnoName(tr.call(s)))
 	}
 	// From here on a missing filter could do harm.
 	if level == "none" || raw(unix.SYS_CLONE3) != unix.ENOSYS {
 		return nil
 	}
-	o := optionsOf(level)
-	for i := range calls {
-		if c := &calls[i]; c.in.holds(o) && c.number(o.Arch) != none && c.do < finals {
-			bad := ^uintptr(0)
-			fmt.Printf("%s()=%s\n", c.name, unix.ErrnoName(raw(uintptr(c.number(o.Arch)), bad, bad, bad, bad, bad, bad)))
+	bad := ^uintptr(0)
+	for c := range rulesOf(optionsOf(level)) {
+		if c.do < finals {
+			fmt.Printf("%s()=%s\n", c.name, unix.ErrnoName(raw(uintptr(c.number(runtime.GOARCH)), bad, bad, bad, bad, bad, bad)))
 		}
 	}
-	bad := ^uintptr(0)
 	fmt.Printf("ptrace()=%s\n", unix.ErrnoName(raw(unix.SYS_PTRACE, bad, bad, bad, bad)))
 	return nil
+}
+
+func errnoName(e syscall.Errno) string {
+	if e == Mark {
+		return "Mark"
+	}
+	return unix.ErrnoName(e)
 }
 
 // newFixture opens a new pty as the controlling terminal, which TIOCSTI asks
@@ -222,7 +305,17 @@ func newFixture() (*fixture, error) {
 	}
 	file, _ := unix.BytePtrFromString("file")
 	fresh, _ := unix.BytePtrFromString("fresh")
-	return &fixture{tty, dir, file, fresh}, nil
+	far, _, errno := syscall.RawSyscall6(unix.SYS_MMAP, 1<<32, 4096, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, ^uintptr(0), 0)
+	if errno != 0 {
+		return nil, errno
+	}
+	for _, pid := range []int{0, os.Getppid()} {
+		var now unix.Rlimit
+		if err := unix.Prlimit(pid, unix.RLIMIT_CORE, nil, &now); err != nil || now != (unix.Rlimit{}) {
+			return nil, fmt.Errorf("core limit %v, %v", now, err)
+		}
+	}
+	return &fixture{tty, dir, far, file, fresh}, nil
 }
 
 // threads does what makes the Go runtime busy with the kernel.
@@ -277,19 +370,29 @@ func results(t *testing.T, level string) map[string]string {
 }
 
 func TestKernelRefuses(t *testing.T) {
+	// What the trials set anew, in this process as well.
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		t.Fatal(err)
+	}
 	control := results(t, "none")
 	for _, tr := range trials {
-		if got, is := control[tr.name], unix.ErrnoName(tr.want); tr.level != "" && got == is {
+		if got, is := control[tr.name], errnoName(tr.want); tr.want != 0 && tr.by(Options{Level: "strict", Root: true, Host: true, NoTruncate: true}) && got == is {
 			t.Errorf("without a filter %s is %s too: this proves nothing", tr.name, got)
 		}
 	}
-	for _, level := range []string{"default", "default-root", "dev", "dev-root"} {
+	for _, level := range []string{
+		"default", "default-root", "strict", "strict-root", "dev", "dev-root", "default-host", "dev-host-noinet", "default-host-nounix", "default-host-notruncate",
+		"default-host-noinet-nounix-notruncate", "strict-host-noinet-nounix-notruncate", "dev-root-host-noinet-nounix-notruncate",
+	} {
 		t.Run(level, func(t *testing.T) {
 			got := results(t, level)
 			for _, tr := range trials {
 				want := control[tr.name]
-				if tr.refusedBy(level) {
-					want = unix.ErrnoName(tr.want)
+				if tr.by(optionsOf(level)) {
+					want = errnoName(tr.want)
+				}
+				if optionsOf(level).NoInet && strings.HasPrefix(tr.name, "socket of") { // an unusual one of a family that is gone
+					want = "EAFNOSUPPORT"
 				}
 				if got[tr.name] != want {
 					t.Errorf("%s: got %q, want %q", tr.name, got[tr.name], want)
@@ -305,6 +408,213 @@ func TestKernelRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKernelAllows: what level strict lets through, the kernel answers as
+// without a filter.
+func TestKernelAllows(t *testing.T) {
+	answers := func(level string) map[string]string {
+		out, err := command(t, level, "usual").Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", level, err, out)
+		}
+		got := map[string]string{}
+		for line := range strings.Lines(string(out)) {
+			name, errno, _ := strings.Cut(strings.TrimSpace(line), "=")
+			got[name] = errno
+		}
+		return got
+	}
+	bare, got := answers("none"), answers("strict")
+	// The control: a call that is not on the list.
+	if bare["vmsplice"] != "EBADF" || got["vmsplice"] != "ENOSYS" {
+		t.Errorf("vmsplice: %q without a filter, %q with it", bare["vmsplice"], got["vmsplice"])
+	}
+	delete(bare, "vmsplice")
+	if len(bare) < 150 {
+		t.Fatalf("only %d calls were made", len(bare))
+	}
+	for name, want := range bare {
+		if got[name] != want {
+			t.Errorf("%s: got %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+// untried cannot be called in passing: they end, stop or multiply the caller,
+// or wait for all disks.
+var untried = []string{"exit", "exit_group", "pause", "fork", "vfork", "rt_sigreturn", "rt_sigsuspend", "restart_syscall", "uretprobe", "uprobe", "sync"}
+
+// TestPairs: with NoUnix no socket of a pair reaches one that has a name. The
+// control is a pair of datagrams without the filter.
+func TestPairs(t *testing.T) {
+	dir := t.TempDir()
+	names, fds := make([]string, 3), make([]int, 3)
+	for i, kind := range []int{unix.SOCK_DGRAM, unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
+		fd, err := unix.Socket(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(fd)
+		names[i], fds[i] = filepath.Join(dir, fmt.Sprint(i)), fd
+		if err := unix.Bind(fd, &unix.SockaddrUnix{Name: names[i]}); err != nil {
+			t.Fatal(err)
+		}
+		if kind != unix.SOCK_DGRAM {
+			if err := unix.Listen(fd, 8); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for level, want := range map[string]bool{"none": true, "default-host": true, "default-host-nounix": false, "strict-nounix": false} {
+		if out, err := command(t, level, "pairs", names...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", level, err, out)
+		}
+		reached := false
+		var buf [16]byte
+		for { // all of it, or the next would find it
+			if _, err := unix.Read(fds[0], buf[:]); err != nil {
+				break
+			}
+			reached = true
+		}
+		for _, fd := range fds[1:] {
+			if c, _, err := unix.Accept(fd); err == nil {
+				unix.Close(c)
+				t.Errorf("%s: a pair is connected to a socket with a name", level)
+			}
+		}
+		if reached != want {
+			t.Errorf("%s: reached %t, want %t", level, reached, want)
+		}
+	}
+}
+
+// reach tries to get at sockets with names by the ends of pairs of each type,
+// as they are, with the other end closed, shut down, and disconnected.
+func reach(names []string) error {
+	for kind := range 16 {
+		for _, name := range names {
+			for way := range 4 {
+				fds, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+				if err != nil {
+					continue
+				}
+				switch way {
+				case 1:
+					unix.Close(fds[1])
+				case 2:
+					_ = unix.Shutdown(fds[0], unix.SHUT_RDWR)
+				case 3:
+					raw(unix.SYS_CONNECT, uintptr(fds[0]), uintptr(unsafe.Pointer(&[2]byte{unix.AF_UNSPEC})), 2)
+				}
+				at := &unix.SockaddrUnix{Name: name}
+				_ = unix.Sendto(fds[0], []byte("x"), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, at)
+				_ = unix.Connect(fds[0], at)
+				_, _ = unix.SendmsgN(fds[0], []byte("x"), nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+			}
+		}
+	}
+	return nil
+}
+
+// TestTruncation: a Landlock that knows nothing of truncation, as before its
+// third version, lets a file be emptied that it lets nobody write. The filter
+// stands in for it.
+func TestTruncation(t *testing.T) {
+	if landlock.ABI() == 0 {
+		t.Skip("this kernel has no Landlock")
+	}
+	for _, way := range []string{"truncate", "open", "open3", "creat", "write"} {
+		left := func(level string) string {
+			cmd := command(t, level, "truncate", way)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", level, err, out)
+			}
+			data, err := os.ReadFile(filepath.Join(cmd.Dir, "kept"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		// The control: Landlock alone refuses only what opens for writing.
+		want := ""
+		if way == "creat" || way == "write" {
+			want = "text"
+		}
+		if got := left("none"); got != want {
+			t.Errorf("%s: Landlock alone leaves %q, want %q", way, got, want)
+		}
+		for _, level := range []string{"default-host-notruncate", "strict-host-notruncate", "dev-root-host-notruncate"} {
+			if got := left(level); got != "text" {
+				t.Errorf("%s: %s leaves %q", way, level, got)
+			}
+		}
+	}
+}
+
+// truncate tries to empty a file where Landlock, without a word on truncation,
+// allows nothing but to read.
+func truncate(way string) error {
+	if err := os.WriteFile("kept", []byte("text"), 0o644); err != nil {
+		return err
+	}
+	dir, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	attr := struct{ fs uint64 }{unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE}
+	rules, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return errno
+	}
+	var below [12]byte // struct landlock_path_beneath_attr, packed
+	binary.LittleEndian.PutUint64(below[:], unix.LANDLOCK_ACCESS_FS_READ_FILE)
+	binary.LittleEndian.PutUint32(below[8:], uint32(dir))
+	if errno := raw(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&below))); errno != 0 {
+		return errno
+	}
+	runtime.LockOSThread()
+	if errno := raw(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1); errno != 0 {
+		return errno
+	}
+	if errno := raw(unix.SYS_LANDLOCK_RESTRICT_SELF, rules); errno != 0 {
+		return errno
+	}
+	switch way {
+	case "truncate":
+		_ = unix.Truncate("kept", 0)
+	case "open":
+		_, _ = unix.Open("kept", unix.O_RDONLY|unix.O_TRUNC, 0)
+	case "open3":
+		_, _ = unix.Open("kept", unix.O_ACCMODE|unix.O_TRUNC, 0)
+	case "creat":
+		_, _ = unix.Open("kept", unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, 0o644)
+	case "write":
+		_, _ = unix.Open("kept", unix.O_RDWR|unix.O_TRUNC, 0)
+	}
+	return nil
+}
+
+// callUsual makes each call on the list with arguments that mean nothing, and
+// prints the errno.
+func callUsual() error {
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // as load does
+		return err
+	}
+	for i := range usual {
+		u := &usual[i]
+		if n := u.number(runtime.GOARCH); n != none && !slices.Contains(untried, u.name) {
+			bad := ^uintptr(0)
+			errno := raw(uintptr(n), bad, bad, bad, bad, bad, bad)
+			fmt.Printf("%s=%s\n", u.name, unix.ErrnoName(errno))
+		}
+	}
+	fmt.Printf("vmsplice=%s\n", unix.ErrnoName(raw(unix.SYS_VMSPLICE, ^uintptr(0), 0, 0, 0)))
+	return nil
 }
 
 func TestProgramsRun(t *testing.T) {
@@ -328,7 +638,7 @@ for (let i = 0; i < 4; i++) new Worker("require('fs').readFileSync('/dev/null')"
 execFileSync("true"); require("fs").promises.readFile("/dev/null"); require("os").networkInterfaces();
 `}},
 	}
-	for _, level := range []string{"default", "default-root", "dev"} {
+	for _, level := range []string{"default", "default-root", "strict", "strict-root", "dev", "default-host", "dev-host-notruncate"} {
 		for _, p := range programs {
 			t.Run(level+"/"+p.name, func(t *testing.T) {
 				mode := "threads"
@@ -365,8 +675,10 @@ func TestDebuggers(t *testing.T) {
 			if out, err := command(t, "dev", "exec", argv...).CombinedOutput(); err != nil {
 				t.Errorf("dev: %v\n%s", err, out)
 			}
-			if out, err := command(t, "default", "exec", argv...).CombinedOutput(); err == nil {
-				t.Errorf("default lets it work:\n%s", out)
+			for _, level := range []string{"default", "strict"} {
+				if out, err := command(t, level, "exec", argv...).CombinedOutput(); err == nil {
+					t.Errorf("%s lets it work:\n%s", level, out)
+				}
 			}
 		})
 	}

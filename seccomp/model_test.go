@@ -35,12 +35,54 @@ func (m model) decide(number uint32, args []uint64) string {
 	if number > 471 {
 		return "ENOSYS"
 	}
-	arg := func(i int) uint32 {
+	arg := func(i int) uint64 {
 		if i >= len(args) {
 			return 0
 		}
-		return uint32(args[i])
+		return args[i]
 	}
+	name, known := m.names[number]
+	if errno := m.everywhere(name, arg); errno != "allow" {
+		return errno
+	}
+	if m.o.Level == "strict" {
+		return m.strict(name, known)
+	}
+	return "allow"
+}
+
+// strict is a list of what is refused; the filter has one of what is allowed.
+func (m model) strict(name string, known bool) string {
+	switch name {
+	case "sched_setparam", "sched_setscheduler", "sched_setattr", // CAP_SYS_NICE
+		"adjtimex", "clock_adjtime", // CAP_SYS_TIME
+		"setgroups", "setfsuid", "setfsgid": // CAP_SETUID, CAP_SETGID
+		return "EPERM"
+	case "uselib", "_sysctl", "sysfs", "ustat", "remap_file_pages", // of old kernels
+		"getpmsg", "putpmsg", "afs_syscall", "tuxcall", "security", "vserver", "arch_specific_syscall", // of none
+		"set_thread_area", "get_thread_area", "epoll_ctl_old", "epoll_wait_old", // not for 64 bits
+		"io_setup", "io_destroy", "io_getevents", "io_submit", "io_cancel", "io_pgetevents",
+		"mbind", "set_mempolicy", "get_mempolicy", "migrate_pages", "move_pages", "set_mempolicy_home_node",
+		"vmsplice", "name_to_handle_at", "memfd_secret", "process_mrelease", "futex_waitv", "cachestat",
+		"futex_wake", "futex_wait", "futex_requeue", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules",
+		"file_getattr", "file_setattr", "listns":
+		return "ENOSYS"
+	}
+	if !known {
+		return "ENOSYS"
+	}
+	return "allow"
+}
+
+// looks reports whether arguments of a call matter, under some options.
+func (m model) looks(name string) bool {
+	return slices.Contains([]string{"clone", "unshare", "ioctl", "personality", "socket", "socketpair", "chmod", "fchmod", "creat", "mknod", "fchmodat", "fchmodat2", "mknodat",
+		"open", "openat", "prlimit64", "setpriority", "ioprio_set", "prctl"}, name)
+}
+
+// everywhere is what all levels have.
+func (m model) everywhere(name string, full func(int) uint64) string {
+	arg := func(i int) uint32 { return uint32(full(i)) }
 	setid := func(mode uint32) bool { return mode&0o4000 != 0 || mode&0o2000 != 0 }
 	refuse := func(cond bool, errno string) string {
 		if cond {
@@ -48,7 +90,7 @@ func (m model) decide(number uint32, args []uint64) string {
 		}
 		return "allow"
 	}
-	name := m.names[number]
+	strict := m.o.Level == "strict"
 
 	switch name {
 	case "clone3", "io_uring_setup", "io_uring_enter", "io_uring_register",
@@ -64,10 +106,28 @@ func (m model) decide(number uint32, args []uint64) string {
 		"syslog", "settimeofday", "clock_settime", "sethostname", "setdomainname", "vhangup":
 		return "EPERM"
 	case "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "process_madvise", "pidfd_getfd":
-		return refuse(m.o.Level == "default", "EPERM")
+		return refuse(m.o.Level != "dev", "EPERM")
 	case "modify_ldt":
-		return refuse(m.o.Level == "default", "ENOSYS")
+		return refuse(m.o.Level != "dev", "ENOSYS")
+	case "shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl",
+		"mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr":
+		return refuse(m.o.Host || strict, "ENOSYS")
+	case "fanotify_init", "fanotify_mark":
+		return refuse(m.o.Host || strict, "EPERM")
+	case "setpriority":
+		return refuse((m.o.Host || strict) && !(arg(0) == 0 && arg(1) == 0), "EPERM")
+	case "ioprio_set":
+		return refuse((m.o.Host || strict) && !(arg(0) == 1 && arg(1) == 0), "EPERM")
+	case "prlimit64":
+		return refuse(arg(0) != 0 && full(2) != 0, "EPERM")
+	case "prctl":
+		return refuse(m.o.Host && arg(0) == 'S'<<24|'B'<<16|'X'<<8|'!', "errno 1464")
+	case "truncate":
+		return refuse(m.o.NoTruncate, "EPERM")
 	case "clone":
+		if m.o.Host && arg(0)>>15&1 == 1 {
+			return "EPERM"
+		}
 		for _, flag := range []uint32{1 << 17, 1 << 25, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30} {
 			if arg(0)&flag != 0 {
 				return "EPERM"
@@ -81,7 +141,7 @@ func (m model) decide(number uint32, args []uint64) string {
 		}
 		return refuse(rest != 0, "EPERM")
 	case "ioctl":
-		return refuse(arg(1) == 0x5412 || arg(1) == 0x541C, "EPERM")
+		return refuse(arg(1) == 0x5412 || arg(1) == 0x541C || strict && arg(1) == 0x5423, "EPERM")
 	case "personality":
 		ok := []uint32{0xffffffff}
 		for _, low := range []uint32{0, 8} {
@@ -94,16 +154,30 @@ func (m model) decide(number uint32, args []uint64) string {
 		return refuse(!slices.Contains(ok, arg(0)), "EPERM")
 	case "socket":
 		switch arg(0) {
-		case 1, 10:
+		case 1:
+			return refuse(m.o.NoUnix, "EAFNOSUPPORT")
+		case 2, 10:
+			switch {
+			case m.o.NoInet, strict && arg(1)%16 > 3, arg(0) == 2 && arg(1)%16 == 10:
+				return "EAFNOSUPPORT"
+			case strict && !slices.Contains([]uint32{0, 1, 6, 17, 58, 262}, arg(2)):
+				return "EPROTONOSUPPORT"
+			}
 			return "allow"
-		case 2:
-			return refuse(arg(1)%16 == 10, "EAFNOSUPPORT")
 		case 16:
 			return refuse(arg(2) != 0, "EPROTONOSUPPORT")
 		}
 		return "EAFNOSUPPORT"
 	case "socketpair":
-		return refuse(arg(0) != 1, "EAFNOSUPPORT")
+		return refuse(arg(0) != 1 || m.o.NoUnix && arg(1)%16 != 1 && arg(1)%16 != 5, "EAFNOSUPPORT")
+	}
+	// Truncation of what is not opened for writing.
+	shortens := func(flags uint32) bool { return m.o.NoTruncate && flags&0o1000 != 0 && (flags%4 == 0 || flags%4 == 3) }
+	if name == "open" && shortens(arg(1)) || name == "openat" && shortens(arg(2)) {
+		return "EPERM"
+	}
+	if name == "openat2" && (m.o.NoTruncate || m.o.Root) {
+		return "ENOSYS"
 	}
 	if !m.o.Root {
 		return "allow"
@@ -118,8 +192,6 @@ func (m model) decide(number uint32, args []uint64) string {
 		return refuse(creates(arg(1)) && setid(arg(2)), "EPERM")
 	case "openat":
 		return refuse(creates(arg(2)) && setid(arg(3)), "EPERM")
-	case "openat2":
-		return "ENOSYS"
 	}
 	return "allow"
 }
@@ -171,8 +243,12 @@ func TestNumbers(t *testing.T) {
 		if highest != newest {
 			t.Errorf("%s: newest known number is %d, x/sys has %d: read up on the new calls", arch, newest, highest)
 		}
-		for i := range calls {
-			c := &calls[i]
+		lists := slices.Concat(calls[:], unusual[:])
+		for _, u := range usual {
+			lists = append(lists, call{name: u.name, amd64: u.amd64, arm64: u.arm64})
+		}
+		for i := range lists {
+			c := &lists[i]
 			want, ok := numbers[c.name]
 			if !ok {
 				want = 1<<32 - 1
@@ -187,10 +263,41 @@ func TestNumbers(t *testing.T) {
 // TestCallsListedOnce: a number named twice would get the verdict of either.
 func TestCallsListedOnce(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range calls {
+	for _, c := range slices.Concat(calls[:], unusual[:]) {
 		if seen[c.name] {
 			t.Errorf("%s is listed twice", c.name)
 		}
 		seen[c.name] = true
+	}
+	clear(seen)
+	for _, u := range usual {
+		if seen[u.name] {
+			t.Errorf("%s is listed twice", u.name)
+		}
+		seen[u.name] = true
+	}
+}
+
+// TestStrictDecides: of each call there is, level strict says on purpose what
+// becomes of it.
+func TestStrictDecides(t *testing.T) {
+	for _, arch := range []string{"amd64", "arm64"} {
+		numbers, err := sysNumbers(arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Arch: arch, Level: "strict"}
+		allowed, ruled := map[string]bool{}, map[string]bool{}
+		for _, u := range usual {
+			allowed[u.name] = true
+		}
+		for c := range rulesOf(o) {
+			ruled[c.name] = true
+		}
+		for name := range numbers {
+			if allowed[name] == ruled[name] {
+				t.Errorf("%s on %s: allowed %t, and ruled %t: want one", name, arch, allowed[name], ruled[name])
+			}
+		}
 	}
 }

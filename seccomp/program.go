@@ -24,8 +24,10 @@ const (
 // instruction first: jumps only go forward in BPF, so the target of each is
 // already in place and its distance known.
 type program struct {
-	ops []bpf.Instruction
-	at  [verdicts]label // where each verdict is carried out, 0 if nowhere
+	o      Options
+	ops    []bpf.Instruction
+	at     [verdicts]label // where each verdict is carried out, 0 if nowhere
+	nearer map[label]label // what stands in for an instruction that is far away
 }
 
 // label is the place of an instruction counted from the end of the program,
@@ -34,10 +36,12 @@ type label int
 
 // assemble returns the program: check the architecture, find the number's
 // segment by binary search, then carry out its verdict.
-func assemble(arch uint32, segs []segment) []bpf.Instruction {
-	p := program{ops: make([]bpf.Instruction, 0, 256)}
+func assemble(o Options, segs []segment) []bpf.Instruction {
+	p := program{o: o, ops: make([]bpf.Instruction, 0, 512), nearer: map[label]label{}}
 	for v := range finals {
-		p.at[v] = p.ret(v.value())
+		if v != mark || o.Host {
+			p.at[v] = p.ret(v.value())
+		}
 	}
 	kill := p.ret(retKill)
 	for _, s := range segs {
@@ -47,7 +51,7 @@ func assemble(arch uint32, segs []segment) []bpf.Instruction {
 	}
 	p.tree(segs)
 	number := p.load(offNumber)
-	p.equal(arch, number, kill)
+	p.equal(audit(o.Arch), number, kill)
 	p.load(offArch)
 	slices.Reverse(p.ops)
 	return p.ops
@@ -98,15 +102,24 @@ func (p *program) test(cond bpf.JumpTest, k uint32, yes, no label) label {
 	})
 }
 
-// near returns l, or a long jump to it emitted here when l is out of reach of
-// the eight bits a test has. One is kept back for the long jump that the
-// other branch of the same test may need.
+// near returns l, or what stands in for it when l is out of reach of the eight
+// bits a test has: a long jump, or the same again where l ends the program.
+// One step of reach is kept back for what the other branch of the same test may
+// need.
 func (p *program) near(l label) label {
 	const reach = 255 - 1
 	if p.distance(l) <= reach {
 		return l
 	}
-	return p.emit(bpf.Jump{Skip: uint32(p.distance(l))})
+	if n, ok := p.nearer[l]; ok && p.distance(n) <= reach {
+		return n
+	}
+	var again bpf.Instruction = bpf.Jump{Skip: uint32(p.distance(l))}
+	if end, ok := p.ops[l-1].(bpf.RetConstant); ok {
+		again = end
+	}
+	p.nearer[l] = p.emit(again)
+	return p.nearer[l]
 }
 
 // distance is the number of instructions between the next one emitted and l.

@@ -1,6 +1,7 @@
 package seccomp
 
-// call is one refused system call with its number on each architecture.
+// call is a system call with its number on each architecture, and what becomes
+// of it where its scope holds.
 type call struct {
 	name         string
 	amd64, arm64 int16
@@ -16,23 +17,29 @@ const none = -1
 // the new calls do.
 const newest = 471
 
-// scope says which options a rule depends on.
+// scope says under which options a rule holds: under any of those named.
 type scope uint8
 
 const (
-	always scope = iota
-	notDev       // not in level dev
-	asRoot       // only with Options.Root
+	always     scope = 1 << iota
+	notDev           // in every level but dev
+	inStrict         // in level strict
+	asRoot           // with Options.Root
+	onHost           // with Options.Host
+	noTruncate       // with Options.NoTruncate
 )
 
 func (s scope) holds(o Options) bool {
-	switch s {
-	case notDev:
-		return o.Level != "dev"
-	case asRoot:
-		return o.Root
+	now := always
+	for _, f := range [...]struct {
+		on bool
+		is scope
+	}{{o.Level != "dev", notDev}, {o.Level == "strict", inStrict}, {o.Root, asRoot}, {o.Host, onHost}, {o.NoTruncate, noTruncate}} {
+		if f.on {
+			now |= f.is
+		}
 	}
-	return true
+	return s&now != 0
 }
 
 func (c *call) number(arch string) int16 {
@@ -42,13 +49,14 @@ func (c *call) number(arch string) int16 {
 	return c.amd64
 }
 
-// calls is the deny-list. Order does not matter here.
+// calls is the deny-list of all levels. Order does not matter here. What level
+// strict refuses beyond it is in strict.go.
 //
 // Allowed on purpose: seccomp, landlock_*, prctl (they only tighten),
 // memfd_secret, name_to_handle_at (useless without open_by_handle_at), adjtimex
 // and clock_adjtime (reading the clock's state is everyone's right, and setting
-// it takes a capability no sandboxed command has), fanotify_*, mkdir (the kernel
-// ignores set-id bits in its mode).
+// it takes a capability no sandboxed command has), mkdir (the kernel ignores
+// set-id bits in its mode).
 var calls = [...]call{
 	// New namespaces give back capabilities, and a mount namespace of the
 	// command's own undoes masks and read-only binds. The flags of clone3 are
@@ -87,6 +95,12 @@ var calls = [...]call{
 	{"kcmp", 312, 272, eperm, notDev},
 	{"pidfd_getfd", 438, 438, eperm, notDev},
 	{"process_madvise", 440, 440, eperm, notDev},
+
+	// The limits of another process: with RLIMIT_CPU or RLIMIT_NOFILE it can be
+	// killed or starved, process 1 among them. A rule about number 1 alone would
+	// not do, since the number of any thread of a process stands for it. Limits
+	// of its own, which is all that setrlimit(2) does, a program asks for by 0.
+	{"prlimit64", 302, 261, othersLimits, always},
 
 	// Keyrings are not confined by namespaces: the session keyring of the
 	// caller stays reachable. ENOSYS is a kernel without CONFIG_KEYS, which
@@ -157,7 +171,47 @@ var calls = [...]call{
 	{"creat", 85, none, modeSecond, asRoot},
 	{"mknod", 133, none, modeSecond, asRoot},
 	{"mknodat", 259, 33, modeThird, asRoot},
-	{"open", 2, none, openMode, asRoot},
-	{"openat", 257, 56, openatMode, asRoot},
-	{"openat2", 437, 437, enosys, asRoot},
+
+	// Before its third version Landlock does not ask about truncation. open(2)
+	// truncates a file that it opens for reading, too: O_TRUNC alone asks the
+	// kernel's own permissions, and Landlock looks at how the file is open after.
+	{"truncate", 76, 45, eperm, noTruncate},
+	{"open", 2, none, openFlags, asRoot | noTruncate},
+	{"openat", 257, 56, openatFlags, asRoot | noTruncate},
+	{"openat2", 437, 437, enosys, asRoot | noTruncate},
+
+	// System V IPC and message queues have names of their own that no file system
+	// rule covers: without a namespace they are the host's. ENOSYS is a kernel
+	// without CONFIG_SYSVIPC and CONFIG_POSIX_MQUEUE. POSIX shared memory and
+	// semaphores are files and stay.
+	{"shmget", 29, 194, enosys, onHost | inStrict},
+	{"shmat", 30, 196, enosys, onHost | inStrict},
+	{"shmctl", 31, 195, enosys, onHost | inStrict},
+	{"shmdt", 67, 197, enosys, onHost | inStrict},
+	{"semget", 64, 190, enosys, onHost | inStrict},
+	{"semop", 65, 193, enosys, onHost | inStrict},
+	{"semtimedop", 220, 192, enosys, onHost | inStrict},
+	{"semctl", 66, 191, enosys, onHost | inStrict},
+	{"msgget", 68, 186, enosys, onHost | inStrict},
+	{"msgsnd", 69, 189, enosys, onHost | inStrict},
+	{"msgrcv", 70, 188, enosys, onHost | inStrict},
+	{"msgctl", 71, 187, enosys, onHost | inStrict},
+	{"mq_open", 240, 180, enosys, onHost | inStrict},
+	{"mq_unlink", 241, 181, enosys, onHost | inStrict},
+	{"mq_timedsend", 242, 182, enosys, onHost | inStrict},
+	{"mq_timedreceive", 243, 183, enosys, onHost | inStrict},
+	{"mq_notify", 244, 184, enosys, onHost | inStrict},
+	{"mq_getsetattr", 245, 185, enosys, onHost | inStrict},
+
+	// A nice value, once raised, cannot be lowered again without a privilege, and
+	// by group or user it would be that of the host's processes.
+	{"setpriority", 141, 140, othersPriority, onHost | inStrict},
+	{"ioprio_set", 251, 30, othersIOPriority, onHost | inStrict},
+
+	// It tells who opens what, in directories that cannot be read as well. The
+	// kernel refused it to all but administrators until Linux 5.13.
+	{"fanotify_init", 300, 262, eperm, onHost | inStrict},
+	{"fanotify_mark", 301, 263, eperm, onHost | inStrict},
+
+	{"prctl", 157, 167, markOption, onHost},
 }

@@ -1,5 +1,11 @@
 package seccomp
 
+import (
+	"strings"
+
+	"golang.org/x/net/bpf"
+)
+
 // verdict is what happens to a call. The first ones are final, the others look
 // at arguments.
 type verdict uint8
@@ -10,6 +16,7 @@ const (
 	enosys
 	eafnosupport
 	eprotonosupport
+	mark
 
 	cloneFlags
 	unshareFlags
@@ -19,8 +26,12 @@ const (
 	pairFamily
 	modeSecond // the mode is the second argument
 	modeThird
-	openMode // open: flags second, mode third
-	openatMode
+	openFlags // open: flags second, mode third
+	openatFlags
+	othersLimits
+	othersPriority
+	othersIOPriority
+	markOption
 
 	verdicts              // how many there are
 	finals   = cloneFlags // how many of them are final
@@ -28,7 +39,7 @@ const (
 
 // The numbers are Linux's; package syscall has the host's, which differ on
 // macOS.
-var errnos = [finals]uint32{eperm: 1, enosys: 38, eafnosupport: 97, eprotonosupport: 93}
+var errnos = [finals]uint32{eperm: 1, enosys: 38, eafnosupport: 97, eprotonosupport: 93, mark: Mark}
 
 // value is the return value of a final verdict.
 func (v verdict) value() uint32 {
@@ -38,6 +49,7 @@ func (v verdict) value() uint32 {
 	return retErrno | errnos[v]
 }
 
+// refusal is what people are told of a verdict.
 type refusal struct{ args, errno string }
 
 var refusals = [verdicts][]refusal{
@@ -46,28 +58,80 @@ var refusals = [verdicts][]refusal{
 	eafnosupport:    {{"", "EAFNOSUPPORT"}},
 	eprotonosupport: {{"", "EPROTONOSUPPORT"}},
 
-	cloneFlags:   {{"a CLONE_NEW* flag", "EPERM"}},
-	unshareFlags: {{"a CLONE_NEW* or unknown flag", "EPERM"}},
-	ioctlCommand: {{"TIOCSTI or TIOCLINUX", "EPERM"}},
-	persona:      {{"a flag other than PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE", "EPERM"}},
-	socketFamily: {
-		{"a family other than AF_UNIX, AF_INET, AF_INET6, AF_NETLINK; SOCK_PACKET", "EAFNOSUPPORT"},
-		{"AF_NETLINK with a protocol other than NETLINK_ROUTE", "EPROTONOSUPPORT"},
-	},
-	pairFamily: {{"a family other than AF_UNIX", "EAFNOSUPPORT"}},
-	modeSecond: {{"a mode with S_ISUID or S_ISGID", "EPERM"}},
-	modeThird:  {{"a mode with S_ISUID or S_ISGID", "EPERM"}},
-	openMode:   {{"O_CREAT or O_TMPFILE and a mode with S_ISUID or S_ISGID", "EPERM"}},
-	openatMode: {{"O_CREAT or O_TMPFILE and a mode with S_ISUID or S_ISGID", "EPERM"}},
+	cloneFlags:       {{"a CLONE_NEW* flag", "EPERM"}},
+	unshareFlags:     {{"a CLONE_NEW* or unknown flag", "EPERM"}},
+	ioctlCommand:     {{"TIOCSTI or TIOCLINUX", "EPERM"}},
+	persona:          {{"a flag other than PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE", "EPERM"}},
+	pairFamily:       {{"a family other than AF_UNIX", "EAFNOSUPPORT"}},
+	modeSecond:       {{"a mode with S_ISUID or S_ISGID", "EPERM"}},
+	modeThird:        {{"a mode with S_ISUID or S_ISGID", "EPERM"}},
+	othersLimits:     {{"a process other than 0 and a new limit", "EPERM"}},
+	othersPriority:   {{"anything but PRIO_PROCESS 0", "EPERM"}},
+	othersIOPriority: {{"anything but IOPRIO_WHO_PROCESS 0", "EPERM"}},
+	markOption:       {{"option 0x53425821", "errno 1464"}},
 }
 
-func (v verdict) refusals() []refusal { return refusals[v] }
+// refusals tells what v refuses under o.
+func (v verdict) refusals(o Options) []refusal {
+	switch v {
+	case cloneFlags:
+		if o.Host {
+			return []refusal{{"a CLONE_NEW* flag or CLONE_PARENT", "EPERM"}}
+		}
+	case ioctlCommand:
+		if o.Level == "strict" {
+			return []refusal{{"TIOCSTI, TIOCLINUX or TIOCSETD", "EPERM"}}
+		}
+	case pairFamily:
+		if o.NoUnix {
+			return []refusal{{"anything but AF_UNIX with SOCK_STREAM or SOCK_SEQPACKET", "EAFNOSUPPORT"}}
+		}
+	case openFlags, openatFlags:
+		var out []refusal
+		if o.Root {
+			out = append(out, refusal{"O_CREAT or O_TMPFILE and a mode with S_ISUID or S_ISGID", "EPERM"})
+		}
+		if o.NoTruncate {
+			out = append(out, refusal{"O_TRUNC with neither O_WRONLY nor O_RDWR", "EPERM"})
+		}
+		return out
+	case socketFamily:
+		return socketRefusals(o)
+	}
+	return refusals[v]
+}
+
+func socketRefusals(o Options) []refusal {
+	var served []string
+	if !o.NoUnix {
+		served = append(served, "AF_UNIX")
+	}
+	if !o.NoInet {
+		served = append(served, "AF_INET", "AF_INET6")
+	}
+	first := "a family other than " + strings.Join(append(served, "AF_NETLINK"), ", ")
+	netlink := refusal{"AF_NETLINK with a protocol other than NETLINK_ROUTE", "EPROTONOSUPPORT"}
+	switch {
+	case o.NoInet:
+		return []refusal{{first, "EAFNOSUPPORT"}, netlink}
+	case o.Level == "strict":
+		return []refusal{
+			{first + "; AF_INET or AF_INET6 with a type other than SOCK_STREAM, SOCK_DGRAM, SOCK_RAW", "EAFNOSUPPORT"},
+			{"AF_INET or AF_INET6 with a protocol other than 0, ICMP, TCP, UDP, ICMPV6, MPTCP", "EPROTONOSUPPORT"}, netlink,
+		}
+	}
+	return []refusal{{first + "; SOCK_PACKET", "EAFNOSUPPORT"}, netlink}
+}
 
 const (
 	// newNamespaces are CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID
 	// and NEWNET. CLONE_NEWTIME (0x80) is not among them: in clone(2) that bit
 	// belongs to the exit signal, and the kernel takes it from clone3 only.
 	newNamespaces = 0x7e020000
+
+	// cloneParent makes a process a child of the caller's own parent: without a
+	// namespace, of a process of the host, which would wait for it.
+	cloneParent = 0x8000
 
 	// unshareable are CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM: all the
 	// flags unshare(2) has that make no namespace. Allowing these, rather than
@@ -82,14 +146,21 @@ const (
 
 	tiocsti   = 0x5412 // types into the terminal
 	tioclinux = 0x541c // pastes into a virtual console
+	tiocsetd  = 0x5423 // loads a line discipline: drivers for modems and the like, with a history
 
 	afUnix, afInet, afInet6, afNetlink = 1, 2, 10, 16
 
-	sockTypeMask = 0xf
-	sockPacket   = 10
+	sockTypeMask                                   = 0xf
+	sockStream, sockRaw, sockSeqpacket, sockPacket = 1, 3, 5, 10
+
+	ipICMP, ipTCP, ipUDP, ipICMPv6, ipMPTCP = 1, 6, 17, 58, 262
 
 	setID     = 0o6000        // S_ISUID | S_ISGID
 	createsOn = 0o100 | 1<<22 // O_CREAT | __O_TMPFILE; without them open ignores its mode
+
+	oWronly, oRdwr, oAccmode, oTrunc = 1, 2, 3, 0o1000
+
+	prioProcess, ioprioWhoProcess = 0, 1
 )
 
 // check emits the block that decides v by the arguments, and returns where it
@@ -97,13 +168,20 @@ const (
 func (p *program) check(v verdict) label {
 	switch v {
 	case cloneFlags:
-		p.anyBit(newNamespaces, p.at[eperm], p.at[allow])
+		flags := uint32(newNamespaces)
+		if p.o.Host {
+			flags |= cloneParent
+		}
+		p.anyBit(flags, p.at[eperm], p.at[allow])
 		return p.loadArg(0)
 	case unshareFlags:
 		p.anyBit(^uint32(unshareable), p.at[eperm], p.at[allow])
 		return p.loadArg(0)
 	case ioctlCommand:
 		next := p.equal(tioclinux, p.at[eperm], p.at[allow])
+		if p.o.Level == "strict" {
+			next = p.equal(tiocsetd, p.at[eperm], next)
+		}
 		p.equal(tiocsti, p.at[eperm], next)
 		return p.loadArg(1)
 	case persona:
@@ -113,16 +191,25 @@ func (p *program) check(v verdict) label {
 	case socketFamily:
 		return p.socket()
 	case pairFamily:
-		p.equal(afUnix, p.at[allow], p.at[eafnosupport])
-		return p.loadArg(0)
+		return p.pair()
 	case modeSecond:
 		return p.mode(1)
 	case modeThird:
 		return p.mode(2)
-	case openMode:
+	case openFlags:
 		return p.open(1)
-	case openatMode:
+	case openatFlags:
 		return p.open(2)
+	case othersLimits:
+		p.nonZero(2, p.at[eperm], p.at[allow]) // asks, sets nothing, with NULL
+		return p.forOthers(0)
+	case othersPriority:
+		return p.priority(prioProcess)
+	case othersIOPriority:
+		return p.priority(ioprioWhoProcess)
+	case markOption:
+		p.equal(MarkOption, p.at[mark], p.at[allow])
+		return p.loadArg(0)
 	}
 	// Cannot happen: assemble places the final verdicts itself.
 	return p.at[eperm]
@@ -133,18 +220,50 @@ func (p *program) check(v verdict) label {
 // ss(8) take EPROTONOSUPPORT as "not in this kernel".
 func (p *program) socket() label {
 	p.equal(0, p.at[allow], p.at[eprotonosupport]) // NETLINK_ROUTE
-	netlink := p.loadArg(2)
+	next := p.equal(afNetlink, p.loadArg(2), p.at[eafnosupport])
+	if !p.o.NoInet {
+		inet, inet6 := p.inet()
+		next = p.equal(afInet6, inet6, next)
+		next = p.equal(afInet, inet, next)
+	}
+	if !p.o.NoUnix {
+		p.equal(afUnix, p.at[allow], next)
+	}
+	return p.loadArg(0)
+}
 
-	// socket(AF_INET, SOCK_PACKET) is an old name for AF_PACKET, and the kernel
-	// still translates it.
+// inet checks what follows the family. SOCK_PACKET of AF_INET is an old name
+// for AF_PACKET, which the kernel still translates. In level strict there is
+// none of what a protocol other than the usual ones would load: SCTP and DCCP
+// have been ways into the kernel, and SMC is refused as a family as well.
+func (p *program) inet() (inet, inet6 label) {
+	if p.o.Level == "strict" {
+		next := p.at[eprotonosupport]
+		for _, protocol := range [...]uint32{ipMPTCP, ipICMPv6, ipICMP, ipUDP, ipTCP, 0} {
+			next = p.equal(protocol, p.at[allow], next)
+		}
+		p.test(bpf.JumpGreaterThan, sockRaw, p.at[eafnosupport], p.loadArg(2))
+		p.mask(sockTypeMask) // less SOCK_CLOEXEC and SOCK_NONBLOCK
+		types := p.loadArg(1)
+		return types, types
+	}
 	p.equal(sockPacket, p.at[eafnosupport], p.at[allow])
-	p.mask(sockTypeMask) // less SOCK_CLOEXEC and SOCK_NONBLOCK
-	inet := p.loadArg(1)
+	p.mask(sockTypeMask)
+	return p.loadArg(1), p.at[allow]
+}
 
-	next := p.equal(afNetlink, netlink, p.at[eafnosupport])
-	next = p.equal(afInet6, p.at[allow], next)
-	next = p.equal(afInet, inet, next)
-	p.equal(afUnix, p.at[allow], next)
+// pair refuses pairs of other families. An end of a pair of datagrams sends to
+// any socket that has a name, like a socket of socket(2); an end of the other
+// types is connected for good.
+func (p *program) pair() label {
+	unix := p.at[allow]
+	if p.o.NoUnix {
+		next := p.equal(sockSeqpacket, p.at[allow], p.at[eafnosupport])
+		p.equal(sockStream, p.at[allow], next)
+		p.mask(sockTypeMask)
+		unix = p.loadArg(1)
+	}
+	p.equal(afUnix, unix, p.at[eafnosupport])
 	return p.loadArg(0)
 }
 
@@ -153,9 +272,47 @@ func (p *program) mode(arg uint32) label {
 	return p.loadArg(arg)
 }
 
-// open checks the mode after the flags when these create a file.
+// open checks the mode when the flags create a file, and that who truncates a
+// file also opens it for writing. Access mode 3 opens for neither, though the
+// kernel asks for permission to do both.
 func (p *program) open(flags uint32) label {
-	mode := p.mode(flags + 1)
-	p.anyBit(createsOn, mode, p.at[allow])
-	return p.loadArg(flags)
+	rest := p.at[allow]
+	if p.o.Root {
+		mode := p.mode(flags + 1)
+		p.anyBit(createsOn, mode, p.at[allow])
+		rest = p.loadArg(flags)
+	}
+	if p.o.NoTruncate {
+		next := p.equal(oRdwr, rest, p.at[eperm])
+		p.equal(oWronly, rest, next)
+		p.mask(oAccmode)
+		how := p.loadArg(flags)
+		p.anyBit(oTrunc, how, rest)
+		p.loadArg(flags)
+	}
+	return label(len(p.ops))
+}
+
+// nonZero tests all 64 bits of an argument, as a pointer has them: its lower
+// half may be zero.
+func (p *program) nonZero(arg uint32, yes, no label) label {
+	p.equal(0, no, yes)
+	upper := p.load(offArgs + 8*arg + 4)
+	p.equal(0, upper, yes)
+	return p.loadArg(arg)
+}
+
+// forOthers goes on with the instruction emitted before it unless an argument,
+// a process, is 0: the caller itself.
+func (p *program) forOthers(arg uint32) label {
+	p.equal(0, p.at[allow], label(len(p.ops)))
+	return p.loadArg(arg)
+}
+
+// priority allows a process to set its own alone.
+func (p *program) priority(which uint32) label {
+	p.equal(0, p.at[allow], p.at[eperm])
+	who := p.loadArg(1)
+	p.equal(which, who, p.at[eperm])
+	return p.loadArg(0)
 }

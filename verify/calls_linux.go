@@ -179,6 +179,24 @@ func attemptOnProcess(name string) func(path string) syscall.Errno {
 			defer unix.Close(fd)
 			return rawFD(unix.SYS_PIDFD_GETFD, uintptr(fd), 0, 0)
 		}
+	case "limits of a process by number":
+		return func(string) syscall.Errno { // set to what they are
+			var now unix.Rlimit
+			if err := unix.Prlimit(0, unix.RLIMIT_CORE, nil, &now); err != nil {
+				return errno(err)
+			}
+			return errno(unix.Prlimit(int(self), unix.RLIMIT_CORE, &now, nil))
+		}
+	case "priority of a process by number":
+		return func(string) syscall.Errno { // set to what it is; the kernel tells 20 less it
+			now, err := unix.Getpriority(unix.PRIO_PROCESS, int(self))
+			if err != nil {
+				return errno(err)
+			}
+			return errno(unix.Setpriority(unix.PRIO_PROCESS, int(self), 20-now))
+		}
+	case "line discipline":
+		return ioctlNull(unix.TIOCSETD)
 	case "kcmp":
 		return func(string) syscall.Errno { return raw(unix.SYS_KCMP, self, self, 0, 0, 0) }
 	case "TIOCSTI":
@@ -204,6 +222,12 @@ func copySelf(number uintptr) syscall.Errno {
 
 func attemptOnKernel(name string) func(path string) syscall.Errno {
 	switch name {
+	case "vmsplice":
+		return func(string) syscall.Errno { return raw(unix.SYS_VMSPLICE, ^uintptr(0), 0, 0, 0) }
+	case "System V shared memory":
+		return func(string) syscall.Errno { return raw(unix.SYS_SHMGET, unix.IPC_PRIVATE, 0, 0) } // of no size
+	case "libaio":
+		return func(string) syscall.Errno { return raw(unix.SYS_IO_DESTROY, 0) }
 	case "keyctl":
 		return func(string) syscall.Errno {
 			_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)

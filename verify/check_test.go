@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -112,6 +113,10 @@ func TestJudgeTrial(t *testing.T) {
 		{"ptrace", "default", esrch, Hole},
 		{"ptrace", "dev", esrch, Allowed},
 		{"keyctl", "default", 0, Hole},
+		{"keyctl", "strict", 0, Hole},
+		{"ptrace", "strict", eperm, Proved},
+		{"vmsplice", "strict", enosys, Proved},
+		{"vmsplice", "strict", 9, Hole},
 		{"keyctl", "off", 0, Allowed},
 		{"mount", "default", eperm, Proved},
 		{"mount", "off", eperm, Proved},
@@ -125,7 +130,7 @@ func TestJudgeTrial(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := &Site{Seccomp: tt.seccomp}
-		for _, tr := range trials {
+		for _, tr := range slices.Concat(trials, strictTrials) {
 			if tr.name != tt.trial {
 				continue
 			}

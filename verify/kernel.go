@@ -37,6 +37,7 @@ var trials = []trial{
 	{"process_vm_writev", eperm, true, false, true},
 	{"pidfd_getfd", eperm, true, false, true},
 	{"kcmp", eperm, true, false, true},
+	{"limits of a process by number", eperm, false, false, true},
 	{"keyctl", enosys, false, false, true},
 	{"add_key", enosys, false, false, false},
 	{"request_key", enosys, false, false, true},
@@ -59,12 +60,27 @@ var trials = []trial{
 	{"acct", eperm, false, true, false},
 }
 
+// strictTrials are for level strict alone: a few of the calls that are not on
+// its list.
+var strictTrials = []trial{
+	{"vmsplice", enosys, false, false, true},
+	{"System V shared memory", enosys, false, false, true},
+	{"libaio", enosys, false, false, true},
+	{"priority of a process by number", eperm, false, false, true},
+	{"line discipline", eperm, false, false, true},
+}
+
 // kernel proves that the command gains no privilege and reaches none of the
 // kernel's interfaces that lead to other processes, the terminal or the host.
 func (s *Site) kernel() []Check {
 	var out []Check
 	for _, t := range trials {
 		out = append(out, s.trial(t))
+	}
+	if s.Seccomp == "strict" {
+		for _, t := range strictTrials {
+			out = append(out, s.trial(t))
+		}
 	}
 	if s.Scratch != "" {
 		for _, t := range []trial{{name: "block device", want: eperm, privileged: true}, {name: "set-user-id bit", want: eperm}} {

@@ -18,7 +18,7 @@ type Site struct {
 	Network    bool
 	SharePID   bool
 	OwnSession bool
-	Seccomp    string // default, dev, off
+	Seccomp    string // default, strict, dev, off
 
 	Hidden  []Secret
 	Guarded []Guarded

@@ -56,7 +56,7 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 // controls are the trials that do no harm outside, tried there.
 func controls() map[string]int {
 	out := make(map[string]int)
-	for _, t := range trials {
+	for _, t := range slices.Concat(trials, strictTrials) {
 		if t.harmless {
 			var a Answer
 			call(t.name, "", &a)

@@ -27,7 +27,7 @@ type options struct {
 	Git        string  `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
 	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
 	Protect    string  `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
-	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, dev (debuggers work) or off."`
+	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off."`
 	NewSession string  `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
 	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
 	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
@@ -178,7 +178,7 @@ func (o *options) aliases() {
 
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
-	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "seccomp": {"default", "dev", "off"},
+	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "seccomp": {"default", "strict", "dev", "off"},
 	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock"}, "min-tier": {"full", "reduced"},
 	"log-level": {"error", "warn", "info", "debug"},
 }
@@ -186,7 +186,7 @@ var words = map[string][]string{
 // later are words that the design has and this version has not: an error of
 // their own, lest anyone think that they took effect.
 var later = map[string]string{
-	"strict": "seccomp", "sandbox-exec": "engine",
+	"sandbox-exec": "engine",
 }
 
 func (o *options) check() error {

@@ -193,6 +193,15 @@ func probeMain() {
 		die(syscall.Unmount(os.Args[2], syscall.MNT_DETACH))
 	case "mknod": // PATH: the block device 8:0
 		die(syscall.Mknod(os.Args[2], syscall.S_IFBLK|0o600, 8<<8))
+	case "shm": // make a segment of System V shared memory, and remove it
+		id, err := unix.SysvShmGet(0, 4096, 0o1600)
+		die(err)
+		_, err = unix.SysvShmCtl(id, 0, nil)
+		die(err)
+	case "limit": // PID: take a process's open files away
+		n, err := strconv.Atoi(os.Args[2])
+		die(err)
+		die(unix.Prlimit(n, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: 3}, nil))
 	case "fds": // list what is open
 		listFDs()
 	case "read": // N: everything from a descriptor

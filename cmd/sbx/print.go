@@ -136,7 +136,7 @@ func writeConfined(b *strings.Builder, c *wrap.Confined) {
 	}
 	for _, f := range c.Filters {
 		sum := sha256.Sum256(f.Code)
-		fmt.Fprintf(b, "filter  %s: %d instructions, sha256 %s\n", policy.Plain(f.Name), len(f.Code)/8, hex.EncodeToString(sum[:8]))
+		fmt.Fprintf(b, "filter  %s: %d instructions, sha256 %s\n", f.Name, len(f.Code)/8, hex.EncodeToString(sum[:8]))
 	}
 }
 
