@@ -55,14 +55,15 @@ type Version struct{ Major, Minor, Patch int }
 // Options that came with a release. They are modifiers or extra walls, so an
 // older bwrap runs without them; the caller tells the user what is missing.
 var (
-	Oldest       = Version{0, 4, 0} // the first release with everything needed here
-	hasPerms     = Version{0, 5, 0} // --perms
-	hasSize      = Version{0, 7, 0} // --size
-	hasNoUserns  = Version{0, 8, 0} // --disable-userns
-	HasUserns    = hasNoUserns
-	HasSize      = hasSize
-	HasBindFD    = Version{0, 10, 0} // --bind-fd, --ro-bind-fd
-	FixedSymlink = Version{0, 12, 0} // CVE-2026-87766
+	Oldest        = Version{0, 4, 0} // the first release with everything needed here
+	hasPerms      = Version{0, 5, 0} // --perms
+	hasSize       = Version{0, 7, 0} // --size
+	hasNoUserns   = Version{0, 8, 0} // --disable-userns
+	HasUserns     = hasNoUserns
+	HasSize       = hasSize
+	HasTwoFilters = Version{0, 6, 0}  // --add-seccomp-fd
+	HasBindFD     = Version{0, 10, 0} // --bind-fd, --ro-bind-fd
+	FixedSymlink  = Version{0, 12, 0} // CVE-2026-87766
 )
 
 // Less reports whether v is older than o.
@@ -113,6 +114,7 @@ type Args struct {
 	Stage     bool    // the command is process 1 in the place of bwrap's reaper, and ends the sandbox itself when bwrap dies
 	Ops       []Op
 	Seccomp   []byte   // a struct sock_filter array; nil for none
+	Filter    []byte   // a second one, which only holds more; nil for none. See HasTwoFilters
 	Chdir     string   // absolute, as seen inside
 	Unsetenv  []string // names that bwrap itself sees and the command does not
 	Setenv    []Var    // set for the command only; bwrap itself does not see them
@@ -141,9 +143,7 @@ func (a *Args) Words(next func() int) (words []string, fds []FD) {
 	for i := range a.Ops {
 		w.op(&a.Ops[i])
 	}
-	if a.Seccomp != nil {
-		w.add("--seccomp", w.fd("seccomp filter", a.Seccomp))
-	}
+	w.filters(a)
 	for _, name := range a.Unsetenv {
 		w.add("--unsetenv", name)
 	}
@@ -154,6 +154,21 @@ func (a *Args) Words(next func() int) (words []string, fds []FD) {
 		w.add("--chdir", a.Chdir)
 	}
 	return w.words, w.fds
+}
+
+// filters writes the filters. bwrap loads them in this order, and the second may
+// refuse the call that loads one.
+func (w *writer) filters(a *Args) {
+	option := "--seccomp"
+	if a.Filter != nil {
+		option = "--add-seccomp-fd"
+	}
+	if a.Seccomp != nil {
+		w.add(option, w.fd("seccomp filter", a.Seccomp))
+	}
+	if a.Filter != nil {
+		w.add(option, w.fd("seccomp filter from a file", a.Filter))
+	}
 }
 
 type writer struct {

@@ -98,6 +98,8 @@ func TestWords(t *testing.T) {
 		{"as process 1", Args{Version: v8, Stage: true}, without("--die-with-parent") + " --as-pid-1", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
 		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
+		{"two filters", Args{Version: v8, Seccomp: []byte{1, 2}, Filter: []byte{3}, Chdir: "/"}, closed + " --add-seccomp-fd 20 --add-seccomp-fd 21 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}, {Num: 21, Name: "seccomp filter from a file", Data: []byte{3}}}},
+		{"only the second filter", Args{Version: v8, Filter: []byte{3}}, closed + " --add-seccomp-fd 20", []FD{{Num: 20, Name: "seccomp filter from a file", Data: []byte{3}}}},
 		{"an empty filter", Args{Version: v8, Seccomp: []byte{}}, closed + " --seccomp 20", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{}}}},
 		{"in order", Args{Version: v8, Seccomp: []byte{9}, Ops: []Op{{Kind: ROData, Dst: "/b", Data: []byte("b")}, {Kind: ROBind, Src: "/a", Dst: "/a"}, {Kind: ROData, Dst: "/c", Data: []byte("c")}}},
 			closed + " --ro-bind-data 20 /b --ro-bind /a /a --ro-bind-data 21 /c --seccomp 22", []FD{{Num: 20, Name: "/b", Data: []byte("b")}, {Num: 21, Name: "/c", Data: []byte("c")}, {Num: 22, Name: "seccomp filter", Data: []byte{9}}}},
@@ -198,6 +200,13 @@ func read(words []string, fds []FD) (a Args, err error) {
 		case "--seccomp":
 			a.Seccomp = data()
 			continue
+		case "--add-seccomp-fd":
+			if a.Seccomp == nil {
+				a.Seccomp = data()
+			} else {
+				a.Filter = data()
+			}
+			continue
 		case "--chdir":
 			a.Chdir = take()
 			continue
@@ -262,6 +271,9 @@ func randomArgs(r *rand.Rand, odd string) Args {
 	}
 	if coin() {
 		a.Seccomp = []byte(odd)
+		if coin() {
+			a.Filter = []byte{1, 2, 3}
+		}
 	}
 	for range r.IntN(3) {
 		a.Setenv = append(a.Setenv, Var{"LD_PRELOAD", odd})

@@ -34,7 +34,7 @@ _sbx() {
         --git) mapfile -t COMPREPLY < <(compgen -W 'none commit full' -- "$cur"); return ;;
         --cache) mapfile -t COMPREPLY < <(compgen -W 'none private' -- "$cur"); return ;;
         --protect) mapfile -t COMPREPLY < <(compgen -W 'enforce watch' -- "$cur"); return ;;
-        --seccomp) mapfile -t COMPREPLY < <(compgen -W 'default strict dev off' -- "$cur"); return ;;
+        --seccomp) mapfile -t COMPREPLY < <(compgen -W 'default strict dev off' -- "$cur"); ((${#COMPREPLY[@]})) || _sbx_files; return ;;
         --new-session) mapfile -t COMPREPLY < <(compgen -W 'auto yes no' -- "$cur"); return ;;
         --keep-fd) return ;;
         --timeout) return ;;

@@ -62,7 +62,7 @@ complete -c sbx -n __sbx_run -l workspace -rF -d 'Show the working directory at 
 complete -c sbx -n __sbx_run -l git -xa 'none commit full' -d 'What of .git is writable: none, commit or full'
 complete -c sbx -n __sbx_run -l cache -xa 'none private' -d 'Where ~/.cache goes: none or private (to the project)'
 complete -c sbx -n __sbx_run -l protect -xa 'enforce watch' -d 'Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)'
-complete -c sbx -n __sbx_run -l seccomp -xa 'default strict dev off' -d 'System call filter: default, strict (only what is usual), dev (debuggers work) or off'
+complete -c sbx -n __sbx_run -l seccomp -rFa 'default strict dev off' -d 'System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI'
 complete -c sbx -n __sbx_run -l new-session -xa 'auto yes no' -d 'A session of its own, without the terminal: auto, yes or no'
 complete -c sbx -n __sbx_run -l share-pid -d 'Share the processes of the host: they can be seen and signalled'
 complete -c sbx -n __sbx_run -l keep-fd -x -d 'Pass descriptor N on, whatever it leads to'

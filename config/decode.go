@@ -12,6 +12,7 @@ import (
 type decoder struct {
 	src   *source
 	layer policy.Layer
+	dir   string // of the file, absolute
 }
 
 // wrongType is the error for a value of the wrong kind.

@@ -48,7 +48,7 @@ func readDocument(f File, data []byte) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := &document{file: f, d: decoder{src: src, layer: f.Layer}}
+	doc := &document{file: f, d: decoder{src: src, layer: f.Layer, dir: f.dir()}}
 	return doc, doc.decode(unwrap(root))
 }
 

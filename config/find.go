@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
 )
@@ -30,7 +31,7 @@ var projectNames = [...]string{"/.sbx.toml", "/.sbx.hcl"}
 // of one layer. On systems without owners and modes of files the error
 // satisfies errors.ErrUnsupported.
 func Find(where Files) ([]File, error) {
-	s := search{trusts: where.Trusts}
+	s := search{trusts: where.Trusts, cwd: where.CWD}
 	err := s.layer(policy.System, where.System)
 	if err == nil {
 		err = s.user(where)
@@ -46,6 +47,7 @@ func Find(where Files) ([]File, error) {
 
 type search struct {
 	trusts func(path string, data []byte) bool
+	cwd    string
 	found  []File
 }
 
@@ -108,10 +110,17 @@ func (s *search) read(layer policy.Layer, path string) error {
 		return err
 	}
 	f := File{Path: path, Layer: layer, Data: data}
+	if !strings.HasPrefix(path, "/") { // as it was given to --config
+		f.CWD = s.cwd
+	}
 	f.Trusted = layer == policy.Project && s.trusts != nil && s.trusts(path, data)
 	s.found = append(s.found, f)
 	return nil
 }
+
+// ReadFilter reads a file that a profile names as its seccomp filter. It has to
+// be as safe as the user's own configuration; the error is a [*FileError].
+func ReadFilter(path string) ([]byte, error) { return readSafe(policy.User, path) }
 
 // FileError says why a file cannot be used as configuration.
 type FileError struct {

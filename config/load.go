@@ -5,6 +5,7 @@ import (
 
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
 )
@@ -15,6 +16,17 @@ type File struct {
 	Layer   policy.Layer
 	Trusted bool // a project file whose content the user has agreed to
 	Data    []byte
+	CWD     string // that a relative Path starts from
+}
+
+// dir is the directory of the file, where what it names is looked for.
+func (f File) dir() string { return policy.Dir(policy.Clean(join(f.CWD, f.Path))) }
+
+func join(dir, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return dir + "/" + path
 }
 
 // rank orders files: layer by layer, and of the project files those that are

@@ -149,19 +149,25 @@ func readWhole(field func(*profileDoc) *int, high int64) func(*decoder, *profile
 	}
 }
 
-// readSeccomp names what later versions take: files that the documents show
-// already.
+// readSeccomp reads a level or the name of a file, which can be relative to the
+// directory of the file that it stands in.
 func readSeccomp(d *decoder, p *profileDoc, e entry) error {
 	s, err := d.text(e)
 	if err != nil {
 		return err
 	}
-	if strings.Contains(s, "/") {
-		return d.src.errorf(e.at, "seccomp = %s: not in this version", short(s))
-	}
-	p.Seccomp, err = d.oneOf(e, []string{"default", "strict", "dev", "off"})
 	d.setWhere(p, e.key, e.at)
-	return err
+	if !policy.SeccompFile(s) {
+		p.Seccomp, err = d.oneOf(e, []string{"default", "strict", "dev", "off"})
+		return err
+	}
+	if len(s) > maxPath {
+		return d.src.errorf(e.at, "seccomp: longer than %d bytes", maxPath)
+	}
+	if p.Seccomp = s; strings.IndexByte("/~$", s[0]) < 0 {
+		p.Seccomp = policy.Clean(strings.ReplaceAll(d.dir, "$", "$$") + "/" + s)
+	}
+	return nil
 }
 
 // readExtends takes one name or a list of names.

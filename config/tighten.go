@@ -160,7 +160,7 @@ func (t *tightener) key(profile, key, value string, said map[string]string) (kee
 		return false, false
 	}
 	if now, ok := said[key]; ok {
-		return policy.Wider(key, value, now), value == now
+		return policy.Tighter(key, now, value), value == now
 	}
 	return t.tightest(key, value)
 }
@@ -186,7 +186,7 @@ func (t *tightener) tightest(key, value string) (keep, quiet bool) {
 	}
 	for _, s := range zero.Scalars() {
 		if s.Key == key {
-			return policy.Wider(key, value, s.Value), value == s.Value
+			return policy.Tighter(key, s.Value, value), value == s.Value
 		}
 	}
 	return false, false

@@ -31,11 +31,18 @@ var ranks = map[string][]string{
 // Wider reports whether value b of a single key gives more than value a.
 // Numbers are limits: a larger one gives more, and "" (no limit) the most.
 func Wider(key, a, b string) bool {
+	if key == "seccomp" && (SeccompFile(a) || SeccompFile(b)) {
+		return a != b // what is in a file is not known here
+	}
 	if order, ok := ranks[key]; ok {
 		return slices.Index(order, b) > slices.Index(order, a)
 	}
 	return a != "" && (b == "" || parse(b) > parse(a))
 }
+
+// Tighter reports whether value b of a single key gives less than value a, and
+// nothing more.
+func Tighter(key, a, b string) bool { return Wider(key, b, a) && !Wider(key, a, b) }
 
 func parse(s string) float64 {
 	var f, scale float64 = 0, 0

@@ -14,7 +14,7 @@ type Policy struct {
 	Network     bool
 	SharePID    bool
 	NewSession  string // yes, no, auto
-	Seccomp     string // default, strict, dev, off
+	Seccomp     string // default, strict, dev, off, or the absolute path of a file
 	Git         string // none, commit, full
 	Cache       string // none, private
 	Protected   string // enforce, watch: what becomes of protected paths where they cannot be made read-only
@@ -158,6 +158,9 @@ func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
 		pol.EnvSet[i].Value = v
 	}
 	slices.SortFunc(pol.EnvSet, func(a, b Var) int { return strings.Compare(a.Name, b.Name) })
+	if err := pol.expandSeccomp(vars); err != nil {
+		return nil, err
+	}
 	return pol, pol.addRules(p, vars)
 }
 

@@ -13,7 +13,7 @@ type Profile struct {
 	AllowNetwork Switch
 	SharePID     Switch
 	NewSession   string // yes, no, auto
-	Seccomp      string // default, strict, dev, off
+	Seccomp      string // default, strict, dev, off, or a path as in lists
 	Git          string // none, commit, full
 	Cache        string // none, private
 	Protected    string // enforce, watch

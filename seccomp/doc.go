@@ -31,6 +31,10 @@
 // and structs are invisible to it. It limits kernel bugs, it does not remove
 // them. And it is no sandbox by itself, since files and network stay as they are.
 //
+// [ParseFile] reads filters that others wrote, in the JSON form of the OCI
+// runtime specification; [File.Filter] compiles one to a program of its own,
+// which is loaded besides that of Filter.
+//
 // The package is pure: it reads nothing of the host and makes no system call,
 // so a filter for Linux on arm64 can be written, read and tested anywhere.
 package seccomp

@@ -19,6 +19,11 @@ type Order struct {
 	Memory   string   // the limit on memory as a person wrote it, "" without one that kills
 	Wires    Wires    // to the outer process
 	Expected []byte   // what has to be mounted, see [Look]
+
+	// Filter is a program of struct sock_filter, nil for none. It is loaded as the
+	// last step before the command is executed, and may refuse all that the stage
+	// needs.
+	Filter []byte
 }
 
 // Group is how the command stands to the caller's process group.
@@ -75,6 +80,9 @@ func (o *Order) Encode() []byte {
 		put("oom", utoa(uint64(o.OOM)))
 	}
 	put("memory", o.Memory)
+	if o.Filter != nil {
+		put("filter", toHex(o.Filter))
+	}
 	for _, w := range o.Wires.fields() {
 		if *w.fd >= 0 {
 			put(w.key, utoa(uint64(*w.fd)))
@@ -136,6 +144,10 @@ func (o *Order) field(key, value string) bool {
 	case "argv":
 		o.Argv = append(o.Argv, value)
 		return true
+	case "filter":
+		again := o.Filter != nil
+		o.Filter = fromHex(value)
+		return validFilter(o.Filter) && !again
 	case "rlimit":
 		i := index([]byte(value), ' ')
 		if i < 0 {
@@ -177,6 +189,47 @@ func (o *Order) field(key, value string) bool {
 
 // maxFD is more than a process can have (fs.nr_open).
 const maxFD = 1 << 30
+
+// validFilter reports whether b can be a program of struct sock_filter, which
+// has eight bytes and at most BPF_MAXINSNS instructions.
+func validFilter(b []byte) bool {
+	return len(b) > 0 && len(b)%8 == 0 && len(b)/8 <= 4096
+}
+
+func toHex(b []byte) string {
+	const digits = "0123456789abcdef"
+	out := make([]byte, 0, 2*len(b))
+	for _, c := range b {
+		out = append(out, digits[c>>4], digits[c&15])
+	}
+	return string(out)
+}
+
+// fromHex reads what toHex wrote, and is nil for anything else.
+func fromHex(s string) []byte {
+	if len(s)%2 != 0 {
+		return nil
+	}
+	out := make([]byte, 0, len(s)/2)
+	for i := 0; i < len(s); i += 2 {
+		hi, lo := digit(s[i]), digit(s[i+1])
+		if hi > 15 || lo > 15 {
+			return nil
+		}
+		out = append(out, hi<<4|lo)
+	}
+	return out
+}
+
+func digit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
+}
 
 func index(b []byte, c byte) int {
 	for i, x := range b {

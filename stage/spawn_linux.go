@@ -31,8 +31,20 @@ const (
 	cloneVfork = 0x4000 | cloneVM
 )
 
-// childMask lies where no growing stack moves it.
-var childMask uint64
+// These lie where no growing stack moves them.
+var (
+	childMask   uint64
+	childFilter struct { // struct sock_fprog
+		n      uint16
+		filter *byte
+	}
+)
+
+// filterStep is the call that loads a program (seccomp(2)).
+func filterStep(code []byte) step {
+	childFilter.n, childFilter.filter = uint16(len(code)/8), &code[0]
+	return step{nr: seccompNr, args: [6]uintptr{1 /* SECCOMP_SET_MODE_FILTER */, 0, uintptr(unsafe.Pointer(&childFilter))}}
+}
 
 // child is what a new process is to be.
 type child struct {
@@ -43,6 +55,7 @@ type child struct {
 	tty     int // to be given to its group with Front
 	mask    uint64
 	rlimits []Rlimit
+	filter  []byte
 }
 
 // start starts a process and returns its id. The error is execve's.
@@ -81,6 +94,9 @@ func (c *child) start() (int, error) {
 	}
 	childMask = c.mask
 	add(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&childMask)), 0, 8)
+	if c.filter != nil {
+		steps = append(steps, filterStep(c.filter))
+	}
 	add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
 	pid, errno := run(cloneVfork, &steps[0], uintptr(len(steps)))
 	runtime.KeepAlive(limits)

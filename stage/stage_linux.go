@@ -58,6 +58,13 @@ func broken(why string) int {
 // become replaces this process by the command.
 func become(o *Order) error {
 	BeforeExec()
+	if o.Filter != nil {
+		runtime.LockOSThread()
+		s := filterStep(o.Filter)
+		if _, _, errno := syscall.RawSyscall(s.nr, s.args[0], s.args[1], s.args[2]); errno != 0 {
+			return &setupError{s.nr, errno}
+		}
+	}
 	err := syscall.Exec(o.Path, o.Argv, syscall.Environ())
 	if err == syscall.ENOEXEC {
 		err = syscall.Exec(shell, viaShell(o), syscall.Environ())
@@ -180,7 +187,7 @@ func serve(o *Order) int {
 // start starts the command.
 func (s *stage) start() (int, error) {
 	o := s.order
-	c := &child{path: o.Path, argv: o.Argv, env: syscall.Environ(), group: o.Group, tty: s.tty, mask: o.Mask, rlimits: o.Rlimits}
+	c := &child{path: o.Path, argv: o.Argv, env: syscall.Environ(), group: o.Group, tty: s.tty, mask: o.Mask, rlimits: o.Rlimits, filter: o.Filter}
 	for i := range c.rlimits {
 		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of the stage with them
 			c.rlimits[i].Max += threads()

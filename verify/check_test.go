@@ -141,6 +141,41 @@ func TestJudgeTrial(t *testing.T) {
 	}
 }
 
+// TestJudgeTrialFilter: a file may refuse in another way than sbx's own filter,
+// and what the kernel itself answers is a hole all the same.
+func TestJudgeTrialFilter(t *testing.T) {
+	tests := []struct {
+		trial string
+		out   syscall.Errno // outside; -1 where it is not known
+		errno syscall.Errno
+		want  Verdict
+	}{
+		{"TIOCSTI", enotty, eperm, Proved},
+		{"TIOCSTI", enotty, enosys, Unchecked},
+		{"TIOCSTI", enotty, einval, Unchecked},
+		{"TIOCSTI", enotty, enotty, Hole},
+		{"TIOCSTI", ^syscall.Errno(0), enotty, Hole},
+		{"TIOCSTI", ^syscall.Errno(0), enosys, Unchecked},
+		{"keyctl", 0, enosys, Proved},
+		{"keyctl", 0, eperm, Unchecked},
+		{"keyctl", 0, 0, Hole},
+	}
+	for _, tt := range tests {
+		s := &Site{Seccomp: "dev", Filter: true, Kernel: map[string]int{}}
+		if tt.out != ^syscall.Errno(0) {
+			s.Kernel[tt.trial] = int(tt.out)
+		}
+		for _, tr := range trials {
+			if tr.name != tt.trial {
+				continue
+			}
+			if got, detail := s.judgeTrial(tr, &Answer{Errno: int(tt.errno)}); got != tt.want {
+				t.Errorf("%s, %s outside, %s inside: %s (%s), want %s", tt.trial, errnoName(int(tt.out)), errnoName(int(tt.errno)), got, detail, tt.want)
+			}
+		}
+	}
+}
+
 // full is a site with something of each kind.
 func full() *Site {
 	yes := func() bool { return true }

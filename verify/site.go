@@ -19,6 +19,7 @@ type Site struct {
 	SharePID   bool
 	OwnSession bool
 	Seccomp    string // default, strict, dev, off
+	Filter     bool   // a file adds to what the level refuses
 
 	Hidden  []Secret
 	Guarded []Guarded

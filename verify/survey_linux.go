@@ -29,7 +29,7 @@ type survey struct {
 func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 	v := &survey{subject: sub, plan: plan, pol: plan.Report.Policy, mounts: plan.Report.Mounts()}
 	v.site = &Site{
-		UID: sub.Host.UID, Nonce: planted.Nonce, CWD: sub.Host.CWD, Network: v.pol.Network, SharePID: v.pol.SharePID, Seccomp: v.pol.Seccomp,
+		UID: sub.Host.UID, Nonce: planted.Nonce, CWD: sub.Host.CWD, Network: v.pol.Network, SharePID: v.pol.SharePID, Seccomp: policy.SeccompLevel(v.pol.Seccomp), Filter: policy.SeccompFile(v.pol.Seccomp),
 		OwnSession: plan.Report.Usual == 0, Spaces: Spaces(), Kernel: controls(), Pass: plan.Keep,
 		Helper: planted.Helper, Word: planted.Word,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/seccomp"
 	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/tripwire"
 )
@@ -45,6 +46,7 @@ type Report struct {
 	Usual   int      // how many of the gaps every run on a terminal has
 	Notes   []string // gaps that a person should hear of without asking
 	Command string   // the file that will run, as the sandbox sees it
+	Filter  *Filter  // the seccomp filter from a file; nil without one
 
 	// Watch is what the host may run later and the command could make or replace:
 	// what does not exist cannot be protected without leaving something behind.
@@ -80,6 +82,8 @@ type Request struct {
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
 	Direct  bool     // no stage of sbx's around the command
+
+	Filter *seccomp.File // what the policy's seccomp names, when that is a file
 }
 
 // New computes the plan for the engine of the host. The error is an [*Error].

@@ -30,9 +30,16 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
 	}
 	p.prefixed(&a)
+	own, err := p.commandFilter(req, h)
+	if err != nil {
+		return err
+	}
 	next := p.numbers(h)
 	command, self, err := p.command(req, h, v, pol, next)
 	if err != nil {
+		return err
+	}
+	if err := p.giveFilter(&a, own, h); err != nil {
 		return err
 	}
 	a.Stage = p.Stage != nil && p.Stage.Group != stage.Look
@@ -43,7 +50,7 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 		a.Ops[i].Dst = v.inside(a.Ops[i].Dst)
 	}
 	if pol.Seccomp != "off" {
-		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: pol.Seccomp, Root: h.UID == 0, Net: pol.Network})
+		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network})
 		if err != nil {
 			return &Error{StatusFailed, "seccomp: " + err.Error(), ""}
 		}

@@ -34,14 +34,14 @@ const (
 // where no other program does it.
 type Confined struct {
 	Wall    landlock.Ruleset
-	Filters []Filter  // of system calls, in the order in which they are loaded
+	Filters []Program // of system calls, in the order in which they are loaded
 	NoCaps  bool      // the caller is root and gives up what that means
 	Session string    // directory of this run, sessionDirs in it; to be removed by a later run
 	Files   []OwnFile // made in Session before the walls go up
 }
 
-// Filter is a program of struct sock_filter with a name for people.
-type Filter struct {
+// Program is one of struct sock_filter, with a name for people.
+type Program struct {
 	Name string
 	Code []byte
 }
@@ -260,13 +260,16 @@ func (p *Plan) wallOff(c *carver, pol *policy.Policy, h *Host, tmp string) {
 // filters adds the system call filters.
 func (p *Plan) filters(req Request, pol *policy.Policy, h *Host) error {
 	unix := h.Landlock >= abiUnix
-	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: pol.Seccomp, Root: h.UID == 0, Net: pol.Network,
+	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network,
 		Host: true, NoInet: !pol.Network, NoUnix: !unix, NoTruncate: h.Landlock < abiTruncate})
 	if err != nil {
 		return &Error{StatusFailed, "seccomp: " + err.Error(), ""}
 	}
-	p.Confined.Filters = append(p.Confined.Filters, Filter{"seccomp filter", code})
-	return nil
+	p.Confined.Filters = append(p.Confined.Filters, Program{"seccomp filter", code})
+	if code, err = p.commandFilter(req, h); code != nil {
+		p.Confined.Filters = append(p.Confined.Filters, Program{"seccomp filter from a file", code})
+	}
+	return err
 }
 
 // reducedGaps are the promises that Landlock cannot keep whole.

@@ -27,7 +27,7 @@ type options struct {
 	Git        string  `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
 	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
 	Protect    string  `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
-	Seccomp    string  `placeholder:"LEVEL" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off."`
+	Seccomp    string  `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
 	NewSession string  `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
 	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
 	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
@@ -200,7 +200,7 @@ func (o *options) check() error {
 		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"seccomp", o.Seccomp}, {"new-session", o.NewSession},
 		{"engine", o.Engine}, {"min-tier", o.MinTier}, {"log-level", o.LogLevel},
 	} {
-		if f.value == "" || slices.Contains(words[f.name], f.value) {
+		if f.value == "" || slices.Contains(words[f.name], f.value) || f.name == "seccomp" && policy.SeccompFile(f.value) {
 			continue
 		}
 		e := &usageError{text: "--" + f.name + ": " + policy.Plain(f.value) + " is not one of " + strings.Join(words[f.name], ", ")}

@@ -25,6 +25,7 @@ type explanation struct {
 	Settings []settingJSON `json:"settings"`
 	Paths    []pathJSON    `json:"paths"`
 	Env      []envJSON     `json:"env"`
+	Filter   *filterJSON   `json:"filter,omitempty"`
 	Limits   []string      `json:"limits"`
 	Gaps     []string      `json:"gaps"`
 	Notices  []string      `json:"notices"`
@@ -99,6 +100,9 @@ func (s *state) explain() (*explanation, error) {
 		return nil, err
 	}
 	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
+	if f := plan.Report.Filter; f != nil {
+		e.Filter, e.Notices = filterFor(f), append(e.Notices, f.Notes...)
+	}
 	for _, v := range s.policy.Scalars() {
 		if v.Value != "" {
 			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.policy.Where[v.Key], "default")})
@@ -124,6 +128,9 @@ func (e *explanation) print() error {
 	}
 	for _, s := range e.Settings {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Key, policy.Plain(s.Value), s.Source)
+	}
+	if e.Filter != nil {
+		fmt.Fprintf(w, "  seccomp file\t%s\ton top of level dev\n", e.Filter)
 	}
 	head("paths (the deepest rule decides; what is not listed does not exist inside)")
 	for _, p := range e.Paths {

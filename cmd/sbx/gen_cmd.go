@@ -58,6 +58,7 @@ type flagWord struct {
 	long, short, help string
 	takes             string // "", path, profile, words, other
 	words             []string
+	file              bool // a path as well as one of the words
 }
 
 func newFlagWord(f *kong.Flag) flagWord {
@@ -70,7 +71,7 @@ func newFlagWord(f *kong.Flag) flagWord {
 	case f.Name == "profile":
 		w.takes = "profile"
 	case len(w.words) > 0:
-		w.takes = "words"
+		w.takes, w.file = "words", strings.HasSuffix(f.PlaceHolder, "|FILE")
 	case f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE":
 		w.takes = "path"
 	default:
@@ -192,7 +193,11 @@ func bashCompletion(flags []flagWord, commands []commandWord) string {
 		case "profile":
 			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W \"$(_sbx_profiles)\" -- \"$cur\"); return ;;\n", names)
 		case "words":
-			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\"); return ;;\n", names, strings.Join(f.words, " "))
+			or := ""
+			if f.file {
+				or = " ((${#COMPREPLY[@]})) || _sbx_files;"
+			}
+			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\");%s return ;;\n", names, strings.Join(f.words, " "), or)
 		case "other":
 			fmt.Fprintf(&values, "        %s) return ;;\n", names)
 		}
@@ -317,6 +322,9 @@ if [ "$funcstack[1]" = _sbx ]; then _sbx "$@"; else compdef _sbx sbx; fi
 // zshFlag is a flag as _arguments wants it, a line for each name.
 func zshFlag(f flagWord) string {
 	action := map[string]string{"": "", "path": ":path:_files", "profile": ":profile:_sbx_profiles", "words": ":value:(" + strings.Join(f.words, " ") + ")", "other": ":value: "}[f.takes]
+	if f.file {
+		action = ":value:{compadd " + strings.Join(f.words, " ") + "; _files}"
+	}
 	help := strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:").Replace(f.help)
 	eq := ""
 	if f.takes != "" {
@@ -378,7 +386,11 @@ func fishFlag(when string, f flagWord) string {
 	case "profile":
 		text += " -xa '(__sbx_profiles)'"
 	case "words":
-		text += " -xa '" + strings.Join(f.words, " ") + "'"
+		only := "x"
+		if f.file {
+			only = "rF"
+		}
+		text += " -" + only + "a '" + strings.Join(f.words, " ") + "'"
 	case "other":
 		text += " -x"
 	}

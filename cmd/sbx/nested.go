@@ -40,7 +40,7 @@ func nested(opts *options, command []string, outer *manifest) error {
 	if err != nil {
 		return err
 	}
-	if opts.given && (len(opts.Block) > 0 || opts.ReadOnly || opts.limited() != "" || opts.NoNet && outer.Network == "true") {
+	if opts.given && (len(opts.Block) > 0 || opts.ReadOnly || opts.limited() != "" || policy.SeccompFile(opts.Seccomp) || opts.NoNet && outer.Network == "true") {
 		return &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox already, and a tighter one cannot be put into it",
 			Hint: "ask for it where the outer sandbox is started"}
 	}

@@ -38,7 +38,9 @@ type planJSON struct {
 
 	Confined *confinedJSON `json:"confined,omitempty"` // with Landlock
 
-	Lack string   `json:"not_full,omitempty"` // why the tier is not full
+	Lack   string      `json:"not_full,omitempty"` // why the tier is not full
+	Filter *filterJSON `json:"filter,omitempty"`   // from a file
+
 	Gaps []string `json:"gaps"`
 }
 
@@ -88,6 +90,9 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	fmt.Fprintf(&b, "# engine %s, %s\n", p.Engine, tier(p))
 	for _, g := range p.Gaps {
 		fmt.Fprintf(&b, "# gap: %s\n", g)
+	}
+	if p.Report.Filter != nil {
+		fmt.Fprintf(&b, "# filter: %s\n", p.Report.Filter)
 	}
 	for _, d := range p.Dirs {
 		fmt.Fprintf(&b, "mkdir -m 700 %s\n", shellLine([]string{d}))
@@ -225,7 +230,7 @@ func words0(data []byte) []string {
 // optionLines puts each option of bwrap with its arguments on a line.
 func optionLines(words []string) [][]string {
 	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--bind-fd": 2, "--ro-bind-fd": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
-		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--setenv": 2, "--unsetenv": 1, "--chdir": 1}
+		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--add-seccomp-fd": 1, "--setenv": 2, "--unsetenv": 1, "--chdir": 1}
 	var lines [][]string
 	for i := 0; i < len(words); {
 		n := min(1+arity[words[i]], len(words)-i)
@@ -240,6 +245,9 @@ func planFor(p *wrap.Plan) planJSON {
 		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
 		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
 	j.Lack, j.Confined = p.Lack, confinedFor(p.Confined)
+	if p.Report.Filter != nil {
+		j.Filter = filterFor(p.Report.Filter)
+	}
 	for _, c := range p.Limits.Cgroups {
 		g := cgroupJSON{Parent: c.Parent}
 		for _, f := range c.Files {

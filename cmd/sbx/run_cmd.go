@@ -13,6 +13,7 @@ import (
 	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
+	"github.com/sbx-sandbox/sbx/seccomp"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -23,9 +24,10 @@ type state struct {
 	vars     policy.Vars
 	settings *config.Settings
 	policy   *policy.Policy
-	doubts   []string // why project files that once were trusted are not
-	outer    string   // see around
-	cacheDir string   // sbx's own, below the user's cache directory; "" without a home
+	doubts   []string      // why project files that once were trusted are not
+	filter   *seccomp.File // that the policy's seccomp names, when it is a file and was read
+	outer    string        // see around
+	cacheDir string        // sbx's own, below the user's cache directory; "" without a home
 }
 
 // load reads the host, the files and the flags, and resolves the policy.
@@ -206,6 +208,13 @@ func (s *state) flags() (*policy.Profile, error) {
 			l.to.Items = append(l.to.Items, policy.Item{Text: full, Source: l.flag, Layer: policy.Flag, Must: true})
 		}
 	}
+	if policy.SeccompFile(o.Seccomp) {
+		full, err := s.flagPath("--seccomp", o.Seccomp)
+		if err != nil {
+			return nil, err
+		}
+		p.Seccomp = strings.ReplaceAll(full, "$", "$$")
+	}
 	if err := s.limits(p); err != nil {
 		return nil, err
 	}
@@ -358,17 +367,25 @@ func (s *state) engine() error {
 }
 
 func (s *state) plan(command []string) (*wrap.Plan, error) {
-	return wrap.New(s.request(command), s.host)
+	req, err := s.request(command)
+	if err != nil {
+		return nil, err
+	}
+	return wrap.New(req, s.host)
 }
 
-func (s *state) request(command []string) wrap.Request {
+func (s *state) request(command []string) (wrap.Request, error) {
+	if err := s.readFilter(); err != nil {
+		return wrap.Request{}, err
+	}
 	if wrap.Wanted(s.policy).Tree() {
 		s.host.Limits = limits.Look(s.host.UID)
 	}
 	return wrap.Request{
 		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
-	}
+		Filter: s.filter,
+	}, nil
 }
 
 // command is what will run: the words after --, a string for the shell, or on
@@ -526,6 +543,9 @@ func statusLine(p *wrap.Plan, cwd string) string {
 		rw = []string{"nothing"}
 	}
 	parts = append(parts, "rw "+strings.Join(rw, " "), tier(p))
+	if p.Report.Filter != nil {
+		parts = append(parts, "filter "+p.Report.Filter.String())
+	}
 	if n := len(p.Gaps) - p.Report.Usual; n > 0 {
 		parts = append(parts, "gaps "+strconv.Itoa(n))
 	}

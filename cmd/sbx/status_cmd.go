@@ -32,6 +32,7 @@ type standing struct {
 	Config    []configJSON `json:"config"`
 	Engine    string       `json:"engine,omitempty"` // with its version
 	Off       string       `json:"off,omitempty"`    // why commands run without a sandbox, or do not run
+	Filter    *filterJSON  `json:"filter,omitempty"` // from a file
 	Gaps      int          `json:"gaps"`
 	Pending   []string     `json:"tripwire"`
 	attention []string
@@ -154,6 +155,9 @@ func (st *standing) plan(s *state) error {
 		return err
 	}
 	st.Gaps = len(plan.Gaps) - plan.Report.Usual
+	if plan.Report.Filter != nil {
+		st.Filter = filterFor(plan.Report.Filter)
+	}
 	return nil
 }
 
@@ -194,6 +198,9 @@ func (st *standing) print() error {
 			text += ", " + f.Trust
 		}
 		line("config", text+")")
+	}
+	if st.Filter != nil {
+		line("filter", st.Filter.String())
 	}
 	if st.Gaps > 0 {
 		line("gaps", strconv.Itoa(st.Gaps)+" (sbx explain lists them)")

@@ -107,7 +107,10 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 // planProbe plans a run in which the probe is the command: all else is as in
 // any run with these flags.
 func (s *state) planProbe() (*wrap.Plan, error) {
-	req := s.request(nil)
+	req, err := s.request(nil)
+	if err != nil {
+		return nil, err
+	}
 	req.Self = verify.ProbeWords()
 	return wrap.New(req, s.host)
 }

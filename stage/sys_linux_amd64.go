@@ -1,0 +1,4 @@
+package stage
+
+// seccompNr is seccomp(2).
+const seccompNr = 317
