@@ -64,7 +64,7 @@ complete -c sbx -n __sbx_run -l cache -xa 'none private' -d 'Where ~/.cache goes
 complete -c sbx -n __sbx_run -l protect -xa 'enforce watch' -d 'Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)'
 complete -c sbx -n __sbx_run -l seccomp -rFa 'default strict dev off' -d 'System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI'
 complete -c sbx -n __sbx_run -l new-session -xa 'auto yes no' -d 'A session of its own, without the terminal: auto, yes or no'
-complete -c sbx -n __sbx_run -l share-pid -d 'Share the processes of the host: they can be seen and signalled'
+complete -c sbx -n __sbx_run -l share-pid -d 'Share the processes of the host: they can be seen and, before Linux 6.12, signalled'
 complete -c sbx -n __sbx_run -l keep-fd -x -d 'Pass descriptor N on, whatever it leads to'
 complete -c sbx -n __sbx_run -l timeout -x -d 'End the command after this time (30s, 5m)'
 complete -c sbx -n __sbx_run -l memory -x -d 'Limit the memory of all processes together (512M, 2G)'

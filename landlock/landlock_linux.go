@@ -90,23 +90,38 @@ func (rule *Rule) add(fd uintptr, handled FS) error {
 	if rule.Ino != 0 && (st.Ino != rule.Ino || st.Dev != rule.Dev) {
 		return &Error{"landlock: replaced meanwhile:", rule.Path, syscall.ESTALE}
 	}
-	allow := rule.Allow & handled
-	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR {
-		allow &= OfFile
-	}
-	if st.Mode&syscall.S_IFMT == syscall.S_IFLNK || allow == 0 {
-		return nil
-	}
-	// struct landlock_path_beneath_attr is packed: 8 bytes and 4.
-	attr := [2]uint64{uint64(allow), uint64(uint32(at))}
-	_, _, errno := syscall.RawSyscall6(sysAddRule, fd, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	if errno == syscall.EBADFD {
-		return nil // a pipe, socket or memfd: on no mount, and never denied
-	}
-	if errno != 0 {
+	if errno := beneath(fd, at, rule.Allow&handled, st.Mode); errno != 0 {
 		return &Error{"landlock_add_rule", rule.Path, errno}
 	}
 	return nil
+}
+
+// Add allows something beneath what an open descriptor leads to, in a ruleset
+// that was opened and handles these rights. Pipes, sockets, memory and the like
+// have no place in the tree of files and stay open to whoever has them.
+func Add(ruleset, fd int, allow FS) error {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return &Error{"landlock: stat", "", err.(syscall.Errno)}
+	}
+	if errno := beneath(uintptr(ruleset), uintptr(fd), allow, st.Mode); errno != 0 && errno != syscall.EBADFD {
+		return &Error{"landlock_add_rule", "", errno}
+	}
+	return nil
+}
+
+// beneath adds a rule about an open file of a mode.
+func beneath(ruleset, fd uintptr, allow FS, mode uint32) syscall.Errno {
+	if mode&syscall.S_IFMT != syscall.S_IFDIR {
+		allow &= OfFile
+	}
+	if mode&syscall.S_IFMT == syscall.S_IFLNK || allow == 0 {
+		return 0
+	}
+	// struct landlock_path_beneath_attr is packed: 8 bytes and 4.
+	attr := [2]uint64{uint64(allow), uint64(uint32(fd))}
+	_, _, errno := syscall.RawSyscall6(sysAddRule, ruleset, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	return errno
 }
 
 // open opens a path that has no links in it, by one call where a filter of a

@@ -9,8 +9,8 @@ import (
 // returns to it: what flags and config files need is not paid for by a process
 // that reads neither, neither in time (a third of a millisecond) nor in memory.
 // The runtime initialises packages in the order of their paths as far as their
-// imports allow (since Go 1.21); this one imports syscall alone, so it comes
-// before nearly all others. Were that to change, the stage would be slower and
+// imports allow (since Go 1.21); this one imports syscall alone, and a package
+// that does the same, so it comes before nearly all others. Were that to change, the stage would be slower and
 // no less right.
 func init() {
 	pid, _, _ := syscall.RawSyscall(syscall.SYS_GETPID, 0, 0, 0)

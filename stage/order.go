@@ -1,6 +1,10 @@
 package stage
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/sbx-sandbox/sbx/landlock"
+)
 
 // Name is the first argument by which sbx knows that it is to be the stage; the
 // second is the number of the descriptor with the [Order].
@@ -20,11 +24,31 @@ type Order struct {
 	Wires    Wires    // to the outer process
 	Expected []byte   // what has to be mounted, see [Look]
 
+	// Reopen are descriptors of files that the command may read and not write. The
+	// stage opens them anew at [Files]: there they lie on read-only mounts, so that
+	// nothing can be done to a file by its descriptor. The offset is the same, and no
+	// longer shared with the caller, who may be a shell that reads its script there.
+	Reopen []int
+
+	// Wall is what Landlock denies the command, and nil nothing. It is opened by the
+	// stage, so its paths are those of the sandbox, and put around the command alone:
+	// the stage has to signal it. A path that is not there, or cannot be reached, is
+	// an error: a rule that cannot be made would be a view that was not planned.
+	Wall *landlock.Ruleset
+
+	// Keep are the descriptors that the command gets beside 0, 1 and 2. What they and
+	// those three lead to can be opened anew under a Wall about files, as far as the
+	// descriptor itself goes.
+	Keep []int
+
 	// Filter is a program of struct sock_filter, nil for none. It is loaded as the
 	// last step before the command is executed, and may refuse all that the stage
 	// needs.
 	Filter []byte
 }
+
+// Files is the directory of the files that are opened anew, by their numbers.
+const Files = "/run/sbx/fd"
 
 // Group is how the command stands to the caller's process group.
 type Group byte
@@ -80,6 +104,19 @@ func (o *Order) Encode() []byte {
 		put("oom", utoa(uint64(o.OOM)))
 	}
 	put("memory", o.Memory)
+	for _, n := range o.Reopen {
+		put("reopen", utoa(uint64(n)))
+	}
+	if w := o.Wall; w != nil {
+		put("wall", utoa(uint64(w.FS))+" "+utoa(uint64(w.Net))+" "+utoa(uint64(w.Scope)))
+		for i := range w.Rules {
+			r := &w.Rules[i]
+			put("beneath", utoa(uint64(r.Allow))+" "+utoa(r.Dev)+" "+utoa(r.Ino)+" "+r.Path)
+		}
+	}
+	for _, n := range o.Keep {
+		put("keep", utoa(uint64(n)))
+	}
 	if o.Filter != nil {
 		put("filter", toHex(o.Filter))
 	}
@@ -144,6 +181,22 @@ func (o *Order) field(key, value string) bool {
 	case "argv":
 		o.Argv = append(o.Argv, value)
 		return true
+	case "wall":
+		fs, value, ok1 := number(value)
+		net, value, ok2 := number(value)
+		scope, ok3 := atou(value)
+		again := o.Wall != nil
+		o.Wall = &landlock.Ruleset{FS: landlock.FS(fs), Net: landlock.Net(net), Scope: landlock.Scope(scope)}
+		return ok1 && ok2 && ok3 && !again
+	case "beneath":
+		allow, value, ok1 := number(value)
+		dev, value, ok2 := number(value)
+		ino, path, ok3 := number(value)
+		if !ok1 || !ok2 || !ok3 || o.Wall == nil || path == "" || path[0] != '/' {
+			return false
+		}
+		o.Wall.Rules = append(o.Wall.Rules, landlock.Rule{Path: path, Allow: landlock.FS(allow), Dev: dev, Ino: ino})
+		return true
 	case "filter":
 		again := o.Filter != nil
 		o.Filter = fromHex(value)
@@ -177,6 +230,12 @@ func (o *Order) field(key, value string) bool {
 	case "oom":
 		o.OOM = int(n)
 		return n < maxFD
+	case "reopen":
+		o.Reopen = append(o.Reopen, int(n))
+		return n < maxFD
+	case "keep":
+		o.Keep = append(o.Keep, int(n))
+		return n < maxFD
 	}
 	for _, w := range o.Wires.fields() {
 		if w.key == key {
@@ -196,39 +255,14 @@ func validFilter(b []byte) bool {
 	return len(b) > 0 && len(b)%8 == 0 && len(b)/8 <= 4096
 }
 
-func toHex(b []byte) string {
-	const digits = "0123456789abcdef"
-	out := make([]byte, 0, 2*len(b))
-	for _, c := range b {
-		out = append(out, digits[c>>4], digits[c&15])
+// number cuts a number and the space after it.
+func number(s string) (n uint64, rest string, ok bool) {
+	i := index([]byte(s), ' ')
+	if i < 0 {
+		return 0, s, false
 	}
-	return string(out)
-}
-
-// fromHex reads what toHex wrote, and is nil for anything else.
-func fromHex(s string) []byte {
-	if len(s)%2 != 0 {
-		return nil
-	}
-	out := make([]byte, 0, len(s)/2)
-	for i := 0; i < len(s); i += 2 {
-		hi, lo := digit(s[i]), digit(s[i+1])
-		if hi > 15 || lo > 15 {
-			return nil
-		}
-		out = append(out, hi<<4|lo)
-	}
-	return out
-}
-
-func digit(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 0xff
+	n, ok = atou(s[:i])
+	return n, s[i+1:], ok
 }
 
 func index(b []byte, c byte) int {
@@ -264,4 +298,39 @@ func atou(s string) (uint64, bool) {
 		n = n*10 + c
 	}
 	return n, s != ""
+}
+
+func toHex(b []byte) string {
+	const digits = "0123456789abcdef"
+	out := make([]byte, 0, 2*len(b))
+	for _, c := range b {
+		out = append(out, digits[c>>4], digits[c&15])
+	}
+	return string(out)
+}
+
+// fromHex reads what toHex wrote, and is nil for anything else.
+func fromHex(s string) []byte {
+	if len(s)%2 != 0 {
+		return nil
+	}
+	out := make([]byte, 0, len(s)/2)
+	for i := 0; i < len(s); i += 2 {
+		hi, lo := digit(s[i]), digit(s[i+1])
+		if hi > 15 || lo > 15 {
+			return nil
+		}
+		out = append(out, hi<<4|lo)
+	}
+	return out
+}
+
+func digit(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
 }

@@ -2,9 +2,12 @@ package stage
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/landlock"
 )
 
 func orders() []Order {
@@ -12,6 +15,10 @@ func orders() []Order {
 		{Path: "/bin/true", OOM: -1, Wires: NoWires},
 		{Path: "./x y", Argv: []string{"", "a b", "\xff\n=", "argv=x"}, Group: Front, Mask: 1<<63 | 5, Limit: 0.25, OOM: 7, Memory: "512 MiB",
 			Rlimits: []Rlimit{{6, 64}, {1, 1<<64 - 1}}, Wires: Wires{20, 21, 22, 23, 24, 25, 26, 27}, Expected: []byte("=1 2 /a\nb\x00!3 4 /c\x00")},
+		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Reopen: []int{0, 9}, Keep: []int{9, 1 << 20}, Filter: []byte("\x00\x01=\n\xff\x7f\x00\x00"),
+			Wall: &landlock.Ruleset{FS: 1<<63 | landlock.Read, Net: landlock.BindTCP, Scope: landlock.Signal, Rules: []landlock.Rule{
+				{Path: "/", Allow: landlock.ReadDir}, {Path: "/a b=\n\xff", Allow: 1 << 63, Dev: 1<<64 - 1, Ino: 7}}}},
+		{Path: "/x", Group: Look, OOM: -1, Wires: NoWires, Wall: &landlock.Ruleset{}},
 		{Path: "x", Group: Apart, Limit: 86400, OOM: -1, Wires: Wires{3, -1, 4, 5, 6, 7, -1, -1}},
 	}
 }
@@ -34,11 +41,22 @@ func TestOrderIsReadBack(t *testing.T) {
 // An order that misses a byte is not taken for one: a shorter list of what has
 // to be mounted would be a hole.
 func TestDamagedOrders(t *testing.T) {
-	whole := orders()[1].Encode()
-	head := bytes.Index(whole, []byte("look=\x00")) + len("look=\x00")
-	for n := range head {
-		if o, err := decode(whole[:n]); err == nil {
-			t.Errorf("the first %d bytes are an order: %+v", n, o)
+	for _, o := range orders() {
+		whole := o.Encode()
+		head := bytes.Index(whole, []byte("look=\x00")) + len("look=\x00")
+		for n := range head {
+			if o, err := decode(whole[:n]); err == nil {
+				t.Errorf("the first %d bytes are an order: %+v", n, o)
+			}
+		}
+	}
+	long := strings.Repeat("0", 2*8*4097)
+	for _, bad := range []string{"filter=", "filter=00", "filter=000000000000000", "filter=000000000000000G", "filter=00000000000000AA", "filter=" + long,
+		"filter=0000000000000000\x00filter=0000000000000000", "wall=", "wall=1 2", "wall=1 2 3 4", "wall=1 2 x", "wall= 2 3", "wall=1 2 3\x00wall=1 2 3",
+		"beneath=1 0 0 /x", "wall=1 0 0\x00beneath=1 0 /x", "wall=1 0 0\x00beneath=1 0 0 x", "wall=1 0 0\x00beneath=1 0 0 ", "wall=1 0 0\x00beneath=1 0 0", "wall=1 0 0\x00beneath=-1 0 0 /x",
+		"reopen=", "reopen=x", "reopen=1073741824", "keep=-1", "keep=99999999999"} {
+		if o, err := decode([]byte("sbx=1\x00path=/x\x00" + bad + "\x00look=\x00")); err == nil {
+			t.Errorf("%q is an order: %+v", bad[:min(len(bad), 80)], o)
 		}
 	}
 	for _, bad := range []string{"", "\x00", "look=\x00", "path=/x\x00look=\x00", "sbx=2\x00path=/x\x00look=\x00", "sbx=1\x00path=\x00look=\x00",

@@ -14,6 +14,40 @@ type step struct {
 	result uintptr
 }
 
+func newStep(nr uintptr, args []uintptr) step {
+	s := step{nr: nr}
+	copy(s.args[:], args)
+	return s
+}
+
+// do makes the step in this process.
+func (s *step) do() syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(s.nr, s.args[0], s.args[1], s.args[2], s.args[3], s.args[4], s.args[5])
+	return errno
+}
+
+// image is what execve(2) takes.
+type image struct {
+	path      *byte
+	argv, env []*byte
+}
+
+func newImage(path string, argv, env []string) (img image, err error) {
+	if img.path, err = syscall.BytePtrFromString(path); err != nil {
+		return img, err
+	}
+	if img.argv, err = syscall.SlicePtrFromStrings(argv); err != nil {
+		return img, err
+	}
+	img.env, err = syscall.SlicePtrFromStrings(env)
+	return img, err
+}
+
+// step executes the image, which has to be kept alive until then.
+func (img *image) step() step {
+	return newStep(syscall.SYS_EXECVE, []uintptr{uintptr(unsafe.Pointer(img.path)), uintptr(unsafe.Pointer(&img.argv[0])), uintptr(unsafe.Pointer(&img.env[0]))})
+}
+
 // run starts a process that shares this one's memory, in which the steps are
 // made one after another until one fails, and returns its process id or an
 // errno; with cloneVfork when the last step, an execve, has been made, or the
@@ -40,12 +74,6 @@ var (
 	}
 )
 
-// filterStep is the call that loads a program (seccomp(2)).
-func filterStep(code []byte) step {
-	childFilter.n, childFilter.filter = uint16(len(code)/8), &code[0]
-	return step{nr: seccompNr, args: [6]uintptr{1 /* SECCOMP_SET_MODE_FILTER */, 0, uintptr(unsafe.Pointer(&childFilter))}}
-}
-
 // child is what a new process is to be.
 type child struct {
 	path    string
@@ -55,30 +83,18 @@ type child struct {
 	tty     int // to be given to its group with Front
 	mask    uint64
 	rlimits []Rlimit
-	filter  []byte
+	walls   walls
 }
 
 // start starts a process and returns its id. The error is execve's.
 func (c *child) start() (int, error) {
-	path, err := syscall.BytePtrFromString(c.path)
-	if err != nil {
-		return 0, err
-	}
-	argv, err := syscall.SlicePtrFromStrings(c.argv)
-	if err != nil {
-		return 0, err
-	}
-	env, err := syscall.SlicePtrFromStrings(c.env)
+	img, err := newImage(c.path, c.argv, c.env)
 	if err != nil {
 		return 0, err
 	}
 	limits := make([][2]uint64, len(c.rlimits))
-	steps := make([]step, 0, 8+len(limits))
-	add := func(nr uintptr, args ...uintptr) {
-		s := step{nr: nr}
-		copy(s.args[:], args)
-		steps = append(steps, s)
-	}
+	steps := make([]step, 0, 12+len(limits))
+	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args)) }
 	switch c.group {
 	case Apart:
 		add(syscall.SYS_SETSID)
@@ -92,16 +108,14 @@ func (c *child) start() (int, error) {
 		limits[i] = [2]uint64{l.Max, l.Max}
 		add(syscall.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(&limits[i])))
 	}
+	c.walls.before(add)
 	childMask = c.mask
 	add(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&childMask)), 0, 8)
-	if c.filter != nil {
-		steps = append(steps, filterStep(c.filter))
-	}
-	add(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
+	c.walls.last(add)
+	steps = append(steps, img.step())
 	pid, errno := run(cloneVfork, &steps[0], uintptr(len(steps)))
 	runtime.KeepAlive(limits)
-	runtime.KeepAlive(argv)
-	runtime.KeepAlive(env)
+	runtime.KeepAlive(img)
 	if errno != 0 {
 		return 0, syscall.Errno(errno)
 	}
@@ -124,6 +138,12 @@ type setupError struct {
 }
 
 func (e *setupError) Error() string {
+	switch e.nr {
+	case restrictSelf:
+		return "landlock_restrict_self: " + e.err.Error()
+	case seccompNr:
+		return "the system call filter: " + e.err.Error()
+	}
 	return "system call " + utoa(uint64(e.nr)) + ": " + e.err.Error()
 }
 

@@ -44,10 +44,17 @@ func Run(args []string) int {
 	if !asPlanned(o.Expected) {
 		return statusFailed
 	}
-	if o.Group == Look {
-		return refused(o, become(o))
+	if err := o.reopen(); err != nil {
+		return broken(err.Error())
 	}
-	return serve(o)
+	w, err := o.walls()
+	if err != nil {
+		return broken(err.Error())
+	}
+	if o.Group == Look {
+		return refused(o, become(o, w))
+	}
+	return serve(o, w)
 }
 
 func broken(why string) int {
@@ -55,21 +62,39 @@ func broken(why string) int {
 	return statusFailed
 }
 
-// become replaces this process by the command.
-func become(o *Order) error {
+// become replaces this process by the command. From the filter on nothing but
+// execve is called, by the thread that has it.
+func become(o *Order, w walls) error {
+	env := syscall.Environ()
+	command, err := newImage(o.Path, o.Argv, env)
+	if err != nil {
+		return err
+	}
+	script, err := newImage(shell, viaShell(o), env)
+	if err != nil {
+		return err
+	}
 	BeforeExec()
-	if o.Filter != nil {
-		runtime.LockOSThread()
-		s := filterStep(o.Filter)
-		if _, _, errno := syscall.RawSyscall(s.nr, s.args[0], s.args[1], s.args[2]); errno != 0 {
-			return &setupError{s.nr, errno}
+	var steps []step
+	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args)) }
+	w.before(add)
+	w.last(add)
+	execCommand, execScript := command.step(), script.step()
+	beforeExec()
+	for i := range steps {
+		if errno := steps[i].do(); errno != 0 {
+			afterExec()
+			return &setupError{steps[i].nr, errno}
 		}
 	}
-	err := syscall.Exec(o.Path, o.Argv, syscall.Environ())
-	if err == syscall.ENOEXEC {
-		err = syscall.Exec(shell, viaShell(o), syscall.Environ())
+	errno := execCommand.do()
+	if errno == syscall.ENOEXEC {
+		errno = execScript.do()
 	}
-	return err
+	afterExec()
+	runtime.KeepAlive(command)
+	runtime.KeepAlive(script)
+	return errno
 }
 
 const shell = "/bin/sh"
@@ -142,7 +167,7 @@ type stage struct {
 }
 
 // serve starts the command, waits for it and returns the exit status.
-func serve(o *Order) int {
+func serve(o *Order, w walls) int {
 	runtime.LockOSThread()
 	held := Held(o.Group, o.Limit > 0)
 	s := &stage{order: o, forward: held &^ bit(marker), tty: -1}
@@ -173,7 +198,7 @@ func serve(o *Order) int {
 	setMask(2, everySignal)
 	catch()
 	s.killed = s.kills()
-	if status, err := s.start(); err != nil {
+	if status, err := s.start(w); err != nil {
 		return status
 	}
 	s.listen()
@@ -185,9 +210,9 @@ func serve(o *Order) int {
 }
 
 // start starts the command.
-func (s *stage) start() (int, error) {
+func (s *stage) start(w walls) (int, error) {
 	o := s.order
-	c := &child{path: o.Path, argv: o.Argv, env: syscall.Environ(), group: o.Group, tty: s.tty, mask: o.Mask, rlimits: o.Rlimits, filter: o.Filter}
+	c := &child{path: o.Path, argv: o.Argv, env: syscall.Environ(), group: o.Group, tty: s.tty, mask: o.Mask, rlimits: o.Rlimits, walls: w}
 	for i := range c.rlimits {
 		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of the stage with them
 			c.rlimits[i].Max += threads()

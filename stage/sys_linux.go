@@ -49,6 +49,15 @@ func fcntl(fd, cmd, arg int) (int, error) {
 //go:linkname asBeforeExec syscall.runtime_AfterForkInChild
 func asBeforeExec()
 
+// beforeExec keeps the Go runtime from making threads, as syscall.Exec does, until
+// afterExec.
+//
+//go:linkname beforeExec syscall.runtime_BeforeExec
+func beforeExec()
+
+//go:linkname afterExec syscall.runtime_AfterExec
+func afterExec()
+
 // setMask sets the thread's signal mask and returns the one before; how is
 // SIG_BLOCK 0, SIG_UNBLOCK 1 or SIG_SETMASK 2.
 func setMask(how int, mask uint64) (old uint64) {

@@ -14,6 +14,7 @@ type Manifest struct {
 	SharePID   string          `json:"share_pid"`
 	Seccomp    string          `json:"seccomp"`
 	NewSession string          `json:"new_session"`
+	Scoped     []string        `json:"scoped"`
 	Paths      []ManifestEntry `json:"paths"`
 }
 
@@ -41,7 +42,7 @@ func (l listed) at(path string) (e ManifestEntry) {
 // manifest says: nothing is known of the host. kind is the type of a file.
 func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *Site {
 	l := listed(m.Paths)
-	s := &Site{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp)}
+	s := &Site{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}
@@ -82,7 +83,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		s.Places = append(s.Places, p)
 	}
 	for _, k := range services(homes) {
-		if s.Network && k.Path[0] == 0 {
+		if s.Network && k.Path[0] == 0 && !s.scoped(scopedAbstract) {
 			k.Opened = "the shared network"
 		}
 		if e := l.at(k.Path); e.Path == k.Path && e.Access != "block" && e.Access != "private" {

@@ -32,7 +32,7 @@ func (s *Site) server(srv *Server) Check {
 	c.Judge = func(a []Answer) (Verdict, string) {
 		reached := srv.Heard() || a[0].Errno == 0 && srv.Act != actUDP
 		switch {
-		case reached && srv.Shared && s.Network:
+		case reached && srv.Shared && s.Network && !(srv.abstract() && s.scoped(scopedAbstract)):
 			return Allowed, "reachable: the network is shared"
 		case reached && srv.Opened != "":
 			return Allowed, "reachable: shown by " + srv.Opened

@@ -29,9 +29,11 @@ func (s *Site) processes() []Check {
 		Check{Section: secProcesses, Name: "signal", Subject: "a process outside", Ask: []Question{{Act: actSignal, Args: id, Text: s.Word}},
 			Control: "outside it can be signalled", Judge: func(a []Answer) (Verdict, string) {
 				switch {
+				case a[0].Errno == 0 && s.scoped(scopedSignal):
+					return Hole, "it can be signalled"
 				case a[0].Errno == 0:
 					return share(Hole, "it can be signalled")
-				case a[0].is(esrch):
+				case a[0].is(esrch), a[0].is(eperm) && s.scoped(scopedSignal):
 					return Proved, a[0].why()
 				}
 				return Unchecked, a[0].why()
@@ -40,6 +42,8 @@ func (s *Site) processes() []Check {
 			switch {
 			case self.Session > 0:
 				return Proved, "a session of its own"
+			case (s.SharePID || !s.OwnSession) && s.scoped(scopedSignal):
+				return Allowed, "the command is in the caller's session, and kept from signalling what is outside"
 			case s.SharePID || !s.OwnSession:
 				return Allowed, "the command is in the caller's session and process group, and can signal it"
 			}

@@ -18,8 +18,9 @@ type Site struct {
 	Network    bool
 	SharePID   bool
 	OwnSession bool
-	Seccomp    string // default, strict, dev, off
-	Filter     bool   // a file adds to what the level refuses
+	Seccomp    string   // default, strict, dev, off
+	Filter     bool     // a file adds to what the level refuses
+	Scoped     []string // what Landlock keeps the command from, as [wrap.Plan.Scoped] has it
 
 	Hidden  []Secret
 	Guarded []Guarded
@@ -39,6 +40,14 @@ type Site struct {
 	Pass    []int // descriptors that are to be there beside 0, 1, 2
 	Own     Own
 }
+
+// Names in Site.Scoped.
+const (
+	scopedAbstract = "abstract-unix-socket"
+	scopedSignal   = "signal"
+)
+
+func (s *Site) scoped(name string) bool { return slices.Contains(s.Scoped, name) }
 
 // Secret is a path that has to be hidden.
 type Secret struct {
@@ -86,6 +95,8 @@ type Server struct {
 	Absent string // why there is no such server here
 	Heard  func() bool
 }
+
+func (s *Server) abstract() bool { return len(s.Path) > 0 && s.Path[0] == 0 }
 
 // Socket is a service of the host.
 type Socket struct {

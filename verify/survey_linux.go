@@ -30,7 +30,7 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 	v := &survey{subject: sub, plan: plan, pol: plan.Report.Policy, mounts: plan.Report.Mounts()}
 	v.site = &Site{
 		UID: sub.Host.UID, Nonce: planted.Nonce, CWD: sub.Host.CWD, Network: v.pol.Network, SharePID: v.pol.SharePID, Seccomp: policy.SeccompLevel(v.pol.Seccomp), Filter: policy.SeccompFile(v.pol.Seccomp),
-		OwnSession: plan.Report.Usual == 0, Spaces: Spaces(), Kernel: controls(), Pass: plan.Keep,
+		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: Spaces(), Kernel: controls(), Pass: plan.Keep,
 		Helper: planted.Helper, Word: planted.Word,
 	}
 	if sub.Remap != sub.Host.CWD {
@@ -334,7 +334,7 @@ func (v *survey) sockets() {
 		k.Path, k.Out = path, errnoOf0(connectUnix(path))
 		if k.Opened = v.mounts.at(path).named(path); path[0] == 0 {
 			k.Opened = ""
-			if v.pol.Network {
+			if v.pol.Network && !v.site.scoped(scopedAbstract) {
 				k.Opened = "the shared network"
 			}
 		}

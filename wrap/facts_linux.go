@@ -191,6 +191,7 @@ func descriptor(n int) (FD, bool) {
 		fd.Kind = FDPipe
 	case st.Mode&syscall.S_IFMT == syscall.S_IFREG:
 		fd.Kind, fd.Size, fd.Deleted = FDFile, st.Size, st.Nlink == 0
+		fd.Dev, fd.Ino = st.Dev, st.Ino
 		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
 	case st.Mode&syscall.S_IFMT == syscall.S_IFCHR:
 		fd.Kind = FDDevice

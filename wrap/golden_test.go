@@ -62,6 +62,9 @@ func describe(t *testing.T, p *Plan, uid int) string {
 	}
 	list("env", p.Env)
 	fmt.Fprintf(&b, "keep %v, copy %v\n", p.Keep, p.Copy)
+	if p.Reopen != nil {
+		fmt.Fprintf(&b, "reopen %v\n", p.Reopen)
+	}
 	list("dirs", p.Dirs)
 	list("gaps", p.Gaps)
 	b.WriteString("command: " + p.Report.Command + "\n")
@@ -161,6 +164,16 @@ func cases() map[string]machine {
 	with("time-limit", func(m *machine) { m.over.TimeoutSeconds = 1.5 })
 	with("seccomp-off", func(m *machine) { m.over.Seccomp = "off" })
 	with("share-pid", func(m *machine) { m.over.SharePID = policy.Yes })
+	with("share-pid-wall", func(m *machine) {
+		m.over.SharePID, m.landlock, m.version = policy.Yes, 6, bwrapargs.Version{Minor: 11, Patch: 1}
+	})
+	with("network-wall", func(m *machine) { m.over.AllowNetwork, m.landlock = policy.Yes, 7 })
+	with("network-old-kernel", func(m *machine) { m.over.AllowNetwork, m.landlock = policy.Yes, 5 })
+	with("network-direct", func(m *machine) { m.over.AllowNetwork, m.landlock, m.request.Direct = policy.Yes, 7, true })
+	with("reopened", func(m *machine) {
+		m.more = "/srv/data/big uid=1000 mode=600"
+		m.fds, m.known = []FD{{Num: 0, Kind: FDFile, Path: "/srv/data/big", Size: MaxCopy + 1}}, true
+	})
 	with("descriptors", func(m *machine) {
 		m.fds = []FD{{Num: 0, Kind: FDFile, Path: "/etc/passwd", Size: 9}, {Num: 1, Kind: FDPipe, Writes: true}, {Num: 2, Kind: FDOther, Writes: true},
 			{Num: 3, Kind: FDDir}, {Num: 20, Kind: FDPipe}, {Num: 21, Kind: FDPair}, {Num: 23, CloseOn: true}}

@@ -50,7 +50,9 @@ type FD struct {
 	Writes  bool   // open for writing
 	Loose   bool   // a socket that can still be pointed elsewhere: for datagrams, or not connected
 	Size    int64  // bytes, of a regular file
-	CloseOn bool   // close-on-exec is set: it would not have been passed on anyway
+	Dev     uint64 // with Ino, what tells regular files apart
+	Ino     uint64
+	CloseOn bool // close-on-exec is set: it would not have been passed on anyway
 }
 
 // FDKind is what a descriptor leads to.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
 )
 
 // inner is the file system that the command of a plan will find, worked out
@@ -16,6 +17,7 @@ type inner struct {
 	made  map[string]bool   // directories that hold mount points and links, made by bwrap
 	links map[string]string // made by bwrap, with what they hold
 	stage bool              // sbx itself lies in ManifestDir
+	files map[string]string // what the stage opens anew, with the names on the host
 }
 
 func newInner(v *view, stage bool) *inner {
@@ -74,7 +76,7 @@ func (f *inner) at(path string) (host string, own Info) {
 	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.path, "/dev")):
 		return "", deviceInfo(path)
 	case policy.Within(path, ManifestDir) && f.v.ownRun():
-		return "", f.manifest(path)
+		return f.files[path], f.manifest(path)
 	case !ok || m == nil:
 	case shows(m.eff):
 		if m.src != "" {
@@ -128,6 +130,8 @@ func (f *inner) manifest(path string) Info {
 		return Info{Kind: File, Mode: 0o444, UID: f.v.host.UID}
 	case path == ManifestDir+"/sbx" && f.stage:
 		return Info{Kind: File, Mode: 0o755, UID: f.v.host.UID}
+	case path == stage.Files && len(f.files) > 0:
+		return Info{Kind: Dir, Mode: 0o700, UID: f.v.host.UID}
 	}
 	return Info{}
 }
@@ -190,7 +194,7 @@ func (f *inner) Lstat(path string) (Info, error) {
 	if host == "" {
 		return info, nil
 	}
-	if !policy.Within(path, "/proc") && path != "/" {
+	if !policy.Within(path, "/proc") && path != "/" && f.files[path] == "" {
 		if up, _ := f.at(policy.Dir(path)); up != "" && !f.allowed(up, 'x') {
 			return Info{}, ErrDenied
 		}

@@ -27,7 +27,9 @@ type machine struct {
 	command  []string // nil is sh
 	request  Request
 	limits   limits.Facts
-	landlock int // its version, when it is the engine
+	landlock int  // its version, when it is the engine
+	abi      int  // of Landlock beside bwrap
+	known    bool // which files the descriptors lead to
 }
 
 // user is a run of a plain user.
@@ -64,11 +66,16 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 	if m.command == nil {
 		m.command = []string{"sh", "-c", "echo 'hello, world'"}
 	}
+	for i := range m.fds {
+		if n := fs.nodes[m.fds[i].Path]; m.known && n != nil {
+			m.fds[i].Dev, m.fds[i].Ino = n.Dev, n.Ino
+		}
+	}
 	engine, runtime := EngineBwrap, ""
 	if m.landlock > 0 {
 		engine, runtime = EngineLandlock, "/run/user/1000/sbx"
 	}
-	return &Host{Engine: engine, Landlock: m.landlock, Runtime: runtime, Instance: "77.1234.4026531836.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds,
+	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds,
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
 }
 

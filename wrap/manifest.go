@@ -53,6 +53,14 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 		b = append(b, ':')
 		b = appendJSON(b, s.Value)
 	}
+	if names := p.Scoped(); names != nil {
+		b = append(b, `,"scoped":[`...)
+		for i, name := range names {
+			b = comma(b, i)
+			b = appendJSON(b, name)
+		}
+		b = append(b, ']')
+	}
 	b = append(b, `,"sources":{`...)
 	n := 0
 	for _, s := range scalars {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
 )
 
 // oracle says what a policy means for the canonical paths of a host, written
@@ -180,6 +181,12 @@ func judge(o *oracle, p *Plan) []string {
 	for _, f := range s.all() {
 		if f.path == p.cacheDst || p.cacheDst != "" && policy.Within(f.path, p.cacheDst) {
 			continue // sbx's own directory under another name
+		}
+		if policy.Within(f.path, stage.Files) {
+			if f.write {
+				complain("%s is writable", f.path)
+			}
+			continue // what the caller gave
 		}
 		if f.host == "" {
 			private := slices.ContainsFunc(o.rules, func(r oracleRule) bool { return r.Access == policy.Private && policy.Within(f.path, r.at) })

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/seccomp"
@@ -23,7 +24,8 @@ type Plan struct {
 	Env      []string       // NAME=value
 	FDs      []bwrapargs.FD // made just before the execution, at these numbers
 	Keep     []int          // descriptors of the caller that pass, beyond 0, 1, 2
-	Copy     []int          // of 0, 1, 2 and Keep: read-only files to be replaced by a copy
+	Reopen   []int          // of 0, 1, 2 and Keep: read-only files that the stage opens anew, on a read-only mount
+	Copy     []int          // of these, too: read-only files to be replaced by a copy
 	Dirs     []string       // directories of sbx's own to be made first, mode 0700
 	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
 	Stage    *stage.Order   // what the stage is told; nil without one
@@ -48,6 +50,8 @@ type Report struct {
 	Command string   // the file that will run, as the sandbox sees it
 	Filter  *Filter  // the seccomp filter from a file; nil without one
 
+	OwnSession bool // or process group of its own: the command is not in the caller's
+
 	// Watch is what the host may run later and the command could make or replace:
 	// what does not exist cannot be protected without leaving something behind.
 	Watch []tripwire.Watch
@@ -57,8 +61,9 @@ type Report struct {
 	Exposed []string
 
 	view   *view
-	staged bool   // sbx itself is in ManifestDir
-	sight  *Sight // made when somebody asks
+	staged bool              // sbx itself is in ManifestDir
+	files  map[string]string // what the stage opens anew: paths inside, and on the host
+	sight  *Sight            // made when somebody asks
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -143,8 +148,9 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err
 	}
-	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, gaps(pol, h), p.Limits.Gaps)
-	if p.sharesGroup(pol, h) {
+	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, p.wallGaps(pol, h), gaps(h), p.Limits.Gaps)
+	p.Report.OwnSession = !p.sharesGroup(pol, h)
+	if !p.Report.OwnSession && !p.scoped(landlock.Signal) {
 		p.Report.Usual = 1
 		p.Gaps = append(p.Gaps, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
 	}
@@ -297,11 +303,8 @@ func (p *Plan) variables(pol *policy.Policy) []policy.Var {
 }
 
 // gaps are the promises that this engine on this host cannot keep whole.
-func gaps(pol *policy.Policy, h *Host) []string {
+func gaps(h *Host) []string {
 	var out []string
-	if pol.Network {
-		out = append(out, "the network is shared, and with it the abstract sockets of this host")
-	}
 	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
 		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")
 	}
@@ -357,6 +360,10 @@ func (p *Plan) descriptors(req Request, h *Host, v *view) error {
 			p.Keep = append(p.Keep, fd.Num)
 		}
 		if fd.Kind == FDFile && !fd.Writes && !named && (fd.Deleted || !v.hostWrites(fd.Path)) {
+			if len(p.Reopen) < maxReopen && v.reopens(req, h, &fd) {
+				p.Reopen = append(p.Reopen, fd.Num)
+				continue
+			}
 			if fd.Size > MaxCopy {
 				return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
 					"pipe it instead: cat FILE | sbx …"}
@@ -373,7 +380,8 @@ func (p *Plan) descriptors(req Request, h *Host, v *view) error {
 }
 
 // MaxCopy bounds, in bytes, the read-only files that are copied so that the
-// command cannot open them anew for writing through /proc/self/fd.
+// command cannot open them anew for writing through /proc/self/fd, where the
+// stage cannot open them on a read-only mount.
 const MaxCopy = 64 << 20
 
 var stdio = [3]string{"standard input", "standard output", "standard error"}

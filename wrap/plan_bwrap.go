@@ -97,12 +97,13 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	}
 	p.Limit = pol.TimeoutSeconds
 	look := h.Bwrap.Version.Less(bwrapargs.HasBindFD)
+	wall := p.wall(v, pol, h)
 	const unseen = ": what is replaced on the host while the sandbox is being set up is noticed by no one"
 	switch {
 	case req.Direct && look:
 		p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage (--direct)"+unseen)
-	case pol.SharePID && !look:
-		req.Direct = true
+	case pol.SharePID && !look && wall == nil && len(p.Reopen) == 0 && req.Filter == nil:
+		req.Direct = true // the stage would have nothing to do
 	}
 	if req.Direct && req.Argv0 != "" {
 		return nil, nil, &Error{StatusFailed, "--argv0 needs the stage", "leave out --direct and --share-pid"}
@@ -126,12 +127,16 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	if req.Direct {
 		return words, show, nil
 	}
-	o := &stage.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: stage.NoWires}
+	o := &stage.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: stage.NoWires, Reopen: p.Reopen, Wall: wall}
+	show = append(show, p.shown(h)...)
 	if p.Limits.Staged {
 		o.Rlimits, o.Memory = p.Limits.Rlimits, p.Limits.Memory
 	}
 	if look {
 		o.Expected = v.expected()
+	}
+	if wall != nil && wall.FS != 0 {
+		o.Expected, o.Keep = v.private(o.Expected), p.Keep
 	}
 	p.orderFD = next()
 	if o.Group != stage.Look {
@@ -244,15 +249,19 @@ func (v *view) expected() []byte {
 				continue
 			}
 		}
-		b = append(b, sign)
-		b = strconv.AppendUint(b, id.Dev, 10)
-		b = append(b, ' ')
-		b = strconv.AppendUint(b, id.Ino, 10)
-		b = append(b, ' ')
-		b = append(b, v.inside(m.path)...)
-		b = append(b, 0)
+		b = appendExpected(b, sign, *id, v.inside(m.path))
 	}
 	return b
+}
+
+func appendExpected(b []byte, sign byte, id bwrapargs.Identity, path string) []byte {
+	b = append(b, sign)
+	b = strconv.AppendUint(b, id.Dev, 10)
+	b = append(b, ' ')
+	b = strconv.AppendUint(b, id.Ino, 10)
+	b = append(b, ' ')
+	b = append(b, path...)
+	return append(b, 0)
 }
 
 // ownSession reports whether the command gets a session of its own, and with it

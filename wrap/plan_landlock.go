@@ -75,7 +75,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
 	}
-	p.Copy = nil // what is not writable cannot be opened anew for writing
+	p.Copy, p.Reopen = nil, nil // what is not writable cannot be opened anew for writing
 	if err := p.tied(h); err != nil {
 		return nil, err
 	}

@@ -67,7 +67,9 @@ func (r *Report) Ask(path string) Answer {
 
 func (r *Report) look() *Sight {
 	v := r.view
-	s := &Sight{FS: newInner(v, r.staged), Host: v.host, beyond: v, later: r.Policy}
+	f := newInner(v, r.staged)
+	f.files = r.files
+	s := &Sight{FS: f, Host: v.host, beyond: v, later: r.Policy}
 	for i := range v.mounts {
 		if m := &v.mounts[i]; v.inForce(m) {
 			s.Marks = append(s.Marks, v.mark(m))

@@ -29,7 +29,7 @@ type options struct {
 	Protect    string  `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
 	Seccomp    string  `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
 	NewSession string  `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
-	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and signalled."`
+	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`
 	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
 	Timeout    string  `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
 	Memory     string  `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`

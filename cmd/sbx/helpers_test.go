@@ -13,10 +13,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -165,6 +168,16 @@ func probeMain() {
 		die(err)
 		_, err = f.WriteString(os.Args[3])
 		die(err)
+	case "tamper": // N: all that the descriptor of a file gives without being open for writing; one line each that could be done
+		tamper(atoi(os.Args[2]))
+	case "abstract": // a server and a client of this sandbox's own
+		l, err := net.Listen("unix", "@sbx-probe-"+strconv.Itoa(os.Getpid()))
+		die(err)
+		c, err := net.Dial("unix", l.Addr().String())
+		die(err)
+		die(c.Close())
+	case "grow": // N: what a file holds beyond its present end, once somebody appends
+		growing(atoi(os.Args[2]))
 	case "proc": // open for writing, and never write, what rules the kernel
 		if n := kernelFiles(); n == 0 {
 			os.Exit(1)
@@ -221,6 +234,82 @@ func probeMain() {
 	default:
 		die(fmt.Errorf("no such probe: %s", os.Args[1]))
 	}
+}
+
+// tamper tries what changes a file, or its attributes, by a descriptor of it.
+func tamper(fd int) {
+	path := "/proc/self/fd/" + strconv.Itoa(fd)
+	done := 0
+	refusals := []error{syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EBADF, syscall.EINVAL, syscall.EXDEV, syscall.EOPNOTSUPP}
+	try := func(name string, err error) {
+		if err == nil {
+			done++
+			fmt.Println(name)
+		} else if !slices.Contains(refusals, err) {
+			die(fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	open := func(flags int) error {
+		n, err := syscall.Open(path, flags, 0)
+		if err == nil {
+			syscall.Close(n)
+		}
+		return err
+	}
+	now := []syscall.Timespec{{Sec: 1}, {Sec: 1}}
+	try("open rdwr", open(syscall.O_RDWR))
+	try("open wronly", open(syscall.O_WRONLY))
+	try("open append", open(syscall.O_WRONLY|syscall.O_APPEND))
+	try("open trunc", open(syscall.O_WRONLY|syscall.O_TRUNC))
+	try("open rdonly trunc", open(syscall.O_RDONLY|syscall.O_TRUNC))
+	try("truncate", syscall.Truncate(path, 0))
+	try("ftruncate", syscall.Ftruncate(fd, 0))
+	_, err := syscall.Write(fd, []byte("x"))
+	try("write", err)
+	try("fallocate", syscall.Fallocate(fd, 0, 0, 1<<16))
+	_, err = unix.Mmap(fd, 0, 1, unix.PROT_WRITE, unix.MAP_SHARED)
+	try("mmap", err)
+	try("chmod", syscall.Chmod(path, 0o777))
+	try("fchmod", syscall.Fchmod(fd, 0o777))
+	try("fchown", syscall.Fchown(fd, os.Getuid(), os.Getgid()))
+	try("utimes", unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{{Sec: 1}, {Sec: 1}}, 0))
+	_, _, errno := syscall.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&now[0])), 0, 0, 0)
+	try("futimens", errnoErr(errno))
+	try("setxattr", unix.Fsetxattr(fd, "user.sbx", []byte("x"), 0))
+	var flags int
+	if flags, err = unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS); err == nil {
+		try("setflags", unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|0x80)) // FS_NOATIME_FL
+	}
+	try("link", unix.Linkat(unix.AT_FDCWD, path, unix.AT_FDCWD, "linked", unix.AT_SYMLINK_FOLLOW))
+	if done == 0 {
+		os.Exit(1)
+	}
+}
+
+func errnoErr(errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+// growing reads a file to its end, says so, and waits for more.
+func growing(fd int) {
+	f := os.NewFile(uintptr(fd), "fd")
+	_, err := io.Copy(io.Discard, f)
+	die(err)
+	fmt.Println("at the end")
+	die(os.WriteFile("waiting", nil, 0o644))
+	for range 100 {
+		b, err := io.ReadAll(f)
+		die(err)
+		if len(b) > 0 {
+			fmt.Printf("more: %s", b)
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	os.Exit(1)
 }
 
 func atoi(s string) int {

@@ -19,6 +19,7 @@ type manifest struct {
 	Network     string            `json:"allow_network"`
 	SharePID    string            `json:"share_pid"`
 	Environment string            `json:"environment"`
+	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
 	Paths       []manifestPath    `json:"paths"`   // parents before children
 	Env         []envJSON         `json:"env"`     // but for what is inherited, and what is on no list

@@ -29,6 +29,7 @@ type planJSON struct {
 	Env    []string `json:"env"` // NAME for the caller's, NAME=value for sbx's own
 	FDs    []fdJSON `json:"fds"`
 	Keep   []int    `json:"keep_fds"`
+	Reopen []int    `json:"reopened_fds"` // on a read-only mount, by the stage
 	Copy   []int    `json:"copied_fds"`
 	Dirs   []string `json:"make_dirs"`
 	Limit  float64  `json:"limit_seconds"` // of the kernel's timer behind --timeout; 0 is none
@@ -106,6 +107,9 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	}
 	for _, n := range p.Keep {
 		fmt.Fprintf(&b, "keep    fd %d\n", n)
+	}
+	for _, n := range p.Reopen {
+		fmt.Fprintf(&b, "reopen  fd %d\n", n)
 	}
 	for _, n := range p.Copy {
 		fmt.Fprintf(&b, "copy    fd %d\n", n)
@@ -242,7 +246,7 @@ func optionLines(words []string) [][]string {
 
 func planFor(p *wrap.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
-		Limit: p.Limit, Keep: orEmpty(p.Keep), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
+		Limit: p.Limit, Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
 		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
 	j.Lack, j.Confined = p.Lack, confinedFor(p.Confined)
 	if p.Report.Filter != nil {
@@ -336,6 +340,9 @@ func restrictions(p *wrap.Plan) []string {
 	}
 	for _, g := range p.Gaps {
 		out = append(out, "  gap: "+g)
+	}
+	for _, n := range p.Reopen {
+		out = append(out, "  descriptor "+strconv.Itoa(n)+" is opened anew, read-only: the policy does not let the command write the file")
 	}
 	for _, n := range p.Copy {
 		out = append(out, "  descriptor "+strconv.Itoa(n)+" is a copy: the policy does not let the command write the file")

@@ -198,7 +198,7 @@ func assailMain() {
 		if n == int(syscall.SIGSTOP) && stopped(v.pid) {
 			fmt.Println("stopped")
 		}
-		if v.cmd != nil && v.again() == syscall.SIGKILL && n == int(syscall.SIGKILL) || v.cmd == nil && syscall.Kill(v.pid, 0) != nil {
+		if v.cmd != nil && v.again() == syscall.SIGKILL && n == int(syscall.SIGKILL) || v.cmd == nil && syscall.Kill(v.pid, 0) == syscall.ESRCH {
 			fmt.Println("killed")
 		}
 	}

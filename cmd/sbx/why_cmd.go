@@ -92,6 +92,7 @@ type insight struct {
 	path      func(path string) wrap.Answer
 	network   bool
 	netFrom   string
+	scoped    []string // what Landlock keeps the command from
 	variable  func(name string) variable
 	locked    func(flags []string) string // why the administrator refuses flags, or ""
 }
@@ -177,7 +178,7 @@ func outside(o *options) (*insight, error) {
 	return &insight{
 		cwd: s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
 		path:    plan.Report.Ask,
-		network: pol.Network, netFrom: pol.Where["allow_network"],
+		network: pol.Network, netFrom: pol.Where["allow_network"], scoped: plan.Scoped(),
 		variable: func(name string) variable { return planned(plan, name) },
 		locked:   s.locked,
 	}, nil
@@ -198,7 +199,7 @@ func inside(m *manifest) (*insight, error) {
 		within: true,
 		cwd:    vars.CWD, home: vars.Home, exists: fileIn(host),
 		path:    sight.Ask,
-		network: m.Network == "true", netFrom: m.Sources["allow_network"],
+		network: m.Network == "true", netFrom: m.Sources["allow_network"], scoped: m.Scoped,
 		variable: func(name string) variable { return m.variable(host.Environ, name) },
 		locked:   func([]string) string { return "" },
 	}, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,13 +15,21 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &answerJSON{Word: word, Name: name, Reached: &in.network}
+	reached := in.network
+	closed := reached && name[0] == '@' && slices.Contains(in.scoped, "abstract-unix-socket")
+	if closed {
+		reached = false
+	}
+	a := &answerJSON{Word: word, Name: name, Reached: &reached}
 	if strings.Contains(word, "://") {
 		a.Word = name // a URL may hold a password
 	}
 	a.Rule = &ruleJSON{Access: onOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network), Source: in.netFrom}
 	a.Why = whyHost(in.network, name)
 	switch {
+	case closed:
+		a.Why = "the network is shared, and Landlock keeps the command from the abstract sockets of the host"
+		a.lever("reach", "", "--net", "--direct") // without a stage nobody puts up the wall
 	case in.network:
 		a.lever("close", "", "--no-net")
 	case in.netFrom == "--no-net":
