@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -51,7 +50,7 @@ func Look(path string) File {
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		f.Errno = errnoOf(err)
+		f.Errno, f.May = errnoOf(err), permitted(path, unix.R_OK)
 		return f
 	}
 	defer unix.Close(fd)
@@ -153,20 +152,103 @@ func openForWriting(path string, a *Answer) {
 	if err != nil {
 		a.fail("", err)
 		a.Guard = guard(path, path, path)
+		a.Guard.May = permitted(path, unix.W_OK)
 		return
 	}
 	unix.Close(fd)
+}
+
+// permitted reports what permissions say, of which Landlock is no part: no hook
+// of it is asked by access(2).
+func permitted(path string, mode uint32) bool {
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == nil
+}
+
+// openForReading opens a path and reads nothing.
+func openForReading(path string, a *Answer) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		a.fail("", err)
+		a.Guard = guard(path, path, path)
+		a.Guard.May = permitted(path, unix.R_OK)
+		return
+	}
+	unix.Close(fd)
+}
+
+// makeOf makes something of a kind at a name that was free, and removes it.
+func makeOf(kind, path string, a *Answer) {
+	var err error
+	remove := unix.Unlink
+	switch kind {
+	case "file":
+		var fd int
+		if fd, err = makeFile(path); err == nil {
+			unix.Close(fd)
+		}
+	case "directory":
+		err, remove = unix.Mkdir(path, 0o700), unix.Rmdir
+	case "link":
+		err = unix.Symlink("nowhere", path)
+	case "fifo":
+		err = unix.Mknod(path, unix.S_IFIFO|0o600, 0)
+	case "socket":
+		err = unix.Mknod(path, unix.S_IFSOCK|0o600, 0)
+	default:
+		err = unix.EINVAL
+	}
+	if err == nil {
+		_ = remove(path)
+		return
+	}
+	a.fail(kind, err)
+	dir := policy.Dir(path)
+	a.Guard = guard(dir, dir, dir)
+	a.Guard.May = permitted(dir, unix.W_OK|unix.X_OK)
+}
+
+// removeNot removes a directory as if it were a file, and a file as if it were a
+// directory: who may remove hears that it is not. Security modules are asked
+// before that.
+func removeNot(path string, a *Answer) {
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		if err = unix.Unlink(path); err == unix.EISDIR {
+			return
+		}
+	default:
+		if err = unix.Rmdir(path); err == unix.ENOTDIR {
+			return
+		}
+	}
+	a.fail("", err)
+	dir := policy.Dir(path)
+	a.Guard = guard(dir, dir, dir)
+	a.Guard.May = permitted(dir, unix.W_OK|unix.X_OK)
+}
+
+// sameMode gives a path the mode that it has.
+func sameMode(path string) error {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return err
+	}
+	return unix.Fchmodat(unix.AT_FDCWD, path, st.Mode&0o7777, 0)
 }
 
 const newFile = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 // create makes an empty file of a name that was free. It stays until the end.
 func (p *prober) create(path string, a *Answer) {
-	fd, err := unix.Open(path, newFile, 0o600)
+	fd, err := makeFile(path)
 	if err != nil {
 		a.fail("", err)
 		dir := policy.Dir(path)
 		a.Guard = guard(dir, dir, dir)
+		a.Guard.May = permitted(dir, unix.W_OK|unix.X_OK)
 		return
 	}
 	var st unix.Stat_t
@@ -174,6 +256,23 @@ func (p *prober) create(path string, a *Answer) {
 		p.made = append(p.made, made{path, st.Dev, st.Ino})
 	}
 	unix.Close(fd)
+}
+
+// makeFile makes an empty file. With Landlock one may be made and not be opened
+// then: that is no refusal, and what is returned is a reference to it.
+func makeFile(path string) (int, error) {
+	const nothing = unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	if fd, err := unix.Open(path, nothing, 0); err == nil {
+		unix.Close(fd)
+		return -1, unix.EEXIST
+	}
+	fd, err := unix.Open(path, newFile, 0o600)
+	if err == unix.EACCES {
+		if there, lerr := unix.Open(path, nothing, 0); lerr == nil {
+			return there, nil
+		}
+	}
+	return fd, err
 }
 
 // clean removes the files that create made, and no others.
@@ -196,6 +295,7 @@ func rename(path, to string, a *Answer) {
 		a.fail("", err)
 		dir := policy.Dir(path)
 		a.Guard = guard(path, dir, dir)
+		a.Guard.May = permitted(dir, unix.W_OK|unix.X_OK)
 		return
 	}
 	a.fail("", nil)
@@ -230,6 +330,7 @@ func link(path, to string, a *Answer) {
 		if err == unix.EACCES {
 			a.Guard = guard(path, dir, dir)
 		}
+		a.Guard.May = permitted(dir, unix.W_OK|unix.X_OK)
 		return
 	}
 	openForWriting(to, a)
@@ -278,5 +379,3 @@ func able(dir string, a *Answer) {
 		step("rename", nil)
 	}
 }
-
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -21,8 +21,25 @@ func (s *Site) hidden() []Check {
 				c.Ask = append(c.Ask, Question{Act: actLook, Path: []byte(h.Path)})
 			}
 			c.Judge = h.judge
+			if s.Walls {
+				for _, path := range h.Inner {
+					c.Ask = append(c.Ask, Question{Act: actLook, Path: []byte(path)})
+				}
+				c.Judge = h.judgeBehind
+			}
+			if s.Walls && h.Out.Kind == kindOther {
+				c.Ask, c.Judge = []Question{{Act: actRead, Path: []byte(h.Path)}}, func(a []Answer) (Verdict, string) {
+					if kept, _ := a[0].behind(); kept || a[0].Errno == 0 {
+						return map[bool]Verdict{true: Proved, false: Hole}[kept], a[0].why()
+					}
+					return Unchecked, a[0].why()
+				}
+			}
 		}
 		out = append(out, c)
+	}
+	if s.Walls && len(out) > 0 {
+		out = append(out, s.visible())
 	}
 	return out
 }

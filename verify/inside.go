@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // Manifest is what /run/sbx/policy.json says, as far as it is looked at here.
@@ -15,14 +16,20 @@ type Manifest struct {
 	Seccomp    string          `json:"seccomp"`
 	NewSession string          `json:"new_session"`
 	Scoped     []string        `json:"scoped"`
+	Engine     string          `json:"engine"`
+	Gaps       []string        `json:"gaps"`
 	Paths      []ManifestEntry `json:"paths"`
+
+	// Writable reports whether something can be made in a directory where a rule
+	// says so; nil is yes.
+	Writable func(dir string) bool `json:"-"`
 }
 
 // ManifestEntry is a path with its access. Older manifests have no source and
 // do not list what is hidden.
 type ManifestEntry struct {
 	Path   string `json:"path"`
-	Access string `json:"access"` // private, write, read, protect, block
+	Access string `json:"access"` // private, closed, write, read, protect, block
 	Source string `json:"source"`
 }
 
@@ -46,6 +53,9 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}
+	if s.Walls = m.Engine == wrap.EngineLandlock; s.Walls {
+		s.Gaps, s.Scratch, s.Mode = m.Gaps, runTmp, runDir
+	}
 	above := func(path string) ManifestEntry { return l.at(policy.Dir(path)) }
 	for _, e := range m.Paths {
 		if !strings.HasPrefix(e.Path, "/") || policy.Clean(e.Path) != e.Path {
@@ -57,6 +67,10 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			s.Hidden = append(s.Hidden, Secret{Path: e.Path, Private: above(e.Path).Access == "private", Shown: l.below(e.Path)})
 			if write {
 				s.Guarded = append(s.Guarded, Guarded{Path: e.Path, Kind: kindOther})
+			}
+		case wrap.Closed:
+			if kind(e.Path) == kindDir {
+				s.Closed = append(s.Closed, e.Path)
 			}
 		case "private":
 			if s.Scratch == "" || e.Path == "/tmp" {
@@ -75,15 +89,23 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			}
 		}
 	}
+	for _, dir := range s.Moves {
+		if s.Walls && m.Writable != nil && !m.Writable(dir) {
+			s.Frozen = append(s.Frozen, dir)
+		}
+	}
 	for _, dir := range dirs {
 		p := Place{Path: dir, Private: l.at(dir).Access == "private" || policy.Within(dir, "/proc") || policy.Within(dir, "/dev")}
-		if e := l.at(dir); e.Access == "write" {
+		if s.Walls {
+			p.Private = policy.Within(dir, "/proc") || policy.Within(dir, "/sys")
+		}
+		if e := l.at(dir); e.Access == "write" && (m.Writable == nil || m.Writable(dir)) {
 			p.Opened = e.Access + " " + policy.Plain(e.Path)
 		}
 		s.Places = append(s.Places, p)
 	}
 	for _, k := range services(homes) {
-		if s.Network && k.Path[0] == 0 && !s.scoped(scopedAbstract) {
+		if s.Network && k.Path[0] == 0 && !s.Walls && !s.scoped(scopedAbstract) {
 			k.Opened = "the shared network"
 		}
 		if e := l.at(k.Path); e.Path == k.Path && e.Access != "block" && e.Access != "private" {

@@ -3,6 +3,8 @@ package verify
 import (
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -19,6 +21,14 @@ func Here(m *Manifest, homes []string) (*Report, error) {
 	dirs := append([]string{cwd}, homes...)
 	site := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes, func(path string) string { return Look(path).Kind })
 	site.Own = Own{Manifest: wrap.ManifestDir + "/policy.json", Dir: wrap.ManifestDir}
+	if site.Walls {
+		site.Own = Own{Manifest: runManifest, Dir: runDir}
+		for _, path := range hostDevices {
+			if permitted(path, unix.R_OK) {
+				site.Devices = append(site.Devices, path)
+			}
+		}
+	}
 	checks := site.Checks()
 	answers := AnswerHere(Number(checks))
 	return &Report{Profiles: m.Profiles, Place: cwd, Inside: true, Results: Evaluate(checks, answers)}, nil

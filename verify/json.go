@@ -20,7 +20,7 @@ type jsonCheck struct {
 	Section string `json:"section"`
 	Check   string `json:"check"`
 	Subject string `json:"subject"`
-	Verdict string `json:"verdict"` // proved, allowed, hole, unchecked, not_applicable
+	Verdict string `json:"verdict"` // proved, allowed, gap, hole, unchecked, not_applicable
 	Detail  string `json:"detail"`
 	Control string `json:"control"`
 }

@@ -13,10 +13,10 @@ func (r *Report) JUnit(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	fmt.Fprintf(&b, "<testsuites name=\"sbx verify\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">\n",
-		len(r.Results), r.Count(Hole), r.Count(Unchecked), r.Count(Allowed)+r.Count(NotApplicable))
+		len(r.Results), r.Count(Hole), r.Count(Unchecked), r.Count(Allowed)+r.Count(Gap)+r.Count(NotApplicable))
 	for _, s := range r.sections() {
 		fmt.Fprintf(&b, "  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">\n", attr(s.name),
-			len(s.results), count(s.results, Hole), count(s.results, Unchecked), count(s.results, Allowed)+count(s.results, NotApplicable))
+			len(s.results), count(s.results, Hole), count(s.results, Unchecked), count(s.results, Allowed)+count(s.results, Gap)+count(s.results, NotApplicable))
 		for i := range s.results {
 			s.results[i].testcase(&b)
 		}

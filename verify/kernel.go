@@ -82,6 +82,13 @@ func (s *Site) kernel() []Check {
 			out = append(out, s.trial(t))
 		}
 	}
+	paths := []string{"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/dev/mem", "/dev/kmsg"}
+	if s.Walls {
+		for _, t := range hostTrials {
+			out = append(out, s.trial(t))
+		}
+		paths = append(paths, hostFiles...)
+	}
 	if s.Scratch != "" {
 		for _, t := range []trial{{name: "block device", want: eperm, privileged: true}, {name: "set-user-id bit", want: eperm}} {
 			c := s.trial(t)
@@ -91,7 +98,7 @@ func (s *Site) kernel() []Check {
 			}
 		}
 	}
-	for _, path := range []string{"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/dev/mem", "/dev/kmsg"} {
+	for _, path := range paths {
 		out = append(out, Check{Section: secKernel, Name: "open for writing", Subject: path, Ask: []Question{{Act: actOpen, Path: []byte(path)}},
 			Control: s.known("root can, outside"), Judge: func(a []Answer) (Verdict, string) {
 				switch {
@@ -107,8 +114,12 @@ func (s *Site) kernel() []Check {
 		name  string
 		judge func(*Self) (Verdict, string)
 	}{
-		{"no new privileges", s.noNewPrivs}, {"capabilities", noCaps}, {"system call filter", s.filterMode}, {"core dumps", coreLimit}, {"devices", devices},
+		{"no new privileges", s.noNewPrivs}, {"capabilities", s.noCaps}, {"system call filter", s.filterMode}, {"core dumps", coreLimit}, {"devices", devices},
 	} {
+		if p.name == "devices" && s.Walls {
+			out = append(out, s.doors())
+			continue
+		}
 		out = append(out, Check{Section: secKernel, Name: p.name, Ask: []Question{{Act: actSelf}}, Control: s.known("seen in /proc/self inside"), Judge: ofSelf(p.judge)})
 	}
 	return out
@@ -181,8 +192,11 @@ func (s *Site) noNewPrivs(self *Self) (Verdict, string) {
 	return Proved, "no_new_privs is set"
 }
 
-func noCaps(self *Self) (Verdict, string) {
+func (s *Site) noCaps(self *Self) (Verdict, string) {
 	for _, set := range []string{"CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"} {
+		if set == "CapBnd" && s.Walls && self.Status["NoNewPrivs"] == "1" {
+			continue // nobody but root can empty it, and no program gives what is in it
+		}
 		v, ok := self.Status[set]
 		if !ok && set == "CapAmb" {
 			continue // Linux before 4.3

@@ -1,5 +1,7 @@
 package verify
 
+import "github.com/sbx-sandbox/sbx/wrap"
+
 // network proves that what listens outside cannot be reached, and that other
 // families of sockets cannot be had.
 func (s *Site) network() []Check {
@@ -8,8 +10,19 @@ func (s *Site) network() []Check {
 		for i := range s.Servers {
 			out = append(out, s.server(&s.Servers[i]))
 		}
-		out = append(out, Check{Section: secNetwork, Name: "control", Subject: "own loopback", Ask: []Question{{Act: actLocal}},
-			Control: "inside, a socket of the command's own answers", Judge: judgeLocal})
+		if !s.Walls || s.Network {
+			out = append(out, Check{Section: secNetwork, Name: "control", Subject: "own loopback", Ask: []Question{{Act: actLocal}},
+				Control: "inside, a socket of the command's own answers", Judge: judgeLocal})
+		}
+	}
+	if s.Walls {
+		out = append(out, s.sockpairs()...)
+		if !s.Network {
+			out = append(out, s.loopback())
+		}
+		for _, f := range s.reducedFamilies() {
+			out = append(out, s.family(f))
+		}
 	}
 	out = append(out, s.interfaces())
 	for _, f := range families {
@@ -65,9 +78,15 @@ func (s *Site) interfaces() Check {
 				return Allowed, "the network is shared"
 			}
 			if out := s.Spaces["net"]; out != "" && self.Spaces["net"] == out {
+				if s.Walls {
+					return s.owned(wrap.GapProcesses, "those of the host can be seen")
+				}
 				return Hole, "the network namespace is the caller's"
 			}
 			if left := without(self.Links, []string{"lo"}); len(left) > 0 {
+				if s.Walls {
+					return s.owned(wrap.GapProcesses, "those of the host can be seen: "+some(left))
+				}
 				return Hole, "there is more than the loopback: " + some(left)
 			}
 			return Proved, "a namespace of its own, with nothing but a loopback"

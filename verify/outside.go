@@ -19,6 +19,9 @@ func (s *Site) outside() []Check {
 		}
 		c := Check{Section: secOutside, Name: "create", Subject: p.Path, Judge: p.judge,
 			Ask: []Question{{Act: actCreate, Path: []byte(s.free(p.Path, "here"))}}}
+		if s.Walls {
+			c.Judge = p.judgeBehind
+		}
 		if !s.Inside {
 			c.Control = "outside this user cannot either"
 			if p.Able {
@@ -26,6 +29,9 @@ func (s *Site) outside() []Check {
 			}
 		}
 		out = append(out, c)
+	}
+	if s.Walls {
+		return append(out, s.beyond()...)
 	}
 	if len(s.Plan) > 0 {
 		out = append(out, s.mounted())

@@ -100,7 +100,7 @@ func (p *Plants) helper() error {
 	if search(p.Word, &a); len(a.Found) == 0 {
 		return &os.PathError{Op: "search", Path: "/proc", Err: unix.ESRCH}
 	}
-	if err := signalOther(p.Helper, p.Word); err != nil {
+	if err := signalOther(p.Helper, p.Word, ""); err != nil {
 		return err
 	}
 	_, err = out.Read(b)
@@ -303,10 +303,10 @@ func (l *listener) heard() bool {
 }
 
 // servers describes the sockets for the checks.
-func (p *Plants) servers(m mounts) []Server {
+func (p *Plants) servers(m mounts, walls bool) []Server {
 	var out []Server
 	for _, l := range p.listeners {
-		s := Server{Name: l.name, Port: l.port, Absent: l.why, Heard: l.heard, Text: "4", Shared: l.network != "unix" || l.path[0] == 0}
+		s := Server{Name: l.name, Port: l.port, Absent: l.why, Heard: l.heard, Text: "4", Shared: l.network != "unix" || l.path[0] == 0 && !walls}
 		switch {
 		case l.network == "tcp":
 			s.Act = actTCP
@@ -314,7 +314,7 @@ func (p *Plants) servers(m mounts) []Server {
 			s.Act = actUDP
 		default:
 			s.Act, s.Path = actConnect, []byte(l.path)
-			if l.path[0] == '/' {
+			if l.path[0] == '/' && !walls {
 				if a := m.at(canonical(l.path)); a.shows() {
 					s.Opened = a.rule
 				}

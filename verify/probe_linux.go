@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -27,7 +29,7 @@ func Probe(args []string) int {
 	if args[1] == wordIdle {
 		return idle()
 	}
-	if args[1] != wordAnswer || !wrap.Inside() {
+	if args[1] != wordAnswer || !wrap.Inside() && !wrap.InLandlock() {
 		fmt.Fprintln(os.Stderr, "sbx: error: the probe runs inside a sandbox only; to verify one: sbx verify")
 		return wrap.StatusFailed
 	}
@@ -103,12 +105,27 @@ func (p *prober) answer(q Question) (a Answer) {
 			a = Answer{ID: q.ID, Errno: int(einval), Step: "panic"}
 		}
 	}()
-	path, to := string(q.Path), string(q.To)
+	path, to := ofRun(q.Path), ofRun(q.To)
 	switch q.Act {
 	case actLook:
 		look(path, &a)
 	case actOpen:
+		if q.Text == textOwn {
+			_ = os.Chmod(path, 0o600)
+		}
 		openForWriting(path, &a)
+	case actRead:
+		openForReading(path, &a)
+	case actMake:
+		makeOf(q.Text, path, &a)
+	case actRemove:
+		removeNot(path, &a)
+	case actMode:
+		a.fail("", sameMode(path))
+	case actPair:
+		a.fail("", pair(first(q.Args)))
+	case actTrace:
+		a.fail("", lookInto(first(q.Args), q.Text))
 	case actCreate:
 		p.create(path, &a)
 	case actRename:
@@ -137,11 +154,20 @@ func (p *prober) answer(q Question) (a Answer) {
 	case actSearch:
 		search(q.Text, &a)
 	case actSignal:
-		a.fail("", signalOther(first(q.Args), q.Text))
+		a.fail("", signalOther(first(q.Args), q.Text, to))
 	default:
 		a.Errno, a.Step = int(enosys), "no such act"
 	}
 	return a
+}
+
+// ofRun puts the directory of a run with Landlock in the place of its name.
+func ofRun(path []byte) string {
+	rest, ok := strings.CutPrefix(string(path), runDir)
+	if !ok {
+		return string(path)
+	}
+	return filepath.Dir(os.Getenv("SBX_MANIFEST")) + rest
 }
 
 func first(args []int) int {

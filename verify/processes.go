@@ -5,6 +5,9 @@ func (s *Site) processes() []Check {
 	if s.Inside {
 		return []Check{known(secProcesses, "see, signal", "", NotApplicable, "what runs outside is not known inside")}
 	}
+	if s.Walls {
+		return s.neighbours()
+	}
 	out := s.namespaces()
 	share := func(v Verdict, text string) (Verdict, string) {
 		if v == Hole && s.SharePID {

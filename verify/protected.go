@@ -15,12 +15,18 @@ func (s *Site) protected() []Check {
 	able := len(out)
 	if s.Scratch != "" && (len(s.Guarded) > 0 || len(s.Moves) > 0) {
 		// The control inside: with files of its own the probe can do all of it.
-		out = append(out, Check{Section: secProtected, Name: "control", Subject: s.Scratch,
+		acts := []Question{{Act: actAble, Path: []byte(s.free(s.Scratch, "able"))}}
+		if s.Walls {
+			acts = append(acts, s.makes(s.Scratch)...)
+		}
+		out = append(out, Check{Section: secProtected, Name: "control", Subject: s.spoken(s.Scratch),
 			Control: "the same acts succeed with files of the sandbox's own",
-			Ask:     []Question{{Act: actAble, Path: []byte(s.free(s.Scratch, "able"))}},
-			Judge: func(a []Answer) (Verdict, string) {
-				if a[0].Errno != 0 {
-					return Unchecked, "the probe could not do it where it is allowed (" + a[0].why() + ")"
+			Ask:     acts,
+			Judge: func(answers []Answer) (Verdict, string) {
+				for i := range answers {
+					if a := &answers[i]; a.Errno != 0 {
+						return Unchecked, "the probe could not do it where it is allowed (" + a.why() + ")"
+					}
 				}
 				return Proved, "create, write, rename, link and symlink work where they may"
 			}})
@@ -31,6 +37,9 @@ func (s *Site) protected() []Check {
 	}
 	for _, dir := range s.Moves {
 		out = append(out, s.fixed(dir))
+	}
+	for _, dir := range s.Frozen {
+		out = append(out, s.still(dir))
 	}
 	if n := len(s.Unborn); n > 0 {
 		out = append(out, known(secProtected, "make", strconv.Itoa(n)+" protected names that do not exist yet", Allowed, "the command can make them, and the host would run them: "+some(s.Unborn)))
@@ -54,10 +63,12 @@ func (s *Site) guarded(g *Guarded) Check {
 	switch {
 	case g.Opened != "":
 		return known(secProtected, "write", g.Path, Allowed, "writable by "+g.Opened)
+	case g.Loose && s.Walls:
+		return s.loose(g)
 	case g.Loose && g.Hidden:
-		return known(secProtected, "replace", g.Path, Allowed, "it is a link in a writable directory: what it leads to is hidden, the command can replace the link")
+		return known(secProtected, "replace", g.Path, Allowed, looseHidden)
 	case g.Loose:
-		return known(secProtected, "replace", g.Path, Hole, "it is a link in a writable directory, which the command can replace")
+		return known(secProtected, "replace", g.Path, Hole, looseProtected)
 	}
 	path := s.at(g.Path)
 	c := Check{Section: secProtected, Name: "write, move, link", Subject: g.Path}
@@ -77,16 +88,39 @@ func (s *Site) guarded(g *Guarded) Check {
 		}
 	}
 	c.Ask = append(c.Ask, s.move(path))
-	acts := c.Ask
-	c.Judge = func(answers []Answer) (Verdict, string) { return judgeChanges(acts, answers) }
+	if s.Walls && (g.Kind == kindDir || g.Kind == kindFile) {
+		c.Ask = append(c.Ask, Question{Act: actRemove, Path: []byte(path)})
+	}
+	c.Judge = s.changes(c.Ask)
 	return c
+}
+
+const (
+	looseHidden    = "it is a link in a writable directory: what it leads to is hidden, the command can replace the link"
+	looseProtected = "it is a link in a writable directory, which the command can replace"
+)
+
+// loose tries what the directory of a link lets be done: Landlock may have closed
+// it for another reason.
+func (s *Site) loose(g *Guarded) Check {
+	acts := []Question{s.move(g.Path)}
+	return Check{Section: secProtected, Name: "replace", Subject: g.Path, Ask: acts, Control: s.known("outside the link can be replaced"),
+		Judge: func(a []Answer) (Verdict, string) {
+			switch {
+			case a[0].Errno == 0 && g.Hidden:
+				return Allowed, looseHidden
+			case a[0].Errno == 0:
+				return Hole, looseProtected
+			}
+			return judgeBehind(acts, a)
+		}}
 }
 
 // fixed proves that a directory above something protected stays where it is.
 func (s *Site) fixed(dir string) Check {
 	acts := []Question{s.move(s.at(dir))}
 	return Check{Section: secProtected, Name: "move", Subject: dir, Ask: acts, Control: s.known("a directory of its own the probe can move"),
-		Judge: func(answers []Answer) (Verdict, string) { return judgeChanges(acts, answers) }}
+		Judge: s.changes(acts)}
 }
 
 func (s *Site) move(path string) Question {
@@ -115,6 +149,10 @@ func couldBe(act string) string {
 		return "it can be opened for writing"
 	case actLink:
 		return "a hard link of it can be opened for writing"
+	case actMake:
+		return "something can be made in it"
+	case actRemove:
+		return "it can be removed"
 	}
 	return "it can be moved away"
 }

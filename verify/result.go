@@ -14,9 +14,12 @@ const (
 	Allowed
 	// NotApplicable is a check about something that this host does not have.
 	NotApplicable
+	// Gap is an act that tier full refuses and that could be done, as the plan of
+	// a lesser tier says itself: stated, no failure, and never taken for proved.
+	Gap
 )
 
-var verdictNames = [...]string{"unchecked", "hole", "proved", "allowed", "not applicable"}
+var verdictNames = [...]string{"unchecked", "hole", "proved", "allowed", "not applicable", "gap"}
 
 // String returns the lower-case name.
 func (v Verdict) String() string { return verdictNames[v] }

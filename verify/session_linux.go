@@ -154,7 +154,7 @@ func touched(site *Site, asked []Question, answers map[int]Answer) map[string]bo
 	for _, q := range asked {
 		if a, ok := answers[q.ID]; ok && a.Errno == 0 {
 			switch q.Act {
-			case actCreate, actRename:
+			case actCreate, actRename, actMake:
 				out[policy.Dir(site.outsidePath(string(q.Path)))] = true
 			case actLink:
 				out[policy.Dir(site.outsidePath(string(q.To)))] = true
@@ -209,6 +209,9 @@ func restore(site *Site, asked []Question) []Result {
 	var out []Result
 	for _, q := range asked {
 		path, to := site.outsidePath(string(q.Path)), site.outsidePath(string(q.To))
+		if strings.HasPrefix(path, runDir) {
+			continue // it goes with the run
+		}
 		switch q.Act {
 		case actRename:
 			var st unix.Stat_t
@@ -224,6 +227,8 @@ func restore(site *Site, asked []Question) []Result {
 			out = append(out, removeLeft(path, "")...)
 		case actLink:
 			out = append(out, removeLeft(to, path)...)
+		case actMake:
+			out = append(out, removeMade(path)...)
 		case actAble:
 			for _, name := range []string{"/f", "/g", "/l"} {
 				out = append(out, removeLeft(path+name, "")...)
@@ -244,6 +249,24 @@ func removeLeft(path, of string) []Result {
 	second := of != "" && unix.Lstat(of, &first) == nil && first.Ino == st.Ino && first.Dev == st.Dev && st.Nlink > 1
 	if second || st.Size == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
 		_ = unix.Unlink(path)
+	}
+	return []Result{{Section: secResidue, Name: "left", Subject: path, Verdict: Hole, Detail: "the probe could make it on the host"}}
+}
+
+// removeMade removes something of a random name that the probe has left on the
+// host, of whatever kind; a directory has to be empty, and so has a file.
+func removeMade(path string) []Result {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return nil
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		_ = unix.Rmdir(path)
+	case unix.S_IFLNK, unix.S_IFIFO, unix.S_IFSOCK:
+		_ = unix.Unlink(path)
+	default:
+		return removeLeft(path, "")
 	}
 	return []Result{{Section: secResidue, Name: "left", Subject: path, Verdict: Hole, Detail: "the probe could make it on the host"}}
 }

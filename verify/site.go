@@ -22,6 +22,13 @@ type Site struct {
 	Filter     bool     // a file adds to what the level refuses
 	Scoped     []string // what Landlock keeps the command from, as [wrap.Plan.Scoped] has it
 
+	Walls   bool     // the engine is Landlock
+	Gaps    []string // that the plan owns up to
+	Frozen  []string // with Walls, writable directories in which nothing can be made
+	Closed  []string // with Walls, directories that are private in tier full
+	Devices []string // with Walls, of the host's, which outside can be opened
+	Mode    string   // with Walls, a path of the caller's own that does not matter
+
 	Hidden  []Secret
 	Guarded []Guarded
 	Moves   []string // directories between a protected path and the top of the writable tree, the top included
@@ -55,6 +62,7 @@ type Secret struct {
 	Out     File     // outside
 	Private bool     // it lies in a place of the sandbox's own, where another file may have its name
 	Shown   []string // of a directory: the names that deeper rules show
+	Inner   []string // of a directory, with Walls: some paths in it that can be read outside
 	Opened  string   // the rule that shows it all the same; "" when it has to be hidden
 }
 

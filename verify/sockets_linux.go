@@ -115,6 +115,18 @@ func talk(a *Answer) {
 	a.fail("connect", sendTCP(false, in.Port, []byte("x")))
 }
 
+// pair makes a pair of sockets, and sends a byte through it.
+func pair(kind int) error {
+	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fds[0])
+	defer unix.Close(fds[1])
+	_, err = unix.Write(fds[0], []byte("x"))
+	return err
+}
+
 func trySocket(args []int) error {
 	if len(args) != 3 {
 		return unix.EINVAL

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +34,7 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: Spaces(), Kernel: controls(), Pass: plan.Keep,
 		Helper: planted.Helper, Word: planted.Word,
 	}
+	v.walls(planted)
 	if sub.Remap != sub.Host.CWD {
 		v.site.Remap = sub.Remap
 	}
@@ -46,7 +48,7 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 		v.site.Host = append(v.site.Host, string(m.Path))
 	}
 	v.places()
-	v.site.Servers = planted.servers(v.mounts)
+	v.site.Servers = planted.servers(v.mounts, v.site.Walls)
 	v.sockets()
 	v.environment(planted)
 	v.own()
@@ -56,14 +58,14 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 // controls are the trials that do no harm outside, tried there.
 func controls() map[string]int {
 	out := make(map[string]int)
-	for _, t := range slices.Concat(trials, strictTrials) {
+	for _, t := range slices.Concat(trials, strictTrials, hostTrials) {
 		if t.harmless {
 			var a Answer
 			call(t.name, "", &a)
 			out[t.name] = a.Errno
 		}
 	}
-	for _, f := range families {
+	for _, f := range slices.Concat(families, (&Site{Gaps: []string{wrap.GapUnix}}).reducedFamilies()) {
 		out[f.trial()] = 0
 		if err := trySocket(f.question().Args); err != nil {
 			out[f.trial()] = errnoOf(err)
@@ -173,7 +175,62 @@ func (v *survey) secret(path, opened string) {
 			defer v.secret(real+"/"+name, "")
 		}
 	}
+	if v.site.Walls && out.Kind == kindDir {
+		h.Inner = inner(path, out.Names, h.Shown)
+	}
 	v.site.Hidden = append(v.site.Hidden, h)
+}
+
+// inner are a few files and directories in a hidden one that can be read.
+func inner(dir string, names [][]byte, shown []string) []string {
+	const few = 3
+	var out []string
+	for _, n := range names {
+		path := strings.TrimSuffix(dir, "/") + "/" + string(n)
+		var st unix.Stat_t
+		if len(out) == few || string(n) == "." || string(n) == ".." || slices.Contains(shown, string(n)) || unix.Lstat(path, &st) != nil {
+			continue
+		}
+		if kind := kindOf(st.Mode); (kind == kindFile || kind == kindDir) && permitted(path, unix.R_OK) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// walls notes what there is to prove of a run with Landlock beside the rest.
+func (v *survey) walls(planted *Plants) {
+	if v.plan.Confined == nil {
+		return
+	}
+	v.site.Walls, v.site.Gaps, v.site.Mode = true, v.plan.Gaps, planted.Dir
+	for _, m := range v.mounts {
+		var st unix.Stat_t
+		if m.Closed && unix.Lstat(m.Path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			v.site.Closed = append(v.site.Closed, m.Path)
+		}
+	}
+	for _, how := range waysIn {
+		v.site.Kernel["outside "+how] = errnoOf0(lookInto(planted.Helper, how))
+	}
+	for _, name := range closedOfOthers {
+		var a Answer
+		openForReading("/proc/"+strconv.Itoa(planted.Helper)+"/"+name, &a)
+		v.site.Kernel["outside "+name] = a.Errno
+	}
+	for _, path := range hostDevices {
+		if permitted(path, unix.R_OK) {
+			v.site.Devices = append(v.site.Devices, path)
+		}
+	}
+}
+
+// writable reports whether the plan lets something be made in a directory.
+func (v *survey) writable(dir string) bool {
+	if v.site.Walls { // more is closed than the rules close
+		return v.plan.Report.Ask(dir).Write
+	}
+	return v.mounts.at(dir).Access == policy.Write
 }
 
 func errnoOf0(err error) int {
@@ -245,6 +302,11 @@ func (v *survey) guarded() {
 	}
 	v.unborn()
 	slices.Sort(v.site.Moves)
+	for _, dir := range v.site.Moves {
+		if v.site.Walls && !v.writable(dir) {
+			v.site.Frozen = append(v.site.Frozen, dir)
+		}
+	}
 }
 
 // unborn are the protected names that nothing has yet and that the command can
@@ -253,7 +315,7 @@ func (v *survey) unborn() {
 	for i := range v.pol.Rules {
 		r := &v.pol.Rules[i]
 		var st unix.Stat_t
-		if r.Access == policy.Protect && !r.Pattern && !r.Except && unix.Lstat(r.Path, &st) != nil && v.mounts.at(canonical(policy.Dir(r.Path))).Access == policy.Write {
+		if r.Access == policy.Protect && !r.Pattern && !r.Except && unix.Lstat(r.Path, &st) != nil && v.writable(canonical(policy.Dir(r.Path))) {
 			v.site.Unborn = append(v.site.Unborn, r.Path)
 		}
 	}
@@ -271,6 +333,10 @@ func (v *survey) guard(path string, tops []string, opened string) {
 
 // scratch chooses a private directory for the controls inside.
 func (v *survey) scratch() {
+	if v.site.Walls {
+		v.site.Scratch = runTmp
+		return
+	}
 	for _, m := range v.mounts {
 		if m.Access == policy.Private && (v.site.Scratch == "" || m.Path == "/tmp") {
 			v.site.Scratch = m.Path
@@ -307,9 +373,9 @@ func (v *survey) places() {
 	}
 	for _, dir := range candidates(dirs...) {
 		a := v.mounts.at(dir)
-		p := Place{Path: dir, Private: a.own() || policy.Within(dir, "/proc") || policy.Within(dir, "/dev")}
+		p := Place{Path: dir, Private: a.own() && !v.site.Walls || policy.Within(dir, "/proc") || policy.Within(dir, "/dev") && !v.site.Walls || policy.Within(dir, "/sys") && v.site.Walls}
 		p.Able = unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK, unix.AT_EACCESS) == nil
-		if a.Access == policy.Write && !a.shared {
+		if a.Access == policy.Write && !a.shared && v.writable(dir) {
 			p.Opened = a.rule
 		}
 		v.site.Places = append(v.site.Places, p)
@@ -334,7 +400,7 @@ func (v *survey) sockets() {
 		k.Path, k.Out = path, errnoOf0(connectUnix(path))
 		if k.Opened = v.mounts.at(path).named(path); path[0] == 0 {
 			k.Opened = ""
-			if v.pol.Network && !v.site.scoped(scopedAbstract) {
+			if v.pol.Network && !v.site.Walls && !v.site.scoped(scopedAbstract) {
 				k.Opened = "the shared network"
 			}
 		}
@@ -362,6 +428,11 @@ func (v *survey) environment(planted *Plants) {
 
 func (v *survey) own() {
 	o := Own{Dir: wrap.ManifestDir, Programs: map[string]string{wrap.ManifestDir + "/sbx": ""}}
+	if v.site.Walls {
+		data := v.plan.Confined.Files[0].Data
+		sum := sha256.Sum256(data[:min(len(data), readBytes)])
+		o = Own{Dir: runDir, Manifest: runManifest, Sum: hex.EncodeToString(sum[:]), Programs: map[string]string{}}
+	}
 	for _, fd := range v.plan.FDs {
 		if fd.Name == wrap.ManifestDir+"/policy.json" {
 			sum := sha256.Sum256(fd.Data[:min(len(fd.Data), readBytes)])

@@ -10,11 +10,15 @@ import (
 
 // Summary is the last line for people.
 func (r *Report) Summary() string {
-	return fmt.Sprintf("%d proved, %d allowed by the policy, %d holes, %d not checked", r.Count(Proved), r.Count(Allowed), r.Count(Hole), r.Count(Unchecked))
+	gaps := ""
+	if n := r.Count(Gap); n > 0 {
+		gaps = fmt.Sprintf("%d gaps of this tier, ", n)
+	}
+	return fmt.Sprintf("%d proved, %d allowed by the policy, %s%d holes, %d not checked", r.Count(Proved), r.Count(Allowed), gaps, r.Count(Hole), r.Count(Unchecked))
 }
 
 // Table writes the report for people: a line for each section, and in full
-// what is a hole, unchecked or allowed. With all, every check has a line.
+// what is a hole, a gap or unchecked. With all, every check has a line.
 // Colour wraps a text in an SGR sequence, or does not.
 func (r *Report) Table(w io.Writer, all bool, colour func(sgr, text string) string) error {
 	var b strings.Builder
@@ -42,7 +46,9 @@ func (r *Report) Table(w io.Writer, all bool, colour func(sgr, text string) stri
 }
 
 // shown reports whether a result is worth a line of its own.
-func (res *Result) shown() bool { return res.Verdict == Hole || res.Verdict == Unchecked }
+func (res *Result) shown() bool {
+	return res.Verdict == Hole || res.Verdict == Unchecked || res.Verdict == Gap
+}
 
 func (s *section) state() (sgr, word string) {
 	switch {
@@ -50,6 +56,8 @@ func (s *section) state() (sgr, word string) {
 		return "31", "HOLE"
 	case count(s.results, Unchecked) > 0:
 		return "33", "??  "
+	case count(s.results, Gap) > 0:
+		return "33", "gap "
 	case count(s.results, Proved) == 0:
 		return "0", "-   "
 	}
@@ -58,7 +66,7 @@ func (s *section) state() (sgr, word string) {
 
 func (s *section) counts() string {
 	var parts []string
-	for _, v := range []Verdict{Proved, Allowed, Hole, Unchecked, NotApplicable} {
+	for _, v := range []Verdict{Proved, Allowed, Gap, Hole, Unchecked, NotApplicable} {
 		if n := count(s.results, v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
@@ -67,7 +75,7 @@ func (s *section) counts() string {
 }
 
 func (res *Result) line(all bool, colour func(sgr, text string) string) string {
-	words := map[Verdict][2]string{Proved: {"32", "proved"}, Allowed: {"36", "allowed"}, Hole: {"31", "hole"}, Unchecked: {"33", "not checked"}, NotApplicable: {"0", "not applicable"}}[res.Verdict]
+	words := map[Verdict][2]string{Proved: {"32", "proved"}, Allowed: {"36", "allowed"}, Hole: {"31", "hole"}, Unchecked: {"33", "not checked"}, NotApplicable: {"0", "not applicable"}, Gap: {"33", "gap"}}[res.Verdict]
 	text := res.title() + ": " + res.Detail
 	if all && res.Control != "" {
 		text += " [" + res.Control + "]"

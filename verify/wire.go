@@ -27,9 +27,19 @@ const (
 	actCall    = "call"    // Text: one of the trials
 	actSelf    = "self"    // what the process is and was given
 	actSearch  = "search"  // Text: look for it in what all processes show
-	actSignal  = "signal"  // Args: a process id, Text: a word on its command line
+	actSignal  = "signal"  // Args: a process id, Text: a word on its command line, To: by which call
 	actAble    = "able"    // Path, a free name: do with files of one's own what the others do
+	actRead    = "read"    // Path: open for reading, and read nothing
+	actMake    = "make"    // Path, a free name, Text: kind of what to make; it is removed at once
+	actRemove  = "remove"  // Path: as what it is not, so that it stays
+	actMode    = "mode"    // Path: give it the mode that it has
+	actPair    = "pair"    // Args: type of a pair of sockets
+	actTrace   = "trace"   // Args: a process id, Text: by which call to look into it
 )
+
+// textOwn is the text of an actOpen of a file of the run's own: it gets a mode
+// first that lets the command write.
+const textOwn = "own"
 
 // Answer is how an act went. Errno is 0 when it could be done; otherwise it is
 // the kernel's, and Step says at which part of the act.
@@ -57,6 +67,7 @@ type File struct {
 	Read  bool     `json:"read,omitempty"` // it could be opened for reading
 	Sum   string   `json:"sum,omitempty"`  // SHA-256 of the first 64 KiB
 	Names [][]byte `json:"names,omitempty"`
+	May   bool     `json:"may,omitempty"`   // it could not be opened, though permissions alone allow it
 	Errno int      `json:"errno,omitempty"` // why it could not be opened or looked at
 }
 
@@ -65,6 +76,7 @@ type Guard struct {
 	ReadOnly bool `json:"ro,omitempty"`    // the mount is read-only
 	Mount    bool `json:"mount,omitempty"` // the path is a mount point, which cannot be renamed
 	Own      bool `json:"own,omitempty"`   // the file, or the directory it is in, belongs to the command's user
+	May      bool `json:"may,omitempty"`   // permissions alone allow the act
 }
 
 // Self is what the probe knows of its own process.

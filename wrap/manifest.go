@@ -3,9 +3,11 @@ package wrap
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
@@ -102,16 +104,46 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 			b = appendJSON(b, gap)
 		}
 		b = append(b, ']')
+		b = p.Confined.appendWall(b)
 	}
 	return append(b, "}\n"...)
 }
 
-func appendMark(b []byte, m Mark) []byte {
-	b = appendMember(b, '{', "path", m.Path)
-	if !utf8.ValidString(m.Path) {
-		b = appendMember(b, ',', "hex", hex.EncodeToString([]byte(m.Path)))
+// appendWall adds what the kernel lets through, in hexadecimal the rights of
+// linux/landlock.h. The directory of the run and descriptors are left out: the
+// rest is the same for each run.
+func (c *Confined) appendWall(b []byte) []byte {
+	hexadecimal := func(n landlock.FS) string { return "0x" + strconv.FormatUint(uint64(n), 16) }
+	b = append(b, `,"wall":`...)
+	b = appendMember(b, '{', "fs", hexadecimal(c.Wall.FS))
+	b = append(b, `,"rules":[`...)
+	n := 0
+	for i := range c.Wall.Rules {
+		r := &c.Wall.Rules[i]
+		if r.Path == "" || policy.Within(r.Path, c.Session) {
+			continue
+		}
+		b = comma(b, n)
+		n++
+		b = appendPath(b, r.Path)
+		b = appendMember(b, ',', "allow", hexadecimal(r.Allow))
+		b = append(b, '}')
 	}
-	b = appendMember(b, ',', "access", m.Access.String())
+	return append(b, "]}"...)
+}
+
+// appendPath begins an object that is about a path.
+func appendPath(b []byte, path string) []byte {
+	b = appendMember(b, '{', "path", path)
+	if !utf8.ValidString(path) {
+		b = appendMember(b, ',', "hex", hex.EncodeToString([]byte(path)))
+	}
+	return b
+}
+
+func appendMark(b []byte, m Mark) []byte {
+	b = appendPath(b, m.Path)
+	b = appendMember(b, ',', "access", m.Word())
 	b = appendMember(b, ',', "source", m.Source)
 	if m.Layer != policy.Builtin {
 		b = appendMember(b, ',', "layer", m.Layer.String())

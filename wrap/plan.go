@@ -63,6 +63,8 @@ type Report struct {
 	view   *view
 	staged bool              // sbx itself is in ManifestDir
 	files  map[string]string // what the stage opens anew: paths inside, and on the host
+	made   []string          // directories that the run makes first
+	wall   *landlock.Ruleset // with Landlock
 	sight  *Sight            // made when somebody asks
 }
 
@@ -74,7 +76,11 @@ type Mounted struct {
 	Source  string
 	Layer   policy.Layer
 	Pinned  bool
+	Closed  bool // private by its rule; with Landlock it is the host's own, which cannot be opened
 }
+
+// Word names the access as people are shown it.
+func (m *Mounted) Word() string { return word(m.Access, m.Closed) }
 
 // Request is what a run is about, beside its policy.
 type Request struct {
@@ -324,7 +330,7 @@ func (r *Report) Mounts() []Mounted {
 			continue
 		}
 		_, needed := v.op(m, 0)
-		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin})
+		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin, Closed: v.bare && m.eff == policy.Private})
 	}
 	return out
 }

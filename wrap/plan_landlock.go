@@ -122,6 +122,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	}
 	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, c.gaps, c.notes(h), p.Gaps, reducedGaps(pol, h), p.Limits.Gaps)
 	p.Confined.Session = session
+	p.Report.wall, p.Report.made = &p.Confined.Wall, p.Dirs
 	if h.Lack != nil {
 		p.Lack = h.Lack.Reason
 	}
@@ -272,19 +273,33 @@ func (p *Plan) filters(req Request, pol *policy.Policy, h *Host) error {
 	return err
 }
 
+// What the gaps of this engine begin with: whoever tries a sandbox knows by them
+// what its plan has owned up to.
+const (
+	GapNames     = "files outside keep their names, sizes and times visible to those who know where to look, and what belongs to you can get another mode, owner, time or attribute (chmod, touch)"
+	GapProcesses = "the processes of this host, their names and arguments, and its network interfaces and connections can be seen"
+	GapPlaces    = "/tmp, /dev/shm and the home directory are not private but closed, and there are no new pseudo terminals; $TMPDIR is for temporary files"
+	GapLoopback  = "with the network off there is no loopback either: no program can serve another"
+	GapSignals   = "your other processes can be signalled"
+	GapUnix      = "there are no Unix sockets but pairs"
+)
+
 // reducedGaps are the promises that Landlock cannot keep whole.
 func reducedGaps(pol *policy.Policy, h *Host) []string {
 	gaps := []string{
-		"files outside keep their names, sizes and times visible to those who know where to look, and what belongs to you can get another mode, owner, time or attribute (chmod, touch)",
-		"the processes of this host, their names and arguments, and its network interfaces and connections can be seen",
-		"/tmp, /dev/shm and the home directory are not private but closed, and there are no new pseudo terminals; $TMPDIR is for temporary files",
+		GapNames,
+		GapProcesses,
+		GapPlaces,
 		"what the command leaves running in the background goes on when it ends",
 	}
+	if !pol.Network {
+		gaps = append(gaps, GapLoopback)
+	}
 	if h.Landlock < abiScope && !pol.SharePID {
-		gaps = append(gaps, "your other processes can be signalled (Landlock here is version "+strconv.Itoa(h.Landlock)+"; 6 and Linux 6.12 prevent it)")
+		gaps = append(gaps, GapSignals+" (Landlock here is version "+strconv.Itoa(h.Landlock)+"; 6 and Linux 6.12 prevent it)")
 	}
 	if h.Landlock < abiUnix {
-		gaps = append(gaps, "there are no Unix sockets but pairs: Landlock here is version "+strconv.Itoa(h.Landlock)+" and cannot tell those of the host from others (9 and Linux 7.1 can)")
+		gaps = append(gaps, GapUnix+": Landlock here is version "+strconv.Itoa(h.Landlock)+" and cannot tell those of the host from others (9 and Linux 7.1 can)")
 	}
 	if h.Landlock < abiRefer {
 		gaps = append(gaps, "nothing can be renamed or linked from one directory to another (Landlock here is version 1)")

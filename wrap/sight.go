@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
@@ -17,9 +18,14 @@ type Sight struct {
 	Marks []Mark // parents before children
 	Host  *Host  // UID, homes and config directory; the rest is not looked at
 
+	// Wall is what the kernel lets through, with Landlock; nil where mounts decide.
+	Wall *landlock.Ruleset
+
 	res    *resolver
 	beyond *view // the host, when it can be looked at; nil inside
 	later  *policy.Policy
+	ruled  map[inode]landlock.FS  // of Wall
+	unmade map[string]landlock.FS // of Wall, about what the run makes first
 }
 
 // Mark is a place with the rule that is in force there.
@@ -30,6 +36,20 @@ type Mark struct {
 	Layer  policy.Layer
 	Source string
 	Pin    bool // no rule of its own: held in place for what is below it
+	Closed bool // private by its rule; with Landlock it is the host's own, which cannot be opened
+}
+
+// Word names the access as people are shown it.
+func (m *Mark) Word() string { return word(m.Access, m.Closed) }
+
+// Closed is the word for a private place with Landlock.
+const Closed = "closed"
+
+func word(a policy.Access, closed bool) string {
+	if closed {
+		return Closed
+	}
+	return a.String()
 }
 
 // Answer is what a command may do with a path, and why.
@@ -53,7 +73,7 @@ type Answer struct {
 type Lever struct {
 	To    string   // read, write, keep, hide
 	Flags []string // of a run; nil when Text says it
-	Text  string
+	Text  string   // beside Flags a remark on them
 }
 
 // Ask answers for an absolute path of the host, which need not be cleaned: a
@@ -67,9 +87,13 @@ func (r *Report) Ask(path string) Answer {
 
 func (r *Report) look() *Sight {
 	v := r.view
-	f := newInner(v, r.staged)
-	f.files = r.files
-	s := &Sight{FS: f, Host: v.host, beyond: v, later: r.Policy}
+	s := &Sight{Host: v.host, Wall: r.wall, beyond: v, later: r.Policy}
+	if v.bare {
+		s.FS = newBareFS(v, r.made)
+	} else {
+		f := newInner(v, r.staged)
+		f.files, s.FS = r.files, f
+	}
 	for i := range v.mounts {
 		if m := &v.mounts[i]; v.inForce(m) {
 			s.Marks = append(s.Marks, v.mark(m))
@@ -79,7 +103,7 @@ func (r *Report) look() *Sight {
 }
 
 func (v *view) mark(m *mount) Mark {
-	return Mark{Path: v.inside(m.path), Access: m.eff, Rule: m.rule.Path, Layer: m.rule.Layer, Source: m.rule.Source, Pin: m.pin}
+	return Mark{Path: v.inside(m.path), Access: m.eff, Rule: m.rule.Path, Layer: m.rule.Layer, Source: m.rule.Source, Pin: m.pin, Closed: v.bare && m.eff == policy.Private}
 }
 
 // Ask answers for an absolute path by its name inside.
@@ -103,6 +127,12 @@ func (s *Sight) Ask(path string) Answer {
 	a.Mark = s.governs(a.To)
 	if a.Kind != Dir && a.Kind != Absent && wantsDir(path) {
 		a.Why = policy.Plain(a.To) + " is not a directory"
+		return a
+	}
+	if s.Wall != nil {
+		s.let(&a)
+		a.Why = s.whyLet(&a)
+		s.leversOut(&a)
 		return a
 	}
 	s.permit(&a)
@@ -242,7 +272,7 @@ func (s *Sight) zone(path string, m *Mark) zone {
 		return kernel
 	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):
 		return devices
-	case policy.Within(path, ManifestDir) && (m == nil || m.Access == policy.Private):
+	case s.Wall == nil && policy.Within(path, ManifestDir) && (m == nil || m.Access == policy.Private):
 		return sbx
 	case m == nil:
 		return nowhere

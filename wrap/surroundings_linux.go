@@ -58,7 +58,7 @@ const firstIPC, firstUTS, firstPID = 0xEFFFFFFF, 0xEFFFFFFE, 0xEFFFFFFC
 // those of containers keep the marks: none counts where no namespace is
 // another than the machine's own.
 func container(h *Host, mounts string) string {
-	if inode("/proc/self/ns/pid") == firstPID && inode("/proc/self/ns/uts") == firstUTS && inode("/proc/self/ns/ipc") == firstIPC {
+	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
 		return ""
 	}
 	manager := glance("/run/systemd/container")
@@ -142,13 +142,13 @@ func chrooted() bool {
 	if own.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && own.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0 {
 		return true
 	}
-	if unix.Statx(unix.AT_FDCWD, "/proc/1/root", 0, unix.STATX_INO|unix.STATX_MNT_ID, &first) != nil || inode("/proc/self/ns/mnt") != inode("/proc/1/ns/mnt") {
+	if unix.Statx(unix.AT_FDCWD, "/proc/1/root", 0, unix.STATX_INO|unix.STATX_MNT_ID, &first) != nil || namespaceOf("/proc/self/ns/mnt") != namespaceOf("/proc/1/ns/mnt") {
 		return false
 	}
 	return own.Ino != first.Ino || own.Dev_major != first.Dev_major || own.Dev_minor != first.Dev_minor || own.Mnt_id != first.Mnt_id
 }
 
-func inode(path string) uint64 {
+func namespaceOf(path string) uint64 {
 	var st syscall.Stat_t
 	if syscall.Stat(path, &st) != nil {
 		return 0

@@ -44,7 +44,7 @@ func TestContainerIsNotForged(t *testing.T) {
 	plain := GatherFacts(&Host{}).Container
 	for _, env := range []string{"container=docker", "container=lxc", "KUBERNETES_SERVICE_HOST=10.0.0.1", "container=\x1b[2J"} {
 		forged := GatherFacts(&Host{Environ: []string{env}}).Container
-		first := inode("/proc/self/ns/pid") == firstPID && inode("/proc/self/ns/uts") == firstUTS && inode("/proc/self/ns/ipc") == firstIPC
+		first := namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC
 		if first && forged != "" || plain != "" && forged != plain {
 			t.Errorf("%s: %q, without %q", env, forged, plain)
 		}

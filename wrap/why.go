@@ -235,7 +235,7 @@ func (s *Sight) hideable(a *Answer, path string) bool {
 // links on the way, which grants do not follow everywhere.
 func (s *Sight) target(a *Answer) (path string, there bool) {
 	if s.beyond == nil {
-		return a.To, a.Kind != Absent || s.hidesHost(a.To)
+		return a.To, a.Kind != Absent || s.Wall == nil && s.hidesHost(a.To)
 	}
 	host, ok := s.beyond.outside(a.Path)
 	if !ok {
@@ -363,6 +363,9 @@ func (s *Sight) leversAbsent(a *Answer) {
 func (s *Sight) hostMay(path string, rwx byte) bool {
 	if s.beyond != nil {
 		return (&inner{v: s.beyond}).allowed(path, rwx)
+	}
+	if s.Wall != nil {
+		return s.FS.Access(path, rwx)
 	}
 	i, err := s.FS.Lstat(path)
 	switch {

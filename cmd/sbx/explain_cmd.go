@@ -38,7 +38,7 @@ type settingJSON struct {
 }
 
 type pathJSON struct {
-	Access string `json:"access"`
+	Access string `json:"access"` // private, closed (private, with Landlock), write, read, protect, block
 	Path   string `json:"path"`
 	Layer  string `json:"layer"`
 	Source string `json:"source"`
@@ -110,7 +110,7 @@ func (s *state) explain() (*explanation, error) {
 	}
 	for _, m := range plan.Report.Mounts() {
 		if m.Access != policy.Unseen && !m.Pinned && !(m.Covered && m.Layer == policy.Builtin) {
-			e.Paths = append(e.Paths, pathJSON{m.Access.String(), m.Path, m.Layer.String(), m.Source})
+			e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
 		}
 	}
 	for _, v := range plan.Report.Env {
@@ -132,7 +132,11 @@ func (e *explanation) print() error {
 	if e.Filter != nil {
 		fmt.Fprintf(w, "  seccomp file\t%s\ton top of level dev\n", e.Filter)
 	}
-	head("paths (the deepest rule decides; what is not listed does not exist inside)")
+	if e.Engine == wrap.EngineLandlock {
+		head("paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private in tier full)")
+	} else {
+		head("paths (the deepest rule decides; what is not listed does not exist inside)")
+	}
 	for _, p := range e.Paths {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, policy.Plain(p.Path), source(p.Layer, p.Source))
 	}

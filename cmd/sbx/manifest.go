@@ -4,7 +4,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"strconv"
 
+	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -23,13 +26,25 @@ type manifest struct {
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
 	Paths       []manifestPath    `json:"paths"`   // parents before children
 	Env         []envJSON         `json:"env"`     // but for what is inherited, and what is on no list
+	Wall        *manifestWall     `json:"wall"`    // with Landlock
+}
+
+// manifestWall is what Landlock lets through, in hexadecimal the rights of
+// linux/landlock.h.
+type manifestWall struct {
+	FS    string `json:"fs"` // all that is looked at
+	Rules []struct {
+		Path  string `json:"path"`
+		Hex   string `json:"hex"`
+		Allow string `json:"allow"`
+	} `json:"rules"`
 }
 
 // manifestPath is a place inside with the rule in force there.
 type manifestPath struct {
 	Path   string `json:"path"`
 	Hex    string `json:"hex"`    // the bytes of a path that is not UTF-8
-	Access string `json:"access"` // private, write, read, protect, block
+	Access string `json:"access"` // private, closed (private, with Landlock), write, read, protect, block
 	Source string `json:"source"`
 	Layer  string `json:"layer"` // "" is built-in
 	Rule   string `json:"rule"`  // as it was written; "" is the path
@@ -55,7 +70,7 @@ func insideSandbox() (*manifest, bool) {
 	if m, ok := readManifest(data); err == nil && ok {
 		return m, true
 	}
-	return &manifest{Tier: wrap.TierReduced}, true
+	return &manifest{Engine: wrap.EngineLandlock, Tier: wrap.TierReduced}, true
 }
 
 func readManifest(data []byte) (*manifest, bool) {
@@ -86,6 +101,9 @@ func (m *manifest) marks() []wrap.Mark {
 				mark.Access = a
 			}
 		}
+		if p.Access == wrap.Closed {
+			mark.Access, mark.Closed = policy.Private, true
+		}
 		for l := policy.Builtin; l <= policy.Flag; l++ {
 			if l.String() == p.Layer {
 				mark.Layer = l
@@ -96,4 +114,50 @@ func (m *manifest) marks() []wrap.Mark {
 		}
 	}
 	return out
+}
+
+// sight is what can be said of files from the manifest that path names. With
+// Landlock nothing inside shows what is open, so it takes the rules for it.
+func (m *manifest) sight(host *wrap.Host, path string) (*wrap.Sight, error) {
+	s := &wrap.Sight{FS: wrap.ProcFS{FS: host.FS}, Marks: m.marks(), Host: host}
+	if m.Engine != wrap.EngineLandlock {
+		return s, nil
+	}
+	if s.Wall = m.Wall.ruleset(); s.Wall == nil {
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules"}
+	}
+	s.Enter(filepath.Dir(path))
+	return s, nil
+}
+
+// ruleset is nil for a wall that is not there or cannot be read.
+func (w *manifestWall) ruleset() *landlock.Ruleset {
+	if w == nil {
+		return nil
+	}
+	fs, err := strconv.ParseUint(w.FS, 0, 64)
+	if err != nil {
+		return nil
+	}
+	out := &landlock.Ruleset{FS: landlock.FS(fs)}
+	for _, r := range w.Rules {
+		allow, err := strconv.ParseUint(r.Allow, 0, 64)
+		if err != nil {
+			return nil
+		}
+		if raw, err := hex.DecodeString(r.Hex); err == nil && r.Hex != "" {
+			r.Path = string(raw)
+		}
+		out.Rules = append(out.Rules, landlock.Rule{Path: r.Path, Allow: landlock.FS(allow)})
+	}
+	return out
+}
+
+// manifestFile is where the manifest of the sandbox is that this process runs
+// in.
+func manifestFile() string {
+	if wrap.Inside() {
+		return wrap.ManifestDir + "/policy.json"
+	}
+	return os.Getenv("SBX_MANIFEST")
 }

@@ -319,7 +319,7 @@ func restrictions(p *wrap.Plan) []string {
 		if m.Access == policy.Unseen || m.Pinned || m.Covered && m.Layer == policy.Builtin {
 			continue
 		}
-		out = append(out, fmt.Sprintf("  %-8s %s (%s)", m.Access, policy.Plain(m.Path), m.Source))
+		out = append(out, fmt.Sprintf("  %-8s %s (%s)", m.Word(), policy.Plain(m.Path), m.Source))
 	}
 	var dropped []string
 	for _, c := range p.Report.Env {

@@ -26,7 +26,7 @@ type standing struct {
 	OK        bool         `json:"ok"`
 	Inside    bool         `json:"inside"`
 	Profiles  []string     `json:"profiles"`
-	Tier      string       `json:"tier"` // full, none
+	Tier      string       `json:"tier"` // full, reduced, none
 	Network   bool         `json:"allow_network"`
 	Root      string       `json:"root"`
 	Config    []configJSON `json:"config"`
@@ -80,7 +80,11 @@ func standingInside(outer *manifest) (*standing, error) {
 }
 
 func standingOutside() (*standing, error) {
-	s, err := load(&options{})
+	var opts options
+	if err := opts.check(); err != nil { // SBX_ENGINE counts for a run, too
+		return nil, err
+	}
+	s, err := load(&opts)
 	if err != nil {
 		return nil, err
 	}

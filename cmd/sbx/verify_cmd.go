@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -132,17 +133,30 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 	if c.Child {
 		return nil, &usageError{text: "--run-probe is for sbx itself"}
 	}
-	data, err := os.ReadFile(wrap.ManifestDir + "/policy.json")
+	path := manifestFile()
+	var homes []string
+	var writable func(string) bool
+	host, err := wrap.Look()
+	if err == nil {
+		homes = host.Homes
+	}
+	if outer, _ := insideSandbox(); outer != nil && outer.Engine == wrap.EngineLandlock {
+		if err != nil {
+			return nil, err
+		}
+		sight, err := outer.sight(host, path)
+		if err != nil {
+			return nil, err
+		}
+		writable = func(dir string) bool { return sight.Ask(dir).Write }
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var m verify.Manifest
+	m := verify.Manifest{Writable: writable}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: wrap.ManifestDir + "/policy.json: " + err.Error()}
-	}
-	var homes []string
-	if host, err := wrap.Look(); err == nil {
-		homes = host.Homes
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(path) + ": " + err.Error()}
 	}
 	if !c.Quiet {
 		say("notice", "this runs inside a sandbox: flags are not looked at, and nothing can be compared with outside")

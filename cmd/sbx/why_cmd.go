@@ -71,7 +71,7 @@ type answerJSON struct {
 }
 
 type ruleJSON struct {
-	Access  string `json:"access"`  // private, write, read, protect, block; on, off; pass, drop, set, unset
+	Access  string `json:"access"`  // private, closed, write, read, protect, block; on, off; pass, drop, set, unset
 	Path    string `json:"path"`    // as the rule has it: a pattern, or with links
 	Setting string `json:"setting"` // of a host or a variable
 	Layer   string `json:"layer"`
@@ -79,7 +79,7 @@ type ruleJSON struct {
 }
 
 type leverJSON struct {
-	To    string   `json:"to"`    // read, write, hide, reach, close, see, drop
+	To    string   `json:"to"`    // read, write, connect, hide, reach, close, see, drop
 	Flags []string `json:"flags"` // of a run; none when there is only a text
 	Text  string   `json:"text"`
 }
@@ -87,6 +87,7 @@ type leverJSON struct {
 // insight is what answers are made from.
 type insight struct {
 	within    bool // this process is inside
+	walled    bool // the engine is Landlock
 	cwd, home string
 	exists    func(name string) bool // of a file in the working directory
 	path      func(path string) wrap.Answer
@@ -176,7 +177,8 @@ func outside(o *options) (*insight, error) {
 	}
 	pol := plan.Report.Policy
 	return &insight{
-		cwd: s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
+		walled: plan.Engine == wrap.EngineLandlock,
+		cwd:    s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
 		path:    plan.Report.Ask,
 		network: pol.Network, netFrom: pol.Where["allow_network"], scoped: plan.Scoped(),
 		variable: func(name string) variable { return planned(plan, name) },
@@ -194,10 +196,13 @@ func inside(m *manifest) (*insight, error) {
 	if dir, ok, err := vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		host.Config = dir
 	}
-	sight := &wrap.Sight{FS: wrap.ProcFS{FS: host.FS}, Marks: m.marks(), Host: host}
+	sight, err := m.sight(host, manifestFile())
+	if err != nil {
+		return nil, err
+	}
 	return &insight{
-		within: true,
-		cwd:    vars.CWD, home: vars.Home, exists: fileIn(host),
+		within: true, walled: m.Engine == wrap.EngineLandlock,
+		cwd: vars.CWD, home: vars.Home, exists: fileIn(host),
 		path:    sight.Ask,
 		network: m.Network == "true", netFrom: m.Sources["allow_network"], scoped: m.Scoped,
 		variable: func(name string) variable { return m.variable(host.Environ, name) },
@@ -345,7 +350,7 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 		a.LeadsTo = ans.To
 	}
 	if m := ans.Mark; m != nil {
-		a.Rule = &ruleJSON{Access: m.Access.String(), Path: m.Rule, Layer: m.Layer.String(), Source: m.Source}
+		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Rule, Layer: m.Layer.String(), Source: m.Source}
 	}
 	for _, l := range ans.Levers {
 		a.lever(l.To, l.Text, l.Flags...)
@@ -356,7 +361,10 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 // lever adds a way to another answer: flags of a run, or a text.
 func (a *answerJSON) lever(to, text string, flags ...string) {
 	if len(flags) > 0 {
-		text = "sbx " + shellLine(flags) + " -- …"
+		if text != "" {
+			text = " (" + text + ")"
+		}
+		text = "sbx " + shellLine(flags) + " -- …" + text
 	}
 	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), text})
 }

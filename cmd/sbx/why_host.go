@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // answerHost says whether the network leads to a host. Which host it is makes
@@ -15,7 +16,7 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	reached := in.network
+	reached := in.network && !(in.walled && name[0] == '@')
 	closed := reached && name[0] == '@' && slices.Contains(in.scoped, "abstract-unix-socket")
 	if closed {
 		reached = false
@@ -25,11 +26,13 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 		a.Word = name // a URL may hold a password
 	}
 	a.Rule = &ruleJSON{Access: onOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network), Source: in.netFrom}
-	a.Why = whyHost(in.network, name)
+	a.Why = whyHost(in.network, in.walled, name)
 	switch {
 	case closed:
 		a.Why = "the network is shared, and Landlock keeps the command from the abstract sockets of the host"
 		a.lever("reach", "", "--net", "--direct") // without a stage nobody puts up the wall
+	case in.walled && name[0] == '@':
+		a.lever("reach", wrap.FullTier+", with --net")
 	case in.network:
 		a.lever("close", "", "--no-net")
 	case in.netFrom == "--no-net":
@@ -40,8 +43,12 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	return a, nil
 }
 
-func whyHost(network bool, name string) string {
+func whyHost(network, walled bool, name string) string {
 	switch abstract, loop := name[0] == '@', loopback(name); {
+	case walled && abstract:
+		return "Landlock lets no command connect to the abstract sockets of the host"
+	case walled && loop && !network:
+		return "the network is off: there are no sockets of the internet, not even on a loopback"
 	case network && abstract:
 		return "the network is shared, and the abstract sockets of the host with it"
 	case network && loop:

@@ -158,7 +158,7 @@ func TestWhyTellsTheTruth(t *testing.T) {
 				if did := w.try(t, profile, words[i]); did != said {
 					t.Errorf("%s: why says %s, in truth %s: %+v, rule %+v", words[i], said, did, a, a.Rule)
 				}
-				w.pull(t, profile, words[i], a)
+				w.pull(t, []string{"-p", profile}, words[i], a)
 			}
 			if t.Failed() {
 				return
@@ -199,15 +199,16 @@ func (w *whyWorld) try(t *testing.T, profile, word string) string {
 }
 
 // pull asks again with the flags that each lever names.
-func (w *whyWorld) pull(t *testing.T, profile, word string, a answerJSON) {
+func (w *whyWorld) pull(t *testing.T, flags []string, word string, a answerJSON) {
 	t.Helper()
 	for _, l := range a.Levers {
 		if len(l.Flags) == 0 {
 			continue
 		}
-		b := w.answers(t, slices.Concat([]string{"why", "-p", profile, "--json"}, l.Flags, []string{word})...)[0]
+		b := w.answers(t, slices.Concat([]string{"why", "--json"}, flags, l.Flags, []string{word})...)[0]
 		own := b.Rule != nil && b.Rule.Access == "private"
 		switch {
+		case strings.Contains(l.Text, "opens what is in it") && b.Rule != nil && b.Rule.Access == map[string]string{"read": "read", "write": "write"}[l.To]:
 		case l.To == "read" && *b.Read && !own, l.To == "write" && *b.Write && !own, l.To == "hide" && !*b.Read:
 		default:
 			t.Errorf("%s: %q to %s gives %+v, rule %+v", word, l.Flags, l.To, b, b.Rule)

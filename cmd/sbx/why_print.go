@@ -91,6 +91,9 @@ func (a *answerJSON) purpose(to string) string {
 	if a.Rule != nil && a.Rule.Access == "private" && (to == "read" || to == "write") {
 		return "to " + to + " the host's"
 	}
+	if to == "connect" {
+		return "to connect to it"
+	}
 	if to == "close" {
 		return "to close it off"
 	}

@@ -1,0 +1,160 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+func TestJudgeBehind(t *testing.T) {
+	eacces, eperm := int(eacces), int(eperm)
+	for _, tt := range []struct {
+		name string
+		a    Answer
+		want Verdict
+	}{
+		{"done", Answer{}, Hole},
+		{"the wall", Answer{Errno: eacces, Guard: &Guard{May: true, Own: true}}, Proved},
+		{"the wall, another errno", Answer{Errno: eperm, Guard: &Guard{May: true}}, Proved},
+		{"a mode of one's own", Answer{Errno: eacces, Guard: &Guard{Own: true}}, Unchecked},
+		{"a mode of another user's", Answer{Errno: eacces, Guard: &Guard{}}, Proved},
+		{"a read-only mount", Answer{Errno: eacces, Guard: &Guard{Own: true, ReadOnly: true}}, Proved},
+		{"a mount point", Answer{Errno: 16, Guard: &Guard{Own: true, Mount: true}}, Proved},
+		{"nothing is known", Answer{Errno: eacces}, Unchecked},
+		{"being executed", Answer{Errno: 26, Guard: &Guard{May: true}}, Unchecked},
+		{"another directory", Answer{Errno: 18}, Proved},
+		{"anything else", Answer{Errno: 5, Guard: &Guard{May: true}}, Unchecked},
+	} {
+		if got, detail := judgeBehind([]Question{{Act: actOpen}}, []Answer{tt.a}); got != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
+		}
+	}
+}
+
+func TestJudgeClosed(t *testing.T) {
+	secret := Secret{Path: "/h/.ssh", Inner: []string{"/h/.ssh/id", "/h/.ssh/more"}}
+	shut := &File{Kind: kindDir, May: true, Own: true, Errno: 13}
+	for _, tt := range []struct {
+		name string
+		in   []*File
+		want Verdict
+	}{
+		{"closed", []*File{shut, {Kind: kindFile, May: true, Errno: 13}, {Kind: kindAbsent}}, Proved},
+		{"another user's", []*File{{Kind: kindDir, Errno: 13}, {Errno: 13}, {Errno: 13}}, Proved},
+		{"can be listed", []*File{{Kind: kindDir, Read: true}, shut, shut}, Hole},
+		{"an empty file that can be read", []*File{{Kind: kindFile, Read: true}, shut, shut}, Hole},
+		{"a file in it can be read", []*File{shut, {Kind: kindAbsent}, {Kind: kindFile, Read: true}}, Hole},
+		{"a mode of one's own", []*File{{Kind: kindDir, Own: true, Errno: 13}, shut, shut}, Unchecked},
+		{"a mode of one's own in it", []*File{shut, shut, {Kind: kindFile, Own: true, Errno: 13}}, Unchecked},
+		{"no answer", []*File{shut, nil, shut}, Unchecked},
+	} {
+		var answers []Answer
+		for _, f := range tt.in {
+			a := Answer{File: f}
+			if f != nil && f.Kind == "" {
+				a.Errno = f.Errno
+			}
+			answers = append(answers, a)
+		}
+		if got, detail := secret.judgeBehind(answers); got != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
+		}
+	}
+}
+
+// walled is [full] for Landlock.
+func walled() *Site {
+	s := full()
+	s.Walls, s.Scratch, s.Mode, s.Closed, s.Devices = true, runTmp, "/tmp/x", []string{"/tmp", "/h"}, []string{"/dev/kvm"}
+	s.Own = Own{Manifest: runManifest, Dir: runDir, Programs: map[string]string{"/usr/bin/sbx": ""}}
+	s.Hidden = append(s.Hidden, Secret{Path: "/h/.ssh", Out: File{Kind: kindDir, Read: true}, Inner: []string{"/h/.ssh/id"}}, Secret{Path: "/h/fifo", Out: File{Kind: kindOther}})
+	s.Guarded = append(s.Guarded, Guarded{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
+	s.Frozen = []string{"/p"}
+	s.Gaps = []string{wrap.GapNames, wrap.GapProcesses, wrap.GapPlaces, wrap.GapLoopback, wrap.GapUnix + ": version 7"}
+	for _, f := range s.reducedFamilies() {
+		s.Kernel[f.trial()] = 0
+	}
+	return s
+}
+
+// What could be done is a gap when the plan owns up to it, and else a hole;
+// and nothing is proved by a probe that says nothing.
+func TestGapsAreOwned(t *testing.T) {
+	s := walled()
+	done := func(s *Site) map[string]Verdict {
+		checks := s.Checks()
+		answers := make(map[int]Answer)
+		for _, q := range Number(checks) {
+			a := Answer{ID: q.ID}
+			switch q.Act {
+			case actLook:
+				a.File = &File{Kind: kindFile, Read: true, Size: 1}
+			case actSearch:
+				a.Read, a.Found = 1, []string{"/proc/7/cmdline"}
+			case actSelf:
+				a.Self = &Self{Spaces: s.Spaces, Status: map[string]string{}, Env: []string{"A", "SBX_TIER"}, FDs: []FD{{Num: 9}}, Core: 1 << 20}
+			case actLocal, actCreate:
+				a.Errno, a.Step = 97, "socket"
+				if q.Act == actCreate {
+					a.Errno, a.Step, a.Guard = 13, "", &Guard{May: true}
+				}
+			}
+			answers[q.ID] = a
+		}
+		out := map[string]Verdict{}
+		for _, r := range Evaluate(checks, answers) {
+			if r.Verdict == Gap || r.Verdict == Proved {
+				out[strings.TrimSpace(r.Section+" "+r.Name+" "+r.Subject)] = r.Verdict
+			}
+		}
+		return out
+	}
+	want := map[string]Verdict{
+		"hidden see names, sizes and times": Gap, "outside use private directories": Gap, "outside change the mode /tmp/x": Gap, "network serve own loopback": Gap,
+		"network interfaces": Gap, "processes see a process outside": Gap, "processes namespaces": Gap,
+		// The controls, and what was refused above.
+		"network control own pair of sockets": Proved, "protected control $TMPDIR": Proved, "sbx itself manifest $SBX_MANIFEST": Proved, "outside create /etc": Proved,
+	}
+	if d := cmp.Diff(want, done(s)); d != "" {
+		t.Errorf("with gaps (-want +got):\n%s", d)
+	}
+	s = walled()
+	s.Gaps = nil
+	for name, v := range done(s) {
+		if v == Gap {
+			t.Errorf("%s is a gap, though the plan names none", name)
+		}
+	}
+	s = walled()
+	for _, r := range Evaluate(s.Checks(), nil) {
+		if r.Verdict != Unchecked && r.Verdict != NotApplicable {
+			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
+		}
+		if r.Control == "" && r.Verdict != NotApplicable {
+			t.Errorf("%s %s %s has no control", r.Section, r.Name, r.Subject)
+		}
+	}
+	if r := (&Report{Results: []Result{{Verdict: Gap}, {Verdict: Gap}}}); r.OK() {
+		t.Error("gaps alone are no proof")
+	}
+}
+
+func TestInsideWalled(t *testing.T) {
+	m := &Manifest{Engine: wrap.EngineLandlock, Network: "false", Gaps: []string{wrap.GapNames}, Paths: []ManifestEntry{
+		{Path: "/home/u", Access: "closed"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"}, {Path: "/q", Access: "write"},
+	}, Writable: func(dir string) bool { return dir == "/q" }}
+	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/q", "/proc", "/dev/shm"}, nil, func(string) string { return kindDir })
+	s.Sockets = nil
+	want := &Site{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "default", Walls: true, Scratch: runTmp, Mode: runDir, Gaps: m.Gaps, Closed: []string{"/home/u"}, Frozen: []string{"/p"},
+		Hidden:  []Secret{{Path: "/p/.env"}},
+		Guarded: []Guarded{{Path: "/p/.env", Kind: kindOther}},
+		Moves:   []string{"/p"},
+		Places:  []Place{{Path: "/"}, {Path: "/p"}, {Path: "/q", Opened: "write /q"}, {Path: "/proc", Private: true}, {Path: "/dev/shm"}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("site (-want +got):\n%s", diff)
+	}
+}
