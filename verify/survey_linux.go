@@ -263,7 +263,13 @@ func (v *survey) ways(dir string, names [][]byte, hidden []string) {
 func (v *survey) guarded() {
 	v.seen = make(map[string]bool)
 	moves := make(map[string]bool)
+	for _, path := range v.plan.Report.Exposed {
+		v.guard(path, nil, `protect = "watch": it is looked at afterwards`)
+	}
 	for _, m := range v.mounts {
+		if v.seen[m.Path] {
+			continue
+		}
 		tree := v.mounts.writableTree(m.Path)
 		if len(tree) == 0 && m.Access == policy.Read && !m.Covered && m.Path != "/" {
 			v.guard(m.Path, nil, "")
