@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -83,14 +84,20 @@ func (c *explainCmd) withEnv(flags []string) error {
 	return runCommand(append(append([]string{"explain"}, flags...), os.Args[2:]...))
 }
 
-// planAnywhere plans a run of whatever command on any host, one without bwrap
-// included: the policy is the same.
+// planAnywhere plans a run of whatever command on any host, one without an
+// engine that could do it included: the policy is the same.
 func (s *state) planAnywhere() (*wrap.Plan, error) {
-	if err := s.engine(); err != nil {
-		s.host.Engine = wrap.EngineBwrap
-		say("warning", "Sandbox unavailable: "+err.Error()+"; this is what it would be")
-		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	why := s.engine()
+	if why == nil {
+		plan, err := s.plan(nil)
+		var refused *wrap.Error
+		if s.host.Engine != wrap.EngineLandlock || !errors.As(err, &refused) {
+			return plan, err
+		}
+		why = refused
 	}
+	say("warning", "Sandbox unavailable: "+why.Error()+"; this is what it would be")
+	s.host.Engine, s.host.Bwrap = wrap.EngineBwrap, wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
 	return s.plan(nil)
 }
 
