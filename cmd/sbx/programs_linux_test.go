@@ -26,8 +26,8 @@ var usualPrograms = []struct {
 	{"perl", []string{"perl"}, false, `perl "$0/perl.pl"`},
 	{"python3", []string{"/usr/bin/python3"}, false, `/usr/bin/python3 "$0/python3.py"`},
 	{"node", []string{"node"}, false, `node "$0/node.js"`},
-	{"java", []string{"java", "javac"}, false, `java -version 2>&1 && javac -d /tmp/classes "$0/Hello.java" && java -cp /tmp/classes Hello`},
-	{"java, other collectors", []string{"java"}, true, `java -Xmx256m -XX:+UseSerialGC "$0/Hello.java" && java -Xmx256m -XX:+UnlockExperimentalVMOptions -XX:+UseZGC "$0/Hello.java"`},
+	{"java", []string{"java", "javac"}, false, `java -version 2>&1 && javac -d /tmp/classes "$0/Hello.java" && java ${TMPDIR:+-Djava.io.tmpdir=$TMPDIR} -cp /tmp/classes Hello`},
+	{"java, other collectors", []string{"java"}, true, `java ${TMPDIR:+-Djava.io.tmpdir=$TMPDIR} -Xmx256m -XX:+UseSerialGC "$0/Hello.java" && java ${TMPDIR:+-Djava.io.tmpdir=$TMPDIR} -Xmx256m -XX:+UnlockExperimentalVMOptions -XX:+UseZGC "$0/Hello.java"`},
 	{"go", []string{"go"}, true, `go version && cp "$0/main.go" /tmp && cd /tmp && go run main.go && go build -o hello main.go && ./hello`},
 	{"glibc", []string{"gcc"}, false, `gcc -O1 -o /tmp/hello "$0/hello.c" -pthread -lrt && /tmp/hello`},
 	{"musl", []string{"musl-gcc"}, false, `musl-gcc -static -o /tmp/hello "$0/hello.c" && /tmp/hello`},
@@ -53,6 +53,7 @@ func TestUsualPrograms(t *testing.T) {
 	ways := [][]string{
 		nil,                                               // the control: without sbx
 		{"--seccomp", "default"}, {"--seccomp", "strict"}, // all programs; then those that take a moment
+		{"--engine", "landlock"}, {"--engine", "landlock", "--seccomp", "strict"},
 		{"--seccomp", "strict", "--direct"}, {"-p", "strict"},
 	}
 	for _, p := range usualPrograms {
@@ -62,7 +63,7 @@ func TestUsualPrograms(t *testing.T) {
 			}
 			ways := ways
 			if p.slow {
-				ways = ways[:3]
+				ways = ways[:4]
 			}
 			for _, way := range ways {
 				words := []string{"sh", "-c", p.sh, filepath.Join(w.proj, "programs")}
@@ -70,6 +71,9 @@ func TestUsualPrograms(t *testing.T) {
 					// /tmp is the machine's here: what the program makes there has another name.
 					words[2] = strings.ReplaceAll(words[2], "/tmp", w.dir+"/tmp")
 				} else {
+					if way[0] == "--engine" {
+						words[2] = strings.ReplaceAll(words[2], "/tmp", "$TMPDIR")
+					}
 					words = slices.Concat([]string{"sbx", "-q"}, show, way, []string{"--"}, words)
 				}
 				if out, said, status := w.run(w.proj, words...); status != 0 || !strings.HasSuffix(out, "all of it works\n") {

@@ -49,7 +49,8 @@ async function main () {
   fs.rmSync(dir, { recursive: true })
   fs.rmSync(dir + '-copy', { recursive: true })
 
-  for (const at of [{ port: 0, host: '127.0.0.1' }, { path: path.join(os.tmpdir(), 'node-' + process.pid) }]) {
+  const reduced = process.env.SBX_TIER === 'reduced' // it has no loopback, and no Unix sockets but pairs
+  for (const at of reduced ? [] : [{ port: 0, host: '127.0.0.1' }, { path: path.join(os.tmpdir(), 'node-' + process.pid) }]) {
     const server = net.createServer(c => c.pipe(c)).listen(at)
     await event(server, 'listening')
     const client = net.connect(at.path ? at : { port: server.address().port, host: at.host })
@@ -58,12 +59,14 @@ async function main () {
     client.destroy()
     server.close()
   }
-  const udp = dgram.createSocket('udp4')
-  udp.bind(0, '127.0.0.1')
-  await event(udp, 'listening')
-  udp.send('x', udp.address().port, '127.0.0.1')
-  await event(udp, 'message')
-  udp.close()
+  if (!reduced) {
+    const udp = dgram.createSocket('udp4')
+    udp.bind(0, '127.0.0.1')
+    await event(udp, 'listening')
+    udp.send('x', udp.address().port, '127.0.0.1')
+    await event(udp, 'message')
+    udp.close()
+  }
   await dns.promises.lookup('name.invalid').then(() => assert(false), () => {})
 
   crypto.generateKeyPairSync('ed25519')
