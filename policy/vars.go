@@ -69,7 +69,7 @@ func (v *Vars) lookup(name string) (value string, ok bool) {
 func (v *Vars) Own() []string {
 	var out []string
 	for _, o := range append(v.others(), *v) {
-		for _, text := range []string{"$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx"} {
+		for _, text := range []string{"$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx", "$XDG_RUNTIME_DIR/sbx"} {
 			if dir, ok, err := o.Expand(text); ok && err == nil {
 				out = append(out, dir)
 			}

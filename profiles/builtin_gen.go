@@ -512,6 +512,7 @@ var builtin = [...]policy.Profile{
 			{Text: "$XDG_CONFIG_HOME/sbx"},
 			{Text: "$XDG_STATE_HOME/sbx"},
 			{Text: "$XDG_CACHE_HOME/sbx"},
+			{Text: "$XDG_RUNTIME_DIR/sbx"},
 			{Text: "$HOME/.config/sbx"},
 			{Text: "$HOME/.local/state/sbx"},
 			{Text: "$HOME/.cache/sbx"},

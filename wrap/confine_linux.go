@@ -174,28 +174,3 @@ func processes() string {
 	boot, _, _ := strings.Cut(sysctl("/proc/sys/kernel/random/boot_id"), "-")
 	return ns + "." + boot
 }
-
-// sweep removes the directories of runs that have ended. What a command left
-// running in the background loses its temporary files then. Those of other
-// process namespaces, of which nothing is known here, stay until the machine
-// starts anew. It is best effort: what cannot be removed stays.
-func (h *Host) sweep() {
-	entries, err := OS{}.ReadDir(h.Runtime)
-	if err != nil {
-		return
-	}
-	own := strings.SplitN(h.Instance, ".", 3)[2]
-	_, boot, _ := strings.Cut(own, ".")
-	for _, e := range entries {
-		f := strings.SplitN(e.Name, ".", 3)
-		if len(f) != 3 || e.Kind != Dir {
-			continue
-		}
-		pid, err := strconv.Atoi(f[0])
-		_, then, _ := strings.Cut(f[2], ".")
-		if err != nil || then == boot && (f[2] != own || started(pid) == f[1]) {
-			continue
-		}
-		_ = os.RemoveAll(h.Runtime + "/" + e.Name)
-	}
-}

@@ -8,12 +8,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestSweep: the directories of runs that have ended go, and nothing else does.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	h := &Host{Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Chmod(dir, 0o700))
 	own := strings.SplitN(h.Instance, ".", 3)[2]
 	ns, boot, _ := strings.Cut(own, ".")
 	live := os.Getpid()
@@ -30,13 +38,13 @@ func TestSweep(t *testing.T) {
 	stays := []string{
 		id(live, started(live), own), // runs
 		id(gone, was, "1."+boot),     // another process namespace: who knows
-		"notes", "1.2", "x.2." + own, "77.",
+		"notes", "1.2", "x.2." + own, "77.", "2024.01.backup", "2024.01.02.backup", id(gone, was, own) + ".d",
 	}
 	goes := []string{
 		id(gone, was, own),
-		id(live, "1", own),        // the number was given anew
-		id(gone, was, ns+".0abc"), // before the machine was started
-		id(live, "1", "1.0abc"),   // the same, of another namespace
+		id(live, "1", own),            // the number was given anew
+		id(gone, was, ns+".00000abc"), // before the machine was started
+		id(live, "1", "1.00000abc"),   // the same, of another namespace
 	}
 	outside := t.TempDir()
 	keep := filepath.Join(outside, "keep")
@@ -54,7 +62,20 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.sweep()
+	// And what it made so that nobody can remove it: deep, and closed.
+	deep := filepath.Join(dir, goes[0], "tmp", "deep")
+	for range 200 {
+		deep = filepath.Join(deep, "deeper")
+	}
+	must(os.MkdirAll(deep, 0o700))
+	closed := filepath.Join(dir, goes[0], "tmp", "closed", "more")
+	must(os.MkdirAll(closed, 0o700))
+	must(os.WriteFile(filepath.Join(closed, "f"), nil, 0o600))
+	must(os.Chmod(closed, 0))
+	must(os.Chmod(filepath.Dir(closed), 0))
+	for range 50 { // each has little time
+		h.sweep()
+	}
 	for _, name := range stays {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("%q went: %v", name, err)
@@ -101,3 +122,67 @@ func TestSettle(t *testing.T) {
 }
 
 func (h *Host) named() string { h.settle(""); return h.Instance }
+
+// TestSweepTakesLittleTime: whatever is there, a run waits a moment for it.
+func TestSweepTakesLittleTime(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	old := filepath.Join(dir, "1.1."+strings.SplitN(h.Instance, ".", 3)[2], "tmp")
+	if err := os.MkdirAll(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20_000 {
+		if err := os.WriteFile(filepath.Join(old, strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 0; ; n++ {
+		start := time.Now()
+		h.sweep()
+		if took := time.Since(start); took > 40*sweepTime {
+			t.Fatalf("a sweep took %v", took)
+		}
+		if _, err := os.Lstat(filepath.Dir(old)); err != nil {
+			break
+		}
+		if n == 2000 {
+			t.Fatal("it is never done")
+		}
+	}
+}
+
+// TestSweepFollowsNoLink: what is in the place of the directory decides nothing.
+func TestSweepFollowsNoLink(t *testing.T) {
+	base := t.TempDir()
+	h := &Host{UID: os.Geteuid(), Runtime: filepath.Join(base, "sbx"), Instance: "1." + started(1) + "." + processes()}
+	keep := filepath.Join(base, "docs", "1.1."+strings.SplitN(h.Instance, ".", 3)[2])
+	for _, err := range []error{os.MkdirAll(keep, 0o700), os.Symlink("docs", h.Runtime)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.sweep()
+	if _, err := os.Stat(keep); err != nil {
+		t.Error(err)
+	}
+	// The control: in its own directory it goes.
+	h.Runtime = filepath.Join(base, "docs")
+	h.sweep()
+	if _, err := os.Stat(keep); err == nil {
+		t.Error("nothing is removed at all")
+	}
+	// Nor one that others can write.
+	if err := os.Mkdir(keep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(h.Runtime, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	h.sweep()
+	if _, err := os.Stat(keep); err != nil {
+		t.Error(err)
+	}
+}

@@ -16,13 +16,13 @@ import (
 // Exec replaces this process by the plan. It returns only when it fails, with
 // an [*Error]; nothing has been executed then.
 func Exec(p *Plan, h *Host) error {
-	if p.Confined != nil {
-		h.sweep()
-	}
 	for _, dir := range p.Dirs {
 		if err := makeDir(dir, h.UID); err != nil {
 			return failed("a directory of sbx's own: " + err.Error())
 		}
+	}
+	if p.Confined != nil {
+		h.sweep()
 	}
 	// A core dump would be written by the host, outside of the sandbox's view.
 	// One byte is too few for any, and unlike none it also keeps the kernel from

@@ -227,7 +227,7 @@ func (v *view) guardOwn() error {
 				by = i
 			}
 		}
-		hint := `blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx"] hides it again`
+		hint := `blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`
 		if to.Info.Kind == Absent {
 			hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
 		}
