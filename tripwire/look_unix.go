@@ -34,6 +34,16 @@ func lookName(path string) (string, error) {
 	return state, nil
 }
 
+// lookPlace tells one directory from another that was put in its place.
+func lookPlace(path string) (string, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Lstat(path, &st) })
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return lookName(path)
+	}
+	return "place " + strconv.FormatUint(uint64(st.Dev), 10) + " " + strconv.FormatUint(uint64(st.Ino), 10), nil
+}
+
 // nameIn is the last element, "." for the root.
 func nameIn(path string) string {
 	if path == "/" {

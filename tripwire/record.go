@@ -44,7 +44,7 @@ type entry struct {
 // with the kind as one letter.
 const magic = "sbx tripwire 1 "
 
-const kindLetters = "npgsl"
+const kindLetters = "npgsld"
 
 func header(root string) string { return magic + policy.Quote(root) + "\n" }
 
@@ -230,7 +230,7 @@ func (r *record) accept(paths []string) bool {
 	n := len(r.entries)
 	changed := false
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
-		return slices.Contains(paths, e.path) && (e.kind == Name || e.kind == Settings || e.broken())
+		return slices.Contains(paths, e.path) && (e.kind == Name || e.kind == Settings || e.kind == Place || e.broken())
 	})
 	for i := range r.entries {
 		e := &r.entries[i]

@@ -184,6 +184,12 @@ func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 		return out
 	case e.kind == Settings:
 		return set(out, e, now)
+	case e.kind == Place:
+		c.Was = ""
+		if c.Now, err = Look(Name, e.path); err != nil {
+			c.Now = unseen(err)
+		}
+		return append(out, c)
 	case e.kind != Name:
 		return s.appeared(out, e, now)
 	case s.harmless(e.kind, e.path):

@@ -28,6 +28,10 @@ const (
 	// Entries that are repositories of their own, at any depth, are recorded: git
 	// in the work tree runs git in each.
 	Gitlinks
+
+	// Place is about a directory that something watched lies in and that could be
+	// moved away: State is which one it is, and as for a Name when it is none.
+	Place
 )
 
 // Watch is a name that a run could make or replace, with what was there when
@@ -78,6 +82,8 @@ func Look(kind Kind, path string) (string, error) {
 		return lookNested(path)
 	case Settings:
 		return lookSettings(path)
+	case Place:
+		return lookPlace(path)
 	case Gitlinks:
 		return Stamp(indexOf(path)), nil
 	}

@@ -263,3 +263,42 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// A Place is a directory by what it is, not by what is in it.
+func TestPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := dir + "/d"
+	look := func() string {
+		t.Helper()
+		s, err := Look(Place, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := look(); s != "" {
+		t.Error(s)
+	}
+	must(os.Mkdir(path, 0o755))
+	first := look()
+	must(os.WriteFile(path+"/f", nil, 0o644))
+	if first == "" || look() != first {
+		t.Errorf("%q, then %q", first, look())
+	}
+	must(os.Rename(path, dir+"/e"))
+	must(os.Mkdir(path, 0o755))
+	if look() == first {
+		t.Error("another directory is taken for the first")
+	}
+	must(os.Remove(path))
+	must(os.Symlink("e", path))
+	if s := look(); s != "link e" {
+		t.Error(s)
+	}
+}

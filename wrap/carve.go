@@ -21,6 +21,7 @@ type carver struct {
 	frozen   []string // writable directories in which nothing new can be made
 	unlisted []string // readable directories whose names cannot be read
 	exposed  []string // protected paths that can be changed, and are looked at afterwards
+	moved    []string // the directories that these lie in
 }
 
 // spot is a place with rights of its own.
@@ -62,7 +63,7 @@ func (c *carver) spots() []spot {
 			s.allow = landlock.Write | landlock.ResolveUnix
 		case policy.Protect:
 			if c.v.watched {
-				c.exposed = append(c.exposed, m.path)
+				c.expose(m.path)
 				continue
 			}
 			s.allow = landlock.Read | landlock.ResolveUnix
@@ -83,6 +84,15 @@ func (c *carver) spots() []spot {
 		out = append(out, spot{path: dir, dir: true})
 	}
 	return out
+}
+
+// expose notes a protected path that can be changed, and the directories that
+// could be taken away with it.
+func (c *carver) expose(path string) {
+	c.exposed = append(c.exposed, path)
+	for dir := policy.Dir(path); c.v.access(policy.Dir(dir)) == policy.Write && !slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
+		c.moved = append(c.moved, dir)
+	}
 }
 
 // closed reports whether the caller cannot use what is hidden, and neither can

@@ -267,6 +267,9 @@ func TestWatched(t *testing.T) {
 			t.Errorf("%s cannot be written", path)
 		}
 	}
+	if !slices.Contains(p.Report.Movable, "/home/u/src/app/.git") || slices.Contains(p.Report.Movable, "/home/u/src/app") {
+		t.Errorf("what can be moved away: %q", p.Report.Movable)
+	}
 	for _, path := range []string{"/home/u/.ssh/id_rsa", "/home/u/src/app/.env"} {
 		if fs.nodes[path] == nil {
 			t.Fatalf("%s is not there", path)

@@ -59,6 +59,7 @@ type Report struct {
 	// Exposed are protected paths that exist and that the command can change all
 	// the same, since the policy says that they are to be watched.
 	Exposed []string
+	Movable []string // directories that these lie in, which can be put in another's place
 
 	view   *view
 	staged bool              // sbx itself is in ManifestDir

@@ -116,6 +116,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = append(c.notes(h), v.loose...)
 	p.Report.Watch, p.Report.Exposed = v.watch(git.watch), c.exposed
+	p.Report.Movable = c.moved
 	p.wallOff(c, pol, h, tmp)
 	if err := p.filters(req, pol, h); err != nil {
 		return nil, err

@@ -62,6 +62,13 @@ func withExposed(p *wrap.Plan) ([]tripwire.Watch, error) {
 		}
 		watched = append(watched, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
 	}
+	for _, path := range p.Report.Movable {
+		state, err := tripwire.Look(tripwire.Place, path)
+		if err != nil {
+			return nil, err
+		}
+		watched = append(watched, tripwire.Watch{Kind: tripwire.Place, Path: path, State: state})
+	}
 	return watched, nil
 }
 
