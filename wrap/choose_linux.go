@@ -21,7 +21,9 @@ func Choose(h *Host, dir, name, tier string) error {
 		if name == EngineBwrap || !errors.As(err, &h.Lack) {
 			return err
 		}
-		if h.Lack.Cause == CauseHangs { // a machine that is busy for a moment must not make a run weaker
+		// What may be over in a moment, or was brought about by a command that uses up
+		// what the user may have, must not make a run weaker.
+		if h.Lack.Cause == CauseHangs || h.Lack.Cause == CauseBusy {
 			return h.Lack
 		}
 		if tier == TierFull {

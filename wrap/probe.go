@@ -18,6 +18,7 @@ const (
 	CauseOld       Cause = "too-old"    // older than bwrapargs.Oldest
 	CauseNotBwrap  Cause = "not-bwrap"  // a program that is not bubblewrap, or does not do what it is told
 	CauseHangs     Cause = "hangs"      // no answer
+	CauseBusy      Cause = "busy"       // a limit was reached, which may be otherwise in a moment
 	CauseKernel    Cause = "kernel"     // a kernel without user namespaces, WSL 1
 	CauseAppArmor  Cause = "apparmor"   // AppArmor restricts user namespaces
 	CauseClone     Cause = "clone"      // kernel.unprivileged_userns_clone = 0

@@ -327,10 +327,45 @@ func failure(f Facts, path, said string, err error) *Unavailable {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return hangs(path)
 	}
+	if why := passing(said, err); why != "" {
+		return busy(path, why)
+	}
 	if strings.TrimSpace(said) == "" {
 		said = err.Error()
 	}
 	return diagnose(f, path, said)
+}
+
+// passing returns what says that it is this moment that bwrap failed for: a limit
+// on processes, memory or files was reached, or somebody ended it. "" is none.
+func passing(said string, err error) string {
+	all := said + "\n" + err.Error()
+	for _, s := range []string{
+		"Resource temporarily unavailable", "resource temporarily unavailable", "Cannot allocate memory", "cannot allocate memory", "Out of memory",
+		"Too many open files", "too many open files", "newosproc", "failed to create new OS thread", "Interrupted system call",
+	} {
+		if strings.Contains(all, s) {
+			return strings.ToLower(s)
+		}
+	}
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			switch status.Signal() {
+			case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS: // its own fault
+			default:
+				return "it was ended by signal " + strconv.Itoa(int(status.Signal()))
+			}
+		}
+	}
+	return ""
+}
+
+// busy is the diagnosis for what may be over in a moment.
+func busy(path, why string) *Unavailable {
+	return &Unavailable{CauseBusy, policy.Plain(path) + " could not be tried: " + oneLine(why),
+		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up",
+			"--engine landlock does without bwrap, with tier reduced"}}
 }
 
 // output runs a program, with a descriptor 3 that reads as data when there is

@@ -3,6 +3,7 @@ package wrap
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -253,5 +254,33 @@ func TestBwrapFromPath(t *testing.T) {
 	}
 	if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != CauseUnsafe || n != 0 {
 		t.Errorf("%+v after %d processes", err, n)
+	}
+}
+
+// What may be over in a moment is told from what stays.
+func TestPassing(t *testing.T) {
+	run := func(script string) (string, error) {
+		out, err := exec.Command("/bin/sh", "-c", script).CombinedOutput()
+		return string(out), err
+	}
+	for script, want := range map[string]bool{
+		"echo 'bwrap: Creating new namespace failed: Resource temporarily unavailable'; exit 1": true,
+		"echo 'runtime: failed to create new OS thread (have 2 already; errno=11)'; exit 2":     true,
+		"echo 'bwrap: Cannot allocate memory'; exit 1":                                          true,
+		"kill -KILL $$": true,
+		"kill -TERM $$": true,
+		"kill -SEGV $$": false,
+		"kill -ABRT $$": false,
+		"echo 'bwrap: No permissions to create new namespace'; exit 1": false,
+		"exit 1": false,
+	} {
+		said, err := run(script)
+		if err == nil {
+			t.Fatal(script)
+		}
+		u := failure(Facts{}, "/usr/bin/bwrap", said, err)
+		if got := u.Cause == CauseBusy; got != want {
+			t.Errorf("%s: cause %s", script, u.Cause)
+		}
 	}
 }

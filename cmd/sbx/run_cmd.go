@@ -503,7 +503,13 @@ func (s *state) status(p *wrap.Plan) {
 		}
 		s.notice(n)
 	}
-	if s.opts.Quiet || !s.opts.Verbose && !isTerminal(2) {
+	if s.opts.Quiet {
+		return
+	}
+	if !s.opts.Verbose && !isTerminal(2) {
+		if p.Lack != "" { // less than there could be is never without a word
+			say("notice", "tier "+p.Tier+": "+p.Lack+" (sbx doctor says what to do; --engine landlock, that this tier will do)")
+		}
 		return
 	}
 	say("", statusLine(p, s.vars.CWD))
