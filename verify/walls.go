@@ -212,7 +212,7 @@ func (s *Site) beyond() []Check {
 				if a[0].Errno != 0 {
 					return Proved, a[0].why()
 				}
-				return s.owned(wrap.GapNames, "what belongs to the command's user can get another mode, owner or time")
+				return s.owned(wrap.GapModes, "what belongs to the command's user can get another mode, owner or time")
 			}})
 	}
 	return append(out, known(secOutside, "mounts", "", NotApplicable, "the engine mounts nothing"))

@@ -73,7 +73,7 @@ func walled() *Site {
 	s.Hidden = append(s.Hidden, Secret{Path: "/h/.ssh", Out: File{Kind: kindDir, Read: true}, Inner: []string{"/h/.ssh/id"}}, Secret{Path: "/h/fifo", Out: File{Kind: kindOther}})
 	s.Guarded = append(s.Guarded, Guarded{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
 	s.Frozen = []string{"/p"}
-	s.Gaps = []string{wrap.GapNames, wrap.GapProcesses, wrap.GapPlaces, wrap.GapLoopback, wrap.GapUnix + ": version 7"}
+	s.Gaps = []string{wrap.GapNames, wrap.GapModes, wrap.GapProcesses, wrap.GapPlaces, wrap.GapLoopback, wrap.GapUnix + ": version 7"}
 	for _, f := range s.reducedFamilies() {
 		s.Kernel[f.trial()] = 0
 	}

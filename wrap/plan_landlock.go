@@ -277,8 +277,10 @@ func (p *Plan) filters(req Request, pol *policy.Policy, h *Host) error {
 // What the gaps of this engine begin with: whoever tries a sandbox knows by them
 // what its plan has owned up to.
 const (
-	GapNames     = "files outside keep their names, sizes and times visible to those who know where to look, and what belongs to you can get another mode, owner, time or attribute (chmod, touch)"
-	GapProcesses = "the processes of this host, their names and arguments, and its network interfaces and connections can be seen"
+	GapNames     = "files outside keep their names, sizes, times, extended attributes and the texts of links visible to those who know where to look, and who looks at a directory is told what is used in it (inotify)"
+	GapModes     = "what belongs to you can get another mode, owner, time or attribute everywhere (chmod, touch): a file can be opened to other users, a hook made executable"
+	GapRoot      = "as root that goes for nearly every file of this machine"
+	GapProcesses = "the processes of this host, their names and arguments, and its network interfaces and connections can be seen, and your processes be slowed (scheduling)"
 	GapPlaces    = "/tmp, /dev/shm and the home directory are not private but closed, and there are no new pseudo terminals; $TMPDIR is for temporary files"
 	GapLoopback  = "with the network off there is no loopback either: no program can serve another"
 	GapSignals   = "your other processes can be signalled"
@@ -289,9 +291,13 @@ const (
 func reducedGaps(pol *policy.Policy, h *Host) []string {
 	gaps := []string{
 		GapNames,
+		GapModes,
 		GapProcesses,
 		GapPlaces,
 		"what the command leaves running in the background goes on when it ends",
+	}
+	if h.UID == 0 {
+		gaps = append(gaps, GapRoot)
 	}
 	if !pol.Network {
 		gaps = append(gaps, GapLoopback)
