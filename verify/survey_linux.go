@@ -457,3 +457,7 @@ func (v *survey) own() {
 	}
 	v.site.Own = o
 }
+
+// hostDevices would be doors, and do no harm when they are opened for reading.
+var hostDevices = []string{"/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control", "/dev/ptmx", "/dev/vsock", "/dev/vhost-net", "/dev/uinput", "/dev/input/event0",
+	"/dev/dri/card0", "/dev/dri/renderD128", "/dev/snd/controlC0", "/dev/sda", "/dev/vda", "/dev/nvme0n1", "/dev/userfaultfd"}

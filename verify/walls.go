@@ -274,10 +274,6 @@ var hostTrials = []trial{
 // hostFiles are those of the host's /sys that change how it works.
 var hostFiles = []string{"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/fs/cgroup/cgroup.procs"}
 
-// hostDevices would be doors, and do no harm when they are opened for reading.
-var hostDevices = []string{"/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control", "/dev/ptmx", "/dev/vsock", "/dev/vhost-net", "/dev/uinput", "/dev/input/event0",
-	"/dev/dri/card0", "/dev/dri/renderD128", "/dev/snd/controlC0", "/dev/sda", "/dev/vda", "/dev/nvme0n1", "/dev/userfaultfd"}
-
 // doors proves that devices are there and cannot be opened.
 func (s *Site) doors() Check {
 	c := Check{Section: secKernel, Name: "devices", Subject: "of the host", Control: s.known("outside they can be opened")}
