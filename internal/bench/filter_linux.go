@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -23,15 +22,11 @@ const underFilter = "--under-filter"
 // measureFilters times a system call with each filter: what a sandboxed program
 // pays for as long as it runs.
 func (b *bench) measureFilters() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	levels := []string{"off", "default", "strict"}
 	samples := make([][]float64, len(levels))
 	for range 9 {
 		for i, level := range levels {
-			out, err := exec.Command(self, underFilter, level).Output()
+			out, err := exec.Command(b.self, underFilter, level).Output()
 			if err != nil {
 				return fmt.Errorf("timing the filter %s: %w", level, err)
 			}
