@@ -119,8 +119,9 @@ func (s *search) read(layer policy.Layer, path string) error {
 }
 
 // ReadFilter reads a file that a profile names as its seccomp filter. It has to
-// be as safe as the user's own configuration; the error is a [*FileError].
-func ReadFilter(path string) ([]byte, error) { return readSafe(policy.User, path) }
+// be as safe as the user's own configuration, and to have no second name; the
+// error is a [*FileError].
+func ReadFilter(path string) ([]byte, error) { return readAlone(path) }
 
 // FileError says why a file cannot be used as configuration.
 type FileError struct {

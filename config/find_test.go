@@ -294,3 +294,33 @@ func TestFindAsks(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestReadFilterSecondName: a hard link elsewhere is a way to write the file.
+func TestReadFilterSecondName(t *testing.T) {
+	dir := newPlace(t)
+	path := filepath.Join(dir, "f.json")
+	write(t, path, "{}")
+	if data, err := ReadFilter(path); err != nil || string(data) != "{}" {
+		t.Fatalf("with one name: %q, %v", data, err)
+	}
+	write(t, filepath.Join(dir, "proj", "x"), "")
+	must(t, os.Link(path, filepath.Join(dir, "proj", "other")))
+	_, err := ReadFilter(path)
+	var fe *FileError
+	if !errors.As(err, &fe) || !strings.Contains(fe.Text, "hard link") || fe.Hint == "" {
+		t.Errorf("with two names: %v", err)
+	}
+	// The rest of the configuration is told apart by its content.
+	if _, err := readSafe(policy.User, path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecondNameOfRoots: Nix keeps one file for all that are the same.
+func TestSecondNameOfRoots(t *testing.T) {
+	c := candidate{layer: policy.User, path: "/nix/store/f.json", real: "/nix/store/f.json", alone: true}
+	err := c.check(&syscall.Stat_t{Mode: syscall.S_IFREG | 0o444, Nlink: 2})
+	if own := os.Geteuid() == 0; own != (err != nil) {
+		t.Errorf("root's file, as uid %d: %v", os.Geteuid(), err)
+	}
+}

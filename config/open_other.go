@@ -13,3 +13,5 @@ func exists(path string) (bool, error) { _, err := readSafe(policy.User, path); 
 func readSafe(_ policy.Layer, path string) ([]byte, error) {
 	return nil, &FileError{Path: path, Text: "who can write a file is not known on this system", Err: errors.ErrUnsupported}
 }
+
+func readAlone(path string) ([]byte, error) { return readSafe(policy.User, path) }

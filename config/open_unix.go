@@ -28,7 +28,16 @@ func exists(path string) (bool, error) {
 // readSafe reads a file that nobody but those the layer trusts can have
 // written. All but the links is checked on the opened file.
 func readSafe(layer policy.Layer, path string) ([]byte, error) {
-	c := candidate{layer: layer, path: path, real: path}
+	return (&candidate{layer: layer, path: path, real: path}).read()
+}
+
+// readAlone is readSafe for a file of the user's that has no other name: one in
+// a directory that a command may write would be a way to write the file.
+func readAlone(path string) ([]byte, error) {
+	return (&candidate{layer: policy.User, path: path, real: path, alone: true}).read()
+}
+
+func (c *candidate) read() ([]byte, error) {
 	if err := c.follow(); err != nil {
 		return nil, err
 	}
@@ -57,6 +66,7 @@ type candidate struct {
 	path  string // as named
 	real  string // where a link leads, else path
 	away  bool   // the link leads out of its directory
+	alone bool   // a second name is refused
 }
 
 func (c *candidate) bad(text string, err error) error {
@@ -98,6 +108,10 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " + c.owners(), Hint: "look at what it says, then chown it"}
 	case mode&0o002 != 0 || mode&0o020 != 0 && !c.ownGroup(st.Gid):
 		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + policy.Plain(c.real)}
+	// Root's may have more, as in the store of Nix: what others cannot write by
+	// one name they cannot write by another.
+	case c.alone && st.Nlink > 1 && int(st.Uid) == syscall.Geteuid():
+		return &FileError{Path: c.path, Text: "has another name (a hard link), by which a command could write it", Hint: "cp it to a new file, and name that"}
 	case st.Size > MaxSize:
 		return c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
 	}

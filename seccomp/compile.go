@@ -57,7 +57,7 @@ func (f *File) program(arch string) ([]bpf.Instruction, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := writer{program{ops: make([]bpf.Instruction, 0, 512), nearer: map[label]label{}}, map[uint32]label{}, map[string]label{}}
+	w := writer{program{ops: make([]bpf.Instruction, 0, 512), nearer: map[label]label{}}, f.WholeProcess, map[uint32]label{}, map[string]label{}}
 	kill := w.end(retKill)
 	spots := w.spots(f, arch, decisions)
 	if root := w.search(spots); w.distance(root) > 0 {
@@ -189,6 +189,7 @@ func (f *File) foreign() uint32 {
 // writer writes a program whose ends are any return values.
 type writer struct {
 	program
+	whole  bool // see [File.WholeProcess]
 	ends   map[uint32]label
 	blocks map[string]label // of checks that were written already
 }
@@ -200,6 +201,9 @@ type spot struct {
 }
 
 func (w *writer) end(ret uint32) label {
+	if w.whole && ret&retAction == retKillThread {
+		ret = retKill
+	}
 	if w.ends[ret] == 0 {
 		w.ends[ret] = w.ret(ret)
 	}

@@ -32,10 +32,21 @@ type File struct {
 	// (minKernel).
 	Kernel Kernel
 
+	// WholeProcess makes KILL_THREAD end the process, too. A Go program that
+	// executes the command by one thread of several needs it: of a process whose
+	// threads are not all dead nobody sees the end.
+	WholeProcess bool
+
 	name  string
 	rules []rule
 	base  uint32 // the return value where no rule matches
 	notes []string
+}
+
+// Feigns reports whether the file answers some call with errno 0: the caller
+// takes it for made.
+func (f *File) Feigns() bool {
+	return f.base == retErrno || slices.ContainsFunc(f.rules, func(r rule) bool { return r.ret == retErrno })
 }
 
 // Kernel is a version of Linux; the zero value is an unknown one.

@@ -523,6 +523,37 @@ func TestRandomFiles(t *testing.T) {
 	}
 }
 
+// TestWholeProcess: all that ends a thread ends the process, and nothing else
+// changes.
+func TestWholeProcess(t *testing.T) {
+	kills := 0
+	for seed := range uint64(60) {
+		for _, arch := range []string{"amd64", "arm64"} {
+			f, err := ParseFile("f.json", randomFile(rand.New(rand.NewPCG(seed, 7))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Kernel = Kernel{6, 1}
+			each := fileMachine(t, f, arch)
+			f.WholeProcess = true
+			whole := fileMachine(t, f, arch)
+			for n := range uint32(1100) {
+				one, all := spell(each.run(t, audit(arch), n, 0)), spell(whole.run(t, audit(arch), n, 0))
+				if one == "KILL_THREAD" {
+					kills++
+					one = "KILL_PROCESS"
+				}
+				if all != one {
+					t.Fatalf("seed %d, %s, call %d: %s, want %s", seed, arch, n, all, one)
+				}
+			}
+		}
+	}
+	if kills == 0 {
+		t.Error("no file kills a thread")
+	}
+}
+
 func FuzzCompile(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, a, b uint64) {

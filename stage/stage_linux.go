@@ -52,7 +52,7 @@ func Run(args []string) int {
 		return broken(err.Error())
 	}
 	if o.Group == Look {
-		return refused(o, become(o, w))
+		exit(refused(o, become(o, w)))
 	}
 	return serve(o, w)
 }

@@ -41,7 +41,7 @@ func rawFD(number uintptr, args ...uintptr) syscall.Errno {
 	var a [6]uintptr
 	copy(a[:], args)
 	fd, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
-	if errno == 0 {
+	if errno == 0 && fd > 2 { // a filter may say 0, which is the probe's own
 		syscall.Close(int(fd))
 	}
 	return errno
@@ -142,7 +142,7 @@ func attempt(name string) func(path string) syscall.Errno {
 }
 
 func closing(fd int, err error) syscall.Errno {
-	if err == nil {
+	if err == nil && fd > 2 {
 		unix.Close(fd)
 	}
 	return errno(err)

@@ -13,6 +13,7 @@ type Check struct {
 	Control string
 	Ask     []Question // their IDs are given by [Number]
 	Judge   func([]Answer) (Verdict, string)
+	Heard   func() bool // outside, of what the probe did; nil where nothing is
 }
 
 // The sections, in the order of the report.
@@ -38,6 +39,11 @@ func (s *Site) Checks() []Check {
 	var out []Check
 	for _, part := range []func() []Check{s.hidden, s.protected, s.outside, s.network, s.sockets, s.kernel, s.processes, s.environment, s.descriptors, s.own} {
 		out = append(out, part()...)
+	}
+	if s.Feigned {
+		for i := range out {
+			out[i].doubt()
+		}
 	}
 	if s.Inside {
 		for i := range out {

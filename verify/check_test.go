@@ -176,6 +176,49 @@ func TestJudgeTrialFilter(t *testing.T) {
 	}
 }
 
+// TestFeigned: a file that answers with errno 0 does not make holes, and hides
+// none of which more is seen than an errno.
+func TestFeigned(t *testing.T) {
+	done := func(act string, a Answer) Check {
+		return Check{Ask: []Question{{Act: act}}, Judge: func([]Answer) (Verdict, string) { return Hole, "done" }, Heard: func() bool { return a.Step == "heard" }}
+	}
+	tests := []struct {
+		name string
+		act  string
+		a    Answer
+		want Verdict
+	}{
+		{"a call", actCall, Answer{}, Unchecked},
+		{"a socket", actSocket, Answer{}, Unchecked},
+		{"opened", actOpen, Answer{}, Unchecked},
+		{"made", actCreate, Answer{}, Unchecked},
+		{"made, and seen on the host", actCreate, Answer{Found: []string{"x"}}, Hole},
+		{"connected", actTCP, Answer{}, Unchecked},
+		{"connected, and heard outside", actTCP, Answer{Step: "heard"}, Hole},
+		{"the kernel's answer", actCall, Answer{Errno: int(enotty)}, Hole},
+		{"its content", actLook, Answer{File: &File{Read: true}}, Hole},
+		{"what the process is", actSelf, Answer{Self: &Self{}}, Hole},
+	}
+	for _, tt := range tests {
+		c := done(tt.act, tt.a)
+		c.doubt()
+		if got, _ := c.Judge([]Answer{tt.a}); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	for _, feigned := range []bool{false, true} {
+		s := &Site{Seccomp: "dev", Filter: true, Feigned: feigned}
+		for _, c := range s.Checks() {
+			if c.Section != secKernel || c.Name != "mount" {
+				continue
+			}
+			if got, _ := c.Judge([]Answer{{}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
+				t.Errorf("mount, feigned %t: %s", feigned, got)
+			}
+		}
+	}
+}
+
 // full is a site with something of each kind.
 func full() *Site {
 	yes := func() bool { return true }

@@ -49,7 +49,7 @@ func (l listed) at(path string) (e ManifestEntry) {
 // manifest says: nothing is known of the host. kind is the type of a file.
 func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *Site {
 	l := listed(m.Paths)
-	s := &Site{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
+	s := &Site{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -183,6 +184,26 @@ func (s *Site) otherwise(t trial, a *Answer) bool {
 		return a.Errno != out
 	}
 	return a.is(eperm, eacces, enosys)
+}
+
+// silent are the acts of which nothing but an errno is seen inside.
+var silent = []string{actOpen, actCreate, actRename, actLink, actMake, actRemove, actMode, actPair, actSignal, actTrace, actConnect, actTCP, actSocket, actCall}
+
+// doubt finds no hole where all that speaks for one is that nothing was refused,
+// for a file that answers with errno 0: what was done cannot be told from what was
+// only said to be.
+func (c *Check) doubt() {
+	judge := c.Judge
+	c.Judge = func(answers []Answer) (Verdict, string) {
+		v, text := judge(answers)
+		for i := range answers {
+			a := &answers[i]
+			if v == Hole && a.Errno == 0 && len(a.Found) == 0 && slices.Contains(silent, c.Ask[i].Act) && (c.Heard == nil || !c.Heard()) {
+				return Unchecked, text + ", or the filter from a file says so"
+			}
+		}
+		return v, text
+	}
 }
 
 func (s *Site) noNewPrivs(self *Self) (Verdict, string) {

@@ -35,7 +35,7 @@ func (s *Site) server(srv *Server) Check {
 	if srv.Absent != "" {
 		return known(secNetwork, "reach", srv.Name, NotApplicable, srv.Absent)
 	}
-	c := Check{Section: secNetwork, Name: "reach", Subject: srv.Name, Control: "outside it answers"}
+	c := Check{Section: secNetwork, Name: "reach", Subject: srv.Name, Control: "outside it answers", Heard: srv.Heard}
 	q := Question{Act: srv.Act, Path: srv.Path, Text: srv.Text}
 	if srv.Port > 0 {
 		q.Args = []int{srv.Port}

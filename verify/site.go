@@ -20,6 +20,7 @@ type Site struct {
 	OwnSession bool
 	Seccomp    string   // default, strict, dev, off
 	Filter     bool     // a file adds to what the level refuses
+	Feigned    bool     // that file may answer a call as if it had been made
 	Scoped     []string // what Landlock keeps the command from, as [wrap.Plan.Scoped] has it
 
 	Walls   bool     // the engine is Landlock

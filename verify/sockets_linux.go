@@ -132,7 +132,7 @@ func trySocket(args []int) error {
 		return unix.EINVAL
 	}
 	fd, err := unix.Socket(args[0], args[1]|unix.SOCK_CLOEXEC, args[2])
-	if err == nil {
+	if err == nil && fd > 2 {
 		unix.Close(fd)
 	}
 	return err

@@ -34,6 +34,9 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: Spaces(), Kernel: controls(), Pass: plan.Keep,
 		Helper: planted.Helper, Word: planted.Word,
 	}
+	if f := plan.Report.Filter; f != nil {
+		v.site.Feigned = f.Feigns
+	}
 	v.walls(planted)
 	if sub.Remap != sub.Host.CWD {
 		v.site.Remap = sub.Remap

@@ -68,7 +68,7 @@ func prepareStage(p *Plan) error {
 
 	mask, err := stage.Outer(p.Stage.Wires, p.Stage.Group, p.Limit > 0)
 	if err != nil {
-		return failed("signals: " + err.Error())
+		return unplaced("signals", err)
 	}
 	p.Stage.Mask = mask
 	for i := range p.FDs {
@@ -111,6 +111,15 @@ func failed(reason string) error {
 	return &Error{StatusFailed, "Failed to initialize sandbox: " + reason, ""}
 }
 
+// unplaced is the error for a descriptor that could not be put at its number.
+func unplaced(what string, err error) error {
+	e := &Error{StatusFailed, "Failed to initialize sandbox: " + what + ": " + err.Error(), ""}
+	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EMFILE) { // the number is above what the process may have
+		e.Hint = "raise the limit on open files: ulimit -n 1024"
+	}
+	return e
+}
+
 // makeDir makes a directory of sbx's own, its parents as the user's umask has
 // them, and refuses one that somebody else put there.
 func makeDir(dir string, uid int) error {
@@ -143,7 +152,7 @@ func putFDs(fds []bwrapargs.FD) error {
 			err = putFD(fd)
 		}
 		if err != nil {
-			return failed("descriptor for " + fd.Name + ": " + err.Error())
+			return unplaced("descriptor for "+fd.Name, err)
 		}
 		if fd.Path == "" && len(fd.Data) == 0 {
 			empty = fd.Num

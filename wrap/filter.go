@@ -13,6 +13,7 @@ import (
 type Filter struct {
 	Path    string
 	Rules   int
+	Feigns  bool     // it answers some call as if it had been made
 	Hinders []string // calls that it refuses and without which not even /bin/true starts
 	Notes   []string // what is to be known of it, one line each
 }
@@ -38,11 +39,14 @@ func (p *Plan) commandFilter(req Request, h *Host) ([]byte, error) {
 	if err := p.Report.view.guardFilter(path); err != nil {
 		return nil, err
 	}
-	code, err := req.Filter.Filter(h.Arch)
+	file := *req.Filter
+	// There a thread of sbx itself becomes the command, and others are left.
+	file.WholeProcess = p.Confined != nil || p.Report.Policy.SharePID
+	code, err := file.Filter(h.Arch)
 	if err != nil {
 		return nil, &Error{StatusFailed, err.Error(), ""}
 	}
-	f := &Filter{Path: path, Rules: req.Filter.Rules()}
+	f := &Filter{Path: path, Rules: req.Filter.Rules(), Feigns: req.Filter.Feigns()}
 	if f.Hinders, err = req.Filter.Hinders(h.Arch); err != nil {
 		return nil, &Error{StatusFailed, err.Error(), ""}
 	}

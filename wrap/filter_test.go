@@ -97,6 +97,48 @@ func TestFilterLoaded(t *testing.T) {
 	}
 }
 
+// TestFilterWholeProcess: where a thread of sbx's own becomes the command, its
+// death alone would leave a process that never ends.
+func TestFilterWholeProcess(t *testing.T) {
+	const text = `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["execve"], "action": "SCMP_ACT_KILL"}]}`
+	code := func(whole bool) []byte {
+		f := filterFile(t, text)
+		f.WholeProcess = whole
+		code, err := f.Filter("amd64")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	if slices.Equal(code(true), code(false)) {
+		t.Fatal("both filters are the same")
+	}
+	for _, tt := range []struct {
+		name   string
+		edit   func(*machine)
+		filter func(*Plan) []byte
+		whole  bool
+	}{
+		{"a process of its own", func(*machine) {}, func(p *Plan) []byte { return p.Stage.Filter }, false},
+		{"shared processes", func(m *machine) { m.over.SharePID = policy.Yes }, func(p *Plan) []byte { return p.Stage.Filter }, true},
+		{"Landlock", func(m *machine) { m.landlock = 7 }, func(p *Plan) []byte { return p.Confined.Filters[1].Code }, true},
+	} {
+		m := filtered(t, "/etc/f.json", "/etc/f.json")
+		m.request.Filter = filterFile(t, text)
+		tt.edit(&m)
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(tt.name, err)
+		}
+		if !slices.Equal(tt.filter(p), code(tt.whole)) {
+			t.Errorf("%s: not the filter for whole = %t", tt.name, tt.whole)
+		}
+		if m.request.Filter.WholeProcess {
+			t.Errorf("%s: the caller's file was changed", tt.name)
+		}
+	}
+}
+
 // TestFilterUnread: a plan without the file that its policy names is none.
 func TestFilterUnread(t *testing.T) {
 	m := filtered(t, "/etc/f.json", "/etc/f.json")

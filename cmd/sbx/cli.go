@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -145,8 +146,12 @@ func parseRun(left []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := parser.Parse(append(args, left...)); err != nil {
+	ctx, err := parser.Parse(append(args, left...))
+	if err != nil {
 		return nil, usage(err, left)
+	}
+	if err := blank(ctx); err != nil {
+		return nil, err
 	}
 	if cli.Version {
 		fmt.Println("sbx " + version)
@@ -262,6 +267,21 @@ func onlyFlags(flags []string) error {
 	return nil
 }
 
+// blank refuses a flag with an empty value: most often a variable of a script
+// that is not set, which must not mean that nothing was asked for. A command may
+// have an empty name.
+func blank(ctx *kong.Context) error {
+	for _, p := range ctx.Path {
+		if p.Flag == nil || p.Flag.Name == "argv0" {
+			continue
+		}
+		if v := p.Flag.Target; (v.Kind() == reflect.String || v.Kind() == reflect.Slice) && v.Len() == 0 {
+			return &usageError{text: "--" + p.Flag.Name + ": an empty value"}
+		}
+	}
+	return nil
+}
+
 // usage turns kong's error into sbx's, with the line to type where one word
 // is all that is wrong.
 func usage(err error, left []string) error {
@@ -314,6 +334,9 @@ func runCommand(args []string) error {
 			u.hint = "sbx " + args[0] + " --help"
 		}
 		return e
+	}
+	if err := blank(ctx); err != nil {
+		return err
 	}
 	return ctx.Run()
 }

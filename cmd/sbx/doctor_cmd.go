@@ -379,9 +379,14 @@ func (d *diagnosis) names(path string) {
 		return
 	}
 	seen := []string{}
+	told := []string{}
 	mine := false // what answers is this program
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
+			if slices.Contains(told, dir) {
+				continue
+			}
+			told = append(told, dir)
 			d.add("PATH", "note", "it holds a directory that is not absolute ("+policy.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
 			continue
 		}

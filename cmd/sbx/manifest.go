@@ -21,6 +21,10 @@ type manifest struct {
 	Tier        string            `json:"tier"`
 	Network     string            `json:"allow_network"`
 	SharePID    string            `json:"share_pid"`
+	NewSession  string            `json:"new_session"`
+	Seccomp     string            `json:"seccomp"`
+	Git         string            `json:"git"`
+	Protect     string            `json:"protect"`
 	Environment string            `json:"environment"`
 	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
