@@ -43,11 +43,13 @@ type digest struct {
 	hash    hash.Hash
 	entries int   // that may still come
 	bytes   int64 // that may still be read
+	depth   int   // directories in directories
 	cut     bool
+	lost    bool // something was not looked at at all
 }
 
 func dirState(dir int, name string, st *unix.Stat_t) string {
-	d := &digest{hash: sha256.New(), entries: maxEntries, bytes: maxBytes}
+	d := &digest{hash: sha256.New(), entries: maxEntries, bytes: maxBytes, depth: maxDepth}
 	d.sub(dir, name, st, 0)
 	state := "dir " + hex.EncodeToString(d.hash.Sum(nil))
 	if d.cut {
@@ -68,8 +70,8 @@ func (d *digest) add(kind byte, name, text string) {
 // sub adds what is in a directory. One that cannot be listed stands for itself
 // by the time of its last change.
 func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
-	if depth == maxDepth {
-		d.cut = true
+	if depth == d.depth {
+		d.cut, d.lost = true, true
 		return
 	}
 	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -81,7 +83,7 @@ func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
 		}
 	}
 	if err != nil {
-		d.cut = true
+		d.cut, d.lost = true, true
 		d.add('?', "", number(st.Ctim.Nano()))
 	}
 	d.add('.', "", "")
@@ -90,7 +92,7 @@ func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
 func (d *digest) list(fd int, names []string, depth int) {
 	for _, n := range sorted(names) {
 		if d.entries == 0 {
-			d.cut = true
+			d.cut, d.lost = true, true
 			return
 		}
 		d.entries--

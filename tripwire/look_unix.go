@@ -3,6 +3,8 @@
 package tripwire
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -41,7 +43,29 @@ func lookPlace(path string) (string, error) {
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return lookName(path)
 	}
-	return "place " + strconv.FormatUint(uint64(st.Dev), 10) + " " + strconv.FormatUint(uint64(st.Ino), 10), nil
+	// A number is given anew when a directory is gone; when it was made is not.
+	return "place " + strconv.FormatUint(uint64(st.Dev), 10) + " " + strconv.FormatUint(uint64(st.Ino), 10) + " " + number(born(path, &st)), nil
+}
+
+// lookKept is lookName with all that is in a directory, up to what a run can
+// wait for: more is an error, since a part of it could be changed unseen.
+func lookKept(path string) (string, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Lstat(path, &st) })
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return lookName(path)
+	}
+	dir, err := openDir(policy.Dir(path))
+	if err != nil {
+		return "", fail(path, err)
+	}
+	defer unix.Close(dir)
+	d := &digest{hash: sha256.New(), entries: 20_000, bytes: 32 << 20, depth: 64}
+	d.sub(dir, nameIn(path), &st, 0)
+	if d.lost {
+		return "", errors.New(policy.Plain(path) + ": more than can be watched (20,000 names, 64 directories deep, all of them readable)")
+	}
+	return "dir " + hex.EncodeToString(d.hash.Sum(nil)), nil
 }
 
 // nameIn is the last element, "." for the root.

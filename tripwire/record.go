@@ -44,7 +44,7 @@ type entry struct {
 // with the kind as one letter.
 const magic = "sbx tripwire 1 "
 
-const kindLetters = "npgsld"
+const kindLetters = "npgsldk"
 
 func header(root string) string { return magic + policy.Quote(root) + "\n" }
 
@@ -165,7 +165,7 @@ func (r *record) merge(watches []Watch, now int64) bool {
 		}
 		if w.Kind == Gitlinks && old[0].state != w.State {
 			old[0].state, changed = w.State, true
-		} else if w.Kind != Name && old[0].state != w.State {
+		} else if !w.Kind.whole() && old[0].state != w.State {
 			left := both(old[0].state, w.State)
 			changed = changed || left != old[0].state
 			old[0].state = left
@@ -189,7 +189,7 @@ func (r *record) settled(watches []Watch) bool {
 		if w.Kind == Gitlinks && old[0].state != w.State {
 			return false
 		}
-		if w.Kind != Name && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
+		if !w.Kind.whole() && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
 			return false
 		}
 	}
@@ -230,7 +230,7 @@ func (r *record) accept(paths []string) bool {
 	n := len(r.entries)
 	changed := false
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
-		return slices.Contains(paths, e.path) && (e.kind == Name || e.kind == Settings || e.kind == Place || e.broken())
+		return slices.Contains(paths, e.path) && (e.kind == Settings || e.kind.whole() || e.broken())
 	})
 	for i := range r.entries {
 		e := &r.entries[i]

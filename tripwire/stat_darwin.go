@@ -4,3 +4,6 @@ import "golang.org/x/sys/unix"
 
 func mtime(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
 func ctime(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
+
+// born is when a file was made.
+func born(_ string, st *unix.Stat_t) int64 { return st.Btim.Nano() }

@@ -180,6 +180,11 @@ func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 	case err != nil:
 		c.Now = unseen(err)
 		return append(out, c)
+	case e.kind == Kept && now != e.state:
+		if e.kept {
+			c.Before = []byte(e.content)
+		}
+		return append(out, c)
 	case now == e.state || now == "":
 		return out
 	case e.kind == Settings:
@@ -275,7 +280,7 @@ func (s Store) add(root string, watches []Watch) error {
 		return nil
 	}
 	for i := range r.entries {
-		if e := &r.entries[i]; !e.kept && e.kind == Name && strings.HasPrefix(e.state, "file ") {
+		if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
 			e.content, e.kept = keep(e.path, e.state)
 		}
 	}

@@ -32,7 +32,15 @@ const (
 	// Place is about a directory that something watched lies in and that could be
 	// moved away: State is which one it is, and as for a Name when it is none.
 	Place
+
+	// Kept is about what exists and has to stay as it is, and could not be made
+	// read-only: State is as for a Name, of a directory with all that is in it.
+	// That it is gone is a change, too.
+	Kept
 )
+
+// whole reports whether a State says what one thing is, rather than list names.
+func (k Kind) whole() bool { return k == Name || k == Place || k == Kept }
 
 // Watch is a name that a run could make or replace, with what was there when
 // the run was planned.
@@ -84,6 +92,8 @@ func Look(kind Kind, path string) (string, error) {
 		return lookSettings(path)
 	case Place:
 		return lookPlace(path)
+	case Kept:
+		return lookKept(path)
 	case Gitlinks:
 		return Stamp(indexOf(path)), nil
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -300,5 +301,72 @@ func TestPlace(t *testing.T) {
 	must(os.Symlink("e", path))
 	if s := look(); s != "link e" {
 		t.Error(s)
+	}
+}
+
+// What is Kept has to stay: all that is in it counts, however much that is, and
+// that it is gone or became something else is a change.
+func TestKept(t *testing.T) {
+	root := t.TempDir()
+	path := root + "/d"
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(path+"/a/b/c/d/e/f", 0o755))
+	for i := range 600 {
+		must(os.WriteFile(path+"/"+strconv.Itoa(i), nil, 0o644))
+	}
+	look := func() string {
+		t.Helper()
+		s, err := Look(Kept, path)
+		must(err)
+		return s
+	}
+	first := look()
+	for name, change := range map[string]func() error{
+		"past many names": func() error { return os.WriteFile(path+"/z", nil, 0o644) },
+		"deep":            func() error { return os.WriteFile(path+"/a/b/c/d/e/f/g", nil, 0o644) },
+		"executable":      func() error { return os.Chmod(path+"/7", 0o755) },
+		"gone inside":     func() error { return os.Remove(path + "/9") },
+	} {
+		before := look()
+		must(change())
+		if look() == before {
+			t.Errorf("%s: not seen", name)
+		}
+	}
+	must(os.Chmod(path+"/7", 0o644))
+	must(os.Remove(path + "/z"))
+	must(os.Remove(path + "/a/b/c/d/e/f/g"))
+	must(os.WriteFile(path+"/9", nil, 0o644))
+	if look() != first {
+		t.Error("the same is not the same")
+	}
+	s := newStore(t)
+	watch := []Watch{{Kind: Kept, Path: path, State: first}}
+	if c, err := s.Check(root, watch); err != nil || len(c) != 0 {
+		t.Fatal(c, err)
+	}
+	must(os.Rename(path, root+"/elsewhere"))
+	c, err := s.Pending(root)
+	if err != nil || len(c) != 1 || c[0].Now != "" || c[0].Path != path {
+		t.Errorf("gone: %+v, %v", c, err)
+	}
+	must(os.Symlink("elsewhere", path))
+	if c, err := s.Pending(root); err != nil || len(c) != 1 || c[0].Now != "link elsewhere" {
+		t.Errorf("a link: %+v, %v", c, err)
+	}
+	// A part of too much could be changed unseen.
+	must(os.Remove(path))
+	deep := path
+	for range 70 {
+		deep += "/d"
+	}
+	must(os.MkdirAll(deep, 0o755))
+	if s, err := Look(Kept, path); err == nil {
+		t.Errorf("too deep: %q", s)
 	}
 }

@@ -166,11 +166,19 @@ func started(pid int) string {
 	return fields[19]
 }
 
-// processes tells the process namespaces of this machine and of one start of it
-// apart.
+// processes tells the namespaces of processes and time of this machine and of one
+// start of it apart.
 func processes() string {
-	ns, _ := OS{}.Readlink("/proc/self/ns/pid")
-	ns = strings.Trim(ns, "pid:[]")
 	boot, _, _ := strings.Cut(sysctl("/proc/sys/kernel/random/boot_id"), "-")
-	return ns + "." + boot
+	return nsNumber("pid") + "." + nsNumber("time") + "." + boot
+}
+
+// nsNumber is the number of a namespace of this process, 0 where there is none
+// of the kind.
+func nsNumber(kind string) string {
+	text, err := OS{}.Readlink("/proc/self/ns/" + kind)
+	if err != nil {
+		return "0"
+	}
+	return strings.Trim(strings.TrimPrefix(text, kind), ":[]")
 }

@@ -23,7 +23,8 @@ func TestSweep(t *testing.T) {
 	}
 	must(os.Chmod(dir, 0o700))
 	own := strings.SplitN(h.Instance, ".", 3)[2]
-	ns, boot, _ := strings.Cut(own, ".")
+	ns := strings.Split(own, ".")
+	boot := ns[2]
 	live := os.Getpid()
 	ended := exec.Command("true")
 	if err := ended.Start(); err != nil {
@@ -36,15 +37,16 @@ func TestSweep(t *testing.T) {
 	}
 	id := func(pid int, start, place string) string { return strconv.Itoa(pid) + "." + start + "." + place }
 	stays := []string{
-		id(live, started(live), own), // runs
-		id(gone, was, "1."+boot),     // another process namespace: who knows
-		"notes", "1.2", "x.2." + own, "77.", "2024.01.backup", "2024.01.02.backup", id(gone, was, own) + ".d",
+		id(live, started(live), own),               // runs
+		id(gone, was, "1."+ns[1]+"."+boot),         // another process namespace: who knows
+		id(gone, was, ns[0]+".1."+boot),            // or of time
+		id(gone, was, ns[0]+"."+ns[1]+".00000abc"), // or another start of the machine
+		"notes", "1.2", "x.2." + own, "77.", "2024.01.backup", "2024.01.02.03.backup", "2024.01.02.03.0bac", id(gone, was, own) + ".d",
 	}
 	goes := []string{
 		id(gone, was, own),
-		id(live, "1", own),            // the number was given anew
-		id(gone, was, ns+".00000abc"), // before the machine was started
-		id(live, "1", "1.00000abc"),   // the same, of another namespace
+		id(live, "1", own), // the number was given anew
+		"aside.x.1",
 	}
 	outside := t.TempDir()
 	keep := filepath.Join(outside, "keep")
@@ -116,7 +118,7 @@ func TestSettle(t *testing.T) {
 			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, h.Runtime)
 		}
 	}
-	if n := strings.Count((&Host{UID: uid}).named(), "."); n != 3 {
+	if n := strings.Count((&Host{UID: uid}).named(), "."); n != 4 {
 		t.Errorf("a run's name has %d dots", n)
 	}
 }

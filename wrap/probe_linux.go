@@ -327,7 +327,7 @@ func failure(f Facts, path, said string, err error) *Unavailable {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return hangs(path)
 	}
-	if why := passing(said, err); why != "" {
+	if why := passing(said, err); why != "" && err != nil {
 		return busy(path, why)
 	}
 	if strings.TrimSpace(said) == "" {
@@ -339,26 +339,46 @@ func failure(f Facts, path, said string, err error) *Unavailable {
 // passing returns what says that it is this moment that bwrap failed for: a limit
 // on processes, memory or files was reached, or somebody ended it. "" is none.
 func passing(said string, err error) string {
-	all := said + "\n" + err.Error()
+	all := strings.ToLower(said + "\n" + err.Error())
 	for _, s := range []string{
-		"Resource temporarily unavailable", "resource temporarily unavailable", "Cannot allocate memory", "cannot allocate memory", "Out of memory",
-		"Too many open files", "too many open files", "newosproc", "failed to create new OS thread", "Interrupted system call",
+		"resource temporarily unavailable", "cannot allocate memory", "out of memory", "failed to reserve", "too many open files", "too many users",
+		"newosproc", "failed to create new os thread", "interrupted system call", "text file busy", "input/output error", "file too large",
+		"can't find source path", // sbx itself has gone, as in an upgrade
 	} {
 		if strings.Contains(all, s) {
-			return strings.ToLower(s)
+			return s
 		}
 	}
 	var ended *exec.ExitError
-	if errors.As(err, &ended) {
-		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			switch status.Signal() {
-			case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS: // its own fault
-			default:
-				return "it was ended by signal " + strconv.Itoa(int(status.Signal()))
-			}
+	if !errors.As(err, &ended) {
+		return ownFault(err)
+	}
+	status, ok := ended.Sys().(syscall.WaitStatus)
+	if !ok {
+		return ""
+	}
+	signal := status.Signal()
+	if status.Exited() && status.ExitStatus() > 128 { // of bwrap's child
+		signal = syscall.Signal(status.ExitStatus() - 128)
+	} else if !status.Signaled() {
+		return ""
+	}
+	switch signal {
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS: // its own fault
+		return ""
+	}
+	return "it was ended by signal " + strconv.Itoa(int(signal))
+}
+
+// ownFault is an error of sbx's own while it started the program, "" for one that
+// is about the program.
+func ownFault(err error) string {
+	for _, lasting := range []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS} {
+		if errors.Is(err, lasting) {
+			return ""
 		}
 	}
-	return ""
+	return err.Error()
 }
 
 // busy is the diagnosis for what may be over in a moment.

@@ -16,9 +16,9 @@ const sweepTime = 20 * time.Millisecond
 
 // sweep removes the directories of runs that have ended. What a command left
 // running in the background loses its temporary files then. Those of other
-// process namespaces, of which nothing is known here, stay until the machine
-// starts anew. What is not done in time is left to the next run, and so is what
-// cannot be removed.
+// namespaces of processes or time and of other starts of the machine, of which
+// nothing is known here, stay until they are old. What is not done in time is
+// left to the next run, and so is what cannot be removed.
 func (h *Host) sweep() {
 	top, err := openDir(unix.AT_FDCWD, h.Runtime)
 	if err != nil {
@@ -30,24 +30,53 @@ func (h *Host) sweep() {
 		return
 	}
 	b := broom{top: top, until: time.Now().Add(sweepTime)}
-	_ = b.each(top, func(name string) error {
-		if h.ended(name) {
-			b.remove(top, name, 0)
+	for moved := -1; moved < b.moved && err == nil; _, err = unix.Seek(top, 0, 0) {
+		moved = b.moved // what was moved up has not been seen
+		if b.each(top, func(name string) error {
+			if strings.HasPrefix(name, aside) || h.ended(name) || old(top, name) {
+				b.remove(top, name, 0)
+			}
+			return nil
+		}) != nil {
+			return
 		}
-		return nil
-	})
+	}
 }
 
-// ended reports whether a name is that of a run which is over.
+// ended reports whether a name is that of a run which is over: of this machine
+// as it was started last, with a process that is known not to be there.
 func (h *Host) ended(name string) bool {
-	f := strings.Split(name, ".")
-	own := strings.Split(h.Instance, ".")
-	if len(f) != 4 || len(own) != 4 || !digits(f[0]) || !digits(f[1]) || !digits(f[2]) || len(f[3]) != 8 || strings.Trim(f[3], "0123456789abcdef") != "" {
+	f, own := strings.Split(name, "."), strings.Split(h.Instance, ".")
+	if !isRun(f) || !isRun(own) || f[2] != own[2] || f[3] != own[3] || f[4] != own[4] {
 		return false
 	}
 	pid, err := strconv.Atoi(f[0])
-	return err == nil && (f[3] != own[3] || f[2] == own[2] && started(pid) != f[1])
+	if err != nil || pid <= 0 {
+		return false
+	}
+	if unix.Kill(pid, 0) == unix.ESRCH {
+		return true
+	}
+	start := started(pid) // "" is one that is hidden
+	return start != "" && start != f[1]
 }
+
+// isRun reports whether the parts of a name are those of a run's: process, its
+// start, namespaces of processes and of time, start of the machine.
+func isRun(f []string) bool {
+	return len(f) == 5 && digits(f[0]) && digits(f[1]) && digits(f[2]) && digits(f[3]) && len(f[4]) == 8 && strings.Trim(f[4], "0123456789abcdef") == ""
+}
+
+// old reports whether an entry is the directory of a run, and so old that it can
+// go without being known to be over: a week after it was made.
+func old(top int, name string) bool {
+	var st unix.Stat_t
+	return isRun(strings.Split(name, ".")) && unix.Fstatat(top, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		time.Since(time.Unix(st.Ctim.Unix())) > 7*24*time.Hour
+}
+
+// aside begins the names of what was moved up to be removed.
+const aside = "aside."
 
 // broom removes trees that somebody else may be changing meanwhile: it follows
 // no link and holds few descriptors however deep a tree is.
@@ -71,8 +100,7 @@ func (b *broom) remove(dir int, name string, depth int) {
 	}
 	if depth == deepest {
 		b.moved++
-		// A name that no run has, and that the next look finds.
-		_ = unix.Renameat(dir, name, b.top, strconv.Itoa(1<<30)+"."+strconv.Itoa(b.moved)+".0.00000000")
+		_ = unix.Renameat(dir, name, b.top, aside+strconv.FormatInt(b.until.UnixNano(), 36)+"."+strconv.Itoa(b.moved))
 		return
 	}
 	fd, err := openDir(dir, name)

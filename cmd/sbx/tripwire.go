@@ -53,14 +53,11 @@ func (s *state) watch(p *wrap.Plan) error {
 func withExposed(p *wrap.Plan) ([]tripwire.Watch, error) {
 	watched := slices.Clone(p.Report.Watch)
 	for _, path := range p.Report.Exposed {
-		if slices.ContainsFunc(watched, func(w tripwire.Watch) bool { return w.Path == path }) {
-			continue // the settings of git, of which only some matter
-		}
-		state, err := tripwire.Look(tripwire.Name, path)
+		state, err := tripwire.Look(tripwire.Kept, path)
 		if err != nil {
 			return nil, err
 		}
-		watched = append(watched, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
+		watched = append(watched, tripwire.Watch{Kind: tripwire.Kept, Path: path, State: state})
 	}
 	for _, path := range p.Report.Movable {
 		state, err := tripwire.Look(tripwire.Place, path)

@@ -317,6 +317,9 @@ func (t *tripped) printOne(c *tripwire.Change) {
 }
 
 func happened(c *tripwire.Change) string {
+	if c.Now == "" {
+		return "gone"
+	}
 	if c.Was == "" {
 		return "new"
 	}
