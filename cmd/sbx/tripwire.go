@@ -38,6 +38,14 @@ func (s *state) watch(p *wrap.Plan) error {
 		return tripwireError(err)
 	}
 	changes, err := store.Check(root, watched)
+	for _, other := range s.elsewhere(root, watched[len(p.Report.Watch):]) {
+		if err != nil {
+			break
+		}
+		var more []tripwire.Change
+		more, err = store.Check(other.root, other.watched)
+		changes = append(changes, more...)
+	}
 	if len(changes) > 0 {
 		s.notice("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
 	}
@@ -47,6 +55,33 @@ func (s *state) watch(p *wrap.Plan) error {
 		return nil
 	}
 	return tripwireError(err)
+}
+
+// project is a work tree with what is watched in it.
+type project struct {
+	root    string
+	watched []tripwire.Watch
+}
+
+// elsewhere sorts what is watched outside of the project by the projects it
+// belongs to: whoever looks there is to hear of it, too.
+func (s *state) elsewhere(root string, watched []tripwire.Watch) (out []project) {
+	for _, w := range watched {
+		if policy.Within(w.Path, root) {
+			continue
+		}
+		dir := policy.Dir(w.Path)
+		if i := strings.Index(w.Path+"/", "/.git/"); i > 0 {
+			dir = w.Path[:i]
+		}
+		other := wrap.Outermost(s.host.FS, cmp.Or(wrap.WorkTree(s.host.FS, dir, s.host.UID, s.host.Homes), dir), s.host.UID, s.host.Homes)
+		if i := slices.IndexFunc(out, func(p project) bool { return p.root == other }); i >= 0 {
+			out[i].watched = append(out[i].watched, w)
+		} else {
+			out = append(out, project{other, []tripwire.Watch{w}})
+		}
+	}
+	return out
 }
 
 // withExposed adds what exists and is not protected but watched, as it is now.
