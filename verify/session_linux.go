@@ -41,6 +41,13 @@ func Outside(sub *Subject) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, dir := range plan.Dirs {
+		if slices.Contains(sub.Host.Own, dir) { // what any run makes is no residue of this one
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "a directory of sbx's own: " + err.Error()}
+			}
+		}
+	}
 	site := Survey(sub, plan, planted)
 	checks := site.Checks()
 	asked := Number(checks)

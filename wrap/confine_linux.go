@@ -139,7 +139,10 @@ func (h *Host) settle(cacheDir string) {
 		}
 	}
 	if h.Runtime == "" && cacheDir != "" {
-		h.Runtime = cacheDir + "/runs"
+		// Rules follow no links, and the home or its cache may be one.
+		if above, err := newResolver(OS{}).resolve(policy.Dir(cacheDir)); err == nil {
+			h.Runtime = join(join(above.Path, base(cacheDir)), "runs")
+		}
 	}
 	pid := os.Getpid()
 	h.Instance = strconv.Itoa(pid) + "." + started(pid) + "." + processes()

@@ -118,6 +118,12 @@ func TestSettle(t *testing.T) {
 			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, h.Runtime)
 		}
 	}
+	h := &Host{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
+	if dir := "/run/user/" + strconv.Itoa(uid); !canonical(dir) {
+		if h.settle(base + "/link/sbx"); h.Runtime != base+"/good/sbx/runs" {
+			t.Errorf("by a link: %s", h.Runtime)
+		}
+	}
 	if n := strings.Count((&Host{UID: uid}).named(), "."); n != 4 {
 		t.Errorf("a run's name has %d dots", n)
 	}
