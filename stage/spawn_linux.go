@@ -67,12 +67,15 @@ const (
 
 // These lie where no growing stack moves them.
 var (
-	childMask   uint64
-	childFilter struct { // struct sock_fprog
+	childMask    uint64
+	childFilters [maxFilters]struct { // struct sock_fprog
 		n      uint16
 		filter *byte
 	}
 )
+
+// maxFilters is one of sbx's own and one from a file.
+const maxFilters = 2
 
 // child is what a new process is to be.
 type child struct {

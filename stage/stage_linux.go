@@ -52,7 +52,7 @@ func Run(args []string) int {
 		return broken(err.Error())
 	}
 	if o.Group == Look {
-		exit(refused(o, become(o, w)))
+		exit(refused(o, become(o.Path, o.Argv, syscall.Environ(), w)))
 	}
 	return serve(o, w)
 }
@@ -62,18 +62,25 @@ func broken(why string) int {
 	return statusFailed
 }
 
+// Confine puts a ruleset and filters around this process and makes it the
+// command. It returns only when that fails: with a [syscall.Errno] when it was
+// the execution, and with another error when a wall could not be put up.
+func Confine(path string, argv, env []string, ruleset int, filters ...[]byte) error {
+	return become(path, argv, env, walls{landlock: true, ruleset: ruleset, filters: filters})
+}
+
 // become replaces this process by the command. From the filter on nothing but
 // execve is called, by the thread that has it.
-func become(o *Order, w walls) error {
-	env := syscall.Environ()
-	command, err := newImage(o.Path, o.Argv, env)
+func become(path string, argv, env []string, w walls) error {
+	command, err := newImage(path, argv, env)
 	if err != nil {
 		return err
 	}
-	script, err := newImage(shell, viaShell(o), env)
+	script, err := newImage(shell, viaShell(path, argv), env)
 	if err != nil {
 		return err
 	}
+	giveBackFiles()
 	BeforeExec()
 	var steps []step
 	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args)) }
@@ -97,12 +104,17 @@ func become(o *Order, w walls) error {
 	return errno
 }
 
+// giveBackFiles gives this process the limit on open files back that package
+// syscall raised when the program started, and that only syscall.Exec knows: it
+// does so before it executes, and here there is nothing to execute.
+func giveBackFiles() { _ = syscall.Exec("", []string{""}, nil) }
+
 const shell = "/bin/sh"
 
 // viaShell are the words for a script without an interpreter in its first line,
 // which every shell, and execvp(3), hands to sh.
-func viaShell(o *Order) []string {
-	return append([]string{shell, o.Path}, o.Argv[1:]...)
+func viaShell(path string, argv []string) []string {
+	return append([]string{shell, path}, argv[1:]...)
 }
 
 // refused says why the command could not be executed.
@@ -212,6 +224,7 @@ func serve(o *Order, w walls) int {
 // start starts the command.
 func (s *stage) start(w walls) (int, error) {
 	o := s.order
+	giveBackFiles()
 	c := &child{path: o.Path, argv: o.Argv, env: syscall.Environ(), group: o.Group, tty: s.tty, mask: o.Mask, rlimits: o.Rlimits, walls: w}
 	for i := range c.rlimits {
 		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of the stage with them
@@ -225,7 +238,7 @@ func (s *stage) start(w walls) (int, error) {
 	}
 	var err error
 	if s.pid, err = c.start(); err == syscall.ENOEXEC {
-		c.path, c.argv = shell, viaShell(o)
+		c.path, c.argv = shell, viaShell(o.Path, o.Argv)
 		s.pid, err = c.start()
 	}
 	if err != nil {

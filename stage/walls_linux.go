@@ -21,14 +21,16 @@ const (
 // executed.
 type walls struct {
 	landlock bool
-	ruleset  int // its descriptor
-	filter   []byte
+	ruleset  int      // its descriptor
+	filters  [][]byte // maxFilters at most
 }
 
 // walls opens what the order says. The descriptor ends with the execve, and in
 // the stage with all others that are not its own.
 func (o *Order) walls() (w walls, err error) {
-	w.filter = o.Filter
+	if o.Filter != nil {
+		w.filters = [][]byte{o.Filter}
+	}
 	if w.landlock = o.Wall != nil; w.landlock {
 		w.ruleset, err = openWall(o.Wall, o.Keep)
 	}
@@ -76,7 +78,7 @@ func given(fd int) (allow landlock.FS, ok bool) {
 
 // before adds the steps that come before the caller's signal mask.
 func (w *walls) before(add func(nr uintptr, args ...uintptr)) {
-	if !w.landlock && w.filter == nil {
+	if !w.landlock && len(w.filters) == 0 {
 		return
 	}
 	add(syscall.SYS_PRCTL, noNewPrivs, 1) // bwrap has set it; without, the next ones would need a capability
@@ -85,11 +87,11 @@ func (w *walls) before(add func(nr uintptr, args ...uintptr)) {
 	}
 }
 
-// last adds the step right before execve.
+// last adds the steps right before execve.
 func (w *walls) last(add func(nr uintptr, args ...uintptr)) {
-	if w.filter != nil {
-		childFilter.n, childFilter.filter = uint16(len(w.filter)/8), &w.filter[0]
-		add(seccompNr, filterMode, 0, uintptr(unsafe.Pointer(&childFilter)))
+	for i, f := range w.filters {
+		childFilters[i].n, childFilters[i].filter = uint16(len(f)/8), &f[0]
+		add(seccompNr, filterMode, 0, uintptr(unsafe.Pointer(&childFilters[i])))
 	}
 }
 

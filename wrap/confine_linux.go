@@ -3,14 +3,13 @@ package wrap
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/seccomp"
 	"github.com/sbx-sandbox/sbx/stage"
@@ -29,52 +28,24 @@ func confineSelf(p *Plan) error {
 	if err := p.Limits.SetRlimits(); err != nil {
 		return failed("limits: " + err.Error())
 	}
-	path, argv, env, err := pointers(p.Path, p.Argv, p.Env)
-	if err != nil {
-		return failed(err.Error())
-	}
-	// A script without a first line, which every shell runs.
-	sh, shArgv, _, err := pointers("/bin/sh", append([]string{"/bin/sh", p.Path}, p.Argv[1:]...), nil)
-	if err != nil {
-		return failed(err.Error())
-	}
 	wall, err := c.Wall.Open()
 	if err != nil {
 		return failed(policy.Plain(err.Error()))
 	}
 	// From here on this thread alone counts: it executes the command.
-	stage.BeforeExec()
+	runtime.LockOSThread()
 	if err := dropCaps(); err != nil {
 		return failed("capabilities: " + err.Error())
 	}
-	if err := landlock.Restrict(wall); err != nil {
+	var filters [][]byte
+	for _, f := range c.Filters {
+		filters = append(filters, f.Code)
+	}
+	err = stage.Confine(p.Path, p.Argv, p.Env, wall, filters...)
+	if _, ok := err.(syscall.Errno); !ok {
 		return failed(err.Error())
 	}
-	for _, f := range c.Filters {
-		if err := load(f.Code); err != nil {
-			return failed(f.Name + ": " + err.Error())
-		}
-	}
-	// What syscall.Exec does more is to wait for threads that start others, and
-	// memory for it a filter might refuse.
-	_, _, errno := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
-	if errno == syscall.ENOEXEC {
-		_, _, errno = syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(sh)), uintptr(unsafe.Pointer(&shArgv[0])), uintptr(unsafe.Pointer(&env[0])))
-	}
-	return &Error{StatusNoExec, policy.Plain(p.Path) + ": " + errno.Error(), ""}
-}
-
-func pointers(path string, argv, env []string) (*byte, []*byte, []*byte, error) {
-	p, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	a, err := syscall.SlicePtrFromStrings(argv)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	e, err := syscall.SlicePtrFromStrings(env)
-	return p, a, e, err
+	return &Error{StatusNoExec, policy.Plain(p.Path) + ": " + err.Error(), ""}
 }
 
 // writeNew makes a file that was not there. A run that has the number and the
@@ -100,20 +71,6 @@ func dropCaps() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	return unix.Capset(&header, &none[0])
-}
-
-// load puts a system call filter on this thread and whatever it executes.
-func load(code []byte) error {
-	const setModeFilter = 1 // SECCOMP_SET_MODE_FILTER
-	prog := struct {
-		len    uint16
-		_      [6]byte
-		filter *byte
-	}{len: uint16(len(code) / 8), filter: &code[0]}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, setModeFilter, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
-		return errno
-	}
-	return nil
 }
 
 // InLandlock reports whether this process runs in a sandbox of the Landlock
