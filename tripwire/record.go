@@ -229,8 +229,17 @@ func (r *record) trim() (data []byte, ok bool) {
 func (r *record) accept(paths []string) bool {
 	n := len(r.entries)
 	changed := false
+	for i := range r.entries {
+		// What could not be protected is watched on, as it is now: a command may still
+		// be running.
+		if e := &r.entries[i]; (e.kind == Kept || e.kind == Place) && slices.Contains(paths, e.path) {
+			if now, err := Look(e.kind, e.path); err == nil && now != e.state {
+				e.state, e.content, e.kept, changed = now, "", false, true
+			}
+		}
+	}
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
-		return slices.Contains(paths, e.path) && (e.kind == Settings || e.kind.whole() || e.broken())
+		return slices.Contains(paths, e.path) && (e.kind == Settings || e.kind == Name || e.kind != Kept && e.kind != Place && e.broken())
 	})
 	for i := range r.entries {
 		e := &r.entries[i]

@@ -162,6 +162,34 @@ func TestSweepTakesLittleTime(t *testing.T) {
 	}
 }
 
+// TestSweepOfLargeFiles: one goes bit by bit, and one with another name keeps
+// its content.
+func TestSweepOfLargeFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	ended := filepath.Join(dir, "1.1."+strings.SplitN(h.Instance, ".", 3)[2])
+	keep := filepath.Join(t.TempDir(), "keep")
+	data := make([]byte, 9<<20)
+	for _, err := range []error{os.MkdirAll(ended, 0o700), os.WriteFile(filepath.Join(ended, "large"), data, 0o600), os.WriteFile(keep, data, 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := os.Link(keep, filepath.Join(ended, "linked")) == nil
+	for n := 0; n < 100; n++ {
+		h.sweep()
+	}
+	if _, err := os.Lstat(ended); err == nil {
+		t.Error("it is still there")
+	}
+	if info, err := os.Stat(keep); err != nil || linked && info.Size() != int64(len(data)) {
+		t.Errorf("a file with another name: %v, %v", info, err)
+	}
+}
+
 // TestSweepFollowsNoLink: what is in the place of the directory decides nothing.
 func TestSweepFollowsNoLink(t *testing.T) {
 	base := t.TempDir()

@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,7 +34,7 @@ func (h *Host) sweep() {
 	for moved := -1; moved < b.moved && err == nil; _, err = unix.Seek(top, 0, 0) {
 		moved = b.moved // what was moved up has not been seen
 		if b.each(top, func(name string) error {
-			if strings.HasPrefix(name, aside) || h.ended(name) || old(top, name) {
+			if strings.HasPrefix(name, aside) || h.ended(name) || h.old(top, name) {
 				b.remove(top, name, 0)
 			}
 			return nil
@@ -67,11 +68,12 @@ func isRun(f []string) bool {
 	return len(f) == 5 && digits(f[0]) && digits(f[1]) && digits(f[2]) && digits(f[3]) && len(f[4]) == 8 && strings.Trim(f[4], "0123456789abcdef") == ""
 }
 
-// old reports whether an entry is the directory of a run, and so old that it can
-// go without being known to be over: a week after it was made.
-func old(top int, name string) bool {
+// old reports whether an entry is the directory of a run of which nothing is known
+// here, and so old that it can go all the same: a week after it was made.
+func (h *Host) old(top int, name string) bool {
 	var st unix.Stat_t
-	return isRun(strings.Split(name, ".")) && unix.Fstatat(top, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+	f, own := strings.Split(name, "."), strings.Split(h.Instance, ".")
+	return isRun(f) && isRun(own) && !slices.Equal(f[2:], own[2:]) && unix.Fstatat(top, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		time.Since(time.Unix(st.Ctim.Unix())) > 7*24*time.Hour
 }
 
@@ -93,6 +95,9 @@ var errLate = errors.New("the time is over")
 
 // remove takes away one entry of a directory, as far as that goes.
 func (b *broom) remove(dir int, name string, depth int) {
+	if !b.shrink(dir, name) {
+		return
+	}
 	switch err := unix.Unlinkat(dir, name, 0); err {
 	case unix.EISDIR, unix.EPERM:
 	default:
@@ -119,6 +124,31 @@ func (b *broom) remove(dir int, name string, depth int) {
 	if err == nil {
 		_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 	}
+}
+
+// shrink makes a large file small bit by bit, since the kernel takes its time for
+// one in many pieces and cannot be interrupted; false is that the time is over.
+// What has another name keeps its content.
+func (b *broom) shrink(dir int, name string) bool {
+	const large, bit = 4 << 20, 2 << 20
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Blocks*512 < large {
+		return true
+	}
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return true
+	}
+	defer syscall.Close(fd)
+	for unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 1 && st.Size > 0 {
+		if time.Now().After(b.until) {
+			return false
+		}
+		if unix.Ftruncate(fd, max(0, st.Size-bit)) != nil {
+			return true
+		}
+	}
+	return true
 }
 
 // each calls do for the entries of an open directory until the time is over.

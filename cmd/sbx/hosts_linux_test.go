@@ -78,7 +78,7 @@ var hosts = []hostRow{
 	{name: "fails with a message", bwrap: answers + "echo 'bwrap: out of luck' >&2; exit 1\n", cause: "other", reason: "bwrap does not work here: out of luck", hint: "run it by hand: /usr/bin/bwrap "},
 	{name: "fails at once with a message", bwrap: "#!/bin/sh\necho 'bwrap: out of luck' >&2; exit 1\n", cause: "other", reason: "bwrap does not work here: out of luck"},
 	{name: "fails without a word", bwrap: answers + "exit 3\n", cause: "other", reason: "bwrap does not work here: exit status 3"},
-	{name: "dies", bwrap: answers + "kill -SEGV $$\n", cause: "other", reason: "bwrap does not work here: signal: segmentation fault"},
+	{name: "dies", bwrap: answers + "kill -SEGV $$\n", cause: "busy", reason: "could not be tried: it was ended by signal 11"},
 	{name: "runs nothing", bwrap: answers + "exit 0\n", cause: "not-bwrap", reason: "/usr/bin/bwrap is not bubblewrap: it does not run what it is told", hint: "move it away"},
 	{name: "hangs", bwrap: answers + "exec sleep MARK\n", slow: true, user: true, cause: "hangs", reason: "/usr/bin/bwrap gives no answer"},
 	{name: "hangs in a child", bwrap: answers + "sleep MARK; exit 0\n", slow: true, root: true, cause: "hangs", reason: "/usr/bin/bwrap gives no answer"},
@@ -228,7 +228,7 @@ func (r *hostRow) tier() string {
 	switch {
 	case r.cause == "":
 		return "full"
-	case r.cause == "hangs":
+	case r.cause == "hangs" || r.cause == "busy":
 		return "none" // what may be over in a moment makes no run weaker
 	case !r.bare:
 		return "reduced"
