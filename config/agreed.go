@@ -12,8 +12,9 @@ import (
 //   - enabled, fallback_on_unavailable, min_tier and direct decide whether a
 //     run may go on with less than was asked for, which is never a project's
 //     to say;
-//   - shell names a program, whose content nobody has agreed to, and it runs
+//   - shell and shells name a program, whose content nobody has agreed to, and it runs
 //     without a sandbox where --no-sandbox or a fallback says so;
+//   - roots and login_fallback are about what the user's own shell may do;
 //   - audit and hints are about what the user gets to know.
 func (l *loader) agreed(doc *document) error {
 	t := newTightener(l, doc)
@@ -30,6 +31,7 @@ func (l *loader) agreed(doc *document) error {
 	if err := t.settings(); err != nil {
 		return err
 	}
+	t.dropShells()
 	t.notice("since a project file, trusted or not, may only tighten these")
 	return nil
 }

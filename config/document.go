@@ -19,6 +19,7 @@ type document struct {
 	locked   []word
 	profiles []*profileDoc
 	tools    []tool
+	shells   shells
 }
 
 // setting is a single value at the top of a file.
@@ -81,6 +82,9 @@ var topFields = []topField{
 	{"audit", readBool},
 	{"hints", readBool},
 	{"direct", readBool},
+	{"shells", readShells},
+	{"roots", readRoots},
+	{"login_fallback", readBool},
 	{"locked", readLocked},
 	{"profiles", readProfiles},
 	{"tools", readTools},

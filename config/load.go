@@ -51,6 +51,10 @@ type Settings struct {
 	Hints          bool
 	Direct         bool
 
+	Shells        map[string]string // of sbx-sh and its like: name to absolute path
+	Roots         []string          // trees that commands of sbx-sh may write, as written; nil for the working directory
+	LoginFallback bool              // a login shell runs bare where no sandbox can be had
+
 	Profiles policy.Set
 	Tools    map[string]string // command to the profile its shim uses
 	Where    map[string]string // key, also "tools.NAME" and "locked.KEY", to file:line:col or "built-in"
@@ -109,6 +113,8 @@ func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error)
 type loader struct {
 	top     map[string]any    // settings at the top of files; a later layer's replaces
 	tools   map[string]string // command to profile
+	shells  map[string]string // name to path
+	roots   []string
 	set     policy.Set
 	vars    policy.Vars
 	where   map[string]string
@@ -128,7 +134,7 @@ func newLoader(builtin policy.Set, vars policy.Vars) *loader {
 	d := Defaults(nil)
 	l.top = map[string]any{
 		"enabled": d.Enabled, "default_profile": d.DefaultProfile, "fallback_on_unavailable": d.Fallback, "min_tier": d.MinTier,
-		"shell": d.Shell, "audit": d.Audit, "hints": d.Hints, "direct": d.Direct,
+		"shell": d.Shell, "audit": d.Audit, "hints": d.Hints, "direct": d.Direct, "login_fallback": false,
 	}
 	for key := range l.top {
 		l.where[key] = policy.Builtin.String()
@@ -204,6 +210,7 @@ func (l *loader) addSettings(doc *document) error {
 		l.tools[t.name] = t.profile.text
 		l.where["tools."+t.name] = doc.d.src.place(t.profile.at)
 	}
+	l.addShells(doc)
 	for _, w := range doc.locked {
 		if !slices.Contains(l.locked, w.text) {
 			l.locked = append(l.locked, w.text)
@@ -230,6 +237,7 @@ func (l *loader) settings() *Settings {
 		Enabled: value[bool](l, "enabled"), DefaultProfile: value[string](l, "default_profile"),
 		Fallback: value[string](l, "fallback_on_unavailable"), MinTier: value[string](l, "min_tier"),
 		Shell: value[string](l, "shell"), Audit: value[bool](l, "audit"), Hints: value[bool](l, "hints"), Direct: value[bool](l, "direct"),
+		Shells: maps.Clone(l.shells), Roots: slices.Clone(l.roots), LoginFallback: value[bool](l, "login_fallback"),
 		Profiles: copySet(l.set), Where: maps.Clone(l.where), Notices: slices.Clone(l.notices),
 		Ignored: slices.Clone(l.ignored), Locked: slices.Clone(l.locked), LockBase: l.base, Outside: l.outside, Tools: maps.Clone(l.tools),
 	}

@@ -35,6 +35,7 @@ func (l *loader) tighten(doc *document) error {
 		return err
 	}
 	t.dropTools()
+	t.dropShells()
 	t.notice("since this file is not trusted and may only tighten")
 	return nil
 }

@@ -56,7 +56,7 @@ func Become(p *Plan) error {
 func bareRunnable(h *Host, name, full string) error {
 	abs := full
 	if !strings.HasPrefix(abs, "/") {
-		abs = join(h.CWD, abs)
+		abs = join(h.dir(), abs)
 	}
 	to, err := newResolver(h.FS).resolve(policy.Clean(abs))
 	switch {

@@ -126,6 +126,9 @@ func overrides(pol *policy.Policy, h *Host, v *view, set []policy.Var) []policy.
 	if dir, ok := lookupEnv(h.Environ, "TMPDIR"); ok && !holdsTemp(v, dir) {
 		add("TMPDIR", "/tmp")
 	}
+	if h.Shell != "" {
+		add("SHELL", h.Shell)
+	}
 	if _, ok := lookupEnv(h.Environ, "PATH"); !ok {
 		add("PATH", prunePath(v, defaultPath))
 	}

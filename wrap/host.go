@@ -16,7 +16,8 @@ type Host struct {
 	UID     int    // effective
 	Groups  []int  // of the caller, the effective one included; only [Report.Ask] wants them
 	Homes   []string
-	CWD     string // canonical, as getcwd(2) gives it
+	CWD     string // canonical, as getcwd(2) gives it: the project that the run is about
+	Dir     string // canonical: where the command starts, when that is not CWD; "" when it is
 	Environ []string
 	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
 	Bwrap   Bwrap
@@ -26,6 +27,9 @@ type Host struct {
 	Self    string       // absolute path of sbx itself, "" when it is not known
 	Limits  limits.Facts // only looked at when there is a limit for all processes together
 	Own     []string     // directories of sbx's own, at every place where one may be
+
+	Shims []string // directories that hold links to sbx: no program is looked for there, and PATH inside has none of them
+	Shell string   // what SHELL is inside, "" for the caller's
 
 	Engine   string       // what runs the command, as [Choose] found it
 	Lack     *Unavailable // why it is not one of tier full
@@ -93,6 +97,18 @@ func replaceable(path string) bool {
 
 // exceptions of systemTrees: places where people do keep sources.
 var systemExceptions = []string{"/usr/src", "/usr/local/src"}
+
+// dir is where the command starts.
+func (h *Host) dir() string {
+	if h.Dir != "" {
+		return h.Dir
+	}
+	return h.CWD
+}
+
+// WritableRoot returns an error that says why a canonical path cannot be a tree
+// that commands may write.
+func (h *Host) WritableRoot(path string) error { return h.writable(path) }
 
 // writable returns an error that says why a canonical path cannot be a
 // writable tree.

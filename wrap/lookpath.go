@@ -19,7 +19,7 @@ func lookCommand(v *view, h *Host, name, path string) (string, error) {
 	case strings.IndexByte(name, '/') >= 0:
 		full := name
 		if full[0] != '/' {
-			full = join(h.CWD, full)
+			full = join(h.dir(), full)
 		} else if v.inside(policy.Clean(full)) != policy.Clean(full) {
 			return "", &Error{StatusNotFound, policy.Plain(name) + ": the working directory is at " + policy.Plain(v.remap) + " inside", "name it as " + policy.Plain(v.inside(policy.Clean(full)))}
 		}
@@ -101,7 +101,7 @@ func interpreter(v *view, h *Host, shown, path string) error {
 	}
 	full := word
 	if full[0] != '/' {
-		full = join(h.CWD, full)
+		full = join(h.dir(), full)
 	}
 	if to, ok := v.visible(full); !ok || to.Info.Kind != File {
 		return &Error{StatusNoExec, shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox", ""}

@@ -134,7 +134,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	p.pwd = v.keepPWD()
 	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, p.variables(pol))
 	path, _ := lookupEnv(p.Env, "PATH")
-	if err := v.reaches(h.CWD); err != nil {
+	if err := v.reaches(h.dir()); err != nil {
 		return nil, err
 	}
 	switch {
@@ -266,15 +266,15 @@ func timeLimit(pol *policy.Policy) error {
 func (v *view) keepPWD() string {
 	pwd, _ := lookupEnv(v.host.Environ, "PWD")
 	if !strings.HasPrefix(pwd, "/") || policy.Clean(pwd) != pwd {
-		return v.host.CWD
+		return v.host.dir()
 	}
 	to, err := v.res.resolve(pwd)
-	if err != nil || to.Path != v.host.CWD {
-		return v.host.CWD
+	if err != nil || to.Path != v.host.dir() {
+		return v.host.dir()
 	}
 	v.addLinks(to.Links)
 	if !v.carriesAll(to.Links) {
-		return v.host.CWD
+		return v.host.dir()
 	}
 	return pwd
 }

@@ -89,7 +89,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 		return nil, &Error{StatusFailed, "limits for all processes together cannot be had here: systemd-run would have to start a sandbox that is up already",
 			"use limits = \"best-effort\", or install bubblewrap"}
 	}
-	if err := v.reaches(h.CWD); err != nil {
+	if err := v.reaches(h.dir()); err != nil {
 		return nil, err
 	}
 	p.pwd = v.keepPWD()

@@ -28,7 +28,7 @@ func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 					continue
 				}
 				if path[0] != '/' && h.CWD != "" { // programs look from where they are
-					path = join(h.CWD, path)
+					path = join(h.dir(), path)
 				}
 				if full := policy.Clean(path + s); path[0] == '/' && h.maskable(full) {
 					rules = append(rules, policy.Rule{Path: full, Access: policy.Block, Layer: policy.Builtin, Source: "$" + name})

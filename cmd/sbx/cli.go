@@ -57,7 +57,8 @@ type options struct {
 	SandboxNet   bool    `hidden:"" name:"sandbox-allow-network"`
 	SandboxDry   bool    `hidden:"" name:"sandbox-dry-run"`
 
-	given bool // flags or SBX_FLAGS were given
+	given bool       // flags or SBX_FLAGS were given
+	shell *shellCall // set when sbx was called as a shell
 }
 
 // rawList is a repeatable flag whose values are taken byte for byte: kong's own
@@ -140,15 +141,20 @@ func parseRun(left []string) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseFlags(append(args, left...))
+}
+
+// parseFlags reads the flags of a run.
+func parseFlags(args []string) (*options, error) {
 	var cli runCLI
 	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Description(runHelp), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
 	if err != nil {
 		return nil, err
 	}
-	ctx, err := parser.Parse(append(args, left...))
+	ctx, err := parser.Parse(args)
 	if err != nil {
-		return nil, usage(err, left)
+		return nil, usage(err, args)
 	}
 	if err := blank(ctx); err != nil {
 		return nil, err

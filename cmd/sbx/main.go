@@ -16,6 +16,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/config"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/shims"
 	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -23,6 +24,16 @@ import (
 
 func main() {
 	args := os.Args[min(1, len(os.Args)):]
+	if name, file := calledAs(); name.Kind != shims.Self {
+		stage.Early()
+		var err error
+		if name.Kind == shims.Shell {
+			err = runShell(name, file, args)
+		} else {
+			err = runTool(name.Text, args)
+		}
+		os.Exit(report(err))
+	}
 	if stage.Is(args) && wrap.Inside() { // as process 1 it has begun long before
 		os.Exit(stage.Run(args))
 	}

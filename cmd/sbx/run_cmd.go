@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
 	"github.com/sbx-sandbox/sbx/seccomp"
+	"github.com/sbx-sandbox/sbx/shims"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -43,12 +45,20 @@ func load(opts *options) (*state, error) {
 	}
 	s := &state{opts: opts, host: host}
 	s.vars, s.cacheDir = variables(host)
+	if opts.shell != nil {
+		if err := s.settle(); err != nil {
+			return nil, err
+		}
+	}
 	host.Own = s.vars.Own()
 	s.vars.Around = s.around()
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		host.Config = dir
 	}
-	places := s.places()
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
 	files, err := config.Find(places)
 	if err != nil {
 		return nil, err
@@ -64,10 +74,18 @@ func load(opts *options) (*state, error) {
 	} else if s.settings, err = config.Load(builtin, files, s.vars); err != nil {
 		return nil, err
 	}
+	if sh := os.Getenv("SHELL"); opts.shell == nil && (shims.Own(filepath.Base(sh)) || strings.Contains(sh, "/sbx/shells/")) {
+		host.Shell = s.realShell()
+	}
 	s.settings.Direct = s.settings.Direct || opts.Direct
 	s.settings.Notices = append(s.doubts, s.settings.Notices...)
 	if err := s.resolve(); err != nil {
 		return nil, err
+	}
+	if opts.shell != nil {
+		if err := s.narrow(); err != nil {
+			return nil, err
+		}
 	}
 	log.info("resolved policy", "profiles", s.policy.Profiles, "rules", len(s.policy.Rules))
 	if len(opts.KeepFD) > 0 {
@@ -127,7 +145,7 @@ func (s *state) around() string {
 	return s.outer
 }
 
-func (s *state) places() config.Files {
+func (s *state) places() (config.Files, error) {
 	f := config.Files{
 		System: []string{"/etc/sbx/config.toml", "/etc/sbx/config.hcl"},
 		CWD:    s.vars.CWD, Root: s.around(), Explicit: string(s.opts.Config), Trusts: s.trusts,
@@ -135,13 +153,16 @@ func (s *state) places() config.Files {
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		f.User = []string{dir + "/config.toml", dir + "/config.hcl"}
 	}
-	return f
+	if s.opts.shell != nil {
+		return s.believed(f)
+	}
+	return f, nil
 }
 
 // resolve selects the profiles (flags, SBX_PROFILE, files) and adds the flags.
 func (s *state) resolve() error {
 	asked := s.opts.Profile
-	if env := os.Getenv("SBX_PROFILE"); len(asked) == 0 && env != "" {
+	if env := os.Getenv("SBX_PROFILE"); len(asked) == 0 && env != "" && s.opts.shell == nil {
 		asked = strings.Split(env, ",")
 	}
 	names := []string(asked)
@@ -177,6 +198,9 @@ func (s *state) flags() (*policy.Profile, error) {
 	o := s.opts
 	p := &policy.Profile{Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: o.NewSession, Seccomp: o.Seccomp,
 		Git: o.Git, Cache: o.Cache, Protected: o.Protect, MinTier: o.MinTier}
+	if o.shell != nil {
+		o.shell.needs(p)
+	}
 	if !o.given {
 		return p, nil
 	}
@@ -339,6 +363,12 @@ func execute(opts *options, command []string) error {
 	if err != nil {
 		return err
 	}
+	return s.run(command)
+}
+
+// run replaces this process by the command in its sandbox.
+func (s *state) run(command []string) error {
+	opts := s.opts
 	if opts.NoSandbox || !s.settings.Enabled {
 		return s.bare(command, s.disabledBy())
 	}
@@ -382,7 +412,7 @@ func (s *state) request(command []string) (wrap.Request, error) {
 		s.host.Limits = limits.Look(s.host.UID)
 	}
 	return wrap.Request{
-		Policy: s.policy, Root: s.vars.Root, Command: command, KeepFDs: s.opts.KeepFD,
+		Policy: s.policy, Root: cmp.Or(s.vars.Root, s.host.CWD), Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
 		Filter: s.filter,
 	}, nil
@@ -428,6 +458,10 @@ func (s *state) disabledBy() string {
 // is never given up.
 func (s *state) unavailable(command []string, err error) error {
 	var none *wrap.Unavailable
+	if c := s.opts.shell; c != nil && errors.As(err, &none) && s.settings.LoginFallback && c.person() && (c.Login || c.name.Login || c.Interactive) {
+		say("WARNING", "Sandbox unavailable: "+none.Reason+". This shell runs WITHOUT a sandbox, since "+s.settings.Where["login_fallback"]+" says so.")
+		return s.execBare(command)
+	}
 	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.policy.MinTier == wrap.TierFull || s.opts.MinTier != "" || s.opts.named() || s.opts.limited() != "" {
 		return err
 	}
@@ -479,15 +513,19 @@ func (s *state) execBare(command []string) error {
 	if s.opts.Argv0 != "" {
 		plan.Argv = append([]string{string(s.opts.Argv0)}, plan.Argv[1:]...)
 	}
+	if s.opts.shell != nil {
+		plan.Env = s.opts.shell.deeper(plan.Env)
+	}
 	if s.opts.DryRun {
 		return printPlan(plan, s.opts.JSON)
 	}
 	return wrap.Become(plan)
 }
 
-// notice is a line that -q silences.
+// notice is a line that -q silences. A client that called its shell reads all
+// that is written for the command's own: it gets only what it must hear of.
 func (s *state) notice(text string) {
-	if !s.opts.Quiet {
+	if !s.opts.Quiet && s.opts.shell == nil {
 		say("notice", text)
 	}
 }
@@ -503,7 +541,7 @@ func (s *state) status(p *wrap.Plan) {
 		}
 		s.notice(n)
 	}
-	if s.opts.Quiet {
+	if s.opts.Quiet || !s.opts.shell.person() {
 		return
 	}
 	if !s.opts.Verbose && !isTerminal(2) {

@@ -89,7 +89,11 @@ func standingOutside() (*standing, error) {
 		return nil, err
 	}
 	st := &standing{Profiles: s.policy.Profiles, Tier: "none", Network: s.policy.Network, Root: s.vars.Root, Config: []configJSON{}, Pending: []string{}}
-	files, err := config.Find(s.places())
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	files, err := config.Find(places)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
 // one. Records that cannot be believed stop the run; that nothing can be
 // recorded does not.
 func (s *state) watch(p *wrap.Plan) error {
-	store, root := recordStore(s.vars, s.host), s.around()
+	store, root := recordStore(s.vars, s.host), cmp.Or(s.around(), s.host.CWD)
 	watched, err := withExposed(p)
 	if err != nil {
 		return tripwireError(err)
@@ -47,7 +47,7 @@ func (s *state) watch(p *wrap.Plan) error {
 		changes = append(changes, more...)
 	}
 	if len(changes) > 0 {
-		s.notice("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
+		s.tell("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
 	}
 	var cannot *tripwire.UnwritableError
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
@@ -55,6 +55,14 @@ func (s *state) watch(p *wrap.Plan) error {
 		return nil
 	}
 	return tripwireError(err)
+}
+
+// tell is a line that a person or a client has to hear of, unless -q says
+// otherwise.
+func (s *state) tell(text string) {
+	if !s.opts.Quiet {
+		say("notice", text)
+	}
 }
 
 // project is a work tree with what is watched in it.

@@ -215,7 +215,11 @@ func lookAt(path string) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := config.Find(s.places())
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	files, err := config.Find(places)
 	if err != nil {
 		return nil, err
 	}

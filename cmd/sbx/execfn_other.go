@@ -1,0 +1,14 @@
+//go:build !linux
+
+package main
+
+import "os"
+
+// executed is the path by which this program was executed, links kept.
+func executed() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
+}

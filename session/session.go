@@ -1,0 +1,224 @@
+// Package session keeps what a person agreed to when an agent was started
+// (sbx agent) for the many commands that the agent starts later (sbx-sh).
+//
+// The environment and the working directory of such a command come from the
+// client, and with it from the project that it works on: they can choose among
+// the sessions that exist, and never make one or change what it says. So a
+// session is a file, in a place that no variable names, that only the user can
+// write and that no sandbox shows:
+//
+//	/tmp/sbx-agent-UID/ID/session.json   what was agreed to
+//	/tmp/sbx-agent-UID/ID/tmp            TMPDIR of client and commands
+//
+// It does not protect against programs that run as the user outside of any
+// sandbox: those need no session to do what they want.
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// Session is what holds for all commands of one client. The lists are those of
+// the flags of a run that have their names, paths absolute.
+type Session struct {
+	Client string `json:"client"` // "claude"
+	Root   string `json:"root"`   // canonical: the only tree that commands can write, wherever they are started
+
+	// The user's directories at the start, "" for an unset variable. Policy and
+	// configuration are looked up with these, whatever a command's variables say.
+	Home   string `json:"home"`
+	Config string `json:"config"`
+	Cache  string `json:"cache"`
+	Data   string `json:"data"`
+	State  string `json:"state"`
+
+	Profile    []string `json:"profile,omitempty"`
+	AllowRead  []string `json:"allow_read,omitempty"`
+	AllowWrite []string `json:"allow_write,omitempty"`
+	Block      []string `json:"block,omitempty"`
+	Env        []string `json:"env,omitempty"`
+	Net        bool     `json:"net,omitempty"`
+	NoNet      bool     `json:"no_net,omitempty"`
+}
+
+// Var is the variable by which a client passes on which session it is of.
+const Var = "SBX_SESSION"
+
+// base is where the sessions of a user are. /tmp is a link on macOS.
+func base(uid int) string {
+	tmp := "/tmp"
+	if to, err := filepath.EvalSymlinks(tmp); err == nil {
+		tmp = to
+	}
+	return tmp + "/sbx-agent-" + strconv.Itoa(uid)
+}
+
+// Tmp is the directory for temporary files of a session.
+func Tmp(dir string) string { return dir + "/tmp" }
+
+const file = "session.json"
+
+// Create makes the directory of a new session for this process, which is about
+// to become the client. Sessions that began a week ago and whose client has ended go.
+func Create(uid int, s Session) (dir string, err error) {
+	top := base(uid)
+	if err := os.Mkdir(top, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	if err := own(top, uid, os.ModeDir|0o700); err != nil {
+		return "", err
+	}
+	sweep(top)
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return "", err
+	}
+	dir = top + "/" + strconv.Itoa(os.Getpid()) + "." + started(os.Getpid()) + "." + hex.EncodeToString(id[:])
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := fill(dir, data); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
+}
+
+// fill writes the file under another name first: it is there whole or not.
+func fill(dir string, data []byte) error {
+	if err := os.Mkdir(Tmp(dir), 0o700); err != nil {
+		return err
+	}
+	part := dir + "/." + file
+	if err := os.WriteFile(part, append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(part, dir+"/"+file)
+}
+
+// Open reads the session that a client passed on the directory of. Whatever is
+// not exactly as [Create] makes it is an error.
+func Open(dir string, uid int) (*Session, error) {
+	top := base(uid)
+	name, ok := strings.CutPrefix(dir, top+"/")
+	if !ok || !validID(name) {
+		return nil, fmt.Errorf("%s=%s is no session of sbx's", Var, policy.Quote(dir))
+	}
+	for _, d := range []string{top, dir, Tmp(dir)} {
+		if err := own(d, uid, os.ModeDir|0o700); err != nil {
+			return nil, gone(err)
+		}
+	}
+	path := dir + "/" + file
+	if err := own(path, uid, 0o600); err != nil {
+		return nil, gone(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var s Session
+	d := json.NewDecoder(f)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return nil, fmt.Errorf("%s: %w", policy.Plain(path), err)
+	}
+	if !strings.HasPrefix(s.Root, "/") || !strings.HasPrefix(s.Home, "/") {
+		return nil, fmt.Errorf("%s: without root or home", policy.Plain(path))
+	}
+	return &s, nil
+}
+
+func gone(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return errors.New("its directory is gone: start the agent again with sbx agent")
+	}
+	return err
+}
+
+// own refuses what is not the user's alone: somebody else may have made a
+// directory of this name in /tmp first.
+func own(path string, uid int, mode os.FileMode) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.Mode()&(os.ModeType|os.ModePerm) != mode:
+		return fmt.Errorf("%s is not what sbx made: its mode is %v", policy.Plain(path), info.Mode())
+	case !ok || int(st.Uid) != uid:
+		return fmt.Errorf("%s belongs to somebody else", policy.Plain(path))
+	case info.Mode().IsRegular() && st.Nlink != 1:
+		return fmt.Errorf("%s has a second name", policy.Plain(path))
+	}
+	return nil
+}
+
+// validID reports whether a name is one that [Create] gives: process, its
+// start, 16 hexadecimal digits.
+func validID(name string) bool {
+	f := strings.Split(name, ".")
+	return len(f) == 3 && digits(f[0]) && digits(f[1]) && len(f[2]) == 16 && strings.Trim(f[2], "0123456789abcdef") == ""
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// sweep removes sessions that are over: they began a week ago, and their client
+// has ended. Commands can fill the directory with what they like; the removal
+// follows no links, and takes two seconds at most.
+func sweep(top string) {
+	entries, _ := os.ReadDir(top)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, e := range entries {
+			f := strings.Split(e.Name(), ".")
+			info, err := e.Info()
+			if !validID(e.Name()) || err != nil || time.Since(info.ModTime()) < 7*24*time.Hour {
+				continue
+			}
+			if pid, err := strconv.Atoi(f[0]); err == nil && started(pid) != f[1] {
+				_ = os.RemoveAll(top + "/" + e.Name())
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Second):
+	}
+}
+
+// started is when a process began, in ticks since the machine did (field 22 of
+// proc_pid_stat(5)); "0" where there is no such process, or no /proc.
+func started(pid int) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		if syscall.Kill(pid, 0) == nil {
+			return "1" // one without /proc, or hidden: alive
+		}
+		return "0"
+	}
+	_, rest, _ := strings.Cut(string(data[strings.LastIndexByte(string(data), ')')+1:]), " ")
+	if f := strings.Fields(rest); len(f) > 19 {
+		return f[19]
+	}
+	return "1"
+}
