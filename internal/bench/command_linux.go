@@ -2,15 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/session"
 )
 
 // command is a program ready to be started many times.
@@ -64,6 +68,25 @@ func (b *bench) bwrapCommand(sbx *command) (*command, error) {
 		c.fds[fd.FD] = content(fd.Words, fd.Text, fd.Base64)
 	}
 	return c, c.check()
+}
+
+// asShell starts sbx as a client's shell, in the place of the run that it is
+// measured against.
+func (b *bench) asShell(r *row, s site) error {
+	link := filepath.Join(b.dir, "sbx-sh")
+	if err := os.Symlink(b.sbx, link); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	r.sbx.path, r.sbx.argv = link, []string{"sbx-sh", "-c", "true"}
+	if r.session {
+		dir, err := session.Create(os.Geteuid(), session.Session{Client: "bench", Root: s.project, Home: s.home})
+		if err != nil {
+			return err
+		}
+		b.sessions = append(b.sessions, dir)
+		r.sbx.env = append(r.sbx.env, session.Var+"="+dir, "TMPDIR="+session.Tmp(dir))
+	}
+	return r.sbx.check()
 }
 
 // floorCommand is a program that only executes bwrap.

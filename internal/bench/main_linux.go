@@ -82,6 +82,8 @@ type row struct {
 	bwrap, sbx *command
 	floor      *command
 	landlock   bool // the engine of sbx
+	shell      bool // sbx under the name of a shell
+	session    bool // of an agent's
 }
 
 // fact is one figure; without a ceiling it is information.
@@ -101,6 +103,8 @@ type bench struct {
 	floor string
 	dir   string
 	report
+
+	sessions []string // made for the measurement
 }
 
 func run(o options) (bool, error) {
@@ -117,6 +121,12 @@ func run(o options) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(b.dir)
+	defer func() {
+		for _, dir := range b.sessions {
+			_ = os.RemoveAll(dir)
+			_ = os.Remove(filepath.Dir(dir))
+		}
+	}()
 	go tidyUp(b.dir)
 	// Paths in a plan are canonical.
 	if b.dir, err = filepath.EvalSymlinks(b.dir); err != nil {
@@ -191,6 +201,8 @@ func (b *bench) rows() ([]*row, error) {
 		{".config/sbx/config.hcl": userHCL, "project/.sbx.hcl": projectHCL},
 		{},
 		{},
+		{},
+		{},
 	}
 	flags := [][]string{
 		nil,
@@ -198,6 +210,8 @@ func (b *bench) rows() ([]*row, error) {
 		{"--direct", "-p", "work", "-w", "../data", "--env", "CI=1"},
 		{"--direct", "-w", "../data", "-w", "gen", "-r", "../.ssh", "-r", "../.gitconfig", "--block", "../tmp", "--env", "LC_*", "--no-net"},
 		{"--direct", "--seccomp", "strict"},
+		nil,
+		nil,
 		nil,
 	}
 	rows := []*row{
@@ -208,6 +222,9 @@ func (b *bench) rows() ([]*row, error) {
 		{Name: "flags, seccomp = strict, --direct", AddedCeil: 2.6, RatioCeil: 1.62},
 		// The ratio decides: a whole run against the bwrap of the first row's policy.
 		{Name: "no file, engine landlock", AddedCeil: 2, RatioCeil: 1, landlock: true},
+		// What stands between an agent and its shell all day.
+		{Name: "sbx-sh -c true", AddedCeil: 3.1, RatioCeil: 1.7, shell: true},
+		{Name: "sbx-sh -c true, in a session", AddedCeil: 3.1, RatioCeil: 1.7, shell: true, session: true},
 	}
 	for i, r := range rows {
 		s, err := newSite(b.dir, "home"+strconv.Itoa(i))
@@ -228,12 +245,20 @@ func (b *bench) rows() ([]*row, error) {
 
 func (b *bench) prepare(r *row, s site, flags ...string) (err error) {
 	r.sbx = b.sbxCommand(s, flags...)
+	if r.shell {
+		r.sbx.argv = []string{"sbx", "--", "/bin/sh", "-c", "true"}
+	}
 	if r.bwrap, err = b.bwrapCommand(r.sbx); err != nil {
 		return err
 	}
 	if r.landlock {
 		r.sbx.env = append(r.sbx.env, "SBX_ENGINE=landlock")
 		if err := r.sbx.check(); err != nil {
+			return err
+		}
+	}
+	if r.shell {
+		if err := b.asShell(r, s); err != nil {
 			return err
 		}
 	}
