@@ -21,6 +21,10 @@ type Vars struct {
 	Data   string // $XDG_DATA_HOME
 	State  string // $XDG_STATE_HOME
 	Run    string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
+
+	// Hide are the same as an environment has them that somebody else may have
+	// made: what is hidden and protected is so there as well, nothing is granted.
+	Hide *Vars
 }
 
 // VarNames are the variables a path may hold.
@@ -118,6 +122,11 @@ func (v *Vars) others() []Vars {
 	}
 	if v.Home2 != "" {
 		out = append(out, Vars{CWD: v.CWD, Root: v.Root, Home: v.Home2})
+	}
+	if v.Hide != nil {
+		more := *v.Hide
+		more.CWD, more.Root, more.Hide = v.CWD, v.Root, nil
+		out = append(append(out, more), more.others()...)
 	}
 	return out
 }

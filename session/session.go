@@ -7,8 +7,8 @@
 // session is a file, in a place that no variable names, that only the user can
 // write and that no sandbox shows:
 //
-//	/tmp/sbx-agent-UID/ID/session.json   what was agreed to
-//	/tmp/sbx-agent-UID/ID/tmp            TMPDIR of client and commands
+//	/var/tmp/sbx-agent-UID/ID/session.json   what was agreed to
+//	/var/tmp/sbx-agent-UID/ID/tmp            /tmp of the commands, and there under its own name, too
 //
 // It does not protect against programs that run as the user outside of any
 // sandbox: those need no session to do what they want.
@@ -56,13 +56,15 @@ type Session struct {
 // Var is the variable by which a client passes on which session it is of.
 const Var = "SBX_SESSION"
 
-// base is where the sessions of a user are. /tmp is a link on macOS.
+// base is where the sessions of a user are: not in /tmp, since a session's own
+// directory stands in its place inside. It is a link on macOS.
 func base(uid int) string {
-	tmp := "/tmp"
-	if to, err := filepath.EvalSymlinks(tmp); err == nil {
-		tmp = to
+	for _, tmp := range []string{"/var/tmp", "/tmp"} {
+		if to, err := filepath.EvalSymlinks(tmp); err == nil {
+			return to + "/sbx-agent-" + strconv.Itoa(uid)
+		}
 	}
-	return tmp + "/sbx-agent-" + strconv.Itoa(uid)
+	return "/var/tmp/sbx-agent-" + strconv.Itoa(uid)
 }
 
 // Tmp is the directory for temporary files of a session.

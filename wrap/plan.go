@@ -94,6 +94,7 @@ type Request struct {
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
 	Direct  bool     // no stage of sbx's around the command
+	Tmp     string   // what /tmp is inside, where it is private: a directory of the session's; "" for an empty one
 
 	Filter *seccomp.File // what the policy's seccomp names, when that is a file
 }
@@ -128,6 +129,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	if err := p.cache(req, v, pol); err != nil {
 		return nil, err
 	}
+	v.shareTmp(req.Tmp)
 	if err := p.limit(req, h, v, pol); err != nil {
 		return nil, err
 	}
@@ -293,8 +295,15 @@ func (v *view) reaches(cwd string) error {
 	if cwd == "/" {
 		return nil
 	}
-	return &Error{StatusFailed, "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox",
-		"cd to a project, or open it with -r " + policy.Plain(cwd)}
+	hint := "cd to a project, or open it with -r " + policy.Plain(cwd)
+	if v.host.Dir != "" {
+		hint = "it grants nothing by itself here: cd to a project"
+		if v.host.CWD != v.host.Dir {
+			hint = "what may be written is " + policy.Plain(v.host.CWD) + ": cd there"
+		}
+		hint += ", or let the config file open it (roots, readonly_paths)"
+	}
+	return &Error{StatusFailed, "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox", hint}
 }
 
 // variables are the ones that tell the command where it is.

@@ -459,3 +459,29 @@ func (p *Plan) cacheDir(req Request, v *view) (string, error) {
 	}
 	return join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16], nil
 }
+
+// SourceSession is the source of the rule for what the commands of a session
+// share.
+const SourceSession = "sbx agent"
+
+// shareTmp puts a directory of the session in the place of the private /tmp:
+// what one command leaves there the next one finds. Not where something else is
+// to be seen below /tmp: its mount point would be made in that directory, and a
+// command that runs at the same time could put a link in its place.
+func (v *view) shareTmp(dir string) {
+	at := -1
+	for i := range v.mounts {
+		switch m := &v.mounts[i]; {
+		case m.path == "/tmp" && m.eff == policy.Private && m.info.Kind == Dir:
+			at = i
+		case policy.Within(m.path, "/tmp") && !m.idle:
+			return
+		}
+	}
+	if dir == "" || at < 0 || slices.ContainsFunc(v.links, func(l link) bool { return policy.Within(l.Path, "/tmp") }) {
+		return
+	}
+	m := &v.mounts[at]
+	m.src, m.rule = dir, &policy.Rule{Path: m.path, Access: policy.Write, Layer: policy.Builtin, Source: SourceSession}
+	v.sort()
+}

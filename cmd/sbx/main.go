@@ -28,7 +28,7 @@ func main() {
 		stage.Early()
 		var err error
 		if name.Kind == shims.Shell {
-			err = runShell(name, file, args)
+			err = brief(runShell(name, file, args))
 		} else {
 			err = runTool(name.Text, args)
 		}

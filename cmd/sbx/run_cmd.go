@@ -130,10 +130,16 @@ func variables(h *wrap.Host) (v policy.Vars, cacheDir string) {
 	if len(h.Homes) > 1 {
 		v.Home2 = h.Homes[1]
 	}
-	if dir, ok, err := v.Expand("$XDG_CACHE_HOME/sbx"); ok && err == nil {
-		cacheDir = dir
+	return v, cacheOf(&v)
+}
+
+// cacheOf is sbx's own directory for what it can find out again.
+func cacheOf(v *policy.Vars) string {
+	dir, ok, err := v.Expand("$XDG_CACHE_HOME/sbx")
+	if !ok || err != nil {
+		return ""
 	}
-	return v, cacheDir
+	return dir
 }
 
 // around is where the search for project files ends: the outermost work tree
@@ -414,7 +420,7 @@ func (s *state) request(command []string) (wrap.Request, error) {
 	return wrap.Request{
 		Policy: s.policy, Root: cmp.Or(s.vars.Root, s.host.CWD), Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
-		Filter: s.filter,
+		Filter: s.filter, Tmp: s.opts.shell.tmp(),
 	}, nil
 }
 

@@ -55,6 +55,16 @@ func runShell(name shims.Name, file string, words []string) error {
 	return s.run(command)
 }
 
+// brief leaves out of an error what to do about it where a program reads it: a
+// client shows its user, or its model, the one line that says why.
+func brief(err error) error {
+	var none *wrap.Unavailable
+	if !errors.As(err, &none) || isTerminal(2) {
+		return err
+	}
+	return &wrap.Unavailable{Cause: none.Cause, Reason: none.Reason + " (sbx doctor says what to do)"}
+}
+
 // within runs the real shell where a sandbox is around it already.
 func (c *shellCall) within(words []string) error {
 	host, err := wrap.Look()
@@ -169,15 +179,11 @@ func (s *state) settle() error {
 	if here == "" {
 		return nil // refused when the plan is made
 	}
+	s.believe()
 	root, by := "", ""
-	switch {
-	case c.session != nil:
+	if c.session != nil {
 		root, by = c.session.Root, "the session"
-		s.vars.Config, s.vars.Cache, s.vars.Data, s.vars.State = c.session.Config, c.session.Cache, c.session.Data, c.session.State
-		if c.session.Home != s.vars.Home {
-			s.vars.Home2, s.vars.Home = s.vars.Home, c.session.Home
-		}
-	default:
+	} else {
 		var err error
 		if root, by, err = s.pinned(here); err != nil {
 			return err
@@ -292,42 +298,58 @@ func (c *shellCall) needs(p *policy.Profile) {
 		}
 	}
 	if c.dir != "" {
-		grant(&p.Write, session.Tmp(c.dir), "sbx agent")
+		grant(&p.Write, c.tmp(), wrap.SourceSession)
 	}
 	grant(&p.Read, c.file, "sbx-sh")
 }
 
-// believed looks for the user's file where no variable can have moved it: the
-// variables are the client's, and may be the project's. In a session they are
-// those that sbx agent found.
+// tmp is the directory for temporary files of the session, "" without one.
+func (c *shellCall) tmp() string {
+	if c == nil || c.dir == "" {
+		return ""
+	}
+	return session.Tmp(c.dir)
+}
+
+// believe takes the user's directories from where no project can have changed
+// them: from the session, or the user database. The environment is the client's
+// to set. What it says is hidden and protected as well, and grants nothing.
+func (s *state) believe() {
+	env, c := s.vars, s.opts.shell
+	own := policy.Vars{CWD: env.CWD, Root: env.Root, Run: env.Run, Home: s.host.Homes[len(s.host.Homes)-1]} // the user database's, if it has one
+	if ses := c.session; ses != nil {
+		if own.Home != ses.Home {
+			own.Home2 = own.Home
+		}
+		own.Home, own.Config, own.Cache, own.Data, own.State = ses.Home, ses.Config, ses.Cache, ses.Data, ses.State
+	}
+	env.Home2, env.TmpDir = own.Home2, ""
+	if env != own {
+		own.Hide = &env
+	}
+	s.vars, s.cacheDir = own, cacheOf(&own)
+	if !slices.Contains(s.host.Homes, own.Home) {
+		s.host.Homes = append(s.host.Homes, own.Home)
+	}
+}
+
+// believed refuses a config file that only the environment names: it would be
+// passed over without a word.
 func (s *state) believed(f config.Files) (config.Files, error) {
-	if s.opts.shell.session != nil {
+	if s.vars.Hide == nil || len(f.User) == 0 {
 		return f, nil
 	}
-	own := s.own()
-	dir, ok, err := own.Expand("$XDG_CONFIG_HOME/sbx")
+	dir, ok, err := s.vars.Hide.Expand("$XDG_CONFIG_HOME/sbx")
 	if err != nil || !ok {
 		return f, nil
 	}
-	files := []string{dir + "/config.toml", dir + "/config.hcl"}
-	if slices.Equal(files, f.User) {
-		return f, nil
-	}
-	for _, path := range f.User {
-		if _, err := os.Lstat(path); err == nil {
+	for _, path := range []string{dir + "/config.toml", dir + "/config.hcl"} {
+		if _, err := os.Lstat(path); err == nil && !slices.Contains(f.User, path) {
 			return f, &wrap.Error{Status: wrap.StatusFailed, Text: "the variables say that the config file is " + policy.Plain(path) + ", and a project can set those for the shell of its tools",
-				Hint: "put it at " + policy.Plain(files[0]) + ", or start the tool with sbx agent"}
+				Hint: "put it at " + policy.Plain(f.User[0]) + ", or start the tool with sbx agent"}
 		}
 	}
-	f.User = files
-	s.host.Config = dir
 	return f, nil
-}
-
-// own are the user's directories as the user database has them.
-func (s *state) own() policy.Vars {
-	homes := s.host.Homes
-	return policy.Vars{Home: homes[len(homes)-1]}
 }
 
 // narrow applies SBX_PROFILE and SBX_FLAGS as far as they do not loosen: who
