@@ -14,6 +14,11 @@ LDFLAGS  = -s -w $(if $(VERSION),-X main.version=$(VERSION))
 # build with it; the version above is all of git that the program holds.
 BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false
 
+# The names of shells: bin/sbx-bash, and lib/sbx/shells/bash for clients that
+# look for just that. A name is never missing for a moment: a client would take
+# a shell without walls.
+SHELLS = sh bash zsh fish dash ksh
+
 TESTFLAGS  ?=
 BENCHFLAGS ?=
 
@@ -46,8 +51,15 @@ generate: ## write the generated files anew
 
 install: ## install to PREFIX (/usr/local), below DESTDIR
 	@test -x '$(BIN)/sbx' || $(MAKE) build
-	install -d '$(DESTDIR)$(PREFIX)/bin'
-	install -m 755 '$(BIN)/sbx' '$(DESTDIR)$(PREFIX)/bin/sbx'
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/sbx/shells'
+	install -m 755 '$(BIN)/sbx' '$(DESTDIR)$(PREFIX)/bin/.sbx.new'
+	mv -f '$(DESTDIR)$(PREFIX)/bin/.sbx.new' '$(DESTDIR)$(PREFIX)/bin/sbx'
+	@link() { echo "ln -sf $$1 $$2"; ln -sf "$$1" "$$2.new" && mv -f "$$2.new" "$$2"; }; \
+	for shell in $(SHELLS); do \
+		link sbx '$(DESTDIR)$(PREFIX)/bin/sbx-'$$shell && \
+		link ../../../bin/sbx '$(DESTDIR)$(PREFIX)/lib/sbx/shells/'$$shell && \
+		link ../../../bin/sbx '$(DESTDIR)$(PREFIX)/lib/sbx/shells/sbx-'$$shell || exit; \
+	done
 	@put() { \
 		if [ -f "$$1" ]; then \
 			echo "install -m 644 $$1 $$2"; \
