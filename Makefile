@@ -67,6 +67,7 @@ install: ## install to PREFIX (/usr/local), below DESTDIR
 		fi; \
 	}; \
 	put man/sbx.1 '$(share)/man/man1/sbx.1' && \
+	put man/sbx-sh.1 '$(share)/man/man1/sbx-sh.1' && \
 	put completions/sbx.bash '$(share)/bash-completion/completions/sbx' && \
 	put completions/_sbx '$(share)/zsh/site-functions/_sbx' && \
 	put completions/sbx.fish '$(share)/fish/vendor_completions.d/sbx.fish'

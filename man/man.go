@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed sbx.1
 var Page string
+
+// Shell is sbx-sh(1).
+//
+//go:embed sbx-sh.1
+var Shell string

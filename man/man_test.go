@@ -15,20 +15,24 @@ func TestPage(t *testing.T) {
 		{"groff", "-man", "-ww", "-z"},
 		{"mandoc", "-Tlint", "-Wwarning"},
 	} {
-		t.Run(lint[0], func(t *testing.T) {
-			path, err := exec.LookPath(lint[0])
-			if err != nil {
-				if slices.Contains(strings.Split(os.Getenv("SBX_TEST_REQUIRE"), ","), lint[0]) {
-					t.Fatal(err)
-				}
-				t.Skip(err)
-			}
-			cmd := exec.Command(path, lint[1:]...)
-			cmd.Stdin = strings.NewReader(Page)
-			if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("%s: %v\n%s", strings.Join(lint, " "), err, out)
-			}
-		})
+		for name, page := range map[string]string{"sbx": Page, "sbx-sh": Shell} {
+			t.Run(lint[0]+" "+name, func(t *testing.T) { check(t, page, lint) })
+		}
+	}
+}
+
+func check(t *testing.T, page string, lint []string) {
+	path, err := exec.LookPath(lint[0])
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("SBX_TEST_REQUIRE"), ","), lint[0]) {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	cmd := exec.Command(path, lint[1:]...)
+	cmd.Stdin = strings.NewReader(page)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: %v\n%s", strings.Join(lint, " "), err, out)
 	}
 }
 
