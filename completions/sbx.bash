@@ -50,9 +50,9 @@ _sbx() {
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
         --entries) return ;;
     esac
-    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files=''
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
-        list="explain why verify doctor profiles status tripwire init trust untrust completion man $run --"
+        list="explain why verify doctor profiles status tripwire init trust untrust shim activate alias completion man $run --"
     else
         case ${COMP_WORDS[1]} in
             explain) list="$run" ;;
@@ -65,6 +65,9 @@ _sbx() {
             init) list="--help -h --print" ;;
             trust) list="--help -h --yes -y --list -l --json" files=1 ;;
             untrust) list="--help -h" files=1 ;;
+            shim) list="--help -h --json --all" first='add remove list doctor' tools=1 ;;
+            activate) list="--help -h" first='bash zsh fish sh' ;;
+            alias) list="--help -h" first='bash zsh fish sh' tools=1 ;;
             completion) list="--help -h" first='bash zsh fish' ;;
             man) list="--help -h" ;;
             *) list="$run --" ;;
@@ -75,6 +78,9 @@ _sbx() {
     if [[ $files && $cur != -* ]]; then
         _sbx_files
         list=
+    fi
+    if [[ $tools && $cur != -* ]] && ((COMP_CWORD > 2)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
     fi
     mapfile -t found < <(compgen -W "$first $list" -- "$cur")
     COMPREPLY+=("${found[@]}")

@@ -4,7 +4,7 @@ function __sbx_before; not contains -- -- (commandline -opc); end
 function __sbx_after; contains -- -- (commandline -opc); end
 function __sbx_in; set -l words (commandline -opc); __sbx_before; and test (count $words) -gt 1; and contains -- $words[2] $argv; end
 function __sbx_first; test (count (commandline -opc)) -eq 2; end
-function __sbx_run; __sbx_before; and not __sbx_in doctor profiles status tripwire init trust untrust completion man; end
+function __sbx_run; __sbx_before; and not __sbx_in doctor profiles status tripwire init trust untrust shim activate alias completion man; end
 complete -c sbx -n __sbx_before -f
 function __sbx_command
   set -l words (commandline -opc) (commandline -ct)
@@ -13,7 +13,7 @@ function __sbx_command
   complete -C "$words"
 end
 complete -c sbx -n __sbx_after -xa '(__sbx_command)'
-complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor profiles status tripwire init trust untrust completion man'
+complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor profiles status tripwire init trust untrust shim activate alias completion man'
 complete -c sbx -n '__sbx_in why' -F
 complete -c sbx -n '__sbx_in why' -l path -d 'Take each word for a path'
 complete -c sbx -n '__sbx_in why' -l host -d 'Take each word for a host'
@@ -46,6 +46,16 @@ complete -c sbx -n '__sbx_in trust' -l list -s l -d 'List what is trusted'
 complete -c sbx -n '__sbx_in trust' -l json -d 'Print JSON, and do not ask'
 complete -c sbx -n '__sbx_in untrust' -F
 complete -c sbx -n '__sbx_in untrust' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in shim; and __sbx_first' -a 'add remove list doctor'
+complete -c sbx -n '__sbx_in shim; and not __sbx_first' -a '(complete -C (commandline -ct))'
+complete -c sbx -n '__sbx_in shim' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in shim' -l json -d 'Print JSON'
+complete -c sbx -n '__sbx_in shim' -l all -d 'Take all of them away'
+complete -c sbx -n '__sbx_in activate; and __sbx_first' -a 'bash zsh fish sh'
+complete -c sbx -n '__sbx_in activate' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in alias; and __sbx_first' -a 'bash zsh fish sh'
+complete -c sbx -n '__sbx_in alias; and not __sbx_first' -a '(complete -C (commandline -ct))'
+complete -c sbx -n '__sbx_in alias' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in completion; and __sbx_first' -a 'bash zsh fish'
 complete -c sbx -n '__sbx_in completion' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in man' -l help -s h -d 'Show context-sensitive help'

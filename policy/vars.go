@@ -83,6 +83,19 @@ func (v *Vars) Own() []string {
 	return slices.Compact(out)
 }
 
+// Links lists the directories that hold sbx's links to itself (shims, shells),
+// at every place where one may be.
+func (v *Vars) Links() []string {
+	var out []string
+	for _, o := range append(v.others(), *v) {
+		if dir, ok, err := o.Expand("$XDG_DATA_HOME/sbx"); ok && err == nil {
+			out = append(out, dir)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // rule makes a rule of one list item. ok is false when a variable in it has
 // no value on this host, so that there is nothing the rule could be about.
 func (v *Vars) rule(it Item, access Access) (r Rule, ok bool, err error) {

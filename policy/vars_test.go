@@ -197,3 +197,20 @@ func TestFlagPathsAreTakenAsTheyAre(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestLinks wants every place where the user's shells may look for shims.
+func TestLinks(t *testing.T) {
+	for _, c := range []struct {
+		vars Vars
+		want []string
+	}{
+		{Vars{Home: "/home/u"}, []string{"/home/u/.local/share/sbx"}},
+		{Vars{Home: "/home/u", Data: "/data"}, []string{"/data/sbx", "/home/u/.local/share/sbx"}},
+		{Vars{Home: "/home/u", Home2: "/home/v"}, []string{"/home/u/.local/share/sbx", "/home/v/.local/share/sbx"}},
+		{Vars{}, nil},
+	} {
+		if diff := cmp.Diff(c.want, c.vars.Links()); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.vars, diff)
+		}
+	}
+}

@@ -227,6 +227,9 @@ var builtin = [...]policy.Profile{
 	},
 	{
 		Name: "secrets", Source: "built-in",
+		Protect: policy.List{Items: []policy.Item{
+			{Text: "$XDG_DATA_HOME/sbx"},
+		}},
 		Block: policy.List{Items: []policy.Item{
 			{Text: "/etc/shadow"},
 			{Text: "/etc/shadow-"},

@@ -1,8 +1,3 @@
-// Package shims knows the names by which sbx is started, and what each asks
-// for: sbx-sh and its like stand for a shell, every other name for a tool.
-//
-// It only reads words. What a sandbox lets the command do is decided elsewhere,
-// and nothing in the words of a call has a part in that.
 package shims
 
 import (

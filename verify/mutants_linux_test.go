@@ -138,6 +138,7 @@ func subject() (*Subject, error) {
 	}
 	vars := policy.Vars{CWD: h.CWD, Root: h.CWD, Home: h.Homes[0], Cache: os.Getenv("XDG_CACHE_HOME")}
 	h.Own = vars.Own()
+	h.Links = vars.Links()
 	pol, err := policy.Resolve(profiles.Builtin(), []string{"moderate"}, vars, &policy.Profile{Name: "flags", Layer: policy.Flag, EnvPass: policy.List{Items: []policy.Item{{Text: "MUTANT_DIR", Source: "test", Layer: policy.Flag}}}})
 	if err != nil {
 		return nil, err

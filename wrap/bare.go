@@ -9,24 +9,25 @@ import (
 )
 
 // Bare is the plan that runs a command without any sandbox, as a shell would:
-// everything of the caller's passes. The error is an [*Error].
+// everything of the caller's passes, but for sbx's own links in PATH. The error
+// is an [*Error].
 func Bare(command []string, h *Host) (*Plan, error) {
-	path, ok := lookupEnv(h.Environ, "PATH")
-	if !ok {
-		path = defaultPath
-	}
-	p := &Plan{Engine: "none", Tier: "none", Argv: command, Env: h.Environ}
+	p := &Plan{Engine: "none", Tier: "none", Argv: command, Env: h.withoutShims()}
 	name := command[0]
+	res := newResolver(h.FS)
 	if strings.IndexByte(name, '/') >= 0 {
 		p.Path = name
 		return p, bareRunnable(h, name, name)
 	}
 	var denied error
-	for _, dir := range strings.Split(path, ":") {
+	for _, dir := range strings.Split(h.Path(), ":") {
 		if dir == "" || name == "" {
 			continue
 		}
 		full := join(dir, name)
+		if abs := policy.Clean(h.absolute(full)); h.linked(res, abs, name) {
+			continue
+		}
 		err := bareRunnable(h, name, full)
 		if err == nil {
 			p.Path = full
@@ -54,11 +55,7 @@ func Become(p *Plan) error {
 }
 
 func bareRunnable(h *Host, name, full string) error {
-	abs := full
-	if !strings.HasPrefix(abs, "/") {
-		abs = join(h.dir(), abs)
-	}
-	to, err := newResolver(h.FS).resolve(policy.Clean(abs))
+	to, err := newResolver(h.FS).resolve(policy.Clean(h.absolute(full)))
 	switch {
 	case err != nil || to.Info.Kind == Absent:
 		return &Error{StatusNotFound, policy.Plain(name) + ": no such file or directory", ""}
@@ -66,4 +63,17 @@ func bareRunnable(h *Host, name, full string) error {
 		return &Error{StatusNoExec, policy.Plain(name) + ": permission denied", ""}
 	}
 	return nil
+}
+
+func (h *Host) absolute(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return join(h.dir(), path)
+}
+
+// linked is [Host.shim] for a path that was not looked at yet.
+func (h *Host) linked(res *resolver, full, name string) bool {
+	to, err := res.resolve(full)
+	return err == nil && to.Info.Kind != Absent && h.shim(res, full, name, to)
 }

@@ -152,14 +152,16 @@ func holdsTemp(v *view, dir string) bool {
 }
 
 // prunePath keeps the directories of a search path that exist inside. Relative
-// ones go: they would find whatever the working directory holds.
+// ones go: they would find whatever the working directory holds. Those of sbx's
+// links go, too: what runs inside is to find the programs themselves.
 func prunePath(v *view, path string) string {
 	var keep []string
+	shims := v.host.shimDirs(v.res)
 	for _, dir := range strings.Split(path, ":") {
 		if !strings.HasPrefix(dir, "/") || slices.Contains(keep, dir) {
 			continue
 		}
-		if to, ok := v.visible(dir); ok && to.Info.Kind == Dir {
+		if to, ok := v.visible(dir); ok && to.Info.Kind == Dir && !slices.Contains(shims, to.Path) {
 			keep = append(keep, v.inside(dir))
 		}
 	}

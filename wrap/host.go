@@ -27,9 +27,10 @@ type Host struct {
 	Self    string       // absolute path of sbx itself, "" when it is not known
 	Limits  limits.Facts // only looked at when there is a limit for all processes together
 	Own     []string     // directories of sbx's own, at every place where one may be
+	Links   []string     // what holds the user's own of Shims, at every place where it may be: never writable inside
+	Shims   []string     // directories of links to sbx by other names: not in PATH inside, and no program is looked for in them
 
-	Shims []string // directories that hold links to sbx: no program is looked for there, and PATH inside has none of them
-	Shell string   // what SHELL is inside, "" for the caller's
+	Shell string // what SHELL is inside, "" for the caller's
 
 	Engine   string       // what runs the command, as [Choose] found it
 	Lack     *Unavailable // why it is not one of tier full

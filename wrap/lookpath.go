@@ -32,7 +32,7 @@ func lookCommand(v *view, h *Host, name, path string) (string, error) {
 		}
 		full := join(policy.Clean(dir), name)
 		to, ok := v.visible(full)
-		if !ok || to.Info.Kind == Dir {
+		if !ok || to.Info.Kind == Dir || h.shim(v.res, full, name, to) {
 			continue
 		}
 		err := runnable(v, h, name, full)
@@ -57,7 +57,7 @@ func hiddenHint(v *view, h *Host, name string) string {
 			continue
 		}
 		full := join(policy.Clean(dir), name)
-		if to, err := v.res.resolve(full); err == nil && to.Info.Kind == File && h.FS.Access(full, 'x') {
+		if to, err := v.res.resolve(full); err == nil && to.Info.Kind == File && h.FS.Access(full, 'x') && !h.shim(v.res, full, name, to) {
 			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + policy.Plain(policy.Dir(to.Path))
 		}
 	}

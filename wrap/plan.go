@@ -176,11 +176,25 @@ func lookWithOwn(pol *policy.Policy, h *Host, res *resolver) (*view, []string, e
 		return nil, nil, err
 	}
 	var made []string
-	for _, dir := range h.Own {
+	add := func(dir string, open func(policy.Access) bool) {
 		to, err := res.resolve(dir)
-		visible := func(path string) bool { return shows(v.access(path)) }
-		if err == nil && to.Info.Kind == Absent && slices.ContainsFunc(v.names(to.Path), visible) && !slices.Contains(made, to.Path) && h.mayMake(policy.Dir(to.Path)) {
+		reached := func(path string) bool { return open(v.access(path)) }
+		over := policy.Dir(to.Path)
+		if err == nil && to.Info.Kind == Absent && slices.ContainsFunc(v.names(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.mayMake(over)) {
 			made = append(made, to.Path)
+		}
+	}
+	for _, dir := range h.Own {
+		add(dir, shows)
+	}
+	for _, dir := range h.Links { // no secret, but nobody else's to make
+		to, err := res.resolve(dir)
+		if err != nil {
+			continue
+		}
+		// What the user has never used may lack the directories above, too.
+		for _, above := range notThere(res, to) {
+			add(above, func(a policy.Access) bool { return a == policy.Write })
 		}
 	}
 	if len(made) == 0 {
@@ -195,6 +209,17 @@ func lookWithOwn(pol *policy.Policy, h *Host, res *resolver) (*view, []string, e
 		return nil, nil, err
 	}
 	return v, made, v.guardOwn()
+}
+
+// notThere are the directories that are not there on the way to a path and the
+// path itself, if that is not there, the uppermost first.
+func notThere(res *resolver, to resolved) []string {
+	var out []string
+	for err := error(nil); err == nil && to.Info.Kind == Absent && to.Path != "/"; to, err = res.resolve(policy.Dir(to.Path)) {
+		out = append(out, to.Path)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // mayMake reports whether the caller, and so the command, can make something
@@ -214,33 +239,45 @@ func (v *view) names(path string) []string {
 // take that back (blocked_paths = ["!"], or a deeper path), and the command
 // would then agree to files in the user's name.
 func (v *view) guardOwn() error {
+	for _, dir := range v.host.Links {
+		if err := v.guard(dir, "is where sbx keeps the shims that your shells run", `protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
+			return err
+		}
+	}
 	for _, dir := range v.host.Own {
-		to, err := v.res.resolve(dir)
+		err := v.guard(dir, "is where sbx keeps what it remembers",
+			`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`)
 		if err != nil {
-			continue // out of the command's reach, too
-		}
-		by := -1
-		for _, name := range v.names(to.Path) {
-			if v.access(name) == policy.Write {
-				by, _ = v.over(name)
-			}
-		}
-		for i := range v.mounts {
-			if m := &v.mounts[i]; m.eff == policy.Write && !m.idle && policy.Within(m.path, to.Path) {
-				by = i
-			}
-		}
-		hint := `blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`
-		if to.Info.Kind == Absent {
-			hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
-		}
-		if by >= 0 {
-			m := &v.mounts[by]
-			return &Error{StatusFailed, policy.Plain(dir) + " is where sbx keeps what it remembers, and is never made writable (" + policy.Plain(m.path) + " is, by " + m.rule.Source + ")",
-				hint}
+			return err
 		}
 	}
 	return nil
+}
+
+func (v *view) guard(dir, what, hint string) error {
+	to, err := v.res.resolve(dir)
+	if err != nil {
+		return nil // out of the command's reach, too
+	}
+	by := -1
+	for _, name := range v.names(to.Path) {
+		if v.access(name) == policy.Write {
+			by, _ = v.over(name)
+		}
+	}
+	for i := range v.mounts {
+		if m := &v.mounts[i]; m.eff == policy.Write && !m.idle && policy.Within(m.path, to.Path) {
+			by = i
+		}
+	}
+	if by < 0 {
+		return nil
+	}
+	if to.Info.Kind == Absent {
+		hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
+	}
+	m := &v.mounts[by]
+	return &Error{StatusFailed, policy.Plain(dir) + " " + what + ", and is never made writable (" + policy.Plain(m.path) + " is, by " + m.rule.Source + ")", hint}
 }
 
 // prepare refuses what cannot be enforced and settles the working directory.

@@ -58,6 +58,7 @@ type options struct {
 	SandboxDry   bool    `hidden:"" name:"sandbox-dry-run"`
 
 	given bool       // flags or SBX_FLAGS were given
+	tool  string     // the name that a shim was called by; "" when it is none
 	shell *shellCall // set when sbx was called as a shell
 }
 
@@ -108,12 +109,15 @@ type commandCLI struct {
 	Init       initCmd       `cmd:"" help:"Write a commented config file."`
 	Trust      trustCmd      `cmd:"" help:"Agree to what project files (.sbx.toml, .sbx.hcl) say, so that they may loosen."`
 	Untrust    untrustCmd    `cmd:"" help:"Take that back."`
+	Shim       shimCmd       `cmd:"" help:"Put sbx in front of tools, so that npm means sbx -- npm."`
+	Activate   activateCmd   `cmd:"" help:"Print what puts the shims first in PATH, for eval in a shell's start-up file."`
+	Alias      aliasCmd      `cmd:"" help:"Print aliases that do the same for one shell."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Man        manCmd        `cmd:"" help:"Print the manual page."`
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "why", "verify", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "completion", "man"}
+var commandNames = []string{"explain", "why", "verify", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "shim", "activate", "alias", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.
@@ -131,6 +135,7 @@ home directory empty, the network off, secrets hidden.
   sbx doctor                 what this machine can enforce
   sbx profiles               the profiles there are
   sbx init                   write a config file
+  sbx shim add npm           let npm mean sbx -- npm
 
 Exit status: the command's own; 125 sbx failed, 126 cannot be executed,
 127 not found, 128+n died of signal n.`

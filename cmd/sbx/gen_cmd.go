@@ -116,6 +116,7 @@ type commandWord struct {
 	words []string   // what may come first: commands of its own, or a fixed set
 	named bool       // names of profiles may follow
 	files bool       // paths may follow
+	tools bool       // names of programs may follow
 	run   bool       // it takes the flags of a run
 	flags []flagWord // its own and those of its commands, the flags of a run included
 }
@@ -144,7 +145,9 @@ func (c *commandWord) add(n *kong.Node) {
 	for _, p := range n.Positional {
 		switch {
 		case p.Name == "shell":
-			c.words = append(c.words, p.EnumSlice()...)
+			c.words = append(c.words, slices.DeleteFunc(p.EnumSlice(), func(w string) bool { return w == "" })...)
+		case p.Name == "tool":
+			c.tools = true
 		case p.Name == "file" || strings.HasPrefix(p.Name, "path"):
 			c.files = true
 		default:
@@ -217,6 +220,9 @@ func bashCompletion(flags []flagWord, commands []commandWord) string {
 		if c.files {
 			cases.WriteString(" files=1")
 		}
+		if c.tools {
+			cases.WriteString(" tools=1")
+		}
 		cases.WriteString(" ;;\n")
 	}
 	fmt.Fprintf(&b, `# bash completion for sbx; source it, or put it into bash-completion's directory.
@@ -247,7 +253,7 @@ _sbx() {
     done
     case $prev in
 %s    esac
-    local run='%s' list first='' files=''
+    local run='%s' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
         list="%s $run --"
     else
@@ -260,6 +266,9 @@ _sbx() {
     if [[ $files && $cur != -* ]]; then
         _sbx_files
         list=
+    fi
+    if [[ $tools && $cur != -* ]] && ((COMP_CWORD > 2)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
     fi
     mapfile -t found < <(compgen -W "$first $list" -- "$cur")
     COMPREPLY+=("${found[@]}")
@@ -303,6 +312,8 @@ func zshCompletion(flags []flagWord, commands []commandWord) string {
 		switch {
 		case c.files:
 			b.WriteString("    '*:path:_files'\n")
+		case c.tools:
+			b.WriteString("    '*:tool:_path_commands'\n")
 		case c.named:
 			b.WriteString("    '*:profile:_sbx_profiles'\n")
 		}
@@ -364,6 +375,9 @@ func fishCompletion(flags []flagWord, commands []commandWord) string {
 		}
 		if c.files {
 			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s' -F\n", c.name)
+		}
+		if c.tools {
+			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s; and not __sbx_first' -a '(complete -C (commandline -ct))'\n", c.name)
 		}
 		for _, f := range c.own(flags) {
 			b.WriteString(fishFlag("'__sbx_in "+c.name+"'", f))

@@ -25,14 +25,17 @@ import (
 func main() {
 	args := os.Args[min(1, len(os.Args)):]
 	if name, file := calledAs(); name.Kind != shims.Self {
-		stage.Early()
 		var err error
 		if name.Kind == shims.Shell {
+			stage.Early()
 			err = brief(runShell(name, file, args))
 		} else {
 			err = runTool(name.Text, args)
 		}
-		os.Exit(report(err))
+		if err != nil {
+			os.Exit(report(err))
+		}
+		return
 	}
 	if stage.Is(args) && wrap.Inside() { // as process 1 it has begun long before
 		os.Exit(stage.Run(args))

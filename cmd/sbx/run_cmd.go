@@ -51,6 +51,7 @@ func load(opts *options) (*state, error) {
 		}
 	}
 	host.Own = s.vars.Own()
+	s.links()
 	s.vars.Around = s.around()
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		host.Config = dir
@@ -172,6 +173,9 @@ func (s *state) resolve() error {
 		asked = strings.Split(env, ",")
 	}
 	names := []string(asked)
+	if len(names) == 0 {
+		names, asked = s.toolProfile()
+	}
 	if len(names) == 0 {
 		names = []string{s.settings.DefaultProfile}
 	}
@@ -512,7 +516,7 @@ func (s *state) bare(command []string, why string) error {
 }
 
 func (s *state) execBare(command []string) error {
-	plan, err := wrap.Bare(command, s.host)
+	plan, err := s.barePlan(command)
 	if err != nil {
 		return err
 	}

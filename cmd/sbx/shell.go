@@ -107,26 +107,17 @@ func (s *state) shellCommand(words []string) ([]string, error) {
 // the name of a shell is one that nothing else recognizes.
 func tooDeep() error {
 	n, _ := strconv.Atoi(os.Getenv(depthVar))
-	if n < maxDepth {
+	if n < maxShims {
 		return nil
 	}
 	return &wrap.Error{Status: wrap.StatusNoExec, Text: "sbx started itself " + strconv.Itoa(n) + " times in a row: the shell that it is to run is sbx by another name", Hint: "set shell in the config file to the real one"}
 }
 
-const (
-	depthVar = "SBX_DEPTH"
-	maxDepth = 4
-)
-
 // deeper is the environment for a program that is executed without a sandbox of
 // its own.
 func (c *shellCall) deeper(env []string) []string {
 	n, _ := strconv.Atoi(os.Getenv(depthVar))
-	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return name == depthVar || name == "SHELL"
-	})
-	return append(env, "SHELL="+c.real, depthVar+"="+strconv.Itoa(n+1))
+	return setEnv(setEnv(env, "SHELL", c.real), depthVar, strconv.Itoa(max(n, 0)+1))
 }
 
 // runs reports whether a file is there that can be executed.

@@ -1,8 +1,135 @@
 package main
 
-import "github.com/sbx-sandbox/sbx/wrap"
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
 
-// runTool runs a tool by the name that sbx was started by.
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/shims"
+	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// runTool is sbx under the name of a tool: it runs the program of that name in
+// the sandbox, with the words as they are. A shim has no options of its own;
+// SBX_FLAGS, SBX_PROFILE and SBX_ENGINE count as for sbx --, and
+// [tools.NAME] stands in the place of the default profile. The tool is called by
+// its bare name, as a shell would, however the shim was called.
 func runTool(name string, words []string) error {
-	return &wrap.Error{Status: wrap.StatusNotFound, Text: name + ": command not found"}
+	stage.Early()
+	opts := &options{}
+	if os.Getenv("SBX_FLAGS") != "" || os.Getenv("SBX_ENGINE") != "" {
+		var err error
+		if opts, err = parseRun(nil); err != nil {
+			return err
+		}
+	}
+	opts.tool = name
+	command := append([]string{name}, words...)
+	if _, ok := insideSandbox(); ok && !opts.given {
+		// The outer sandbox holds it, whatever [tools] says: no file is read.
+		s, err := here("")
+		if err != nil {
+			return err
+		}
+		s.opts = opts
+		return s.noTool(s.execBare(command))
+	}
+	return (&state{opts: opts}).noTool(execute(opts, command))
+}
+
+// noTool says of a tool that is not there how to be rid of its shim.
+func (s *state) noTool(err error) error {
+	var e *wrap.Error
+	name := s.opts.tool
+	if !errors.As(err, &e) || e.Status != wrap.StatusNotFound || e.Hint != "" {
+		return err
+	}
+	hint := "the name leads to sbx, and no program of that name comes after it in PATH"
+	if h, herr := here(""); herr == nil {
+		if dir, derr := h.shimsDir(); derr == nil {
+			if _, lerr := os.Lstat(string(dir) + "/" + name); lerr == nil {
+				hint = "it is not installed; sbx shim remove " + policy.Plain(name) + " takes the shim away"
+			}
+		}
+	}
+	return &wrap.Error{Status: e.Status, Text: e.Text, Hint: hint}
+}
+
+// toolProfile is the profile that files give the tool of a shim, and what of
+// that the user said: a project's file does not decide what tier is needed.
+func (s *state) toolProfile() (names, asked []string) {
+	if s.opts.tool == "" {
+		return nil, nil
+	}
+	if p := s.settings.Tools[s.opts.tool]; p != "" {
+		names, asked = []string{p}, []string{p}
+	}
+	if out := s.settings.Outside; out != nil {
+		asked = nil
+		if p := out.Tools[s.opts.tool]; p != "" {
+			asked = []string{p}
+		}
+	}
+	return names, asked
+}
+
+// maxShims bounds how often shims, or shells, lead to each other without a sandbox of their own. sbx
+// leaves itself out when it looks for a tool, but cannot tell another version
+// from the tool.
+const maxShims = 32
+
+const depthVar = "SBX_DEPTH"
+
+// barePlan is the plan for a command without a sandbox.
+func (s *state) barePlan(command []string) (*wrap.Plan, error) {
+	if s.opts.tool == "" {
+		return wrap.Bare(command, s.host)
+	}
+	depth, _ := strconv.Atoi(os.Getenv(depthVar))
+	if depth >= maxShims {
+		return nil, &wrap.Error{Status: wrap.StatusNoExec, Text: policy.Plain(s.opts.tool) + ": shims lead to each other in a circle",
+			Hint: "another version of sbx by that name is in PATH: sbx shim doctor " + policy.Plain(s.opts.tool)}
+	}
+	program, err := s.host.Tool(s.opts.tool, s.host.Path())
+	if err != nil {
+		return nil, err
+	}
+	plan, err := wrap.Bare(append([]string{program}, command[1:]...), s.host)
+	if err != nil {
+		return nil, err
+	}
+	plan.Argv[0] = s.opts.tool
+	plan.Env = setEnv(plan.Env, depthVar, strconv.Itoa(max(depth, 0)+1))
+	return plan, nil
+}
+
+func setEnv(env []string, name, value string) []string {
+	var out []string
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, name+"=") {
+			out = append(out, kv)
+		}
+	}
+	return append(out, name+"="+value)
+}
+
+// links tells the host where links to sbx are. Packages have theirs, too.
+func (s *state) links() {
+	s.host.Links = s.vars.Links()
+	s.host.Shims = []string{"/usr/lib/sbx/shells", "/usr/local/lib/sbx/shells"}
+	for _, dir := range s.host.Links {
+		s.host.Shims = append(s.host.Shims, dir+"/shims", dir+"/shells")
+	}
+}
+
+// shimsDir is where the user's shims are.
+func (s *state) shimsDir() (shims.Dir, error) {
+	dir, ok, err := s.vars.Expand("$XDG_DATA_HOME/sbx/shims")
+	if err != nil || !ok {
+		return "", &usageError{"there is no home directory to keep shims in", "set HOME or XDG_DATA_HOME"}
+	}
+	return shims.Dir(dir), nil
 }

@@ -139,6 +139,7 @@ func here(dir string) (*state, error) {
 	}
 	s := &state{opts: &options{}, host: host}
 	s.vars, s.cacheDir = variables(host)
+	s.links()
 	return s, nil
 }
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/shims"
+)
+
+// activateCmd prints what puts the shims first in PATH.
+type activateCmd struct {
+	Shell string `arg:"" optional:"" enum:"bash,zsh,fish,sh," default:"" help:"bash, zsh, fish or sh (any POSIX shell); default is $SHELL's."`
+}
+
+func (c *activateCmd) Run() error {
+	shell, err := shellName(c.Shell, "activate")
+	if err != nil {
+		return err
+	}
+	s, err := here("")
+	if err != nil {
+		return err
+	}
+	dir, err := s.shimsDir()
+	if err != nil {
+		return err
+	}
+	// Whoever may write there would be run by every shell from now on.
+	if err := dir.Check(); err != nil {
+		return err
+	}
+	script := ""
+	if shell != "sh" {
+		if script, err = completion(shell); err != nil {
+			return err
+		}
+	}
+	text, err := shims.Activate(shell, string(dir), script)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stdout.WriteString(text); err != nil {
+		return err
+	}
+	if isTerminal(1) {
+		say("hint", "this is for a shell to run: write "+activateLine(shell)+" into "+startFile(shell))
+	}
+	return nil
+}
+
+// shellName is the shell to write for: the one named, or $SHELL.
+func shellName(named, command string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	if shell := shims.ShellOf(os.Getenv("SHELL")); shell != "" {
+		return shell, nil
+	}
+	return "", &usageError{"cannot tell which shell this is for: SHELL is " + policy.Quote(os.Getenv("SHELL")), "name it: sbx " + command + " bash, zsh, fish or sh"}
+}

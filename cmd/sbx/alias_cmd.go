@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/shims"
+)
+
+// aliasCmd prints aliases for those who want no links: only what is typed at a
+// prompt is caught, and \npm is npm itself.
+type aliasCmd struct {
+	Shell string    `arg:"" enum:"bash,zsh,fish,sh" help:"bash, zsh, fish or sh (any POSIX shell)."`
+	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
+}
+
+func (c *aliasCmd) Run() error {
+	s, dir, err := loadShims()
+	if err != nil {
+		return err
+	}
+	names := plainNames(c.Tools)
+	if len(names) == 0 {
+		if names, err = shimNames(dir); err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			return &usageError{"aliases for which tools?", "sbx alias " + c.Shell + " npm pip cargo"}
+		}
+	}
+	var b strings.Builder
+	for _, name := range names {
+		if err := shims.CheckName(name); err != nil {
+			return shimError(err)
+		}
+		words := []string{"sbx", "--", name}
+		if p := s.settings.Tools[name]; p != "" {
+			words = []string{"sbx", "-p", p, "--", name}
+		}
+		b.WriteString(shims.Alias(c.Shell, name, words))
+	}
+	_, err = os.Stdout.WriteString(b.String())
+	return err
+}

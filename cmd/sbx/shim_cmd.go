@@ -1,0 +1,317 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/shims"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// shimCmd is about links that stand in front of tools.
+type shimCmd struct {
+	Add    shimAddCmd    `cmd:"" help:"Put sbx in front of tools: sbx shim add npm pip cargo. Without names, let all shims lead to this sbx."`
+	Remove shimRemoveCmd `cmd:"" help:"Take shims away."`
+	List   shimListCmd   `cmd:"" default:"1" help:"List the shims, the programs behind them, and their profiles."`
+	Doctor shimDoctorCmd `cmd:"" help:"Ask each kind of shell and start which program answers to a name."`
+}
+
+type shimAddCmd struct {
+	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of programs."`
+	JSON  bool      `name:"json" help:"Print JSON."`
+}
+
+type shimRemoveCmd struct {
+	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of shims."`
+	All   bool      `help:"Take all of them away."`
+	JSON  bool      `name:"json" help:"Print JSON."`
+}
+
+type shimListCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// shimJSON is a shim as list, add and remove tell of it.
+type shimJSON struct {
+	Name    string `json:"name"`
+	Change  string `json:"change,omitempty"`  // added, kept, renewed, removed
+	Shim    string `json:"shim"`              // the link
+	Target  string `json:"target,omitempty"`  // what it holds
+	Broken  bool   `json:"broken,omitempty"`  // nothing is there
+	Program string `json:"program,omitempty"` // what runs, "" when nothing is installed
+	Profile string `json:"profile,omitempty"`
+}
+
+func (c *shimAddCmd) Run() error {
+	s, dir, err := shimState("shim add")
+	if err != nil {
+		return err
+	}
+	names := plainNames(c.Tools)
+	if len(names) == 0 {
+		if names, err = shimNames(dir); err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			return &usageError{"which tools?", "sbx shim add npm pip cargo go make"}
+		}
+	}
+	for _, name := range names { // all or none
+		if err := shims.CheckName(name); err != nil {
+			return shimError(err)
+		}
+	}
+	target := shims.Program(s.host.Self, s.host.Path())
+	if root := s.vars.Root; root != "" && (policy.Within(target, root) || policy.Within(s.host.Self, root)) {
+		say("warning", policy.Plain(target)+" lies in this project, where a command in the sandbox can put something else in its place, which your shells would run; install sbx elsewhere")
+	}
+	var out []shimJSON
+	for _, name := range names {
+		change, err := dir.Add(name, target)
+		if err != nil {
+			return shimError(err)
+		}
+		j := shimJSON{Name: name, Change: string(change), Shim: string(dir) + "/" + name, Target: target}
+		j.Program, _ = s.host.Tool(name, s.host.Path())
+		out = append(out, j)
+	}
+	if c.JSON {
+		return printJSON(out)
+	}
+	for _, j := range out {
+		fmt.Println(addedLine(&j))
+	}
+	s.hintPath(dir, out)
+	return nil
+}
+
+func addedLine(j *shimJSON) string {
+	what := map[string]string{"added": "added", "kept": "is there already", "renewed": "leads to " + policy.Plain(j.Target) + " now"}[j.Change]
+	if j.Program == "" {
+		return j.Name + ": " + what + "; not installed yet"
+	}
+	return j.Name + ": " + what + ", in front of " + policy.Plain(j.Program)
+}
+
+// hintPath says what is missing until a shell finds the shims.
+func (s *state) hintPath(dir shims.Dir, added []shimJSON) {
+	if !s.inPath(string(dir)) {
+		shell := shims.ShellOf(os.Getenv("SHELL"))
+		if shell == "" {
+			shell = "sh"
+		}
+		say("hint", "shells find shims when their directory is first in PATH: "+activateLine(shell)+" in "+startFile(shell)+", after mise, asdf, nvm and the like")
+		return
+	}
+	for _, j := range added {
+		if found := s.firstInPath(j.Name); found != "" && !s.isShim(found, j.Name) {
+			say("hint", policy.Plain(found)+" comes before the shim in PATH: "+activateLine(shims.ShellOf(os.Getenv("SHELL")))+" puts the shims first")
+			return
+		}
+	}
+}
+
+// activateLine is what to write into a shell's start-up file.
+func activateLine(shell string) string {
+	switch shell {
+	case "fish":
+		return "sbx activate fish | source"
+	case "":
+		shell = "sh"
+	}
+	return `eval "$(sbx activate ` + shell + `)"`
+}
+
+func startFile(shell string) string {
+	return map[string]string{"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish", "sh": "~/.profile"}[shell]
+}
+
+func (c *shimRemoveCmd) Run() error {
+	_, dir, err := shimState("shim remove")
+	if err != nil {
+		return err
+	}
+	if err := dir.Check(); err != nil {
+		return err
+	}
+	names := plainNames(c.Tools)
+	there, err := shimNames(dir)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.All && len(names) > 0:
+		return &usageError{"--all is for all shims, without names", ""}
+	case c.All:
+		names = there
+	case len(names) == 0:
+		return &usageError{"which shims?", "sbx shim list shows them"}
+	}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(string(dir), filepath.Base(name))); err != nil || strings.Contains(name, "/") {
+			hint := "sbx shim list shows those there are"
+			if near := policy.Nearest(name, there); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return &usageError{policy.Plain(name) + ": there is no such shim", hint}
+		}
+	}
+	out := []shimJSON{}
+	for _, name := range names {
+		if _, err := dir.Remove(name); err != nil {
+			return err
+		}
+		out = append(out, shimJSON{Name: name, Change: "removed", Shim: string(dir) + "/" + name})
+		if !c.JSON {
+			fmt.Println(policy.Plain(name) + ": removed")
+		}
+	}
+	if c.JSON {
+		return printJSON(out)
+	}
+	return nil
+}
+
+func (c *shimListCmd) Run() error {
+	s, dir, err := loadShims()
+	if err != nil {
+		return err
+	}
+	list, err := s.shims(dir)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(list)
+	}
+	if len(list) == 0 {
+		fmt.Println("no shims; sbx shim add npm pip cargo makes some")
+		return nil
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, j := range list {
+		program := policy.Plain(j.Program)
+		if j.Program == "" {
+			program = "not installed"
+		}
+		if j.Broken {
+			program = policy.Plain(j.Target) + " is gone: sbx shim add " + j.Name
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", j.Name, s.profileOf(j.Name), program)
+	}
+	return w.Flush()
+}
+
+// shims are the user's, with what is behind them.
+func (s *state) shims(dir shims.Dir) ([]shimJSON, error) {
+	links, err := dir.List()
+	if err != nil {
+		return nil, err
+	}
+	out := []shimJSON{}
+	for _, l := range links {
+		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken, Profile: s.profileOf(l.Name)}
+		j.Program, _ = s.host.Tool(l.Name, s.host.Path())
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// profileOf is the profile that a shim runs with when neither SBX_PROFILE nor
+// SBX_FLAGS says another.
+func (s *state) profileOf(tool string) string {
+	if p := s.settings.Tools[tool]; p != "" {
+		return p
+	}
+	return s.settings.DefaultProfile
+}
+
+// shimState is what the commands need that change shims.
+func shimState(command string) (*state, shims.Dir, error) {
+	if outer, ok := insideSandbox(); ok {
+		return nil, "", &wrap.Error{Status: wrap.StatusFailed, Text: "sbx " + command + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
+			Hint: "shims are for shells outside"}
+	}
+	s, err := here("")
+	if err != nil {
+		return nil, "", err
+	}
+	dir, err := s.shimsDir()
+	return s, dir, err
+}
+
+// loadShims is what the commands need that tell of shims and their profiles.
+func loadShims() (*state, shims.Dir, error) {
+	s, err := load(&options{})
+	if err != nil {
+		return nil, "", err
+	}
+	dir, err := s.shimsDir()
+	return s, dir, err
+}
+
+func shimNames(dir shims.Dir) ([]string, error) {
+	links, err := dir.List()
+	var names []string
+	for _, l := range links {
+		names = append(names, l.Name)
+	}
+	return names, err
+}
+
+func plainNames(words []rawText) []string {
+	var out []string
+	for _, w := range words {
+		if !slices.Contains(out, string(w)) {
+			out = append(out, string(w))
+		}
+	}
+	return out
+}
+
+func shimError(err error) error {
+	var bad *shims.NameError
+	if errors.As(err, &bad) {
+		return &usageError{bad.Text, bad.Hint}
+	}
+	return err
+}
+
+// inPath reports whether a directory is in the caller's PATH, by any name.
+func (s *state) inPath(dir string) bool {
+	own, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	for _, d := range filepath.SplitList(s.host.Path()) {
+		if info, err := os.Stat(d); filepath.IsAbs(d) && err == nil && os.SameFile(info, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstInPath is what a shell with the caller's PATH finds for a name.
+func (s *state) firstInPath(name string) string { return lookPath(name, s.host.Path()) }
+
+func lookPath(name, path string) string {
+	for _, d := range filepath.SplitList(path) {
+		full := filepath.Join(d, name)
+		if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return full
+		}
+	}
+	return ""
+}
+
+// isShim reports whether a path leads to sbx by the name of a tool.
+func (s *state) isShim(path, name string) bool {
+	program, err := s.host.Tool(name, filepath.Dir(path))
+	return err != nil || program == "" // what is found there but for shims
+}

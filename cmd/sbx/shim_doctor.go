@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/shims"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// shimDoctorCmd says for each way in which programs are started whether a shim
+// answers. It exits 0 when all do in the shell that called it.
+type shimDoctorCmd struct {
+	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
+	JSON  bool      `name:"json" help:"Print JSON."`
+}
+
+type shimReport struct {
+	OK       bool             `json:"ok"`
+	Dir      string           `json:"dir"`
+	InPath   bool             `json:"in_path"` // of the shell that called
+	Problems []string         `json:"problems"`
+	Notes    []string         `json:"notes"`
+	Tools    []shimToolReport `json:"tools"`
+}
+
+type shimToolReport struct {
+	shimJSON
+	Added   bool         `json:"added"` // there is a shim
+	Answers []shimAnswer `json:"answers"`
+}
+
+type shimAnswer struct {
+	Context string `json:"context"` // shell, login, interactive, sh, cron, session, absolute
+	How     string `json:"how"`     // for people
+	Answer  string `json:"answer"`  // shim, program, alias, function, builtin, none, unknown
+	Path    string `json:"path,omitempty"`
+}
+
+func (c *shimDoctorCmd) Run() error {
+	s, dir, err := loadShims()
+	if err != nil {
+		return err
+	}
+	list, err := s.shims(dir)
+	if err != nil {
+		return err
+	}
+	tools, err := s.asked(list, plainNames(c.Tools))
+	if err != nil {
+		return err
+	}
+	r := &shimReport{OK: true, Dir: string(dir), InPath: s.inPath(string(dir)), Problems: []string{}, Notes: []string{}, Tools: tools}
+	s.diagnose(r, dir)
+	r.notes()
+	if c.JSON {
+		err = printJSON(r)
+	} else {
+		err = r.print()
+	}
+	if err == nil && !r.OK {
+		err = exitError(1)
+	}
+	return err
+}
+
+// asked are the shims that were named, or all.
+func (s *state) asked(list []shimJSON, names []string) ([]shimToolReport, error) {
+	out := []shimToolReport{}
+	if len(names) == 0 {
+		for _, j := range list {
+			out = append(out, shimToolReport{shimJSON: j, Added: true})
+		}
+		return out, nil
+	}
+	for _, name := range names {
+		if err := shims.CheckName(name); err != nil {
+			return nil, shimError(err)
+		}
+		t := shimToolReport{shimJSON: shimJSON{Name: name, Profile: s.profileOf(name)}}
+		t.Program, _ = s.host.Tool(name, s.host.Path())
+		for _, j := range list {
+			if j.Name == name {
+				t.shimJSON, t.Added = j, true
+			}
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func (s *state) diagnose(r *shimReport, dir shims.Dir) {
+	problem := func(text string) { r.Problems, r.OK = append(r.Problems, text), false }
+	if err := dir.Check(); err != nil {
+		problem(err.Error())
+	}
+	if len(r.Tools) == 0 {
+		return
+	}
+	if !r.InPath {
+		problem(policy.Plain(r.Dir) + " is not in PATH of this shell: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))))
+	}
+	contexts := s.contexts()
+	names := make([]string, len(r.Tools))
+	for i := range r.Tools {
+		names[i] = r.Tools[i].Name
+	}
+	found, ok := make([]map[string]shims.Answer, len(contexts)), make([]bool, len(contexts))
+	var all sync.WaitGroup
+	for n, c := range contexts {
+		all.Go(func() { found[n], ok[n] = c.ask(names) })
+	}
+	all.Wait()
+	for n, c := range contexts {
+		for i := range r.Tools {
+			t := &r.Tools[i]
+			a := shimAnswer{Context: c.name, How: c.how, Answer: "unknown"}
+			if ok[n] {
+				a.Answer, a.Path = s.verdict(t.Name, found[n][t.Name])
+			}
+			t.Answers = append(t.Answers, a)
+		}
+	}
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		absolute := shimAnswer{Context: "absolute", How: "its path", Answer: "none", Path: t.Program}
+		if t.Program != "" {
+			absolute.Answer = "program"
+		}
+		t.Answers = append(t.Answers, absolute)
+		switch {
+		case !t.Added:
+			problem(t.Name + " has no shim: sbx shim add " + t.Name)
+		case t.Broken:
+			problem("the shim of " + t.Name + " leads to " + policy.Plain(t.Target) + ", which is gone: sbx shim add " + t.Name)
+		case t.Answers[0].Answer != "shim" && r.InPath:
+			problem(policy.Plain(t.Answers[0].Path) + " comes before the shim of " + t.Name + " in PATH: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))) + " after what put it there")
+		}
+	}
+}
+
+// notes says what to do for shells that are still to be started.
+func (r *shimReport) notes() {
+	for _, t := range r.Tools {
+		for _, a := range t.Answers {
+			if t.Added && a.Context == "interactive" && (a.Answer == "program" || a.Answer == "none") {
+				shell := shims.ShellOf(strings.Fields(a.How)[0])
+				r.Notes = append(r.Notes, "a new shell will not find the shims first: write "+activateLine(shell)+" into "+startFile(shell)+", after what else changes PATH there")
+				return
+			}
+		}
+	}
+}
+
+// verdict turns what a shell said into what that means.
+func (s *state) verdict(name string, a shims.Answer) (answer, path string) {
+	switch {
+	case a.Kind == "" || a.Kind == "none" || a.Kind == "file" && a.Path == "":
+		return "none", ""
+	case a.Kind != "file":
+		return a.Kind, a.Path
+	case s.isShim(a.Path, name):
+		return "shim", a.Path
+	}
+	return "program", a.Path
+}
+
+// startContext is a way in which a program is started by its name.
+type startContext struct {
+	name, how string
+	ask       func(names []string) (map[string]shims.Answer, bool)
+}
+
+// contexts are asked for real where there is something to ask: start-up files
+// decide, and nobody can tell what they do but a shell that reads them.
+func (s *state) contexts() []startContext {
+	shell := os.Getenv("SHELL")
+	if !strings.HasPrefix(shell, "/") {
+		shell = wrap.PasswdShell(s.host.UID)
+	}
+	base := policy.Plain(filepath.Base(shell))
+	login, session := loginPath(s.host.UID), sessionPath()
+	inherits := "PATH as systemd --user has it"
+	if session == "" {
+		session, inherits = login, "PATH as after a login"
+	}
+	in := func(path string) func([]string) (map[string]shims.Answer, bool) {
+		return func(names []string) (map[string]shims.Answer, bool) {
+			found := make(map[string]shims.Answer)
+			for _, n := range names {
+				found[n] = shims.Answer{Kind: "file", Path: lookPath(n, path)}
+			}
+			return found, true
+		}
+	}
+	run := func(program, flag string, env []string) func([]string) (map[string]shims.Answer, bool) {
+		return func(names []string) (map[string]shims.Answer, bool) { return askShell(program, flag, env, names) }
+	}
+	return []startContext{
+		{"shell", "PATH of this shell", in(s.host.Path())},
+		{"login", base + " -lc", run(shell, "-lc", loginEnv(login, shell))},
+		{"interactive", base + " -ic", run(shell, "-ic", loginEnv(session, shell))},
+		{"sh", "sh -c", run("/bin/sh", "-c", s.host.Environ)},
+		{"cron", "PATH=/usr/bin:/bin", in("/usr/bin:/bin")},
+		{"session", inherits, in(session)},
+	}
+}
+
+// loginPath is PATH before any start-up file was read: login.defs(5), or what
+// most systems have.
+func loginPath(uid int) string {
+	key, path := "ENV_PATH", "/usr/local/bin:/usr/bin:/bin"
+	if uid == 0 {
+		key, path = "ENV_SUPATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	}
+	data, _ := os.ReadFile("/etc/login.defs")
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == key {
+			path = strings.TrimPrefix(f[1], "PATH=")
+		}
+	}
+	return path
+}
+
+// loginEnv is what a login gives a shell, and what says where its files are.
+func loginEnv(path, shell string) []string {
+	env := []string{"PATH=" + path, "SHELL=" + shell, "TERM=dumb"}
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "ZDOTDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR":
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// sessionPath is what programs of the desktop inherit, "" when there is no
+// manager of the user's to ask.
+func sessionPath() string {
+	for _, program := range []string{"/usr/bin/systemctl", "/bin/systemctl"} {
+		if _, err := os.Stat(program); err != nil {
+			continue
+		}
+		out, err := runLimited(2*time.Second, os.Environ(), program, "--user", "show-environment")
+		if err != nil {
+			return ""
+		}
+		for line := range strings.Lines(out) {
+			if path, ok := strings.CutPrefix(strings.TrimSpace(line), "PATH="); ok && strings.HasPrefix(path, "/") {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+func askShell(program, flag string, env, names []string) (map[string]shims.Answer, bool) {
+	mark := "sbx" + rand.Text()
+	code, ok := shims.Question(filepath.Base(program), names, mark)
+	if !ok {
+		return nil, false
+	}
+	// The output counts, not the status: start-up files fail in many ways.
+	out, _ := runLimited(5*time.Second, env, program, flag, code)
+	found := shims.Answers(out, mark)
+	return found, len(found) == len(names)
+}
+
+// runLimited runs a program without a terminal, for some time at most, and
+// returns the first mebibyte of what it prints.
+func runLimited(limit time.Duration, env []string, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	out := &firstBytes{left: 1 << 20}
+	cmd.Stdout, cmd.Env = out, env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // something in the background may hold the pipe
+	err := cmd.Run()
+	return out.String(), err
+}
+
+type firstBytes struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *firstBytes) Write(p []byte) (int, error) {
+	n := min(b.left, len(p))
+	b.left -= n
+	b.Buffer.Write(p[:n])
+	return len(p), nil
+}
+
+func (r *shimReport) print() error {
+	if len(r.Tools) == 0 && len(r.Problems) == 0 {
+		fmt.Println("no shims; sbx shim add npm pip cargo makes some")
+		return nil
+	}
+	titles := map[string]string{"shell": "this shell", "login": "login shell", "interactive": "at a prompt", "sh": "sh -c", "cron": "cron", "session": "desktop, editor", "absolute": "absolute path"}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, t := range r.Tools {
+		fmt.Fprintf(w, "%s (profile %s)\n", t.Name, t.Profile)
+		for _, a := range t.Answers {
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", titles[a.Context], a.Answer, a.How, a.text())
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range r.Problems {
+		fmt.Println("problem: " + p)
+	}
+	for _, n := range r.Notes {
+		fmt.Println("note: " + n)
+	}
+	if r.OK {
+		fmt.Println("all shims answer in this shell")
+	}
+	return nil
+}
+
+func (a *shimAnswer) text() string {
+	switch {
+	case a.Context == "absolute" && a.Path != "":
+		return policy.Plain(a.Path) + " is never caught"
+	case a.Answer == "none":
+		return "nothing of that name"
+	case a.Answer == "unknown":
+		return "gave no answer within 5 seconds, or is a shell that sbx cannot ask"
+	case a.Answer == "alias" || a.Answer == "function" || a.Answer == "builtin":
+		return "the shell's own " + a.Answer + ", which comes before any file"
+	}
+	return policy.Plain(a.Path)
+}

@@ -1,0 +1,251 @@
+package shims
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// NameError is a name for which there can be no shim.
+type NameError struct{ Text, Hint string }
+
+func (e *NameError) Error() string { return e.Text }
+
+// refused are names that a shim cannot be of use for.
+var refused = []struct {
+	names     []string
+	why, hint string
+}{
+	{[]string{"sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "ash", "csh", "tcsh"},
+		"is a shell: a shim would catch every script", "to run a program's commands in a sandbox, let it use SHELL=sbx-sh"},
+	{[]string{"sudo", "su", "doas", "pkexec", "run0", "runuser", "sudoedit", "newgrp", "sg"},
+		"gives other rights, and nothing inside a sandbox can get those", "put a shim in front of what it runs"},
+	{[]string{"bwrap", "sandbox-exec", "unshare", "nsenter", "systemd-run"},
+		"makes or leaves a sandbox, which cannot be done inside one", ""},
+	{[]string{"env", "nohup", "nice", "setsid", "timeout", "xargs", "exec", "command"},
+		"runs other programs, and a sandbox around each of them would surprise", "put a shim in front of these"},
+	{[]string{"cd", "export", "unset", "source", "eval", "exit", "return", "set", "alias", "unalias", "read", "shift", "trap", "wait", "jobs", "fg", "bg", "umask", "ulimit", "hash", "type", "local"},
+		"is a word of the shell's own, which looks for no program", ""},
+}
+
+// CheckName returns a [*NameError] that says why there is no shim for a name,
+// or nil. The names are those that [tools.NAME] can have in a config file.
+func CheckName(name string) error {
+	shown := policy.Plain(name)
+	switch {
+	case name == "":
+		return &NameError{"the name is empty", ""}
+	case strings.IndexByte(name, '/') >= 0:
+		return &NameError{shown + ": a shim has a name, not a path", "sbx shim add " + policy.Plain(filepath.Base(name))}
+	case strings.HasPrefix(name, "sbx"):
+		return &NameError{shown + ": names that begin with sbx are sbx's own", ""}
+	case len(name) > 64 || !plainName(name):
+		return &NameError{shown + ": a name has letters, digits and _ - . + and begins with a letter or digit, up to 64 of them", ""}
+	}
+	for _, r := range refused {
+		if slices.Contains(r.names, name) {
+			return &NameError{shown + " " + r.why, r.hint}
+		}
+	}
+	return nil
+}
+
+func plainName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || i > 0 && strings.IndexByte("_-.+", c) >= 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Dir is the directory of a user's shims, absolute and cleaned; the one above it
+// is sbx's own, too. Neither has to exist.
+type Dir string
+
+// Link is a shim.
+type Link struct {
+	Name   string
+	Target string // what the link holds
+	Broken bool   // nothing that can be executed is there
+}
+
+// Change is what [Dir.Add] did.
+type Change string
+
+const (
+	Added   Change = "added"
+	Kept    Change = "kept"    // it was there
+	Renewed Change = "renewed" // it led to another place
+)
+
+// Check returns an error when others could put something in the place of a
+// shim, which the user's shells would run. A directory that is not there is fine.
+func (d Dir) Check() error {
+	path := string(d)
+	for _, dir := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if why := unsafe(info); why != "" {
+			return fmt.Errorf("%s %s: no place for what your shells run", policy.Plain(dir), why)
+		}
+	}
+	above := filepath.Dir(filepath.Dir(path))
+	info, err := os.Stat(above)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0:
+		return fmt.Errorf("%s is writable by everyone: no place for what your shells run", policy.Plain(above))
+	}
+	return nil
+}
+
+func unsafe(info fs.FileInfo) string {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "is a link"
+	case !info.IsDir():
+		return "is no directory"
+	case !ok || int(st.Uid) != os.Geteuid():
+		return "does not belong to you"
+	case info.Mode().Perm()&0o022 != 0:
+		return "is writable by others"
+	}
+	return ""
+}
+
+// Add makes the shim of a name, a link to the target, all at once: a shell that
+// looks meanwhile finds the old one or the new one.
+func (d Dir) Add(name, target string) (Change, error) {
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	return d.link(name, target)
+}
+
+// AddShells makes links of all the names of shells: those that clients look for
+// by themselves, and those that say whose they are.
+func (d Dir) AddShells(target string) error {
+	for _, name := range Dialects {
+		for _, link := range []string{name, "sbx-" + name} {
+			if _, err := d.link(link, target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d Dir) link(name, target string) (Change, error) {
+	if err := d.make(); err != nil {
+		return "", err
+	}
+	path, change := filepath.Join(string(d), name), Added
+	switch old, err := os.Readlink(path); {
+	case err == nil && old == target:
+		return Kept, nil
+	case err == nil:
+		change = Renewed
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%s is no link, so it is not sbx's: move it away first", policy.Plain(path))
+	}
+	next := filepath.Join(string(d), ".new-"+strconv.FormatUint(rand.Uint64(), 36))
+	if err := os.Symlink(target, next); err != nil {
+		return "", err
+	}
+	if err := os.Rename(next, path); err != nil {
+		os.Remove(next)
+		return "", err
+	}
+	return change, nil
+}
+
+func (d Dir) make() error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(string(d), 0o755); err != nil {
+		return err
+	}
+	return d.Check()
+}
+
+// Remove takes a shim away; was is false when there is none.
+func (d Dir) Remove(name string) (was bool, err error) {
+	path := filepath.Join(string(d), name)
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist) || strings.IndexByte(name, '/') >= 0 || name == "":
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Mode()&fs.ModeSymlink == 0:
+		return false, fmt.Errorf("%s is no link, so it is not sbx's: it stays", policy.Plain(path))
+	}
+	return true, os.Remove(path)
+}
+
+// List returns the shims in the order of their names. What is no link is not
+// among them.
+func (d Dir) List() ([]Link, error) {
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []Link
+	for _, e := range entries {
+		path := filepath.Join(string(d), e.Name())
+		if e.Type()&fs.ModeSymlink == 0 || CheckName(e.Name()) != nil {
+			continue
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		info, err := os.Stat(path)
+		out = append(out, Link{e.Name(), target, err != nil || info.IsDir() || info.Mode().Perm()&0o111 == 0})
+	}
+	return out, err
+}
+
+// Program returns the path by which links lead to sbx: the name under which a
+// shell finds it, as long as that is this very program, since packages put a new
+// version behind the same name. Self is where the program is now; path is PATH.
+func Program(self, path string) string {
+	own, err := os.Stat(self)
+	if err != nil {
+		return self
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		in, err := os.Stat(dir)
+		if err != nil || in.Mode().Perm()&0o002 != 0 {
+			continue // anybody could put another program there
+		}
+		full := filepath.Join(dir, "sbx")
+		if info, err := os.Stat(full); err == nil && os.SameFile(info, own) {
+			return full
+		}
+	}
+	return self
+}
