@@ -41,6 +41,9 @@ type Order struct {
 	// descriptor itself goes.
 	Keep []int
 
+	// Hints are what may be said after the command has failed: the first that holds.
+	Hints []Hint
+
 	// Filter is a program of struct sock_filter, nil for none. It is loaded as the
 	// last step before the command is executed, and may refuse all that the stage
 	// needs.
@@ -116,6 +119,9 @@ func (o *Order) Encode() []byte {
 	}
 	for _, n := range o.Keep {
 		put("keep", utoa(uint64(n)))
+	}
+	for i := range o.Hints {
+		put("hint", o.Hints[i].encode())
 	}
 	if o.Filter != nil {
 		put("filter", toHex(o.Filter))
@@ -197,6 +203,10 @@ func (o *Order) field(key, value string) bool {
 		}
 		o.Wall.Rules = append(o.Wall.Rules, landlock.Rule{Path: path, Allow: landlock.FS(allow), Dev: dev, Ino: ino})
 		return true
+	case "hint":
+		h, ok := decodeHint(value)
+		o.Hints = append(o.Hints, h)
+		return ok
 	case "filter":
 		again := o.Filter != nil
 		o.Filter = fromHex(value)

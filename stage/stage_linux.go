@@ -619,7 +619,9 @@ func (s *stage) finish() int {
 	if s.outer.state().stopped {
 		s.outer.signal(sigCONT)
 	}
-	s.outOfMemory()
+	if !s.outOfMemory() {
+		s.hint()
+	}
 	switch {
 	case s.timedOut:
 		return statusTimeout
@@ -649,14 +651,15 @@ func (s *stage) kills() uint64 {
 }
 
 // outOfMemory tells that the kernel killed the command, or something that it
-// started, for want of memory.
-func (s *stage) outOfMemory() {
+// started, for want of memory, and reports whether it did.
+func (s *stage) outOfMemory() bool {
 	if s.kills() <= s.killed {
-		return
+		return false
 	}
 	what := "a process that it started"
 	if s.status.Signaled() && int(s.status.Signal()) == sigKILL {
 		what = "it"
 	}
 	say("error: Command ran out of memory in sandbox (limit " + s.order.Memory + "): the kernel ended " + what)
+	return true
 }

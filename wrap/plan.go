@@ -96,6 +96,8 @@ type Request struct {
 	Direct  bool     // no stage of sbx's around the command
 	Tmp     string   // what /tmp is inside, where it is private: a directory of the session's; "" for an empty one
 
+	Hints Hints // what is said after the command has failed
+
 	Filter *seccomp.File // what the policy's seccomp names, when that is a file
 }
 

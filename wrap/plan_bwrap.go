@@ -151,6 +151,9 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	if req.Argv0 != "" {
 		o.Argv = words
 	}
+	if o.Group != stage.Look {
+		o.Hints = p.hints(req, h, v, pol)
+	}
 	p.Stage = o
 	return append([]string{selfInside, stage.Name, strconv.Itoa(p.orderFD)}, words...), show, nil
 }

@@ -424,8 +424,14 @@ func (s *state) request(command []string) (wrap.Request, error) {
 	return wrap.Request{
 		Policy: s.policy, Root: cmp.Or(s.vars.Root, s.host.CWD), Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
-		Filter: s.filter, Tmp: s.opts.shell.tmp(),
+		Filter: s.filter, Tmp: s.opts.shell.tmp(), Hints: s.hints(),
 	}, nil
+}
+
+// hints are for who runs a command: a person, or a model that reads what is
+// written.
+func (s *state) hints() wrap.Hints {
+	return wrap.Hints{On: s.settings.Hints && !s.opts.Quiet, Config: s.opts.shell != nil, Locked: s.settings.Locked}
 }
 
 // command is what will run: the words after --, a string for the shell, or on

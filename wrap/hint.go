@@ -1,0 +1,457 @@
+package wrap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
+)
+
+// Hints says whether and how a failure is explained. A hint is one line on
+// standard error after a command has failed, about what the policy probably had
+// to do with it. It is worked out before the command starts, from its words and
+// the plan, and the stage prints it when what it says is borne out.
+type Hints struct {
+	On     bool
+	Config bool     // levers are keys of the config file: the caller has no flags
+	Locked []string // keys that the administrator lets nobody loosen
+}
+
+// hints are what the stage may have to say, the surest first.
+func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.Hint {
+	if !req.Hints.On || len(req.Command) == 0 || interactive(req.Command) {
+		return nil
+	}
+	home, hasHome := lookupEnv(p.Env, "HOME")
+	u := usageOf(req.Command, v.inside(h.CWD), func(name string) (string, bool) {
+		return home, name == "HOME" && hasHome && strings.HasPrefix(home, "/")
+	})
+	g := &hinter{p: p, h: h, v: v, pol: pol, say: req.Hints}
+	g.notFound(u.programs)
+	g.trapped()
+	g.full()
+	g.privileges(u.gains)
+	g.debugger(u.debugger)
+	g.network(u)
+	g.files(u.uses)
+	return g.out
+}
+
+// interactive reports whether a command is a shell at which somebody sits.
+func interactive(words []string) bool {
+	if !isShell(words[0]) {
+		return false
+	}
+	return !slices.ContainsFunc(words[1:], func(w string) bool {
+		return w == "-c" || !strings.HasPrefix(w, "-") || len(w) > 1 && w[1] != '-' && strings.IndexByte(w, 'c') > 0
+	})
+}
+
+// hinter writes hints.
+type hinter struct {
+	p   *Plan
+	h   *Host
+	v   *view
+	pol *policy.Policy
+	say Hints
+	out []stage.Hint
+}
+
+func (g *hinter) add(when stage.When, path, text string) {
+	if len(text) <= stage.MaxHint {
+		g.out = append(g.out, stage.Hint{When: when, Path: path, Text: text})
+	}
+}
+
+// setting is the lever for a switch or a number: a flag, or a key of the config file.
+func (g *hinter) setting(flag, key, value string) string {
+	switch {
+	case g.locked(key):
+		return ""
+	case g.say.Config:
+		return key + " = " + value + g.inConfig()
+	}
+	return flag
+}
+
+func (g *hinter) inConfig() string {
+	if g.h.Config == "" {
+		return " in a profile"
+	}
+	return " in a profile in " + g.shown(g.h.Config+"/config.toml")
+}
+
+// locked reports whether the administrator lets nobody loosen one of the keys.
+func (g *hinter) locked(keys ...string) bool {
+	return slices.ContainsFunc(g.say.Locked, func(k string) bool { return k == "default_profile" || slices.Contains(keys, k) })
+}
+
+const isLocked = "; the administrator has locked that"
+
+// network is about packets that had no way out. Without a namespace of its own
+// there are none that sbx had to do with.
+func (g *hinter) network(u *usage) {
+	if g.pol.Network {
+		return
+	}
+	text := "the network is off (" + g.source(g.pol.Where["allow_network"], "allow_network = false") + ")"
+	switch lever := g.setting("--net", "allow_network", "true"); {
+	case lever == "":
+		text += isLocked
+	case g.pol.Where["allow_network"] == "--no-net":
+		text += ": --net in the place of --no-net turns it on"
+	default:
+		text += ": " + lever + " turns it on"
+	}
+	when := stage.Cut
+	switch {
+	case u.outward:
+		when = stage.Unheard
+	case u.curious:
+		when = stage.Often
+	}
+	g.add(when, "", text)
+}
+
+// source is who says something: "moderate: allow_network = false".
+func (g *hinter) source(source, what string) string {
+	switch {
+	case source == "":
+		return what
+	case strings.HasPrefix(source, "--"):
+		return source
+	}
+	return policy.Plain(source) + ": " + what
+}
+
+// trapped is about system calls that end who makes them: all of another
+// architecture, and what the filter of a file says so of.
+func (g *hinter) trapped() {
+	if g.pol.Seccomp == "off" {
+		return
+	}
+	text := "the system call filter ended it (" + g.source(g.pol.Where["seccomp"], "seccomp = "+policy.Plain(g.pol.Seccomp)) + "), as it does programs for another architecture, 32-bit ones among them"
+	if lever := g.setting("--seccomp off", "seccomp", `"off"`); lever != "" {
+		text += ": " + lever + " takes the filter away"
+	} else {
+		text += isLocked
+	}
+	g.add(stage.Trapped, "", text)
+}
+
+// full is about private directories, whose size is bounded.
+func (g *hinter) full() {
+	if g.pol.TmpfsLimitMB == 0 {
+		return
+	}
+	key, limit := "tmpfs_limit_mb", g.pol.TmpfsLimitMB
+	if half := g.pol.MemoryLimitMB / 2; half > 0 && half < limit { // see ops
+		key, limit = "memory_limit_mb", g.pol.MemoryLimitMB
+	}
+	because := " is full, a directory of the sandbox's own in memory (" + g.source(g.pol.Where[key], key+" = "+strconv.Itoa(limit)) + ")"
+	if g.locked(key) {
+		because += isLocked
+	} else {
+		because += ": a larger " + key + " in a profile makes room"
+	}
+	for i := range g.v.mounts {
+		m := &g.v.mounts[i]
+		if m.eff != policy.Private || m.idle || m.path == "/run" {
+			continue
+		}
+		path := g.v.inside(m.path)
+		g.add(stage.Full, path, g.shown(path)+because)
+	}
+}
+
+// privileges is about programs that are there to gain some.
+func (g *hinter) privileges(name string) {
+	if name == "" {
+		return
+	}
+	if to, err := g.v.res.resolve("/usr/bin/" + name); err == nil && to.Info.Mode&0o4000 != 0 {
+		g.add(stage.Always, "", name+" gains no privileges in a sandbox: run what needs them outside")
+	}
+}
+
+func (g *hinter) debugger(name string) {
+	if name == "" || g.pol.Seccomp == "dev" || g.pol.Seccomp == "off" || policy.SeccompFile(g.pol.Seccomp) {
+		return
+	}
+	text := "no process looks into another here (" + g.source(g.pol.Where["seccomp"], "seccomp = "+g.pol.Seccomp) + ")"
+	if lever := g.setting("--seccomp dev", "seccomp", `"dev"`); lever != "" {
+		text += ": " + lever + " lets " + name + " work"
+	} else {
+		text += isLocked
+	}
+	g.add(stage.Always, "", text)
+}
+
+// notFound is about programs in directories that PATH has lost.
+func (g *hinter) notFound(names []string) {
+	outer, _ := lookupEnv(g.h.Environ, "PATH")
+	inner, _ := lookupEnv(g.p.Env, "PATH")
+	if outer == inner {
+		return
+	}
+	dirs := func(path string) []string {
+		d := strings.Split(path, ":")
+		return d[:min(len(d), 32)]
+	}
+	kept := dirs(inner)
+	var lost []string
+	for _, dir := range dirs(outer) {
+		if strings.HasPrefix(dir, "/") && !slices.Contains(kept, dir) {
+			lost = append(lost, dir)
+		}
+	}
+	for _, name := range names[:min(len(names), 4)] {
+		for _, dir := range lost {
+			full := join(policy.Clean(dir), name)
+			to, err := g.v.res.resolve(full)
+			if err != nil || to.Info.Kind != File || !g.h.FS.Access(full, 'x') {
+				continue
+			}
+			if !slices.ContainsFunc(kept, func(dir string) bool { _, ok := g.v.visible(join(policy.Clean(dir), name)); return ok }) {
+				text := g.shown(full) + " is not visible in the sandbox" + g.lever("read", policy.Dir(to.Path), policy.Unseen, " shows its directory")
+				g.add(stage.NotFound, "", text)
+			}
+			return
+		}
+	}
+}
+
+// Bounds on how much is looked at for files: a long script names many.
+const (
+	maxUses      = 32
+	maxFileHints = 3 // about files
+)
+
+// files is about those that are named and that the policy keeps.
+func (g *hinter) files(uses []use) {
+	var made []string
+	hints := 0
+	for _, u := range uses[:min(len(uses), maxUses)] {
+		if u.write {
+			made = append(made, u.path)
+		} else if slices.ContainsFunc(made, func(m string) bool { return policy.Within(u.path, m) }) {
+			continue // the command's own
+		}
+		if when, path, text, ok := g.file(&u); ok {
+			g.add(when, path, text)
+			if hints++; hints == maxFileHints {
+				return
+			}
+		}
+	}
+}
+
+// file looks whether a use of a file can be one that the policy prevents.
+func (g *hinter) file(u *use) (when stage.When, path, text string, ok bool) {
+	host, ok := g.v.outside(u.path)
+	if !ok || policy.Within(host, "/proc") || policy.Within(host, "/dev") || policy.Within(host, ManifestDir) {
+		return 0, "", "", false
+	}
+	switch a := g.v.access(host); {
+	case a == policy.Write, !u.write && shows(a):
+		return 0, "", "", false // what nearly all are
+	case u.name && a != policy.Block:
+		return 0, "", "", false
+	case u.write && (a == policy.Private || a == policy.Unseen):
+		// Something can be made here, or nothing outside either, unless the
+		// directory is what is missing.
+		if host = policy.Dir(host); host == "/" || g.v.access(host) != policy.Private && g.v.access(host) != policy.Unseen {
+			return 0, "", "", false
+		}
+		return g.unseen(host, "write")
+	case u.write:
+		return g.unwritten(host, u.fresh)
+	}
+	return g.unseen(host, "read")
+}
+
+// unseen is about what is not there inside, or has no content.
+func (g *hinter) unseen(host, to string) (when stage.When, path, text string, ok bool) {
+	real, err := g.v.res.resolve(host)
+	if err != nil || shows(g.v.access(real.Path)) && g.v.carriesAll(real.Links) {
+		return 0, "", "", false
+	}
+	if i, ok := g.v.find(real.Path); ok && g.v.mounts[i].eff == policy.Private && !g.v.mounts[i].idle {
+		return 0, "", "", false // a directory of the sandbox's own, which is there
+	}
+	rule, ruled := g.pol.Decide(host)
+	if !ruled || rule.Access != policy.Block {
+		rule, ruled = g.pol.Decide(real.Path)
+	}
+	// Whether something hidden is there is not told.
+	hidden := ruled && rule.Access == policy.Block
+	if real.Info.Kind == Absent && !hidden {
+		return 0, "", "", false
+	}
+	a := g.p.Report.Ask(host)
+	if a.Kind != Absent && (a.Mark == nil || a.Mark.Access != policy.Block) {
+		return 0, "", "", false // a directory of the sandbox's own, which is there
+	}
+	if real.Info.Kind != Absent && !g.p.Report.sight.hostMay(real.Path, 'r') {
+		return 0, "", "", false
+	}
+	shown := g.shown(g.v.inside(host))
+	if hidden {
+		text = shown + " is hidden (" + g.rule(policy.Block, rule.Path, rule.Source) + ")"
+	} else if a.Mark != nil {
+		text = shown + " is not visible in the sandbox (" + g.rule(a.Mark.Access, a.Mark.Rule, a.Mark.Source) + ")"
+	} else {
+		text = shown + " is not visible in the sandbox (no rule opens it)"
+	}
+	when, path = stage.Missing, a.Path
+	if a.Kind != Absent {
+		when, path = stage.Always, ""
+	}
+	lever := ""
+	for _, l := range a.Levers {
+		if l.To == to && len(l.Flags) == 2 {
+			lever = l.Flags[1]
+		} else if l.To == to && l.Text != "" {
+			return when, path, text + ": " + l.Text, true
+		}
+	}
+	switch {
+	case lever == "" && !hidden:
+		return 0, "", "", false // nobody's to open
+	case lever == "":
+		lever = host
+	}
+	does := " shows it"
+	if to == "write" {
+		does = " opens it for writing"
+	}
+	access := policy.Unseen
+	if hidden {
+		access = policy.Block
+	}
+	return when, path, text + g.lever(to, lever, access, does), true
+}
+
+// unwritten is about what is read-only, and the caller could write outside.
+func (g *hinter) unwritten(host string, fresh bool) (when stage.When, path, text string, ok bool) {
+	a := g.p.Report.Ask(host)
+	if a.Write || a.Mark == nil || fresh && a.Kind != Absent {
+		return 0, "", "", false
+	}
+	shown := g.shown(g.v.inside(host))
+	because := " (" + g.rule(a.Mark.Access, a.Mark.Rule, a.Mark.Source) + ")"
+	switch {
+	case a.Mark.Access == policy.Block:
+		text = shown + " is hidden" + because
+	case a.Mark.Access == policy.Protect:
+		text = shown + " is protected, since the host may run or read it later" + because
+	case g.pinned(a.To):
+		return 0, "", "", false
+	default:
+		text = shown + " is read-only" + because
+	}
+	for _, l := range a.Levers {
+		switch {
+		case l.To != "write":
+		case l.Text != "":
+			return stage.Always, "", text + ": " + l.Text, true
+		case l.Flags[0] == "--git":
+			if lever := g.setting("--git "+l.Flags[1], "git", strconv.Quote(l.Flags[1])); lever != "" {
+				return stage.Always, "", text + ": " + lever + " lets it be written", true
+			}
+			return stage.Always, "", text + isLocked, true
+		default:
+			return stage.Always, "", text + g.lever("write", l.Flags[1], a.Mark.Access, " lets it be written"), true
+		}
+	}
+	// Never writable in a sandbox; outside it would be, for root.
+	if at, _ := g.p.Report.sight.standing(a.To); a.Fixed != "" && a.Fixed != ownUser && g.p.Report.sight.hostMay(at, 'w') {
+		return stage.Always, "", text + ": " + a.Fixed, true
+	}
+	return 0, "", "", false
+}
+
+func (g *hinter) pinned(path string) bool { return g.p.Report.sight.pinned(path) }
+
+// rule names one as its file has it.
+func (g *hinter) rule(access policy.Access, path, source string) string {
+	key := listKey(access)
+	switch {
+	case strings.Contains(source, " = ") || key == "":
+		return oneLine(source)
+	case strings.HasPrefix(source, "--"):
+		return source + " " + g.shown(path)
+	}
+	return policy.Plain(source) + ": " + key + " " + g.shown(path)
+}
+
+// listKey is the key of a profile by which paths get an access.
+func listKey(a policy.Access) string {
+	switch a {
+	case policy.Read:
+		return "readonly_paths"
+	case policy.Write:
+		return "writable_paths"
+	case policy.Protect:
+		return "protected_paths"
+	case policy.Block:
+		return "blocked_paths"
+	case policy.Private:
+		return "private_paths"
+	}
+	return ""
+}
+
+// lever is how a path is opened that a rule with an access keeps, and what that
+// does.
+func (g *hinter) lever(to, path string, access policy.Access, does string) string {
+	flag, key := "-r ", "readonly_paths"
+	if to == "write" {
+		flag, key = "-w ", "writable_paths"
+	}
+	switch {
+	case g.locked(key, listKey(access)):
+		return isLocked
+	case !g.say.Config:
+		return ": " + flag + g.typed(path) + does
+	case slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {
+		return r.Path == path && !r.Pattern && !r.Except && (r.Access == policy.Block || r.Access == policy.Protect)
+	}):
+		return ": no list in a file undoes that, sbx " + flag + g.typed(path) + " -- COMMAND does" // at one path the tighter rule wins
+	}
+	return ": " + key + " = [" + policy.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + g.inConfig() + does
+}
+
+// tilde shortens a path in the home directory.
+func (g *hinter) tilde(path string) (rest string, ok bool) {
+	if len(g.h.Homes) > 0 && g.h.Homes[0] != "/" && policy.Within(path, g.h.Homes[0]) {
+		return path[len(g.h.Homes[0]):], true
+	}
+	return path, false
+}
+
+// shown is a path as people read it.
+func (g *hinter) shown(path string) string {
+	if rest, ok := g.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
+		return "~" + rest
+	}
+	return policy.Plain(path)
+}
+
+// typed is a path as a shell takes it.
+func (g *hinter) typed(path string) string {
+	rest, ok := g.tilde(path)
+	switch safe := strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""; {
+	case safe && ok:
+		return "~" + rest
+	case safe:
+		return path
+	}
+	if !utf8.ValidString(path) || policy.Plain(path) != path && strings.ContainsAny(policy.Plain(path)[1:], `\`) {
+		return policy.Quote(path)
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

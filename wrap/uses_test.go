@@ -1,0 +1,94 @@
+package wrap
+
+import (
+	"strings"
+	"testing"
+)
+
+// shownUses writes uses as tests have them: r for read, w for written, n for a
+// bare name.
+func shownUses(u *usage) string {
+	var out []string
+	for _, use := range u.uses {
+		kind := "r "
+		switch {
+		case use.write:
+			kind = "w "
+		case use.name:
+			kind = "n "
+		}
+		out = append(out, kind+use.path)
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestUses(t *testing.T) {
+	for script, want := range map[string]string{
+		"cat a ./b /c ~/d":                          "n /p/a, r /p/b, r /c, r /home/u/d",
+		"echo ~/a; printf /b; export X=~/c; x=/y":   "",
+		"X=/y cat /z":                               "r /z",
+		"cat < /a > /b 2> /c 2>/dev/null":           "r /a, w /b, w /c",
+		"cat /a 2>/dev/null; b":                     "",
+		"cat /a 2>/dev/null":                        "r /a",
+		"cat /a || true; b /c || exit 1":            "r /c",
+		"touch a; mkdir -p /b; rm -rf c; tee -a /d": "w /p/a, w /b, w /p/c, w /d",
+		"cp -r /a /b; mv /c d; ln -s /e /f; ln /g /h; install -m 755 /i /j": "r /a, w /b, r /c, w /c, w /p/d, w /f, r /g, w /h, n /p/755, r /i, w /j",
+		"cp -t /a /b":                                                     "r /a",
+		"chmod 755 /a; chown u:u b":                                       "r /a, w /a, n /p/b, w /p/b",
+		"sed -i s,/x,/y, /a; sed /x/d /b":                                 "r /a, w /a, r /b",
+		"dd if=/a of=/b bs=1":                                             "r /a, w /b",
+		"grep -r /x /a; grep -e /x /b; awk /x/ /c":                        "r /a, r /x, r /b, r /c",
+		"cc -o /a -I/b /c.c --sysroot=/d --output=/e -O /f":               "w /a, r /d, w /e, w /f, r /c.c",
+		"cd /a && cat b/c && cd .. && cat d/e":                            "r /a, r /a/b/c, r /, r /d/e",
+		"(cd /a && cat b/c); cat d/e /f":                                  "r /a, r /a/b/c, r /f",
+		"cd - && cat a/b /c; cd $X; cat d/e":                              "r /c",
+		"cat $PWD/a; cd /b; cat $PWD/c":                                   "r /b",
+		"cat $PWD/a":                                                      "r /p/a",
+		"sh -c 'cat ~/a'; bash -lc \"cat '$HOME/b'\"":                     "r /home/u/a, r /home/u/b",
+		"eval 'cat ~/a' \\; cat /b; eval $X":                              "r /home/u/a, r /b",
+		"sh -c \"sh -c \\\"sh -c 'sh -c \\\\\\\"cat /deep\\\\\\\"'\\\"\"": "",
+		"timeout 5 nice -n 3 env A=b cat /a":                              "r /a",
+		"if [ -f /a ]; then cat /b; fi":                                   "r /b",
+		"test -f /a":                                                      "r /a",
+		"[ -s ~/a ] && . ~/a; test -e b && cat b c":                       "n /p/c",
+		"[ -d ~/a ] && b":                                                 "",
+		"/opt/x/run /a; ./b":                                              "r /opt/x/run, r /a, r /p/b",
+		"scp host:/a u@h:/b /c; curl -o /d file:///e http://x/y":          "r /c, w /d",
+		"while read f; do cat /a; done < /b":                              "r /a, r /b",
+		"for f in /a /b; do rm /c; done":                                  "w /c",
+		"cat '/a\nb' \"/c d\"":                                            "r /c d",
+		"git -C ~/a status; git commit -m '/x y/z'":                       "r /home/u/a, n /p/status, n /p/commit, r /x y/z",
+	} {
+		got := shownUses(usageOf([]string{"sh", "-c", script}, "/p", known))
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", script, got, want)
+		}
+	}
+}
+
+// The words of a command without a shell are what they are.
+func TestUsesOfWords(t *testing.T) {
+	for _, tt := range []struct{ words, want string }{
+		{"cat ~/a $HOME/b /c", "r /p/~/a, r /p/$HOME/b, r /c"},
+		{"touch x>y", "w /p/x>y"},
+		{"env A=b cat /a", "r /a"},
+		{"bash script /a", "n /p/script, r /a"},
+		{"sudo cat /a", "n /p/cat, r /a"},
+	} {
+		if got := shownUses(usageOf(strings.Split(tt.words, " "), "/p", known)); got != tt.want {
+			t.Errorf("%s\n got %s\nwant %s", tt.words, got, tt.want)
+		}
+	}
+}
+
+func TestOutward(t *testing.T) {
+	for line, want := range map[string]bool{
+		"curl http://x": true, "curl http://localhost:8/x": false, "curl http://127.0.0.1": false, "curl x": true, "wget https://[::1]/": false,
+		"git fetch": true, "git -C /x pull": true, "git status": false, "npm ci": true, "npm test": false, "npm run update": false, "npx jest": false, "npm --prefix x install": true, "go test ./...": false, "go get x": true,
+		"python3 get.py http://x": true, "make": false, "cat file:///x": false, "pip install x": true, "env A=b ssh h": true,
+	} {
+		if got := usageOf(strings.Fields(line), "/p", known).outward; got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
