@@ -71,8 +71,8 @@ func (s *Settings) Uphold(pol *policy.Policy, asked []string, vars policy.Vars, 
 			names[i] = s.Outside.DefaultProfile // the project's own stands on top of that
 		}
 	}
-	if len(names) == 0 {
-		names = []string{s.Outside.DefaultProfile}
+	if !slices.ContainsFunc(names, func(name string) bool { return !s.Outside.Profiles.Module(name) }) {
+		names = append([]string{s.Outside.DefaultProfile}, names...) // modules add to the default
 	}
 	base, err := policy.Resolve(s.Outside.Profiles, names, vars, over...)
 	if err != nil {

@@ -60,6 +60,9 @@ func (w *weigher) weigh(name string, path []string) (load, error) {
 			if parent == name && len(stack) > 1 {
 				continue
 			}
+			if w.l.set.AsBuiltIn(p, parent) {
+				continue // its items are in p
+			}
 			if err := w.check(p, i, path); err != nil {
 				return load{}, err
 			}

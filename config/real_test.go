@@ -1,6 +1,9 @@
 package config
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +37,14 @@ func TestProjectMayChooseStrict(t *testing.T) {
 func TestBuiltinTexts(t *testing.T) {
 	for name, stack := range profiles.Builtin() {
 		text, _ := profiles.Text(name)
+		want, lent := *stack[0], []policy.Item(nil)
+		if want.Module {
+			text, lent = asProfile(t, name, text)
+			want.Module = false
+		}
+		for _, items := range []*[]policy.Item{&want.Read.Items, &want.EnvPass.Items, &want.Lent} { // less what comes from modules
+			*items = without(*items, func(it policy.Item) bool { return it.Offline || it.Source != "" })
+		}
 		n, src, err := readTOML(name+".toml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -48,11 +59,50 @@ func TestBuiltinTexts(t *testing.T) {
 				p.List(key).Items[i].Source = ""
 			}
 		}
-		p.Source, p.Where = stack[0].Source, stack[0].Where
-		if diff := cmp.Diff(stack[0], p.Profile); diff != "" {
+		p.Source, p.Where, p.Lent = stack[0].Source, stack[0].Where, lent
+		if diff := cmp.Diff(&want, p.Profile); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+// without is a copy of items less those, nil when none is left.
+func without(items []policy.Item, those func(policy.Item) bool) []policy.Item {
+	if out := slices.DeleteFunc(slices.Clone(items), those); len(out) > 0 {
+		return out
+	}
+	return nil
+}
+
+// asProfile is the text of a module less what no file can say, and checks that
+// none can; the paths among that are returned.
+func asProfile(t *testing.T, name, text string) (string, []policy.Item) {
+	t.Helper()
+	var lent []policy.Item
+	text = regexp.MustCompile(`"\$[^"]*",?`).ReplaceAllStringFunc(text, func(s string) string {
+		path := strings.Trim(s, `",`)
+		if !policy.Lends(path) {
+			return s
+		}
+		lent = append(lent, policy.Item{Text: path})
+		return ""
+	})
+	for key, pattern := range map[string]string{"module": `(?m)^module = true\n`, "offline_paths": `(?m)^offline_paths = \[.*\]\n`} {
+		only := regexp.MustCompile(pattern).FindString(text)
+		if only == "" && key == "offline_paths" {
+			continue
+		}
+		n, src, err := readTOML(name+".toml", []byte(only))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := decoder{src: src}
+		if _, err := d.profile(entry{name, 0, n}, nil); err == nil || !strings.Contains(err.Error(), "unknown key \""+key) {
+			t.Errorf("%s: %s in a file: %v", name, key, err)
+		}
+		text = strings.Replace(text, only, "", 1)
+	}
+	return text, lent
 }
 
 func BenchmarkLoadProject(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 type Policy struct {
 	Profiles []string // as selected, parents not included
 	Rules    []Rule   // sorted by path, then by access, the tightest first
+	Lent     []string // directories that [Rule.Lent] counts from 1
 
 	Network     bool
 	SharePID    bool
@@ -49,6 +50,26 @@ func (s Set) Names() []string {
 	return names
 }
 
+// Module reports whether the profile called name only adds to others: a
+// built-in module, and what files add to it under its name unless they make it
+// extend a profile that is none.
+func (s Set) Module(name string) bool { return s.module(name, 0) }
+
+func (s Set) module(name string, depth int) bool {
+	stack := s[name]
+	if len(stack) == 0 || !stack[0].Module || depth > maxDepth {
+		return false
+	}
+	for _, p := range stack[1:] {
+		for _, parent := range p.Extends {
+			if parent != name && !s.module(parent, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Flatten returns the profile called name with all its parents laid under it.
 // It fails with a [*Error] for an unknown name or a cycle.
 func (s Set) Flatten(name string) (*Profile, error) {
@@ -81,6 +102,9 @@ func (s Set) flatten(out *Profile, name string, path []string) error {
 			if parent == name && len(stack) > 1 {
 				continue
 			}
+			if s.AsBuiltIn(p, parent) {
+				continue // genprofiles has put it into p
+			}
 			if err := s.flatten(out, parent, path); err != nil {
 				return err
 			}
@@ -88,6 +112,15 @@ func (s Set) flatten(out *Profile, name string, path []string) error {
 		out.add(p)
 	}
 	return nil
+}
+
+// AsBuiltIn reports whether p takes its parent as it was shipped: what files
+// say under the name of a module is about runs that name it, not about the
+// built-in profiles. These names were free once, and a [profiles.node] with
+// the network must not open it for everything.
+func (s Set) AsBuiltIn(p *Profile, parent string) bool {
+	stack := s[parent]
+	return p.Layer == Builtin && len(stack) > 0 && stack[0].Module
 }
 
 // written is where a person wrote one of the named profiles, for a message.
@@ -197,6 +230,7 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 	pol.addAround(p, vars)
 	slices.SortFunc(pol.Rules, compareRules)
 	pol.anchor(p, vars)
+	pol.addLent(p, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
 	})
@@ -306,6 +340,10 @@ func compareRules(a, b Rule) int {
 		return order(a.Except)
 	case a.OfCWD != b.OfCWD:
 		return order(a.OfCWD)
+	case a.Offline != b.Offline:
+		return order(a.Offline)
+	case a.Lent != b.Lent:
+		return int(a.Lent) - int(b.Lent)
 	}
 	return strings.Compare(a.Source, b.Source)
 }

@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Profile is one named set of rules as written, before variables are expanded
 // and parents are added. The zero value says nothing at all.
@@ -9,6 +12,7 @@ type Profile struct {
 	Source  string // "built-in", or file:line:col
 	Layer   Layer
 	Extends []string // parents, added in this order before the profile itself
+	Module  bool     // a built-in one that only adds to others: it opens what one kind of tool needs
 
 	AllowNetwork Switch
 	SharePID     Switch
@@ -27,6 +31,8 @@ type Profile struct {
 	Procs          int     // processes; 0 says nothing
 	FileSizeMB     float64 // mebibytes for each file; 0 says nothing
 	TmpfsLimitMB   int     // mebibytes for each private directory; 0 says nothing
+
+	Lent []Item // of built-in profiles: paths after a variable of the tools' own, to be read, see [Lent]
 
 	Private, Write, Read, Protect, Block List // absolute paths, or starting with ~ or $VARIABLE
 
@@ -63,10 +69,11 @@ type List struct {
 // Item is one element of a list. In a list of patterns a leading "!" takes
 // back what the patterns match.
 type Item struct {
-	Text   string
-	Source string // "" means the profile's own source
-	Layer  Layer
-	Must   bool // the path has to exist
+	Text    string
+	Source  string // "" means the profile's own source
+	Layer   Layer
+	Must    bool // the path has to exist
+	Offline bool // see [Rule.Offline]; of built-in profiles only
 }
 
 // Var is an environment variable that a profile sets.
@@ -163,6 +170,13 @@ func (p *Profile) add(src *Profile) {
 	}
 	for _, l := range lists {
 		l.of(p).add(l.of(src), src)
+	}
+	if src.Read.Replace {
+		p.Lent = nil // they were among the paths to read
+	}
+	for _, it := range src.Lent {
+		it.Source = cmp.Or(it.Source, src.source(""))
+		p.Lent = append(p.Lent, it)
 	}
 	for _, v := range src.EnvSet {
 		p.setEnv(v)

@@ -70,6 +70,8 @@ type Rule struct {
 	Except  bool   // takes what it matches out of patterns; such rules grant nothing
 	Must    bool   // an absent path is an error, since the user named it
 	OfCWD   bool   // written as $CWD: about any working directory, not this one
+	Offline bool   // counts while the network is off: a cache that the tool would have to write otherwise
+	Lent    uint16 // which of the policy's directories of variables it is about, see [Lent]; 0 for all other rules
 }
 
 // beats reports whether r decides when r and o stand at the same path and

@@ -21,6 +21,7 @@ type Vars struct {
 	Data   string // $XDG_DATA_HOME
 	State  string // $XDG_STATE_HOME
 	Run    string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
+	Lent   []Lent // directories that variables of the tools' own name
 
 	// Hide are the same as an environment has them that somebody else may have
 	// made: what is hidden and protected is so there as well, nothing is granted.
@@ -100,7 +101,7 @@ func (v *Vars) Links() []string {
 // no value on this host, so that there is nothing the rule could be about.
 func (v *Vars) rule(it Item, access Access) (r Rule, ok bool, err error) {
 	text := it.Text
-	r = Rule{Access: access, Layer: it.Layer, Source: it.Source, Must: it.Must}
+	r = Rule{Access: access, Layer: it.Layer, Source: it.Source, Must: it.Must, Offline: it.Offline}
 	if it.Layer == Flag {
 		// Absolute already, and taken as it is: $ and * are letters here.
 		r.Path = Clean(text)

@@ -28,6 +28,16 @@ func Builtin() policy.Set {
 	return set
 }
 
+// Module reports whether a built-in profile only adds to others, such as node.
+func Module(name string) bool {
+	for i := range builtin {
+		if builtin[i].Name == name {
+			return builtin[i].Module
+		}
+	}
+	return false
+}
+
 // Text returns a built-in profile as it was written, and false when there is
 // none of that name.
 func Text(name string) (string, bool) {

@@ -43,6 +43,7 @@ type Session struct {
 	Cache  string `json:"cache"`
 	Data   string `json:"data"`
 	State  string `json:"state"`
+	Path   string `json:"path"`
 
 	Profile    []string `json:"profile,omitempty"`
 	AllowRead  []string `json:"allow_read,omitempty"`

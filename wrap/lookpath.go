@@ -58,6 +58,9 @@ func hiddenHint(v *view, h *Host, name string) string {
 		}
 		full := join(policy.Clean(dir), name)
 		if to, err := v.res.resolve(full); err == nil && to.Info.Kind == File && h.FS.Access(full, 'x') && !h.shim(v.res, full, name, to) {
+			if _, seen := v.visible(dir); seen && to.Path != full {
+				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + policy.Plain(policy.Dir(to.Path))
+			}
 			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + policy.Plain(policy.Dir(to.Path))
 		}
 	}

@@ -88,6 +88,7 @@ func (m *machine) policy(h *Host) (*policy.Policy, error) {
 	if len(m.homes) > 1 {
 		vars.Home2 = m.homes[1]
 	}
+	vars.Lent = Tools(h, h.Environ)
 	m.over.Layer, m.over.Name = policy.Flag, "flags"
 	h.Own = vars.Own()
 	h.Links = vars.Links()

@@ -290,7 +290,18 @@ func prepare(pol *policy.Policy, h *Host) (*policy.Policy, error) {
 	if err := timeLimit(pol); err != nil {
 		return nil, err
 	}
-	return workdir(pol, h)
+	return workdir(withNetwork(pol), h)
+}
+
+// withNetwork leaves out what is for runs without the network only: the cache
+// of a tool that has none of its own cannot be read-only where it downloads.
+func withNetwork(pol *policy.Policy) *policy.Policy {
+	if !pol.Network || !slices.ContainsFunc(pol.Rules, func(r policy.Rule) bool { return r.Offline }) {
+		return pol
+	}
+	out := *pol
+	out.Rules = slices.DeleteFunc(slices.Clone(pol.Rules), func(r policy.Rule) bool { return r.Offline })
+	return &out
 }
 
 // timeLimit refuses one that nothing could put into force.

@@ -19,7 +19,7 @@ func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 		if split == nil || value == "" {
 			continue
 		}
-		if v := pol.Env(name); v.Pass && v.Source != policy.Inherited {
+		if v := pol.Env(name); v.Pass && v.Layer > policy.Builtin {
 			continue
 		}
 		for _, path := range split(value) {

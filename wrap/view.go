@@ -117,7 +117,8 @@ type place struct {
 	to   resolved
 	skip bool
 
-	planted bool // a command could have made a link on its way, but for other such grants
+	lent    string // the directory that a variable named, see lend
+	planted bool   // a command could have made a link on its way, but for other such grants
 }
 
 // locate resolves every rule, patterns replaced by what they match.
@@ -138,7 +139,7 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 			continue
 		}
 		to, err := v.res.resolve(r.Path)
-		if v.nowhere(r, err) {
+		if v.nowhere(r, err) || err != nil && r.Lent != 0 {
 			continue
 		}
 		if err != nil {
@@ -156,7 +157,11 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 		if v.astray(r, to) {
 			continue
 		}
-		out = append(out, place{rule: r, name: r.Path, to: to})
+		at := place{rule: r, name: r.Path, to: to}
+		if r.Lent != 0 {
+			at.lent = pol.Lent[r.Lent-1]
+		}
+		out = append(out, at)
 		if r.Access == policy.Block && to.Info.Kind == Dir {
 			out = v.farm(out, r, to)
 		}
@@ -309,6 +314,9 @@ func (v *view) vet(found []place) error {
 	var linked []*place
 	for i := range found {
 		p := &found[i]
+		if p.skip = p.rule.Lent != 0; p.skip {
+			continue // see lend
+		}
 		err := v.vetPlace(p)
 		if err == nil {
 			err = vetHidden(found, p)
@@ -365,6 +373,7 @@ func (v *view) vet(found []place) error {
 			v.skip(p, v.vetLinks(p))
 		}
 	}
+	v.lend(found)
 	return nil
 }
 

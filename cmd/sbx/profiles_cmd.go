@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -26,6 +29,7 @@ type profileJSON struct {
 	Summary string   `json:"summary"`
 	Sources []string `json:"sources"`
 	Default bool     `json:"default"`
+	Module  bool     `json:"module"` // adds to a profile and is none by itself
 }
 
 func (c *profilesListCmd) Run() error {
@@ -35,7 +39,7 @@ func (c *profilesListCmd) Run() error {
 	}
 	out := []profileJSON{}
 	for _, name := range s.settings.Profiles.Names() {
-		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.settings.DefaultProfile}
+		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.settings.DefaultProfile, Module: s.settings.Profiles.Module(name)}
 		for _, part := range s.settings.Profiles[name] {
 			p.Sources = append(p.Sources, part.Source)
 			if len(part.Extends) > 0 && p.Summary == "" {
@@ -44,6 +48,9 @@ func (c *profilesListCmd) Run() error {
 		}
 		out = append(out, p)
 	}
+	slices.SortStableFunc(out, func(a, b profileJSON) int {
+		return cmp.Compare(strconv.FormatBool(a.Module), strconv.FormatBool(b.Module))
+	})
 	if c.JSON {
 		return printJSON(out)
 	}
@@ -52,6 +59,9 @@ func (c *profilesListCmd) Run() error {
 		mark := " "
 		if p.Default {
 			mark = "*"
+		}
+		if p.Module {
+			mark = "+"
 		}
 		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, p.Name, policy.Plain(p.Sources[len(p.Sources)-1]), p.Summary)
 	}

@@ -50,6 +50,7 @@ func load(opts *options) (*state, error) {
 			return nil, err
 		}
 	}
+	s.vars.Lent = wrap.Tools(host, opts.shell.lends(host.Environ))
 	host.Own = s.vars.Own()
 	s.links()
 	s.vars.Around = s.around()
@@ -179,6 +180,10 @@ func (s *state) resolve() error {
 	if len(names) == 0 {
 		names = []string{s.settings.DefaultProfile}
 	}
+	names, err := s.base(names)
+	if err != nil {
+		return err
+	}
 	over, err := s.flags()
 	if err != nil {
 		return err
@@ -201,6 +206,20 @@ func (s *state) resolve() error {
 	}
 	s.policy = pol
 	return nil
+}
+
+// base puts the default profile in front where only modules are selected:
+// they add to one, and are none by themselves.
+func (s *state) base(names []string) ([]string, error) {
+	set := s.settings.Profiles
+	if slices.ContainsFunc(names, func(name string) bool { return !set.Module(name) }) {
+		return names, nil
+	}
+	if base := s.settings.DefaultProfile; !set.Module(base) {
+		return append([]string{base}, names...), nil
+	}
+	return nil, &usageError{"default_profile: " + policy.Quote(s.settings.DefaultProfile) + " is a module, which only adds to a profile",
+		"write default_profile = \"moderate\", or a profile of yours that extends both"}
 }
 
 // flags are the command line as a profile on top of all others.

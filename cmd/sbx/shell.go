@@ -315,13 +315,27 @@ func (s *state) believe() {
 		own.Home, own.Config, own.Cache, own.Data, own.State = ses.Home, ses.Config, ses.Cache, ses.Data, ses.State
 	}
 	env.Home2, env.TmpDir = own.Home2, ""
-	if env != own {
+	if env.Home != own.Home || env.Config != own.Config || env.Cache != own.Cache || env.Data != own.Data || env.State != own.State {
 		own.Hide = &env
 	}
 	s.vars, s.cacheDir = own, cacheOf(&own)
 	if !slices.Contains(s.host.Homes, own.Home) {
 		s.host.Homes = append(s.host.Homes, own.Home)
 	}
+}
+
+// lends is the environment that toolchains are looked for in. PATH opens parts
+// of any directory it names: of a shell that is the one that the session began
+// with.
+func (c *shellCall) lends(environ []string) []string {
+	if c == nil {
+		return environ
+	}
+	path := ""
+	if c.session != nil {
+		path = c.session.Path
+	}
+	return setEnv(environ, "PATH", path)
 }
 
 // believed refuses a config file that only the environment names: it would be
