@@ -60,7 +60,7 @@ var builtin = [...]policy.Profile{
 		Module: true,
 		Read: policy.List{Items: []policy.Item{
 			{Text: "$HOME/.dotnet"},
-			{Text: "$HOME/.nuget/packages"},
+			{Text: "$HOME/.nuget/packages", Offline: true},
 		}},
 		Lent: []policy.Item{
 			{Text: "$DOTNET_ROOT/dotnet"},
@@ -272,7 +272,7 @@ var builtin = [...]policy.Profile{
 			{Text: "$XDG_CONFIG_HOME/composer/vendor", Source: "php"},
 			{Text: "$HOME/.phpenv", Source: "php"},
 			{Text: "$HOME/.dotnet", Source: "dotnet"},
-			{Text: "$HOME/.nuget/packages", Source: "dotnet"},
+			{Text: "$HOME/.nuget/packages", Source: "dotnet", Offline: true},
 			{Text: "$XDG_DATA_HOME/mise", Source: "mise"},
 			{Text: "$HOME/.asdf", Source: "asdf"},
 			{Text: "$HOME/.asdfrc", Source: "asdf"},
