@@ -22,10 +22,7 @@ type Vars struct {
 	State  string // $XDG_STATE_HOME
 	Run    string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
 	Lent   []Lent // directories that variables of the tools' own name
-
-	// Hide are the same as an environment has them that somebody else may have
-	// made: what is hidden and protected is so there as well, nothing is granted.
-	Hide *Vars
+	Also   *Vars  // what variables say that are not believed: hidden and protected there as well, and nothing granted; nil for none
 }
 
 // VarNames are the variables a path may hold.
@@ -70,10 +67,12 @@ func (v *Vars) lookup(name string) (value string, ok bool) {
 
 // Own lists the directories in which sbx keeps what it remembers, at every
 // place where one may be: with and without the XDG variables, in both home
-// directories.
+// directories. Where variables say that are not believed, there is none.
 func (v *Vars) Own() []string {
 	var out []string
-	for _, o := range append(v.others(), *v) {
+	own := *v
+	own.Also = nil
+	for _, o := range append(own.others(), own) {
 		for _, text := range []string{"$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx", "$XDG_RUNTIME_DIR/sbx"} {
 			if dir, ok, err := o.Expand(text); ok && err == nil {
 				out = append(out, dir)
@@ -88,7 +87,9 @@ func (v *Vars) Own() []string {
 // at every place where one may be.
 func (v *Vars) Links() []string {
 	var out []string
-	for _, o := range append(v.others(), *v) {
+	own := *v
+	own.Also = nil
+	for _, o := range append(own.others(), own) {
 		if dir, ok, err := o.Expand("$XDG_DATA_HOME/sbx"); ok && err == nil {
 			out = append(out, dir)
 		}
@@ -137,10 +138,10 @@ func (v *Vars) others() []Vars {
 	if v.Home2 != "" {
 		out = append(out, Vars{CWD: v.CWD, Root: v.Root, Home: v.Home2})
 	}
-	if v.Hide != nil {
-		more := *v.Hide
-		more.CWD, more.Root, more.Hide = v.CWD, v.Root, nil
-		out = append(append(out, more), more.others()...)
+	if v.Also != nil {
+		also := *v.Also
+		also.CWD, also.Root, also.Also = v.CWD, v.Root, nil
+		out = append(append(out, also), also.others()...)
 	}
 	return out
 }

@@ -84,7 +84,7 @@ func InLandlock() bool {
 // for such things that the system makes for each user, else sbx's own cache.
 func (h *Host) settle(cacheDir string) {
 	dirs := []string{"/run/user/" + strconv.Itoa(h.UID)}
-	if dir, ok := lookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok {
+	if dir, ok := lookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok && !h.Client {
 		dirs = append([]string{dir}, dirs...)
 	}
 	for _, dir := range dirs {

@@ -1,12 +1,15 @@
 package wrap
 
 import (
+	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -112,6 +115,30 @@ func passwdField(uid, field int, prefix string) string {
 		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], prefix) {
 			return policy.Clean(f[field])
 		}
+	}
+	return ""
+}
+
+// Home is the home directory that the user database has for a user, "" for
+// none. Whom only a directory service knows, getent(1) is asked about.
+func Home(uid int) string {
+	if dir := passwdHome(uid); dir != "" {
+		return dir
+	}
+	for _, dir := range binDirs {
+		path := join(dir, "getent")
+		if unix.Access(path, unix.X_OK) != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, "passwd", strconv.Itoa(uid))
+		cmd.Env = []string{"LC_ALL=C"}
+		out, err := cmd.Output()
+		if f := strings.Split(strings.TrimSuffix(string(out), "\n"), ":"); err == nil && len(f) == 7 && strings.HasPrefix(f[5], "/") {
+			return policy.Clean(f[5])
+		}
+		return ""
 	}
 	return ""
 }

@@ -32,6 +32,11 @@ type Host struct {
 
 	Shell string // what SHELL is inside, "" for the caller's
 
+	// Client says that the variables are those of a client that called its shell,
+	// and perhaps a project's: they lead neither to a bwrap nor to a place that sbx
+	// keeps anything in.
+	Client bool
+
 	Engine   string       // what runs the command, as [Choose] found it
 	Lack     *Unavailable // why it is not one of tier full
 	Landlock int          // version of Landlock, 0 for none

@@ -29,6 +29,9 @@ func InLandlock() bool { return false }
 // GatherFacts knows nothing of other systems.
 func GatherFacts(*Host) Facts { return Facts{} }
 
+// Home knows nothing of other systems.
+func Home(int) string { return "" }
+
 // PasswdShell knows nothing of other systems.
 func PasswdShell(int) string { return "" }
 

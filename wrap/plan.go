@@ -345,15 +345,11 @@ func (v *view) reaches(cwd string) error {
 	if cwd == "/" {
 		return nil
 	}
-	hint := "cd to a project, or open it with -r " + policy.Plain(cwd)
-	if v.host.Dir != "" {
-		hint = "it grants nothing by itself here: cd to a project"
-		if v.host.CWD != v.host.Dir {
-			hint = "what may be written is " + policy.Plain(v.host.CWD) + ": cd there"
-		}
-		hint += ", or let the config file open it (roots, readonly_paths)"
+	how := "with -r " + policy.Plain(cwd)
+	if v.host.Client { // which has no flags
+		how = "in the config file: roots, or readonly_paths of a profile"
 	}
-	return &Error{StatusFailed, "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox", hint}
+	return &Error{StatusFailed, "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox", "cd to a project, or open it " + how}
 }
 
 // variables are the ones that tell the command where it is.

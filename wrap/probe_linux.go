@@ -84,6 +84,9 @@ func locate(h *Host) (string, *syscall.Stat_t, error) {
 		}
 	}
 	path, _ := lookupEnv(h.Environ, "PATH")
+	if h.Client { // npm puts node_modules/.bin there
+		path = ""
+	}
 	for _, dir := range strings.Split(path, ":") {
 		if !strings.HasPrefix(dir, "/") {
 			continue

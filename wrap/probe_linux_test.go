@@ -257,6 +257,47 @@ func TestBwrapFromPath(t *testing.T) {
 	}
 }
 
+// In the PATH of a client that called its shell nothing is looked for: what is
+// there may be the project's.
+func TestBwrapFromPathOfClient(t *testing.T) {
+	f := newFakeBwrap(t, "bubblewrap 0.8.0", works)
+	f.host.Environ = []string{"PATH=" + binDirs[0]}
+	binDirs = nil
+	var u *Unavailable
+	if _, _, err := f.find(); errors.As(err, &u) && u.Cause == CauseMissing {
+		t.Fatal("not even without a client: ", err)
+	}
+	f.host.Client = true
+	if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != CauseMissing || n != 0 {
+		t.Errorf("%+v after %d processes", err, n)
+	}
+}
+
+// Whom /etc/passwd does not have may be known to a directory service.
+func TestHome(t *testing.T) {
+	defer func(dirs []string) { binDirs = dirs }(binDirs)
+	dir := t.TempDir()
+	binDirs = []string{t.TempDir(), dir}
+	const nobodys = 1<<31 - 77
+	for script, want := range map[string]string{
+		"test \"$*\" = 'passwd 2147483571' && echo 'ann:*:2147483571:1:Ann,,,:/home//ann:/bin/zsh'": "/home/ann",
+		"exit 2":                                       "",
+		"echo ann:*:1:1::home:/bin/zsh":                "",
+		"echo ann:*:1:1::/home/ann; exit 0":            "",
+		"echo 'ann:*:1:1::/home/ann:/bin/zsh'; exit 1": "",
+	} {
+		if err := os.WriteFile(dir+"/getent", []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := Home(nobodys); got != want {
+			t.Errorf("%s: %q, want %q", script, got, want)
+		}
+		if got := Home(0); got != passwdHome(0) || got == "" {
+			t.Errorf("root: %q", got)
+		}
+	}
+}
+
 // What may be over in a moment is told from what stays.
 func TestPassing(t *testing.T) {
 	run := func(script string) (string, error) {

@@ -449,6 +449,7 @@ func describe(path string) (string, error) {
 //	-missing      without any bwrap
 //	-stub FILE    with FILE as /usr/bin/bwrap
 //	-etc DIR      with DIR's files as /etc/sbx
+//	-passwd FILE  with FILE as /etc/passwd; for root
 //	-nouserns     where no further user namespace can be made
 func jailMain() {
 	real, err := exec.LookPath("bwrap")
@@ -472,6 +473,9 @@ loop:
 				// A file of the user's is root's in there, as /etc/sbx wants it.
 				words = append(words, "--unshare-user", "--uid", "0", "--gid", "0")
 			}
+			args = args[1:]
+		case "-passwd":
+			words = append(words, "--ro-bind", args[1], "/etc/passwd")
 			args = args[1:]
 		case "-nolandlock":
 			words = append(words, "--seccomp", strconv.Itoa(noLandlock()))

@@ -26,14 +26,15 @@ func main() {
 	args := os.Args[min(1, len(os.Args)):]
 	if name, file := calledAs(); name.Kind != shims.Self {
 		var err error
+		tell := report
 		if name.Kind == shims.Shell {
 			stage.Early()
-			err = brief(runShell(name, file, args))
+			err, tell = runShell(name, file, args), reportLine
 		} else {
 			err = runTool(name.Text, args)
 		}
 		if err != nil {
-			os.Exit(report(err))
+			os.Exit(tell(err))
 		}
 		return
 	}
@@ -105,17 +106,42 @@ func (e *usageError) Error() string { return e.text }
 
 // report prints an error as sbx does and returns the exit status for it.
 func report(err error) int {
+	status, text, hints := messages(err)
+	if text != "" {
+		say("error", text)
+	}
+	for _, h := range hints {
+		say("hint", h)
+	}
+	return status
+}
+
+// reportLine is report for a client that called its shell: all of it lands in
+// the output of a command, so it is one line.
+func reportLine(err error) int {
+	status, text, hints := messages(err)
+	if len(hints) > 0 {
+		text += " (" + hints[0] + ")"
+	}
+	if text != "" {
+		say("error", text)
+	}
+	return status
+}
+
+// messages are what there is to say of an error: nothing of one that is only a
+// status.
+func messages(err error) (status int, text string, hints []string) {
 	var exit exitError
 	if errors.As(err, &exit) {
-		return int(exit)
+		return int(exit), "", nil
 	}
-	status, hints := wrap.StatusFailed, []string{}
+	status, text = wrap.StatusFailed, err.Error()
 	var run *wrap.Error
 	var usage *usageError
 	var none *wrap.Unavailable
 	var file *config.FileError
 	var bad *policy.Error
-	text := err.Error()
 	switch {
 	case errors.As(err, &run):
 		status = run.Status
@@ -137,9 +163,5 @@ func report(err error) int {
 	case errors.As(err, &none):
 		text, hints = "Sandbox unavailable: "+none.Reason+". Execution blocked.", none.Hints
 	}
-	say("error", text)
-	for _, h := range hints {
-		say("hint", h)
-	}
-	return status
+	return status, text, hints
 }

@@ -46,17 +46,20 @@ func load(opts *options) (*state, error) {
 	s := &state{opts: opts, host: host}
 	s.vars, s.cacheDir = variables(host)
 	if opts.shell != nil {
+		s.distrust()
+	}
+	host.Own = s.vars.Own()
+	s.links()
+	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
+		host.Config = dir
+	}
+	if opts.shell != nil {
 		if err := s.settle(); err != nil {
 			return nil, err
 		}
 	}
 	s.vars.Lent = wrap.Tools(host, opts.shell.lends(host.Environ))
-	host.Own = s.vars.Own()
-	s.links()
 	s.vars.Around = s.around()
-	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
-		host.Config = dir
-	}
 	places, err := s.places()
 	if err != nil {
 		return nil, err
@@ -111,7 +114,7 @@ func (s *state) keepLocked() error {
 }
 
 // variables are what paths may name, and where sbx keeps its own files.
-func variables(h *wrap.Host) (v policy.Vars, cacheDir string) {
+func variables(h *wrap.Host) (v policy.Vars, cache string) {
 	env := func(name string) string {
 		dir := os.Getenv(name)
 		if !strings.HasPrefix(dir, "/") || strings.Contains(dir+"/", "/../") {

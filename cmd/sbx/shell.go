@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -53,16 +54,6 @@ func runShell(name shims.Name, file string, words []string) error {
 		return err
 	}
 	return s.run(command)
-}
-
-// brief leaves out of an error what to do about it where a program reads it: a
-// client shows its user, or its model, the one line that says why.
-func brief(err error) error {
-	var none *wrap.Unavailable
-	if !errors.As(err, &none) || isTerminal(2) {
-		return err
-	}
-	return &wrap.Unavailable{Cause: none.Cause, Reason: none.Reason + " (sbx doctor says what to do)"}
 }
 
 // within runs the real shell where a sandbox is around it already.
@@ -127,10 +118,10 @@ func runs(path string) bool {
 }
 
 // ourselves reports whether a file is sbx, by a link, a hard link, or its name.
-func ourselves(path string) bool {
-	if shims.Own(filepath.Base(path)) {
-		return true
-	}
+func ourselves(path string) bool { return shims.Own(filepath.Base(path)) || isSelf(path) }
+
+// isSelf reports whether a path leads to the program that runs.
+func isSelf(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil {
 		return false
@@ -162,6 +153,35 @@ func (c *shellCall) join(opts *options) error {
 	return nil
 }
 
+// distrust looks for the user's own directories where no variable can have
+// moved them: in the user database, or where sbx agent found them. The
+// variables are the client's, and may be the project's. What they name is
+// hidden and protected as well, and grants nothing.
+func (s *state) distrust() {
+	said, c, host := s.vars, s.opts.shell, s.host
+	host.Client = true
+	own := policy.Vars{CWD: said.CWD, Root: said.Root, Home: host.Homes[0]}
+	if ses := c.session; ses == nil {
+		own.Home = cmp.Or(wrap.Home(host.UID), own.Home)
+	} else {
+		own.Home, own.Config, own.Cache, own.Data, own.State = ses.Home, ses.Config, ses.Cache, ses.Data, ses.State
+		own.TmpDir = session.Tmp(c.dir)
+	}
+	if !slices.Contains(host.Homes, own.Home) {
+		host.Homes = append(host.Homes, own.Home)
+	}
+	if run := "/run/user/" + strconv.Itoa(host.UID); said.Run == run {
+		own.Run = run
+	}
+	dirs := func(v *policy.Vars) [8]string {
+		return [...]string{v.Home, v.Home2, v.TmpDir, v.Config, v.Cache, v.Data, v.State, v.Run}
+	}
+	if dirs(&own) != dirs(&said) {
+		own.Also = &said
+	}
+	s.vars, s.cacheDir = own, cacheOf(&own)
+}
+
 // settle decides which tree the commands may write: $CWD of the profiles. The
 // directory that a command is started in is up to the client, and the last
 // command may have chosen it: where a root is pinned, it grants nothing.
@@ -170,7 +190,6 @@ func (s *state) settle() error {
 	if here == "" {
 		return nil // refused when the plan is made
 	}
-	s.believe()
 	root, by := "", ""
 	if c.session != nil {
 		root, by = c.session.Root, "the session"
@@ -199,15 +218,16 @@ func (s *state) settle() error {
 // pinned is the writable root of a run without a session: one of those that the
 // configuration names, SBX_ROOT, or the working directory, if that can be one.
 func (s *state) pinned(here string) (root, by string, err error) {
-	roots, err := s.roots(here)
-	if err != nil {
-		return "", "", err
-	}
-	asked := os.Getenv("SBX_ROOT")
+	asked, of := os.Getenv("SBX_ROOT"), here
 	if asked != "" {
 		if asked, err = filepath.EvalSymlinks(asked); err != nil || !filepath.IsAbs(asked) {
 			return "", "", &wrap.Error{Status: wrap.StatusFailed, Text: "SBX_ROOT is " + policy.Quote(os.Getenv("SBX_ROOT")) + ", which is not the absolute path of a directory"}
 		}
+		of = asked
+	}
+	roots, err := s.roots(of)
+	if err != nil {
+		return "", "", err
 	}
 	if roots == nil {
 		if asked != "" {
@@ -232,9 +252,9 @@ func (s *state) pinned(here string) (root, by string, err error) {
 	return root, "roots", nil
 }
 
-// roots are the trees that the configuration names, canonical; nil when it
-// names none at all. Files of the project have no say.
-func (s *state) roots(here string) ([]string, error) {
+// roots are the trees that the configuration names, canonical, and of a pattern
+// the one that holds a path; nil when it names none at all. Files of the project have no say.
+func (s *state) roots(of string) ([]string, error) {
 	places, err := s.places()
 	if err != nil {
 		return nil, err
@@ -260,7 +280,7 @@ func (s *state) roots(here string) ([]string, error) {
 			continue
 		}
 		if all {
-			rest, in := strings.CutPrefix(here, strings.TrimSuffix(path, "/")+"/")
+			rest, in := strings.CutPrefix(of, strings.TrimSuffix(path, "/")+"/")
 			if !in {
 				continue
 			}
@@ -291,7 +311,9 @@ func (c *shellCall) needs(p *policy.Profile) {
 	if c.dir != "" {
 		grant(&p.Write, c.tmp(), wrap.SourceSession)
 	}
-	grant(&p.Read, c.file, "sbx-sh")
+	if isSelf(c.file) {
+		grant(&p.Read, c.file, "sbx-sh")
+	}
 }
 
 // tmp is the directory for temporary files of the session, "" without one.
@@ -300,28 +322,6 @@ func (c *shellCall) tmp() string {
 		return ""
 	}
 	return session.Tmp(c.dir)
-}
-
-// believe takes the user's directories from where no project can have changed
-// them: from the session, or the user database. The environment is the client's
-// to set. What it says is hidden and protected as well, and grants nothing.
-func (s *state) believe() {
-	env, c := s.vars, s.opts.shell
-	own := policy.Vars{CWD: env.CWD, Root: env.Root, Run: env.Run, Home: s.host.Homes[len(s.host.Homes)-1]} // the user database's, if it has one
-	if ses := c.session; ses != nil {
-		if own.Home != ses.Home {
-			own.Home2 = own.Home
-		}
-		own.Home, own.Config, own.Cache, own.Data, own.State = ses.Home, ses.Config, ses.Cache, ses.Data, ses.State
-	}
-	env.Home2, env.TmpDir = own.Home2, ""
-	if env.Home != own.Home || env.Config != own.Config || env.Cache != own.Cache || env.Data != own.Data || env.State != own.State {
-		own.Hide = &env
-	}
-	s.vars, s.cacheDir = own, cacheOf(&own)
-	if !slices.Contains(s.host.Homes, own.Home) {
-		s.host.Homes = append(s.host.Homes, own.Home)
-	}
 }
 
 // lends is the environment that toolchains are looked for in. PATH opens parts
@@ -338,20 +338,21 @@ func (c *shellCall) lends(environ []string) []string {
 	return setEnv(environ, "PATH", path)
 }
 
-// believed refuses a config file that only the environment names: it would be
-// passed over without a word.
+// believed refuses a user's file that only the variables lead to: it is not
+// followed, and one that tightens must not be passed over without a word.
 func (s *state) believed(f config.Files) (config.Files, error) {
-	if s.vars.Hide == nil || len(f.User) == 0 {
+	said := s.vars.Also
+	if said == nil || s.opts.shell.session != nil {
 		return f, nil
 	}
-	dir, ok, err := s.vars.Hide.Expand("$XDG_CONFIG_HOME/sbx")
-	if err != nil || !ok {
+	dir, ok, err := said.Expand("$XDG_CONFIG_HOME/sbx")
+	if err != nil || !ok || dir == s.host.Config {
 		return f, nil
 	}
 	for _, path := range []string{dir + "/config.toml", dir + "/config.hcl"} {
-		if _, err := os.Lstat(path); err == nil && !slices.Contains(f.User, path) {
+		if _, err := os.Lstat(path); err == nil {
 			return f, &wrap.Error{Status: wrap.StatusFailed, Text: "the variables say that the config file is " + policy.Plain(path) + ", and a project can set those for the shell of its tools",
-				Hint: "put it at " + policy.Plain(f.User[0]) + ", or start the tool with sbx agent"}
+				Hint: "put it at " + policy.Plain(s.host.Config+"/config.toml") + ", or start the tool with sbx agent"}
 		}
 	}
 	return f, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -155,11 +156,7 @@ func stubbornMain() {
 
 // told prints what a program is told when it starts.
 func toldMain() {
-	sum := 0
-	for _, a := range os.Args {
-		sum += len(a)
-	}
-	fmt.Printf("argv[0] %q argc %d bytes %d\n", os.Args[0], len(os.Args), sum)
+	fmt.Printf("argv[0] %q argc %d sum %x\n", os.Args[0], len(os.Args), sha256.Sum256([]byte(strings.Join(os.Args, "\x00"))))
 }
 
 // assail PID attacks a process in every way there is to reach one, prints what
