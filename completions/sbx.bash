@@ -52,13 +52,14 @@ _sbx() {
     esac
     local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
-        list="explain why verify doctor profiles status tripwire init trust untrust shim activate alias completion man $run --"
+        list="explain why verify doctor agent profiles status tripwire init trust untrust shim activate alias completion man $run --"
     else
         case ${COMP_WORDS[1]} in
             explain) list="$run" ;;
             why) list="$run --path --host --var" files=1 ;;
             verify) list="$run --junit" ;;
-            doctor) list="--help -h --min-tier --json" ;;
+            doctor) list="--help -h --min-tier --json" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
+            agent) list="--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --list --print-env --dry-run -n --quiet -q" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
             profiles) list="--help -h --json --flat $(_sbx_profiles)" first='list show diff' ;;
             status) list="--help -h --json" ;;
             tripwire) list="--help -h --json --quiet -q --deep --all --entries" first='list accept remove' files=1 ;;

@@ -4,7 +4,7 @@ function __sbx_before; not contains -- -- (commandline -opc); end
 function __sbx_after; contains -- -- (commandline -opc); end
 function __sbx_in; set -l words (commandline -opc); __sbx_before; and test (count $words) -gt 1; and contains -- $words[2] $argv; end
 function __sbx_first; test (count (commandline -opc)) -eq 2; end
-function __sbx_run; __sbx_before; and not __sbx_in doctor profiles status tripwire init trust untrust shim activate alias completion man; end
+function __sbx_run; __sbx_before; and not __sbx_in doctor agent profiles status tripwire init trust untrust shim activate alias completion man; end
 complete -c sbx -n __sbx_before -f
 function __sbx_command
   set -l words (commandline -opc) (commandline -ct)
@@ -13,15 +13,29 @@ function __sbx_command
   complete -C "$words"
 end
 complete -c sbx -n __sbx_after -xa '(__sbx_command)'
-complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor profiles status tripwire init trust untrust shim activate alias completion man'
+complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor agent profiles status tripwire init trust untrust shim activate alias completion man'
 complete -c sbx -n '__sbx_in why' -F
 complete -c sbx -n '__sbx_in why' -l path -d 'Take each word for a path'
 complete -c sbx -n '__sbx_in why' -l host -d 'Take each word for a host'
 complete -c sbx -n '__sbx_in why' -l var -d 'Take each word for the name of a variable'
 complete -c sbx -n '__sbx_in verify' -l junit -d 'Print JUnit XML'
+complete -c sbx -n '__sbx_in doctor; and __sbx_first' -a 'claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot'
 complete -c sbx -n '__sbx_in doctor' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in doctor' -l min-tier -xa 'full reduced' -d 'The tier that is wanted: full or reduced; default is the configured one'
 complete -c sbx -n '__sbx_in doctor' -l json -d 'Print JSON'
+complete -c sbx -n '__sbx_in agent; and __sbx_first' -a 'claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot'
+complete -c sbx -n '__sbx_in agent' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in agent' -l profile -s p -xa '(__sbx_profiles)' -d 'Profile for the commands. Again to add more'
+complete -c sbx -n '__sbx_in agent' -l allow-write -s w -rF -d 'Make PATH writable for the commands'
+complete -c sbx -n '__sbx_in agent' -l allow-read -s r -rF -d 'Make PATH readable'
+complete -c sbx -n '__sbx_in agent' -l block -rF -d 'Hide PATH'
+complete -c sbx -n '__sbx_in agent' -l net -d 'Share the network'
+complete -c sbx -n '__sbx_in agent' -l no-net -d 'No network, whatever the profile says'
+complete -c sbx -n '__sbx_in agent' -l env -x -d 'Let variables through by name or pattern, or set one'
+complete -c sbx -n '__sbx_in agent' -l list -d 'List the clients, with what of them lands inside'
+complete -c sbx -n '__sbx_in agent' -l print-env -d 'Print the variables for a client that is started otherwise, for the eval of a shell'
+complete -c sbx -n '__sbx_in agent' -l dry-run -s n -d 'Print what would be set and executed, and do not'
+complete -c sbx -n '__sbx_in agent' -l quiet -s q -d 'Say nothing but errors'
 complete -c sbx -n '__sbx_in profiles; and __sbx_first' -a 'list show diff'
 complete -c sbx -n '__sbx_in profiles' -a '(__sbx_profiles)'
 complete -c sbx -n '__sbx_in profiles' -l help -s h -d 'Show context-sensitive help'

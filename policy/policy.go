@@ -229,12 +229,32 @@ func (pol *Policy) addRules(p *Profile, vars Vars) error {
 	}
 	pol.addAround(p, vars)
 	slices.SortFunc(pol.Rules, compareRules)
+	pol.unhide()
 	pol.anchor(p, vars)
 	pol.addLent(p, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
 	})
 	return nil
+}
+
+// unhide takes back what a built-in profile hides where another built-in one
+// says "!" and the same path: the profile of a program shows that program's own
+// login. Nothing that a person or an administrator hid is shown, and no file of
+// theirs can do the same.
+func (pol *Policy) unhide() {
+	plain := func(r *Rule) bool { return r.Access == Block && r.Layer == Builtin && !r.Pattern }
+	for i := 0; i < len(pol.Rules); i++ {
+		if r := &pol.Rules[i]; !r.Except || !plain(r) {
+			continue
+		}
+		first := i // an exception is sorted behind what it is about
+		for first > 0 && pol.Rules[first-1].Path == pol.Rules[i].Path && !pol.Rules[first-1].Except && plain(&pol.Rules[first-1]) {
+			first--
+		}
+		pol.Rules = slices.Delete(pol.Rules, first, i)
+		i = first
+	}
 }
 
 // addAround hides in the outermost work tree what is hidden at the root of the

@@ -234,3 +234,43 @@ func TestAddKeepsTheOrder(t *testing.T) {
 		t.Error("the other policy was changed", got)
 	}
 }
+
+// TestUnhide wants an exception of a built-in profile to show what another
+// built-in one hides at the very path, and nobody else's to do so.
+func TestUnhide(t *testing.T) {
+	builtin := func(name string, p Profile) *Profile { p.Name, p.Source = name, "built-in"; return &p }
+	user := func(text string) *Profile {
+		return &Profile{Name: "mine", Source: "f:1:1", Layer: User, Block: List{Items: []Item{{Text: text, Source: "f:1:1", Layer: User}}}}
+	}
+	set := Set{
+		"secrets": {builtin("secrets", Profile{Block: Words("$HOME/.tool", "$HOME/.tool.json", "$HOME/.toolbox", "$HOME/.env", "$HOME/.env.*")})},
+		"tool":    {builtin("tool", Profile{Extends: []string{"secrets"}, Read: Words("$HOME/.tool.json", "$HOME/.tool/rules"), Block: Words("!$HOME/.tool.json")})},
+		"mine":    {user("!$HOME/.tool")},
+		"hides":   {user("$HOME/.tool.json")},
+	}
+	vars := Vars{Home: "/h", CWD: "/w", Config: "/c"}
+	tests := []struct {
+		profiles []string
+		path     string
+		want     Access
+	}{
+		{[]string{"secrets"}, "/h/.tool.json", Block},
+		{[]string{"tool"}, "/h/.tool.json", Read},
+		{[]string{"tool"}, "/h/.tool", Block},
+		{[]string{"tool"}, "/h/.tool/rules/x", Read},
+		{[]string{"tool"}, "/h/.tool/other", Block},
+		{[]string{"tool"}, "/h/.toolbox", Block},
+		{[]string{"tool", "mine"}, "/h/.tool", Block},
+		{[]string{"tool", "hides"}, "/h/.tool.json", Block},
+		{[]string{"hides", "tool"}, "/h/.tool.json", Block},
+	}
+	for _, tt := range tests {
+		pol, err := Resolve(set, tt.profiles, vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, _ := pol.Decide(tt.path); r.Access != tt.want {
+			t.Errorf("%v: %s is %v, want %v", tt.profiles, tt.path, r.Access, tt.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@
 //
 //	/var/tmp/sbx-agent-UID/ID/session.json   what was agreed to
 //	/var/tmp/sbx-agent-UID/ID/tmp            /tmp of the commands, and there under its own name, too
+//	/var/tmp/sbx-agent-UID/ID/client         TMPDIR of the client
 //
 // It does not protect against programs that run as the user outside of any
 // sandbox: those need no session to do what they want.
@@ -68,8 +69,12 @@ func base(uid int) string {
 	return "/var/tmp/sbx-agent-" + strconv.Itoa(uid)
 }
 
-// Tmp is the directory for temporary files of a session.
+// Tmp is the directory for temporary files that the commands of a session share.
 func Tmp(dir string) string { return dir + "/tmp" }
+
+// Private is the client's own, which no command sees: what programs keep there,
+// compiled code for one, is run by the next one that the client starts.
+func Private(dir string) string { return dir + "/client" }
 
 const file = "session.json"
 
@@ -105,8 +110,10 @@ func Create(uid int, s Session) (dir string, err error) {
 
 // fill writes the file under another name first: it is there whole or not.
 func fill(dir string, data []byte) error {
-	if err := os.Mkdir(Tmp(dir), 0o700); err != nil {
-		return err
+	for _, d := range []string{Tmp(dir), Private(dir)} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return err
+		}
 	}
 	part := dir + "/." + file
 	if err := os.WriteFile(part, append(data, '\n'), 0o600); err != nil {

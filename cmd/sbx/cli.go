@@ -103,6 +103,7 @@ type commandCLI struct {
 	Why        whyCmd        `cmd:"" help:"Say whether a path, a host or a variable is open to a command, and by which rule."`
 	Verify     verifyCmd     `cmd:"" help:"Try to break out of the sandbox of a run, and prove that it holds."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to mend it."`
+	Agent      agentCmd      `cmd:"" help:"Start a coding agent so that its commands run in sandboxes."`
 	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
 	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what wants attention."`
 	Tripwire   tripwireCmd   `cmd:"" help:"Show what earlier runs left that your tools may run, and accept or remove it."`
@@ -117,7 +118,7 @@ type commandCLI struct {
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "why", "verify", "doctor", "profiles", "status", "tripwire", "init", "trust", "untrust", "shim", "activate", "alias", "completion", "man"}
+var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "init", "trust", "untrust", "shim", "activate", "alias", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.
@@ -133,6 +134,7 @@ home directory empty, the network off, secrets hidden.
   sbx why .env               may it be read, and by which rule?
   sbx verify                 prove it: try to break out
   sbx doctor                 what this machine can enforce
+  sbx agent claude           a coding agent, with its commands inside
   sbx profiles               the profiles there are
   sbx init                   write a config file
   sbx shim add npm           let npm mean sbx -- npm
@@ -331,6 +333,7 @@ func stray(word string, left []string) error {
 // runCommand parses and runs one of sbx's own commands.
 func runCommand(args []string) error {
 	var cli commandCLI
+	args, cli.Agent.words = agentWords(args)
 	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 type doctorCmd struct {
 	MinTier string `placeholder:"TIER" enum:"full,reduced," default:"" help:"The tier that is wanted: full or reduced; default is the configured one."`
 	JSON    bool   `name:"json" help:"Print JSON."`
+	Client  string `arg:"" optional:"" help:"A coding agent: say where its commands land, by trying it."`
 }
 
 // check is one line of the table.
@@ -45,6 +46,9 @@ type diagnosis struct {
 }
 
 func (c *doctorCmd) Run() error {
+	if c.Client != "" {
+		return c.client()
+	}
 	d := c.diagnose()
 	var err error
 	if c.JSON {

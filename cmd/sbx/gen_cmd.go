@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sbx-sandbox/sbx/agents"
 	"github.com/sbx-sandbox/sbx/man"
 )
 
@@ -130,7 +131,7 @@ func commandWords() ([]commandWord, error) {
 	for _, n := range parser.Model.Children {
 		c := commandWord{name: n.Name, flags: []flagWord{{long: "help", short: "h", help: "Show context-sensitive help"}}}
 		c.add(n)
-		c.run = contains(c.flags, flagWord{long: "allow-write"})
+		c.run = contains(c.flags, flagWord{long: "read-only"})
 		out = append(out, c)
 	}
 	return out, nil
@@ -148,6 +149,8 @@ func (c *commandWord) add(n *kong.Node) {
 			c.words = append(c.words, slices.DeleteFunc(p.EnumSlice(), func(w string) bool { return w == "" })...)
 		case p.Name == "tool":
 			c.tools = true
+		case p.Name == "client":
+			c.words = append(c.words, agents.Names()...)
 		case p.Name == "file" || strings.HasPrefix(p.Name, "path"):
 			c.files = true
 		default:

@@ -56,6 +56,9 @@ func main() {
 // is right of it is the command, untouched, even when it is called "doctor".
 // A run without flags skips the parser.
 func run(args []string) error {
+	if len(args) > 0 && args[0] == "agent" {
+		return runCommand(args) // a "--" among its words is the client's
+	}
 	left, command, cut := split(args)
 	if len(left) == 0 || !slices.Contains(commandNames, left[0]) {
 		stage.Early()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sbx-sandbox/sbx/agents"
 	"github.com/sbx-sandbox/sbx/config"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
@@ -277,9 +278,21 @@ func (f *candidate) print() error {
 }
 
 // selections names the profiles that a line is about, as far as that is
-// readable: --json has them all.
+// readable: --json has them all. Those for one client come last.
 func selections(names []string) string {
 	const most = 4
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, func(a, b string) int {
+		_, forOne := agents.Find(a)
+		_, forOther := agents.Find(b)
+		switch {
+		case forOne == forOther:
+			return 0
+		case forOne:
+			return 1
+		}
+		return -1
+	})
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}

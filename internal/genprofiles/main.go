@@ -228,7 +228,7 @@ func vars(b *bytes.Buffer, set map[string]string) {
 	sort.Strings(names)
 	b.WriteString("EnvSet: []policy.Var{")
 	for _, n := range names {
-		fmt.Fprintf(b, "{%q, %q},", n, set[n])
+		fmt.Fprintf(b, "{Name: %q, Value: %q},", n, set[n])
 	}
 	b.WriteString("},\n")
 }

@@ -1,0 +1,52 @@
+package agents
+
+import "strings"
+
+// plainCall is the form most clients use.
+func plainCall(_ Choice, _ Place, command string) Call {
+	return Call{Args: []string{"-c", command}}
+}
+
+// claudeCall: the command between a snapshot of the shell's state, which it
+// reads, and a file with the directory it ended in, which the client reads.
+func claudeCall(c Choice, p Place, command string) Call {
+	line := "{ shopt -u extglob || setopt NO_EXTENDED_GLOB NO_BARE_GLOB_QUAL; } >/dev/null 2>&1 || true && eval " + quote(command) + " < /dev/null && pwd -P >| " + quote(p.Tmp+"/claude-probe-cwd")
+	if len(c.Prefix) == 0 {
+		return Call{Args: []string{"-c", "-l", line}}
+	}
+	return Call{Args: []string{"-c", prefixLine(c.Prefix, line)}}
+}
+
+// prefixLine is the line that Claude Code makes of CLAUDE_CODE_SHELL_PREFIX and
+// a line.
+func prefixLine(prefix []string, line string) string {
+	words := []string{quote(prefix[0])}
+	words = append(words, prefix[1:]...)
+	return strings.Join(append(words, quote(line)), " ")
+}
+
+// codexCall: the shell once more within the shell, behind a snapshot.
+func codexCall(c Choice, _ Place, command string) Call {
+	return Call{Args: []string{"-c", "exec " + quote(c.Shell) + " -c " + quote(command)}}
+}
+
+// geminiCall: the client reads the processes in the background from a file.
+func geminiCall(_ Choice, p Place, command string) Call {
+	file := quote(p.Tmp + "/bgpids.tmp")
+	return Call{Args: []string{"-c", "shopt -u promptvars nullglob extglob nocaseglob dotglob; ( trap 'jobs -p > '" + file + " EXIT; " + command + "\n); __code=$?; exit $__code"}}
+}
+
+// qwenCall: by the bare name. The client has it on a terminal.
+func qwenCall(_ Choice, _ Place, command string) Call {
+	return Call{Argv0: "bash", Args: []string{"-c", command}}
+}
+
+// aiderCall: interactive, on a terminal.
+func aiderCall(_ Choice, _ Place, command string) Call {
+	return Call{Args: []string{"-i", "-c", command}}
+}
+
+// cursorCall: $0 is "--" and the command is $1.
+func cursorCall(_ Choice, _ Place, command string) Call {
+	return Call{Args: []string{"-O", "extglob", "-c", `eval "$1" < /dev/null`, "--", command}}
+}

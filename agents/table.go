@@ -1,0 +1,112 @@
+package agents
+
+const (
+	fileTools = "its tools that read and write files: the client itself does that"
+	mcp       = "MCP servers that it starts"
+	hooks     = "its hooks"
+)
+
+// table is in the order of sbx agent --list.
+var table = []Client{
+	{
+		Name: "claude", Title: "Claude Code", Programs: []string{"claude"}, Aliases: []string{"claude-code"},
+		Choose: claudeShell, Vars: claudeVars, Line: claudeLine, Reads: claudeReads, Call: claudeCall,
+		Inside:  []string{"commands (Bash tool, !commands, background tasks)", "hooks and the status line that are written as a command line", "MCP servers over stdio"},
+		Outside: []string{fileTools, "hooks with args (started without a shell), apiKeyHelper and other credential helpers", "MCP servers over HTTP: they run elsewhere"},
+		Module:  "claude-sh", Whole: "claude",
+		Seen: "run, 2.1.197",
+	},
+	{
+		Name: "codex", Title: "Codex", Programs: []string{"codex"},
+		Refused: "it lets the model name the shell of a command (/usr/bin/zsh, for one), and takes a bash, zsh or sh of the password database as it is: no variable and no PATH changes that",
+		Choose:  codexShell, Call: codexCall,
+		Outside: []string{"its commands, when they run in a shell that the model named", fileTools, mcp},
+		Whole:   "codex",
+		Seen:    "run, 0.169",
+	},
+	{
+		Name: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Aliases: []string{"gemini-cli"},
+		Choose: bashOnPath, Path: true, SharesTmp: true, Call: geminiCall,
+		Inside:  []string{"commands (run_shell_command, !commands)", "whatever else it starts as bash, sh or zsh by PATH"},
+		Outside: []string{fileTools, mcp, hooks, "tools.discoveryCommand and tools.callCommand of its settings"},
+		Whole:   "gemini",
+		Seen:    "run, 0.61.0",
+	},
+	{
+		Name: "qwen", Title: "Qwen Code", Programs: []string{"qwen"}, Aliases: []string{"qwen-code"},
+		Choose: bashOnPath, Path: true, Call: qwenCall,
+		Inside:  []string{"commands (run_shell_command, !commands)", "whatever else it starts as bash, sh or zsh by PATH"},
+		Outside: []string{fileTools, mcp, hooks},
+		Whole:   "qwen",
+		Seen:    "run, 0.15.10",
+	},
+	{
+		Name: "opencode", Title: "opencode", Programs: []string{"opencode"},
+		Choose: opencodeShell, Path: true, Vars: opencodeVars, Call: plainCall,
+		Inside:  []string{"commands (bash tool, !commands)"},
+		Outside: []string{fileTools, mcp, "plugins, formatters and language servers"},
+		Whole:   "opencode",
+		Seen:    "run, 1.18.33",
+	},
+	{
+		Name: "pi", Title: "pi", Programs: []string{"pi"},
+		Choose: piShell, Call: plainCall,
+		Inside:  []string{"commands (bash tool, !commands)"},
+		Outside: []string{fileTools, "extensions"},
+		Whole:   "pi",
+		Seen:    "run, 0.73.1",
+	},
+	{
+		Name: "goose", Title: "goose", Programs: []string{"goose"},
+		Choose: gooseShell, Path: true, Vars: gooseVars, Call: plainCall,
+		Inside:  []string{"commands (developer extension)"},
+		Outside: []string{fileTools, "extensions that are MCP servers"},
+		Whole:   "goose",
+		Seen:    "read in its source",
+	},
+	{
+		Name: "aider", Title: "aider", Programs: []string{"aider"},
+		Choose: aiderShell, Vars: aiderVars, Call: aiderCall,
+		Inside:  []string{"commands (/run, /test, lint and test commands) on a terminal"},
+		Outside: []string{"its edits and its git commits", "commands without a terminal: /bin/sh runs those"},
+		Whole:   "aider",
+		Seen:    "read in its source",
+	},
+	{
+		Name: "cursor", Title: "Cursor agent", Programs: []string{"cursor-agent", "agent"}, Aliases: []string{"cursor-agent"},
+		Refused: "its way to a shell is known only from what others saw, and it was not tried here",
+		Choose:  cursorShell, Vars: shellVar, Path: true, Call: cursorCall,
+		Outside: []string{"its commands, as far as is known", fileTools, mcp, hooks},
+		Whole:   "cursor",
+		Seen:    "reported by others",
+	},
+	{
+		Name: "cline", Title: "Cline CLI", Programs: []string{"cline"},
+		Refused: "it starts /bin/bash by its path",
+		Choose:  fixedShell("/bin/bash"), Call: plainCall,
+		Outside: []string{"its commands", fileTools, mcp},
+		Whole:   "cline",
+		Seen:    "read in its source",
+	},
+	{
+		Name: "amp", Title: "Amp", Programs: []string{"amp"},
+		Refused: "how it chooses a shell is not known",
+		Outside: []string{"its commands, as far as is known", fileTools, mcp},
+		Whole:   "amp",
+		Seen:    "not looked at",
+	},
+	{
+		Name: "crush", Title: "Crush", Programs: []string{"crush"},
+		Refused: "it interprets commands itself and starts no shell",
+		Outside: []string{"its commands", fileTools, mcp},
+		Whole:   "crush",
+		Seen:    "by its documentation",
+	},
+	{
+		Name: "copilot", Title: "GitHub Copilot CLI", Programs: []string{"copilot"},
+		Refused: "how it chooses a shell is not known",
+		Outside: []string{"its commands, as far as is known", fileTools, mcp},
+		Whole:   "copilot",
+		Seen:    "not looked at",
+	},
+}

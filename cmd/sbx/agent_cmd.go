@@ -1,0 +1,455 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/agents"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/session"
+	"github.com/sbx-sandbox/sbx/shims"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// agentCmd starts a client that runs commands for a model, so that its commands
+// run in sandboxes. The client itself runs outside of any, in the place of sbx.
+type agentCmd struct {
+	Profile    rawList `short:"p" placeholder:"NAME" help:"Profile for the commands. Again to add more."`
+	AllowWrite rawList `short:"w" placeholder:"PATH" help:"Make PATH writable for the commands."`
+	AllowRead  rawList `short:"r" placeholder:"PATH" help:"Make PATH readable."`
+	Block      rawList `placeholder:"PATH" help:"Hide PATH."`
+	Net        bool    `xor:"net" help:"Share the network."`
+	NoNet      bool    `xor:"net" help:"No network, whatever the profile says."`
+	Env        rawList `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern, or set one."`
+	List       bool    `help:"List the clients, with what of them lands inside."`
+	PrintEnv   bool    `name:"print-env" help:"Print the variables for a client that is started otherwise, for the eval of a shell."`
+	DryRun     bool    `short:"n" help:"Print what would be set and executed, and do not."`
+	Quiet      bool    `short:"q" help:"Say nothing but errors."`
+	Name       string  `arg:"" optional:"" name:"client" help:"The client: claude, gemini, opencode, …; what follows it are its own words."`
+
+	words []string // for the client
+}
+
+// agentFlags are the flags of sbx agent that take a word, by all their names.
+var agentFlags = []string{"-p", "--profile", "-w", "--allow-write", "-r", "--allow-read", "--block", "--env"}
+
+// agentWords cuts the arguments behind the name of the client: what follows
+// belongs to that, flags and "--" included.
+func agentWords(args []string) (own, words []string) {
+	if len(args) == 0 || args[0] != "agent" {
+		return args, nil
+	}
+	for i := 1; i < len(args); i++ {
+		switch w := args[i]; {
+		case slices.Contains(agentFlags, w):
+			i++
+		case !strings.HasPrefix(w, "-"):
+			return args[:i+1], args[i+1:]
+		}
+	}
+	return args, nil
+}
+
+// Help says where flags stand.
+func (c *agentCmd) Help() string {
+	return "  sbx agent [flags] CLIENT [ARG...]\n\nFlags come before the client; what follows it are its own words."
+}
+
+func (c *agentCmd) Run() error {
+	if c.List || c.Name == "" {
+		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
+			return &usageError{"sbx agent: --list takes no client, and all else needs one", "sbx agent --list, or sbx agent claude"}
+		}
+		return listAgents()
+	}
+	client, ok := agents.Find(c.Name)
+	if !ok {
+		return unknownAgent(c.Name)
+	}
+	if _, ok := insideSandbox(); ok {
+		return c.within(client)
+	}
+	if client.Refused != "" {
+		return refusedAgent(client)
+	}
+	l, err := c.prepare(client)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.DryRun:
+		return l.show()
+	case c.PrintEnv:
+		return l.export()
+	}
+	// What earlier commands left is told before the client could run it.
+	if err := l.state.watch(l.sample); err != nil {
+		l.close()
+		return err
+	}
+	if isTerminal(2) && !c.Quiet {
+		say("", l.status())
+	}
+	return wrap.Become(l.plan())
+}
+
+func unknownAgent(name string) error {
+	e := &usageError{text: policy.Quote(name) + " is no client that sbx knows", hint: "sbx agent --list; any program runs inside as a whole: sbx -- " + shellLine([]string{name})}
+	if near := policy.Nearest(name, agents.Names()); near != "" {
+		e.hint = "did you mean " + near + "?"
+	}
+	return e
+}
+
+// refusedAgent is the error for a client whose commands cannot be put inside.
+func refusedAgent(c *agents.Client) error {
+	e := &wrap.Error{Status: wrap.StatusFailed, Text: c.Title + " is not started, since its commands would not be sandboxed: " + c.Refused}
+	e.Hint = whole(c)
+	return e
+}
+
+func whole(c *agents.Client) string {
+	if c.Whole == "" {
+		return "put the whole client inside: sbx --net -- " + c.Programs[0]
+	}
+	return "put the whole client inside: sbx -p " + c.Whole + " -- " + c.Programs[0]
+}
+
+// within starts the client where a sandbox is around everything already.
+func (c *agentCmd) within(client *agents.Client) error {
+	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
+		return already(": what its commands may do is settled")
+	}
+	host, err := wrap.Look()
+	if err != nil {
+		return err
+	}
+	program, err := installed(client)
+	if err != nil {
+		return err
+	}
+	if !c.Quiet {
+		say("notice", "this runs inside a sandbox already: "+client.Title+" runs in the same one, with its commands")
+	}
+	plan, err := wrap.Bare(append([]string{program}, c.words...), host)
+	if err != nil {
+		return err
+	}
+	if c.DryRun || c.PrintEnv {
+		return printPlan(plan, false)
+	}
+	return wrap.Become(plan)
+}
+
+// launch is a client about to be started.
+type launch struct {
+	client  *agents.Client
+	dir     string // of the session
+	state   *state
+	place   agents.Place
+	argv    []string // the first word is the path
+	set     []agents.Var
+	choice  agents.Choice
+	session session.Session
+	sample  *wrap.Plan // of a command
+}
+
+// prepare checks that the client is there, that its commands can be sandboxed
+// here, and that they will be. Without all of these there is no session.
+func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
+	l := &launch{client: client}
+	program, err := installed(client)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.policy(c); err != nil {
+		return nil, err
+	}
+	l.argv = append(starter(program, client.Path), c.words...)
+	make := session.Create
+	if c.DryRun {
+		make = func(int, session.Session) (string, error) { return "SESSION", nil }
+	}
+	if err := l.open(make); err != nil {
+		return nil, err
+	}
+	if why, fix := l.lands(); why != "" {
+		l.close()
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: client.Title + " is not started, since its commands would not be sandboxed: " + why, Hint: fix}
+	}
+	return l, nil
+}
+
+// policy resolves what the commands may do, as every one of them will do it
+// again, and makes sure that a sandbox can be had for it.
+func (l *launch) policy(c *agentCmd) error {
+	opts := &options{Profile: c.Profile, AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block, Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet, given: true}
+	opts.aliases()
+	s, err := load(opts)
+	if err != nil {
+		return err
+	}
+	l.state = s
+	if !s.settings.Enabled {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "commands would not be sandboxed: " + s.disabledBy(), Hint: "take it out, or start " + l.client.Programs[0] + " without sbx"}
+	}
+	if s.host.CWD == "" {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	}
+	if err := s.host.WritableRoot(s.host.CWD); err != nil {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory " + err.Error(), Hint: "cd to a project first"}
+	}
+	names := slices.Clone(s.policy.Profiles)
+	if m := l.client.Module; m != "" {
+		names = append(names, m)
+	}
+	l.session = session.Session{
+		Client: l.client.Name, Root: s.host.CWD,
+		Home: s.vars.Home, Config: s.vars.Config, Cache: s.vars.Cache, Data: s.vars.Data, State: s.vars.State, Path: os.Getenv("PATH"),
+		Profile: names, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
+	}
+	for _, p := range []struct {
+		flag string
+		from rawList
+		to   *[]string
+	}{{"--allow-read", c.AllowRead, &l.session.AllowRead}, {"--allow-write", c.AllowWrite, &l.session.AllowWrite}, {"--block", c.Block, &l.session.Block}} {
+		for _, path := range p.from {
+			full, err := s.flagPath(p.flag, path)
+			if err != nil {
+				return err
+			}
+			*p.to = append(*p.to, full)
+		}
+	}
+	if l.client.Reads != nil {
+		for _, path := range l.client.Reads(worldOf(s.host, os.Environ())) {
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				l.session.AllowRead = append(l.session.AllowRead, real)
+			}
+		}
+	}
+	opts.Profile, opts.AllowRead = names, l.session.AllowRead
+	if err := s.resolve(); err != nil {
+		return err
+	}
+	if err := s.engine(); err != nil {
+		return err
+	}
+	l.sample, err = s.plan([]string{"/bin/sh", "-c", ":"})
+	return err
+}
+
+// open makes the session and settles what is set for the client.
+func (l *launch) open(make func(int, session.Session) (string, error)) error {
+	shells, err := l.state.shellsDir()
+	if err != nil {
+		return err
+	}
+	if l.dir, err = make(l.state.host.UID, l.session); err != nil {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "no session can be made: " + err.Error()}
+	}
+	l.place = agents.Place{Shells: shells, Tmp: session.Tmp(l.dir)}
+	before := l.world(os.Environ())
+	if l.client.Line != nil {
+		l.line(filepath.Join(shells, l.client.Line(before)))
+	}
+	l.set = []agents.Var{{Name: session.Var, Value: l.dir}, {Name: "SBX_ROOT", Value: l.session.Root}, {Name: "TMPDIR", Value: session.Private(l.dir)}}
+	if l.client.SharesTmp {
+		// Node.js keeps compiled code there, and would run what a command put in its place.
+		l.set[2].Value = l.place.Tmp
+		l.set = append(l.set, agents.Var{Name: "NODE_DISABLE_COMPILE_CACHE", Value: "1"})
+	}
+	if l.client.Path {
+		l.set = append(l.set, agents.Var{Name: "PATH", Value: strings.TrimSuffix(shells+":"+before.Get("PATH"), ":")})
+	}
+	if l.client.Vars != nil {
+		l.set = append(l.set, l.client.Vars(before, l.place)...)
+	}
+	l.choice = l.client.Choose(l.world(l.environ()))
+	return nil
+}
+
+// close forgets the session of a client that is not started.
+func (l *launch) close() {
+	if l.dir != "" && strings.HasPrefix(l.dir, "/") {
+		_ = os.RemoveAll(l.dir)
+	}
+}
+
+// line writes the program that hands a line to a shell of sbx's. Where nothing
+// can be executed there is none.
+func (l *launch) line(shell string) {
+	file := l.dir + "/line"
+	if strings.HasPrefix(l.dir, "/") {
+		text := "#!/bin/sh\nexec '" + strings.ReplaceAll(shell, "'", `'\''`) + "' -c \"$1\"\n"
+		if os.WriteFile(file, []byte(text), 0o500) != nil || unix.Access(file, unix.X_OK) != nil {
+			return
+		}
+	}
+	l.place.Line = file
+}
+
+// environ is the client's environment: the caller's, and what is set.
+func (l *launch) environ() []string {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
+	})
+	for _, v := range l.set {
+		env = append(env, v.Name+"="+v.Value)
+	}
+	return env
+}
+
+func (l *launch) world(env []string) *agents.World { return worldOf(l.state.host, env) }
+
+// worldOf is what a client sees that is started here with an environment.
+func worldOf(host *wrap.Host, env []string) *agents.World {
+	home := os.Getenv("HOME")
+	return &agents.World{
+		Env: env, Passwd: wrap.PasswdShell(host.UID), Home: home, CWD: host.CWD, TTY: isTerminal(0) && isTerminal(1),
+		Exec: func(path string) bool { return runs(path) && unix.Access(path, unix.X_OK) == nil },
+		Read: func(path string) (string, bool) {
+			info, err := os.Stat(path)
+			if err != nil || !info.Mode().IsRegular() || info.Size() > 4<<20 {
+				return "", false
+			}
+			data, err := os.ReadFile(path)
+			return string(data), err == nil
+		},
+	}
+}
+
+// lands says why the client's commands would not land inside, and what helps;
+// why is empty when they would.
+func (l *launch) lands() (why, fix string) {
+	return lands(l.client, l.choice, l.place)
+}
+
+func lands(client *agents.Client, c agents.Choice, p agents.Place) (why, fix string) {
+	fix = strings.ReplaceAll(c.Fix, "SHELLS", p.Shells)
+	if fix == "" {
+		fix = whole(client)
+	}
+	if c.Why != "" {
+		return c.Why, fix
+	}
+	if len(c.Prefix) > 0 {
+		mine := p.Line != "" && len(c.Prefix) == 1 && c.Prefix[0] == p.Line ||
+			len(c.Prefix) == 2 && c.Prefix[1] == "-c" && shellOfOurs(c.Prefix[0])
+		if mine {
+			return "", ""
+		}
+		return "it hands its commands to " + policy.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By + "), which is none of sbx's shells", fix
+	}
+	if shellOfOurs(c.Shell) {
+		return "", ""
+	}
+	if c.Shell == "" {
+		return "it finds no shell", fix
+	}
+	return "it takes " + policy.Plain(c.Shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
+}
+
+// shellOfOurs reports whether a file is this very program under the name of a
+// shell. A name alone shows nothing: a project can have a file of any.
+func shellOfOurs(path string) bool {
+	return filepath.IsAbs(path) && shims.Parse("", path).Kind == shims.Shell && isSelf(path)
+}
+
+// installed is the path of the client's program.
+func installed(c *agents.Client) (string, error) {
+	for _, name := range c.Programs {
+		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+			path := filepath.Join(dir, name)
+			if filepath.IsAbs(path) && runs(path) && unix.Access(path, unix.X_OK) == nil && !ourselves(path) {
+				return path, nil
+			}
+		}
+	}
+	return "", &wrap.Error{Status: wrap.StatusNotFound, Text: c.Title + " is not installed: there is no " + strings.Join(c.Programs, " or ") + " on PATH"}
+}
+
+// starter is how a program is started. One that is a script for "env bash"
+// would find sbx's bash on the PATH that is made for it, and run inside as a
+// whole: it gets the shell that it would have got.
+func starter(program string, path bool) []string {
+	if !path {
+		return []string{program}
+	}
+	f, err := os.Open(program)
+	if err != nil {
+		return []string{program}
+	}
+	defer f.Close()
+	head, _ := bufio.NewReaderSize(f, 256).Peek(256)
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
+	if !bytes.HasPrefix(line, []byte("#!")) || len(words) < 2 || filepath.Base(words[0]) != "env" || !slices.Contains(shims.Dialects, words[len(words)-1]) {
+		return []string{program}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if shell := filepath.Join(dir, words[len(words)-1]); filepath.IsAbs(shell) && runs(shell) && !ourselves(shell) {
+			return []string{shell, program}
+		}
+	}
+	return []string{program}
+}
+
+func (l *launch) plan() *wrap.Plan {
+	return &wrap.Plan{Path: l.argv[0], Argv: l.argv, Env: l.environ()}
+}
+
+// status says in a line what is in force.
+func (l *launch) status() string {
+	pol := l.state.policy
+	text := l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + onOff(pol.Network) + " · rw " + policy.Plain(l.session.Root)
+	return text + " · not inside: " + strings.Join(l.client.Outside, "; ")
+}
+
+func (l *launch) show() error {
+	for _, v := range l.set {
+		fmt.Println(v.Name + "=" + shellLine([]string{v.Value}))
+	}
+	fmt.Println(shellLine(l.argv))
+	by := l.choice.By
+	if len(l.choice.Prefix) > 0 {
+		by = shellLine(l.choice.Prefix) + " (" + by + ")"
+	} else {
+		by = policy.Plain(l.choice.Shell) + " (" + by + ")"
+	}
+	fmt.Println("# its commands go to " + by + ", profile " + strings.Join(l.state.policy.Profiles, "+") + ", net " + onOff(l.state.policy.Network) + ", writable " + policy.Plain(l.session.Root))
+	return nil
+}
+
+// export prints the variables for a POSIX shell.
+func (l *launch) export() error {
+	for _, v := range l.set {
+		fmt.Println("export " + v.Name + "=" + "'" + strings.ReplaceAll(v.Value, "'", `'\''`) + "'")
+	}
+	return nil
+}
+
+func listAgents() error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, c := range agents.All() {
+		how := "sbx agent " + c.Name
+		text := strings.Join(c.Inside, "; ")
+		if c.Refused != "" {
+			how, text = "sbx -p "+c.Whole+" -- "+c.Programs[0], "the whole client; commands alone cannot be: "+c.Refused
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, how, text)
+		if c.Refused == "" {
+			fmt.Fprintf(w, "\t\tnot inside: %s\n", strings.Join(c.Outside, "; "))
+		}
+	}
+	return w.Flush()
+}

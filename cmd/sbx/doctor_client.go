@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/agents"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/session"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// clientReport is what sbx doctor says of a client.
+type clientReport struct {
+	OK      bool     `json:"ok"` // its commands land inside when it is started from here as it is
+	Client  string   `json:"client"`
+	Title   string   `json:"title"`
+	Program string   `json:"program"` // "" when it is not installed
+	Seen    string   `json:"seen"`    // how its rule is known
+	Here    way      `json:"here"`
+	Agent   way      `json:"agent"` // as sbx agent starts it
+	Inside  []string `json:"inside"`
+	Outside []string `json:"outside"`
+	Whole   string   `json:"whole,omitempty"` // the line that puts the whole client inside
+}
+
+// way is one way to start a client.
+type way struct {
+	Inside bool   `json:"inside"` // seen by the probe
+	Shell  string `json:"shell"`
+	Prefix string `json:"prefix,omitempty"`
+	By     string `json:"by"`
+	Probe  string `json:"probe"`
+	Why    string `json:"why,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+}
+
+// client asks where the commands of a client land: by the client's own rule,
+// and then by a command in the form that the client gives it.
+func (c *doctorCmd) client() error {
+	client, ok := agents.Find(c.Client)
+	if !ok {
+		return unknownAgent(c.Client)
+	}
+	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside, Outside: client.Outside}
+	if client.Whole != "" {
+		r.Whole = "sbx -p " + client.Whole + " -- " + client.Programs[0]
+	}
+	r.Program, _ = installed(client)
+	if _, ok := insideSandbox(); ok {
+		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}
+		r.OK, r.Here, r.Agent = true, in, in
+	} else if err := r.ask(client); err != nil {
+		return err
+	}
+	var err error
+	if c.JSON {
+		err = printJSON(r)
+	} else {
+		err = r.print()
+	}
+	if err != nil {
+		return err
+	}
+	if !r.OK {
+		return exitError(wrap.StatusFailed)
+	}
+	return nil
+}
+
+func (r *clientReport) ask(client *agents.Client) error {
+	host, err := wrap.Look()
+	if err != nil {
+		return err
+	}
+	vars, cacheDir := variables(host)
+	probe, err := newProbe(cacheDir)
+	if err != nil {
+		return err
+	}
+	defer probe.close()
+	shells, err := (&state{host: host, vars: vars}).shellsDir()
+	if err != nil {
+		return err
+	}
+	if client.Choose == nil {
+		r.Here = way{Probe: "not made", Why: client.Refused, Fix: r.Whole}
+		r.Agent = r.Here
+		return nil
+	}
+	env := os.Environ()
+	choice := client.Choose(worldOf(host, env))
+	place := agents.Place{Shells: shells, Tmp: probe.dir}
+	if s := os.Getenv(session.Var); s != "" {
+		if _, err := session.Open(s, host.UID); err != nil {
+			return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "unset " + session.Var + ", or start the client with sbx agent"}
+		}
+		place.Tmp, place.Line = session.Tmp(s), s+"/line"
+	}
+	r.Here = r.way(client, choice, place, env, probe)
+	if r.Here.Fix == "" && !r.Here.Inside || !r.Here.Inside && client.Refused == "" {
+		r.Here.Fix = "start it with: sbx agent " + client.Name
+	}
+	r.OK = r.Here.Inside && client.Refused == ""
+	r.Agent = r.asAgent(client, probe)
+	if client.Refused != "" {
+		r.Here.Why, r.Here.Fix = client.Refused, r.Whole
+	}
+	return nil
+}
+
+// asAgent makes a session as sbx agent would, and forgets it.
+func (r *clientReport) asAgent(client *agents.Client, probe *probe) way {
+	if client.Refused != "" {
+		return way{Probe: "not made", Why: client.Refused, Fix: r.Whole}
+	}
+	l := &launch{client: client}
+	err := l.policy(&agentCmd{Quiet: true})
+	if err == nil {
+		err = l.open(session.Create)
+	}
+	defer l.close()
+	if err != nil {
+		return way{Probe: "not made", Why: err.Error()}
+	}
+	return r.way(client, l.choice, l.place, l.environ(), probe)
+}
+
+func (r *clientReport) way(client *agents.Client, c agents.Choice, p agents.Place, env []string, probe *probe) way {
+	w := way{Shell: c.Shell, Prefix: strings.Join(c.Prefix, " "), By: c.By}
+	w.Why, w.Fix = lands(client, c, p)
+	if c.Shell == "" {
+		w.Probe = "not made: there is no shell"
+		return w
+	}
+	var inside bool
+	inside, w.Probe = probe.run(c.Shell, client.Call(c, p, probe.command), env)
+	// Both have to say so: the rule may be another tomorrow, and a probe that
+	// ran inside says nothing of a client that would start another shell.
+	w.Inside = inside && w.Why == ""
+	return w
+}
+
+// probe is a file that can be read outside and in no sandbox, and a command
+// that shows whether it can.
+type probe struct {
+	dir, word, secret string
+	command           string
+}
+
+func newProbe(cacheDir string) (*probe, error) {
+	if cacheDir == "" {
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "there is no home directory to put the file for the probe in"}
+	}
+	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(cacheDir, "doctor-")
+	if err != nil {
+		return nil, err
+	}
+	p := &probe{dir: dir, word: random(), secret: random()}
+	file := filepath.Join(dir, "outside")
+	if err := os.WriteFile(file, []byte(p.secret+"\n"), 0o600); err != nil {
+		p.close()
+		return nil, err
+	}
+	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " + wrap.ManifestDir + "/policy.json 2>/dev/null; true"
+	// Whether the file tells inside from outside is seen first.
+	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}}, os.Environ()); inside || text != probeOutside {
+		p.close()
+		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: " + text}
+	}
+	return p, nil
+}
+
+func (p *probe) close() { _ = os.RemoveAll(p.dir) }
+
+func random() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+const (
+	probeInside  = "ran inside"
+	probeOutside = "ran, and read a file that no sandbox shows"
+)
+
+// run starts a shell as the client does and says where the command ran.
+func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shell, c.Args...)
+	if c.Argv0 != "" {
+		cmd.Args[0] = c.Argv0
+	}
+	cmd.Env, cmd.WaitDelay = env, time.Second
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	said := string(out)
+	switch {
+	case strings.Contains(said, p.secret):
+		return false, probeOutside
+	case !strings.Contains(said, "ran-"+p.word):
+		line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+		if line == "" && err != nil {
+			line = err.Error()
+		}
+		return false, "did not run: " + policy.Plain(line)
+	case strings.Contains(said, wrap.ManifestDir+"/policy.json"):
+		return true, probeInside
+	}
+	return true, probeInside + " (by the file it could not read)"
+}
+
+func (r *clientReport) print() error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	line := func(status, name, text string, fixes ...string) {
+		sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[status], fmt.Sprintf("%-4s", status)), name, harmless(text))
+		for _, f := range fixes {
+			if f != "" {
+				fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), harmless(f))
+			}
+		}
+	}
+	if r.Program == "" {
+		line("note", "client", r.Title+" is not on PATH; its rule is asked all the same ("+r.Seen+")")
+	} else {
+		line("ok", "client", r.Title+", "+r.Program+" (its rule: "+r.Seen+")")
+	}
+	for _, x := range []struct {
+		name string
+		way
+	}{{"as it is", r.Here}, {"sbx agent", r.Agent}} {
+		text := x.Probe
+		if x.By != "" {
+			to := x.Shell
+			if x.Prefix != "" {
+				to = x.Prefix
+			}
+			text = "commands go to " + to + " (" + x.By + "): " + x.Probe
+		}
+		switch {
+		case x.Inside:
+			line("ok", x.name, text)
+		case x.Why != "":
+			line("bad", x.name, "NOT inside: "+x.Why, x.Fix)
+		default:
+			line("bad", x.name, "NOT inside: "+text, x.Fix)
+		}
+	}
+	for _, o := range r.Outside {
+		line("note", "outside", o)
+	}
+	if r.Whole != "" {
+		line("note", "whole", "all of it inside: "+r.Whole)
+	}
+	return w.Flush()
+}
