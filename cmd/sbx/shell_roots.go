@@ -1,0 +1,122 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/config"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/profiles"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// settle decides which tree the commands may write: $CWD of the profiles. The
+// directory that a command is started in is up to the client, and the last
+// command may have chosen it: where a root is pinned, it grants nothing.
+func (s *state) settle() error {
+	c, here := s.opts.shell, s.host.CWD
+	if here == "" {
+		return nil // refused when the plan is made
+	}
+	root, by := "", ""
+	if c.session != nil {
+		root, by = c.session.Root, "the session"
+	} else {
+		var err error
+		if root, by, err = s.pinned(here); err != nil {
+			return err
+		}
+	}
+	s.host.Dir = here
+	if root == "" {
+		s.vars.CWD, s.vars.Root = "", ""
+		return nil
+	}
+	if info, err := s.host.FS.Lstat(root); err != nil || info.Kind != wrap.Dir {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(root) + ", the root of what may be written (" + by + "), is not a directory"}
+	}
+	if err := s.host.WritableRoot(root); err != nil {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "the root of what may be written (" + by + ") " + err.Error()}
+	}
+	s.host.CWD, s.vars.CWD = root, root
+	s.vars.Root = wrap.WorkTree(s.host.FS, root, s.host.UID, s.host.Homes)
+	return nil
+}
+
+// pinned is the writable root of a run without a session: one of those that the
+// configuration names, SBX_ROOT, or the working directory, if that can be one.
+func (s *state) pinned(here string) (root, by string, err error) {
+	asked, of := os.Getenv("SBX_ROOT"), here
+	if asked != "" {
+		if asked, err = filepath.EvalSymlinks(asked); err != nil || !filepath.IsAbs(asked) {
+			return "", "", &wrap.Error{Status: wrap.StatusFailed, Text: "SBX_ROOT is " + policy.Quote(os.Getenv("SBX_ROOT")) + ", which is not the absolute path of a directory"}
+		}
+		of = asked
+	}
+	roots, err := s.roots(of)
+	if err != nil {
+		return "", "", err
+	}
+	if roots == nil {
+		if asked != "" {
+			return asked, "SBX_ROOT", nil
+		}
+		if s.host.WritableRoot(here) != nil {
+			return "", "", nil
+		}
+		return here, "the working directory", nil
+	}
+	for _, r := range roots {
+		if asked == "" && policy.Within(here, r) && len(r) > len(root) {
+			root = r
+		}
+		if asked != "" && policy.Within(asked, r) {
+			root = asked
+		}
+	}
+	if asked != "" && root == "" {
+		return "", "", &wrap.Error{Status: wrap.StatusFailed, Text: "SBX_ROOT is " + policy.Plain(asked) + ", which is in none of the roots of the config file"}
+	}
+	return root, "roots", nil
+}
+
+// roots are the trees that the configuration names, canonical, and of a pattern
+// the one that holds a path; nil when it names none at all. Files of the project have no say.
+func (s *state) roots(of string) ([]string, error) {
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	places.CWD, places.Root = "", ""
+	files, err := config.Find(places)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	vars := s.vars
+	settings, err := config.Load(profiles.Builtin(), files, vars)
+	if err != nil || settings.Roots == nil {
+		return nil, err
+	}
+	roots := []string{}
+	for _, text := range settings.Roots {
+		top, all := strings.CutSuffix(text, "/*")
+		path, ok, err := vars.Expand(top)
+		if err != nil || !ok {
+			continue
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			continue
+		}
+		if all {
+			rest, in := strings.CutPrefix(of, strings.TrimSuffix(path, "/")+"/")
+			if !in {
+				continue
+			}
+			child, _, _ := strings.Cut(rest, "/")
+			path = strings.TrimSuffix(path, "/") + "/" + child
+		}
+		roots = append(roots, path)
+	}
+	return roots, nil
+}
