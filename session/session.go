@@ -78,6 +78,21 @@ func Private(dir string) string { return dir + "/client" }
 
 const file = "session.json"
 
+// Told reports whether the commands of a session have said a text already, as
+// the last one of its kind, and notes that this one does: a client reads the same
+// line after each command otherwise. Where nothing can be noted it is said again.
+func Told(dir, text string) bool {
+	path := dir + "/told"
+	if last, err := os.ReadFile(path); err == nil && string(last) == text {
+		return true
+	}
+	part := path + "." + strconv.Itoa(os.Getpid())
+	if os.WriteFile(part, []byte(text), 0o600) == nil {
+		_ = os.Rename(part, path)
+	}
+	return false
+}
+
 // Create makes the directory of a new session for this process, which is about
 // to become the client. Sessions that began a week ago and whose client has ended go.
 func Create(uid int, s Session) (dir string, err error) {
@@ -97,7 +112,8 @@ func Create(uid int, s Session) (dir string, err error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return "", err
 	}
-	dir = top + "/" + strconv.Itoa(os.Getpid()) + "." + started(os.Getpid()) + "." + hex.EncodeToString(id[:])
+	pid := os.Getpid()
+	dir = top + "/" + strconv.Itoa(pid) + "." + started(pid) + "." + processes() + "." + hex.EncodeToString(id[:])
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -183,29 +199,27 @@ func own(path string, uid int, mode os.FileMode) error {
 }
 
 // validID reports whether a name is one that [Create] gives: process, its
-// start, 16 hexadecimal digits.
+// start, namespace of processes, 16 hexadecimal digits.
 func validID(name string) bool {
 	f := strings.Split(name, ".")
-	return len(f) == 3 && digits(f[0]) && digits(f[1]) && len(f[2]) == 16 && strings.Trim(f[2], "0123456789abcdef") == ""
+	return len(f) == 4 && digits(f[0]) && digits(f[1]) && digits(f[2]) && len(f[3]) == 16 && strings.Trim(f[3], "0123456789abcdef") == ""
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// sweep removes sessions that are over: they began a week ago, and their client
-// has ended. Commands can fill the directory with what they like; the removal
-// follows no links, and takes two seconds at most.
+// sweep removes sessions that are over: the client has ended, and an hour has
+// passed for what it left running. Of clients in other namespaces of processes
+// nothing is known here: their sessions go after a week. Commands can fill the
+// directory with what they like; the removal follows no links, and takes two
+// seconds at most.
 func sweep(top string) {
 	entries, _ := os.ReadDir(top)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for _, e := range entries {
-			f := strings.Split(e.Name(), ".")
 			info, err := e.Info()
-			if !validID(e.Name()) || err != nil || time.Since(info.ModTime()) < 7*24*time.Hour {
-				continue
-			}
-			if pid, err := strconv.Atoi(f[0]); err == nil && started(pid) != f[1] {
+			if err == nil && over(e.Name(), time.Since(info.ModTime())) {
 				_ = os.RemoveAll(top + "/" + e.Name())
 			}
 		}
@@ -216,19 +230,44 @@ func sweep(top string) {
 	}
 }
 
+// over reports whether a session of that name and age is.
+func over(name string, age time.Duration) bool {
+	if !validID(name) || age < time.Hour {
+		return false
+	}
+	f := strings.Split(name, ".")
+	if f[2] != processes() {
+		return age > 7*24*time.Hour
+	}
+	pid, err := strconv.Atoi(f[0])
+	if err != nil || syscall.Kill(pid, 0) == syscall.ESRCH {
+		return true
+	}
+	now := started(pid)
+	return now != "0" && now != f[1]
+}
+
+// processes is the number of this namespace of processes, "0" where there is no
+// such thing.
+func processes() string {
+	text, err := os.Readlink("/proc/self/ns/pid")
+	n := strings.Trim(text, "pid:[]")
+	if err != nil || !digits(n) {
+		return "0"
+	}
+	return n
+}
+
 // started is when a process began, in ticks since the machine did (field 22 of
-// proc_pid_stat(5)); "0" where there is no such process, or no /proc.
+// proc_pid_stat(5)); "0" where that is hidden, or there is no /proc.
 func started(pid int) string {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		if syscall.Kill(pid, 0) == nil {
-			return "1" // one without /proc, or hidden: alive
-		}
 		return "0"
 	}
-	_, rest, _ := strings.Cut(string(data[strings.LastIndexByte(string(data), ')')+1:]), " ")
-	if f := strings.Fields(rest); len(f) > 19 {
-		return f[19]
+	f := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	if len(f) < 20 {
+		return "0"
 	}
-	return "1"
+	return f[19]
 }

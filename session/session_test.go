@@ -3,8 +3,10 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -42,7 +44,7 @@ func TestForged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planted := t.TempDir() + "/1.1.0123456789abcdef"
+	planted := t.TempDir() + "/1.1.1.0123456789abcdef"
 	for _, d := range []string{planted, planted + "/tmp"} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -56,7 +58,7 @@ func TestForged(t *testing.T) {
 			t.Errorf("Open(%q) = %+v", dir, s)
 		}
 	}
-	link := filepath.Dir(real) + "/1.1.fedcba9876543210"
+	link := filepath.Dir(real) + "/1.1.1.fedcba9876543210"
 	if err := os.Symlink(planted, link); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +96,67 @@ func TestForged(t *testing.T) {
 		}
 		if err := os.Chmod(real, 0o700); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestOver(t *testing.T) {
+	self, here := strconv.Itoa(os.Getpid())+"."+started(os.Getpid()), "."+processes()
+	const id = ".0123456789abcdef"
+	for _, tt := range []struct {
+		name string
+		age  time.Duration
+		want bool
+	}{
+		{self + here + id, 1000 * time.Hour, false},
+		{"4194304.5" + here + id, 2 * time.Hour, true}, // no process has this number
+		{"4194304.5" + here + id, time.Minute, false},
+		{strconv.Itoa(os.Getpid()) + ".1" + here + id, 2 * time.Hour, true}, // another one with the number
+		{"4194304.5.7" + id, 2 * time.Hour, false},                          // of another namespace
+		{"4194304.5.7" + id, 200 * time.Hour, true},
+		{"anything", 1000 * time.Hour, false},
+		{"4194304.5" + here + ".x", 1000 * time.Hour, false},
+	} {
+		if got := over(tt.name, tt.age); got != tt.want {
+			t.Errorf("over(%q, %v) = %v", tt.name, tt.age, got)
+		}
+	}
+}
+
+// What commands left in a session goes with it, links not followed.
+func TestSweep(t *testing.T) {
+	top, outside := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(outside+"/kept", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := top + "/4194304.5." + processes() + ".0123456789abcdef"
+	if err := os.MkdirAll(dir+"/tmp/a", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, dir+"/tmp/a/link"); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(dir, old, old); err != nil {
+		t.Fatal(err)
+	}
+	sweep(top)
+	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", dir, err)
+	}
+	if _, err := os.Lstat(outside + "/kept"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTold(t *testing.T) {
+	dir := t.TempDir()
+	for i, tt := range []struct {
+		text string
+		want bool
+	}{{"a", false}, {"a", true}, {"b", false}, {"b", true}, {"a", false}} {
+		if got := Told(dir, tt.text); got != tt.want {
+			t.Errorf("%d: Told(%q) = %v", i, tt.text, got)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 type Hints struct {
 	On     bool
 	Config bool     // levers are keys of the config file: the caller has no flags
+	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
 	Locked []string // keys that the administrator lets nobody loosen
 }
 
@@ -26,7 +27,7 @@ func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.
 		return nil
 	}
 	home, hasHome := lookupEnv(p.Env, "HOME")
-	u := usageOf(req.Command, v.inside(h.CWD), func(name string) (string, bool) {
+	u := usageOf(req.Command, v.inside(h.dir()), func(name string) (string, bool) {
 		return home, name == "HOME" && hasHome && strings.HasPrefix(home, "/")
 	})
 	g := &hinter{p: p, h: h, v: v, pol: pol, say: req.Hints}
@@ -71,11 +72,16 @@ func (g *hinter) setting(flag, key, value string) string {
 	switch {
 	case g.locked(key):
 		return ""
+	case g.say.Agent != "" && agentFlag(flag):
+		return "sbx agent " + flag + " " + g.say.Agent
 	case g.say.Config:
 		return key + " = " + value + g.inConfig()
 	}
 	return flag
 }
+
+// agentFlag reports whether sbx agent has a flag, too.
+func agentFlag(flag string) bool { return flag == "--net" }
 
 func (g *hinter) inConfig() string {
 	if g.h.Config == "" {
@@ -415,6 +421,8 @@ func (g *hinter) lever(to, path string, access policy.Access, does string) strin
 	switch {
 	case g.locked(key, listKey(access)):
 		return isLocked
+	case g.say.Agent != "":
+		return ": sbx agent " + flag + g.typed(path) + " " + g.say.Agent + does
 	case !g.say.Config:
 		return ": " + flag + g.typed(path) + does
 	case slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {

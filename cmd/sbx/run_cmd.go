@@ -453,7 +453,14 @@ func (s *state) request(command []string) (wrap.Request, error) {
 // hints are for who runs a command: a person, or a model that reads what is
 // written.
 func (s *state) hints() wrap.Hints {
-	return wrap.Hints{On: s.settings.Hints && !s.opts.Quiet, Config: s.opts.shell != nil, Locked: s.settings.Locked}
+	h := wrap.Hints{On: s.settings.Hints && !s.opts.Quiet, Locked: s.settings.Locked}
+	if c := s.opts.shell; c != nil {
+		h.Config = true
+		if c.session != nil {
+			h.Agent = c.session.Client
+		}
+	}
+	return h
 }
 
 // command is what will run: the words after --, a string for the shell, or on

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/gitdir"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/session"
 	"github.com/sbx-sandbox/sbx/tripwire"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -47,7 +48,10 @@ func (s *state) watch(p *wrap.Plan) error {
 		changes = append(changes, more...)
 	}
 	if len(changes) > 0 {
-		s.tell("new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)")
+		text := "new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)"
+		if c := s.opts.shell; c == nil || c.dir == "" || !session.Told(c.dir, text) {
+			s.tell(text)
+		}
 	}
 	var cannot *tripwire.UnwritableError
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
