@@ -70,7 +70,7 @@ _sbx() {
             activate) list="--help -h" first='bash zsh fish sh' ;;
             alias) list="--help -h" first='bash zsh fish sh' tools=1 ;;
             completion) list="--help -h" first='bash zsh fish' ;;
-            man) list="--help -h" ;;
+            man) list="--help -h $(_sbx_profiles)" ;;
             *) list="$run --" ;;
         esac
     fi

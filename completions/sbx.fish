@@ -72,6 +72,7 @@ complete -c sbx -n '__sbx_in alias; and not __sbx_first' -a '(complete -C (comma
 complete -c sbx -n '__sbx_in alias' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in completion; and __sbx_first' -a 'bash zsh fish'
 complete -c sbx -n '__sbx_in completion' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in man' -a '(__sbx_profiles)'
 complete -c sbx -n '__sbx_in man' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n __sbx_run -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n __sbx_run -l profile -s p -xa '(__sbx_profiles)' -d 'Profile: strict, moderate (default), permissive, or one of yours. Again to add more'

@@ -26,11 +26,17 @@ func (c *completionCmd) Run() error {
 	return err
 }
 
-// manCmd prints the manual page, for man -l -.
-type manCmd struct{}
+// manCmd prints a manual page, for man -l -.
+type manCmd struct {
+	Page string `arg:"" optional:"" enum:"sbx,sbx-sh" default:"sbx" help:"sbx or sbx-sh."`
+}
 
 func (c *manCmd) Run() error {
-	_, err := os.Stdout.WriteString(man.Page)
+	page := man.Page
+	if c.Page == "sbx-sh" {
+		page = man.Shell
+	}
+	_, err := os.Stdout.WriteString(page)
 	return err
 }
 
