@@ -155,7 +155,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	}
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = v.loose
-	p.Report.Watch = v.watch(git.watch)
+	p.Report.Watch = v.watch(git.watch, req.Tmp)
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err
 	}

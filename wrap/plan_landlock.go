@@ -115,7 +115,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	p.Report.Policy, p.Report.view = pol, v
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = append(c.notes(h), v.loose...)
-	p.Report.Watch, p.Report.Exposed = v.watch(git.watch), c.exposed
+	p.Report.Watch, p.Report.Exposed = v.watch(git.watch, req.Tmp), c.exposed
 	p.Report.Movable = c.moved
 	p.wallOff(c, pol, h, tmp)
 	if err := p.filters(req, pol, h); err != nil {

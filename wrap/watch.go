@@ -16,8 +16,9 @@ type family struct {
 }
 
 // watch lists the protected names that the command can make, since they do
-// not exist, or replace, since they are links: where it can write at all.
-func (v *view) watch(more []tripwire.Watch) []tripwire.Watch {
+// not exist, or replace, since they are links: where it can write at all, but for
+// the directory for temporary files of a session, which is gone with that.
+func (v *view) watch(more []tripwire.Watch, temporary string) []tripwire.Watch {
 	out := slices.Clone(more)
 	for _, path := range v.vacant {
 		out = append(out, tripwire.Watch{Kind: tripwire.Name, Path: path})
@@ -32,7 +33,9 @@ func (v *view) watch(more []tripwire.Watch) []tripwire.Watch {
 		}
 		out = append(out, tripwire.Watch{Kind: tripwire.Pattern, Path: f.path, State: strings.Join(names, "/")})
 	}
-	out = slices.DeleteFunc(out, func(w tripwire.Watch) bool { return !v.creates(w) })
+	out = slices.DeleteFunc(out, func(w tripwire.Watch) bool {
+		return !v.creates(w) || temporary != "" && policy.Within(w.Path, temporary)
+	})
 	slices.SortFunc(out, func(a, b tripwire.Watch) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
 	})

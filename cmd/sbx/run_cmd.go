@@ -191,11 +191,11 @@ func (s *state) resolve() error {
 	if err != nil {
 		return err
 	}
-	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, over)
+	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, s.opts.shell.needs(), over)
 	if err != nil {
 		return err
 	}
-	if err := s.settings.Uphold(pol, asked, s.vars, over); err != nil {
+	if err := s.settings.Uphold(pol, asked, s.vars, s.opts.shell.needs(), over); err != nil {
 		return err
 	}
 	if s.opts.ReadOnly {
@@ -230,9 +230,6 @@ func (s *state) flags() (*policy.Profile, error) {
 	o := s.opts
 	p := &policy.Profile{Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: o.NewSession, Seccomp: o.Seccomp,
 		Git: o.Git, Cache: o.Cache, Protected: o.Protect, MinTier: o.MinTier}
-	if o.shell != nil {
-		o.shell.needs(p)
-	}
 	if !o.given {
 		return p, nil
 	}

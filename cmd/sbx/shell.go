@@ -156,22 +156,26 @@ func (c *shellCall) person() bool {
 	return c == nil || c.Mode == shims.Stdin && isTerminal(0) && isTerminal(2)
 }
 
-// needs adds what the call itself is about: the directory for temporary files
-// of the session, the name that the client uses for its shell, which it may use
-// inside again, and the variable that says which shell is the real one.
-func (c *shellCall) needs(p *policy.Profile) {
+// needs is what the call itself is about: the directory for temporary files of
+// the session, and the name that the client uses for its shell, which it may use
+// inside again.
+func (c *shellCall) needs() *policy.Profile {
+	p := &policy.Profile{Name: "sbx-sh"}
+	if c == nil {
+		return p
+	}
 	plain := strings.NewReplacer("$", "$$")
-	grant := func(l *policy.List, path, source string) {
+	grant := func(l *policy.List, path, source string, layer policy.Layer) {
 		if strings.HasPrefix(path, "/") && !strings.ContainsAny(path, "*?") {
-			l.Items = append(l.Items, policy.Item{Text: plain.Replace(policy.Clean(path)), Source: source})
+			l.Items = append(l.Items, policy.Item{Text: plain.Replace(policy.Clean(path)), Source: source, Layer: layer})
 		}
 	}
-	if c.dir != "" {
-		grant(&p.Write, c.tmp(), wrap.SourceSession)
+	// No project is there, whose names would have to be protected.
+	grant(&p.Write, c.tmp(), wrap.SourceSession, policy.Builtin)
+	if isSelf(c.file) { // by a link of the user's, which a built-in rule does not follow
+		grant(&p.Read, c.file, "sbx-sh", policy.User)
 	}
-	if isSelf(c.file) {
-		grant(&p.Read, c.file, "sbx-sh")
-	}
+	return p
 }
 
 // tmp is the directory for temporary files of the session, "" without one.
