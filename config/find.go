@@ -1,6 +1,9 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -116,6 +119,24 @@ func (s *search) read(layer policy.Layer, path string) error {
 	f.Trusted = layer == policy.Project && s.trusts != nil && s.trusts(path, data)
 	s.found = append(s.found, f)
 	return nil
+}
+
+// Digest is about all files that can loosen: the administrator's, the user's, and
+// those of a project that are trusted. It is "" where there is none.
+func Digest(files []File) string {
+	h, any := sha256.New(), false
+	for _, f := range files {
+		if f.Layer == policy.Project && !f.Trusted {
+			continue
+		}
+		any = true
+		fmt.Fprintf(h, "%q %d\n", f.Path, len(f.Data))
+		h.Write(f.Data)
+	}
+	if !any {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // ReadFilter reads a file that a profile names as its seccomp filter. It has to

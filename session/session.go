@@ -16,6 +16,7 @@
 package session
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -45,6 +46,7 @@ type Session struct {
 	Data   string `json:"data"`
 	State  string `json:"state"`
 	Path   string `json:"path"`
+	Files  string `json:"files"` // config.Digest: what was agreed to holds as long as they say the same
 
 	Profile    []string `json:"profile,omitempty"`
 	AllowRead  []string `json:"allow_read,omitempty"`
@@ -57,6 +59,9 @@ type Session struct {
 
 // Var is the variable by which a client passes on which session it is of.
 const Var = "SBX_SESSION"
+
+// Store is the directory of a user's sessions, which no command may write.
+func Store(uid int) string { return base(uid) }
 
 // base is where the sessions of a user are: not in /tmp, since a session's own
 // directory stands in its place inside. It is a link on macOS.
@@ -78,13 +83,17 @@ func Private(dir string) string { return dir + "/client" }
 
 const file = "session.json"
 
-// Told reports whether the commands of a session have said a text already, as
-// the last one of its kind, and notes that this one does: a client reads the same
-// line after each command otherwise. Where nothing can be noted it is said again.
+// Told reports whether the commands of a client have said a text within the last
+// hour, as the last one of its kind, and notes in a directory that this one does:
+// a client reads the same line after each command otherwise. Where nothing can be
+// noted it is said again.
 func Told(dir, text string) bool {
 	path := dir + "/told"
-	if last, err := os.ReadFile(path); err == nil && string(last) == text {
-		return true
+	info, err := os.Lstat(path)
+	if err == nil && time.Since(info.ModTime()) < time.Hour {
+		if last, err := os.ReadFile(path); err == nil && string(last) == text {
+			return true
+		}
 	}
 	part := path + "." + strconv.Itoa(os.Getpid())
 	if os.WriteFile(part, []byte(text), 0o600) == nil {
@@ -146,10 +155,14 @@ func Open(dir string, uid int) (*Session, error) {
 	if !ok || !validID(name) {
 		return nil, fmt.Errorf("%s=%s is no session of sbx's", Var, policy.Quote(dir))
 	}
-	for _, d := range []string{top, dir, Tmp(dir)} {
+	for _, d := range []string{top, dir} {
 		if err := own(d, uid, os.ModeDir|0o700); err != nil {
 			return nil, gone(err)
 		}
+	}
+	// Its mode is the commands' to change: it is their /tmp.
+	if info, err := os.Lstat(Tmp(dir)); err != nil || !info.IsDir() {
+		return nil, gone(cmp.Or(err, error(fmt.Errorf("%s is no directory", policy.Plain(Tmp(dir))))))
 	}
 	path := dir + "/" + file
 	if err := own(path, uid, 0o600); err != nil {

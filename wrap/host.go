@@ -37,6 +37,9 @@ type Host struct {
 	// keeps anything in.
 	Client bool
 
+	Store string // directory of the user's sessions: what their commands may do is written there
+	Tmp   string // in it, the one that the commands of this run's session may write; "" for none
+
 	Engine   string       // what runs the command, as [Choose] found it
 	Lack     *Unavailable // why it is not one of tier full
 	Landlock int          // version of Landlock, 0 for none
@@ -131,6 +134,9 @@ func (h *Host) writable(path string) error {
 	}
 	if h.Config != "" && (policy.Within(h.Config, path) || policy.Within(path, h.Config)) {
 		return &placeError{path, "is or holds the place of sbx's own configuration (" + policy.Plain(h.Config) + ")"}
+	}
+	if h.Store != "" && path != h.Tmp && (policy.Within(h.Store, path) || policy.Within(path, h.Store)) {
+		return &placeError{path, "is or holds the place of sbx's sessions (" + policy.Plain(h.Store) + ")"}
 	}
 	for _, d := range systemExceptions {
 		if policy.Within(path, d) && path != d {

@@ -414,6 +414,9 @@ func (v *view) vetPlace(p *place) error {
 	if p.rule.Access == policy.Write && !p.rule.OfCWD {
 		return v.host.writable(p.to.Path)
 	}
+	if p.rule.OfCWD && len(p.to.Links) > 0 { // it was canonical: another sandbox, above, has put a link in its way
+		return fmt.Errorf("%s leads to %s now", policy.Plain(p.name), policy.Plain(p.to.Path))
+	}
 	return nil
 }
 

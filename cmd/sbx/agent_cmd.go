@@ -213,7 +213,7 @@ func (l *launch) policy(c *agentCmd) error {
 	}
 	l.session = session.Session{
 		Client: l.client.Name, Root: s.host.CWD,
-		Home: s.vars.Home, Config: s.vars.Config, Cache: s.vars.Cache, Data: s.vars.Data, State: s.vars.State, Path: os.Getenv("PATH"),
+		Home: s.vars.Home, Config: s.vars.Config, Cache: s.vars.Cache, Data: s.vars.Data, State: s.vars.State, Path: os.Getenv("PATH"), Files: s.agreed,
 		Profile: names, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
 	}
 	for _, p := range []struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
 	"github.com/sbx-sandbox/sbx/seccomp"
+	"github.com/sbx-sandbox/sbx/session"
 	"github.com/sbx-sandbox/sbx/shims"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -29,6 +30,7 @@ type state struct {
 	doubts   []string      // why project files that once were trusted are not
 	filter   *seccomp.File // that the policy's seccomp names, when it is a file and was read
 	outer    string        // see around
+	agreed   string        // config.Digest of the files that were read
 	cacheDir string        // sbx's own, below the user's cache directory; "" without a home
 }
 
@@ -44,6 +46,7 @@ func load(opts *options) (*state, error) {
 		}
 	}
 	s := &state{opts: opts, host: host}
+	host.Store, host.Tmp = session.Store(host.UID), opts.shell.tmp()
 	s.vars, s.cacheDir = variables(host)
 	if opts.shell != nil {
 		s.distrust()
@@ -66,6 +69,9 @@ func load(opts *options) (*state, error) {
 	}
 	files, err := config.Find(places)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.asAgreed(files); err != nil {
 		return nil, err
 	}
 	log := logger(opts.LogLevel)

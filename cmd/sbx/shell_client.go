@@ -151,3 +151,16 @@ func (o *options) beyondPolicy() string {
 	}
 	return ""
 }
+
+// asAgreed notes what the files say, and refuses a command of a session that
+// began with other ones: the client's own tools run outside, and what a model
+// writes with them into a config file is not to count for its next command.
+func (s *state) asAgreed(files []config.File) error {
+	s.agreed = config.Digest(files)
+	c := s.opts.shell
+	if c == nil || c.session == nil || c.session.Files == s.agreed {
+		return nil
+	}
+	return &wrap.Error{Status: wrap.StatusFailed, Text: "the config files, or what of them is trusted, have changed since " + policy.Plain(c.session.Client) + " was started",
+		Hint: "look at them, then start it again with sbx agent"}
+}

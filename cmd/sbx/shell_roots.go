@@ -33,8 +33,9 @@ func (s *state) settle() error {
 		s.vars.CWD, s.vars.Root = "", ""
 		return nil
 	}
-	if info, err := s.host.FS.Lstat(root); err != nil || info.Kind != wrap.Dir {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(root) + ", the root of what may be written (" + by + "), is not a directory"}
+	if real, err := filepath.EvalSymlinks(root); err != nil || real != root {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(root) + ", the root of what may be written (" + by + "), is not there any more, or leads elsewhere now",
+			Hint: "something was renamed or put in its place; start again from the right directory"}
 	}
 	if err := s.host.WritableRoot(root); err != nil {
 		return &wrap.Error{Status: wrap.StatusFailed, Text: "the root of what may be written (" + by + ") " + err.Error()}
@@ -59,13 +60,7 @@ func (s *state) pinned(here string) (root, by string, err error) {
 		return "", "", err
 	}
 	if roots == nil {
-		if asked != "" {
-			return asked, "SBX_ROOT", nil
-		}
-		if s.host.WritableRoot(here) != nil {
-			return "", "", nil
-		}
-		return here, "the working directory", nil
+		return s.unpinned(here, asked)
 	}
 	for _, r := range roots {
 		if asked == "" && policy.Within(here, r) && len(r) > len(root) {
@@ -79,6 +74,24 @@ func (s *state) pinned(here string) (root, by string, err error) {
 		return "", "", &wrap.Error{Status: wrap.StatusFailed, Text: "SBX_ROOT is " + policy.Plain(asked) + ", which is in none of the roots of the config file"}
 	}
 	return root, "roots", nil
+}
+
+// unpinned is the writable root where the configuration names none: the working
+// directory, as far as it lies in SBX_ROOT, or that as far as it lies in the
+// working directory. A variable narrows, and never makes anything writable.
+func (s *state) unpinned(here, asked string) (root, by string, err error) {
+	root, by = here, "the working directory"
+	switch {
+	case asked == "" || policy.Within(here, asked):
+	case policy.Within(asked, here):
+		root, by = asked, "SBX_ROOT"
+	default:
+		return "", "", nil
+	}
+	if s.host.WritableRoot(root) != nil {
+		return "", "", nil
+	}
+	return root, by, nil
 }
 
 // roots are the trees that the configuration names, canonical, and of a pattern
@@ -98,25 +111,34 @@ func (s *state) roots(of string) ([]string, error) {
 	if err != nil || settings.Roots == nil {
 		return nil, err
 	}
-	roots := []string{}
+	roots, written := []string{}, []string{}
 	for _, text := range settings.Roots {
 		top, all := strings.CutSuffix(text, "/*")
 		path, ok, err := vars.Expand(top)
 		if err != nil || !ok {
 			continue
 		}
-		if path, err = filepath.EvalSymlinks(path); err != nil {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
 			continue
 		}
 		if all {
-			rest, in := strings.CutPrefix(of, strings.TrimSuffix(path, "/")+"/")
+			rest, in := strings.CutPrefix(of, strings.TrimSuffix(real, "/")+"/")
 			if !in {
 				continue
 			}
 			child, _, _ := strings.Cut(rest, "/")
-			path = strings.TrimSuffix(path, "/") + "/" + child
+			real, path = strings.TrimSuffix(real, "/")+"/"+child, path+"/"+child
 		}
-		roots = append(roots, path)
+		roots, written = append(roots, real), append(written, path)
+	}
+	// A command that may write one of them can put a link in the way to another.
+	for i, path := range written {
+		for j, outer := range roots {
+			if i != j && path != roots[i] && (policy.Within(path, outer) || policy.Within(path, written[j])) {
+				return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "roots: " + policy.Plain(path) + " lies in another root and leads to " + policy.Plain(roots[i]), Hint: "name the directory itself, or remove the link"}
+			}
+		}
 	}
 	return roots, nil
 }

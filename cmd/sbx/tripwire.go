@@ -49,7 +49,7 @@ func (s *state) watch(p *wrap.Plan) error {
 	}
 	if len(changes) > 0 {
 		text := "new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)"
-		if c := s.opts.shell; c == nil || c.dir == "" || !session.Told(c.dir, text) {
+		if c := s.opts.shell; c == nil || !session.Told(cmp.Or(c.dir, store.Dir), root+": "+text) {
 			s.tell(text)
 		}
 	}
