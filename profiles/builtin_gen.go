@@ -343,7 +343,6 @@ var builtin = [...]policy.Profile{
 			{Text: "$GOPATH/bin"},
 			{Text: "$GOPATH/pkg/mod"},
 			{Text: "$GOPATH/pkg/sumdb"},
-			{Text: "$GOMODCACHE"},
 			{Text: "$GOROOT/bin"},
 			{Text: "$GOROOT/pkg"},
 			{Text: "$GOROOT/src"},
@@ -509,6 +508,7 @@ var builtin = [...]policy.Profile{
 			{Text: "$HOME/.local/lib", Source: "path"},
 			{Text: "$HOME/.krew/bin", Source: "path"},
 			{Text: "$HOME/.nvm", Source: "nvm"},
+			{Text: "$HOME/.config/nvm", Source: "nvm"},
 			{Text: "$HOME/.fnm", Source: "node"},
 			{Text: "$XDG_DATA_HOME/fnm", Source: "node"},
 			{Text: "$HOME/.nodenv", Source: "node"},
@@ -644,7 +644,6 @@ var builtin = [...]policy.Profile{
 			{Text: "$GOPATH/bin", Source: "go"},
 			{Text: "$GOPATH/pkg/mod", Source: "go"},
 			{Text: "$GOPATH/pkg/sumdb", Source: "go"},
-			{Text: "$GOMODCACHE", Source: "go"},
 			{Text: "$GOROOT/bin", Source: "go"},
 			{Text: "$GOROOT/pkg", Source: "go"},
 			{Text: "$GOROOT/src", Source: "go"},
@@ -844,6 +843,7 @@ var builtin = [...]policy.Profile{
 		Module:  true,
 		Read: policy.List{Items: []policy.Item{
 			{Text: "$HOME/.nvm", Source: "nvm"},
+			{Text: "$HOME/.config/nvm", Source: "nvm"},
 			{Text: "$HOME/.fnm"},
 			{Text: "$XDG_DATA_HOME/fnm"},
 			{Text: "$HOME/.nodenv"},
@@ -906,6 +906,7 @@ var builtin = [...]policy.Profile{
 		Module: true,
 		Read: policy.List{Items: []policy.Item{
 			{Text: "$HOME/.nvm"},
+			{Text: "$HOME/.config/nvm"},
 		}},
 		Lent: []policy.Item{
 			{Text: "$NVM_DIR/versions"},

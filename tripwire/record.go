@@ -48,8 +48,8 @@ const kindLetters = "npgsldk"
 
 func header(root string) string { return magic + policy.Quote(root) + "\n" }
 
-// fileName is where the record of a root lies in the store.
-func fileName(root string) string {
+// FileName is where the record of a root lies in the store.
+func FileName(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(sum[:16])
 }

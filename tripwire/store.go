@@ -120,7 +120,7 @@ func (f *files) load(root string) ([]*record, error) {
 
 // record reads the record of one root, nil when there is none.
 func (f *files) record(root string) (*record, error) {
-	name := fileName(root)
+	name := FileName(root)
 	data, ok, err := f.read(name)
 	if err != nil || !ok {
 		return nil, err
@@ -307,7 +307,7 @@ func (s Store) writable() (f *files, unlock func(), err error) {
 }
 
 func (f *files) save(r *record) error {
-	name := fileName(r.root)
+	name := FileName(r.root)
 	if len(r.entries) == 0 {
 		return f.remove(name)
 	}
@@ -371,7 +371,7 @@ func (s Store) Records() ([]string, error) {
 			continue // accepted just now
 		}
 		root, err := rootOf(data)
-		if err != nil || fileName(root) != name {
+		if err != nil || FileName(root) != name {
 			return nil, &DamagedError{join(f.path, name), errDamaged.Error()}
 		}
 		roots = append(roots, root)

@@ -255,7 +255,7 @@ func TestSettled(t *testing.T) {
 	stamp := func() string {
 		t.Helper()
 		var out string
-		for _, path := range []string{s.Dir, s.Dir + "/" + fileName(root), s.Dir + "/lock"} {
+		for _, path := range []string{s.Dir, s.Dir + "/" + FileName(root), s.Dir + "/lock"} {
 			info, err := os.Lstat(path)
 			if err != nil {
 				t.Fatal(err)
@@ -273,7 +273,7 @@ func TestSettled(t *testing.T) {
 	if again := stamp(); again != first {
 		t.Errorf("written without need: before\n%safter\n%s", first, again)
 	}
-	for path, mode := range map[string]os.FileMode{filepath.Dir(s.Dir): os.ModeDir | 0o700, s.Dir: os.ModeDir | 0o700, s.Dir + "/" + fileName(root): 0o600, s.Dir + "/lock": 0o600} {
+	for path, mode := range map[string]os.FileMode{filepath.Dir(s.Dir): os.ModeDir | 0o700, s.Dir: os.ModeDir | 0o700, s.Dir + "/" + FileName(root): 0o600, s.Dir + "/lock": 0o600} {
 		if info, err := os.Lstat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v %v, want %v", path, info.Mode(), err, mode)
 		}
@@ -317,7 +317,7 @@ func TestDamaged(t *testing.T) {
 	good := string((&record{root: root, entries: []entry{{path: root + "/a"}, {path: root + "/b", kind: Nested}}}).encode())
 	file := func(text string) func(t *testing.T, s Store) error {
 		return func(t *testing.T, s Store) error {
-			return os.WriteFile(s.Dir+"/"+fileName(root), []byte(text), 0o600)
+			return os.WriteFile(s.Dir+"/"+FileName(root), []byte(text), 0o600)
 		}
 	}
 	for _, tt := range []struct {
@@ -342,13 +342,13 @@ func TestDamaged(t *testing.T) {
 		{"too many", file(header(root) + many(maxWatched+1)), "it is damaged"},
 		{"a link", func(t *testing.T, s Store) error {
 			put(t, s.Dir+"/../elsewhere", good)
-			return os.Symlink("../elsewhere", s.Dir+"/"+fileName(root))
+			return os.Symlink("../elsewhere", s.Dir+"/"+FileName(root))
 		}, "it is a symbolic link"},
-		{"a dangling link", func(t *testing.T, s Store) error { return os.Symlink("x", s.Dir+"/"+fileName(root)) }, "it is a symbolic link"},
-		{"a directory", func(t *testing.T, s Store) error { return os.Mkdir(s.Dir+"/"+fileName(root), 0o700) }, "it is not a regular file"},
-		{"a fifo", func(t *testing.T, s Store) error { put(t, s.Dir+"/"+fileName(root), "|"); return nil }, "it is not a regular file"},
+		{"a dangling link", func(t *testing.T, s Store) error { return os.Symlink("x", s.Dir+"/"+FileName(root)) }, "it is a symbolic link"},
+		{"a directory", func(t *testing.T, s Store) error { return os.Mkdir(s.Dir+"/"+FileName(root), 0o700) }, "it is not a regular file"},
+		{"a fifo", func(t *testing.T, s Store) error { put(t, s.Dir+"/"+FileName(root), "|"); return nil }, "it is not a regular file"},
 		{"writable by the group", func(t *testing.T, s Store) error {
-			return errors.Join(file(good)(t, s), os.Chmod(s.Dir+"/"+fileName(root), 0o620))
+			return errors.Join(file(good)(t, s), os.Chmod(s.Dir+"/"+FileName(root), 0o620))
 		}, "it is writable by others"},
 		{"the directory writable by all", func(t *testing.T, s Store) error { return os.Chmod(s.Dir, 0o777) }, "it is writable by others"},
 		{"the directory above, too", func(t *testing.T, s Store) error { return os.Chmod(filepath.Dir(s.Dir), 0o777) }, "it is writable by others"},
@@ -366,7 +366,7 @@ func TestDamaged(t *testing.T) {
 			return errors.Join(os.Remove(s.Dir+"/lock"), os.Symlink("x", s.Dir+"/lock"))
 		}, "it is a symbolic link"},
 		{"the record of another", func(t *testing.T, s Store) error {
-			return errors.Join(file(good)(t, s), chown(t, s.Dir+"/"+fileName(root)))
+			return errors.Join(file(good)(t, s), chown(t, s.Dir+"/"+FileName(root)))
 		}, "belongs to uid 12345"},
 		{"the directory of another", func(t *testing.T, s Store) error { return chown(t, s.Dir) }, "belongs to uid 12345"},
 	} {

@@ -61,7 +61,7 @@ func (f *fakeFS) add(t testing.TB, line string) {
 		words, link = append(words, more[1:]...), more[0]
 	}
 	path := strings.ReplaceAll(words[0], `\s`, " ")
-	n := &fakeNode{Info: Info{Kind: File, Mode: 0o644, UID: -1}, Text: content}
+	n := &fakeNode{Info: Info{Kind: File, Mode: 0o644, UID: -1, Size: int64(len(content))}, Text: content}
 	switch {
 	case isLink:
 		n.Kind, n.Mode, n.Text = Link, 0o777, link
@@ -81,7 +81,9 @@ func (f *fakeFS) add(t testing.TB, line string) {
 			}
 			n.Mode = uint32(m)
 		case "x":
-			n.Mode = 0o755
+			n.Mode, n.Size = 0o755, max(n.Size, 1)
+		case "empty":
+			n.Size = 0
 		case "socket":
 			n.Kind = Socket
 		case "fifo":

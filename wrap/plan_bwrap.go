@@ -445,13 +445,12 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 // cacheDir is the directory of sbx's own that is the private cache of the
 // project, by its canonical path.
 func (p *Plan) cacheDir(req Request, v *view) (string, error) {
-	key := join(req.Root, "") + "\x00" + strconv.Itoa(v.host.UID)
-	dir := req.Cache
+	dir, name := req.Cache, "/"+cacheName(req.Root, v.host.UID)
 	parent, err := v.res.resolve(policy.Dir(dir))
 	if err != nil || parent.Info.Kind != Absent && parent.Info.Kind != Dir {
 		return "", &Error{StatusFailed, "private cache: " + policy.Plain(policy.Dir(dir)) + " is not a directory", ""}
 	}
-	for _, elem := range []string{"", "/projects", "/projects/" + digest([]byte(key))[:16]} {
+	for _, elem := range []string{"", "/projects", name} {
 		info, err := v.host.FS.Lstat(dir + elem)
 		if err != nil || info.Kind != Absent && (info.Kind != Dir || info.UID != v.host.UID) {
 			return "", &Error{StatusFailed, "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", "move it away, or use --cache none"}
@@ -460,7 +459,12 @@ func (p *Plan) cacheDir(req Request, v *view) (string, error) {
 			p.Dirs = append(p.Dirs, dir+elem)
 		}
 	}
-	return join(parent.Path, base(dir)) + "/projects/" + digest([]byte(key))[:16], nil
+	return join(parent.Path, base(dir)) + name, nil
+}
+
+// cacheName is where the private cache of a project is in the place of sbx's own.
+func cacheName(root string, uid int) string {
+	return "projects/" + digest([]byte(join(root, "") + "\x00" + strconv.Itoa(uid)))[:16]
 }
 
 // SourceSession is the source of the rule for what the commands of a session

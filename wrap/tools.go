@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
 )
 
 // Tools returns the directories that PATH and the variables of toolchains name
@@ -43,84 +44,99 @@ func Tools(h *Host, environ []string) []policy.Lent {
 
 // toolMarks says for a variable that names the directory of a toolchain what is
 // in every such directory, one of it at least: no other directory can be opened
-// by giving its name. It is nil for all other variables.
+// by giving its name. They are written as ls -F has them: "/" ends directories,
+// "*" programs. It is nil for all other variables.
 func toolMarks(name string) []string {
 	switch name {
 	case "ASDF_DATA_DIR", "MISE_DATA_DIR":
-		return []string{"installs"}
+		return []string{"installs/"}
 	case "ASDF_DIR":
 		return []string{"asdf.sh"}
 	case "BUN_INSTALL":
-		return []string{"bin/bun"}
+		return []string{"bin/bun*"}
 	case "CARGO_HOME":
-		return []string{"registry/index", "registry/cache", "bin/cargo"}
+		return []string{"registry/index/", "registry/cache/", "bin/cargo*"}
 	case "COMPOSER_HOME":
-		return []string{"vendor/composer"}
+		return []string{"vendor/composer/"}
 	case "CONDA_PREFIX":
-		return []string{"conda-meta"}
+		return []string{"conda-meta/"}
 	case "DENO_INSTALL":
-		return []string{"bin/deno"}
+		return []string{"bin/deno*"}
 	case "DOTNET_ROOT":
-		return []string{"host/fxr"}
+		return []string{"host/fxr/"}
 	case "FNM_DIR":
-		return []string{"node-versions"}
+		return []string{"node-versions/"}
 	case "FNM_MULTISHELL_PATH":
-		return []string{"bin/node"}
+		return []string{"bin/node*"}
 	case "GEM_HOME":
-		return []string{"specifications"}
+		return []string{"specifications/"}
 	case "GHCUP_INSTALL_BASE_PREFIX":
-		return []string{".ghcup/bin"}
+		return []string{".ghcup/bin/"}
 	case "GOENV_ROOT":
-		return []string{"shims", "libexec/goenv"}
-	case "GOMODCACHE":
-		return []string{"cache/download"}
+		return []string{"shims/", "libexec/goenv*"}
 	case "GOPATH":
-		return []string{"pkg/mod", "pkg/sumdb"}
+		return []string{"pkg/mod/", "pkg/sumdb/"}
 	case "GOROOT":
-		return []string{"bin/go"}
+		return []string{"bin/go*"}
 	case "GRADLE_HOME":
-		return []string{"bin/gradle"}
+		return []string{"bin/gradle*"}
 	case "HOMEBREW_PREFIX":
-		return []string{"bin/brew"}
+		return []string{"bin/brew*"}
 	case "JAVA_HOME":
-		return []string{"bin/java"}
+		return []string{"bin/java*"}
 	case "JENV_ROOT":
-		return []string{"shims", "libexec/jenv"}
+		return []string{"shims/", "libexec/jenv*"}
 	case "M2_HOME", "MAVEN_HOME":
-		return []string{"bin/mvn"}
+		return []string{"bin/mvn*"}
 	case "NODENV_ROOT":
-		return []string{"shims", "libexec/nodenv"}
+		return []string{"shims/", "libexec/nodenv*"}
 	case "NVM_DIR":
-		return []string{"nvm.sh", "versions/node"}
+		return []string{"nvm.sh", "versions/node/"}
 	case "PIPX_HOME":
-		return []string{"venvs"}
+		return []string{"venvs/"}
 	case "PNPM_HOME":
-		return []string{"pnpx", "global/5"}
+		return []string{"pnpx*", "global/5/"}
 	case "PYENV_ROOT":
-		return []string{"shims", "libexec/pyenv"}
+		return []string{"shims/", "libexec/pyenv*"}
 	case "RBENV_ROOT":
-		return []string{"shims", "libexec/rbenv"}
+		return []string{"shims/", "libexec/rbenv*"}
 	case "RUSTUP_HOME":
-		return []string{"toolchains"}
+		return []string{"toolchains/"}
 	case "SDKMAN_DIR":
 		return []string{"bin/sdkman-init.sh"}
 	case "VIRTUAL_ENV":
 		return []string{"pyvenv.cfg"}
 	case "VOLTA_HOME":
-		return []string{"tools/image"}
+		return []string{"tools/image/"}
 	}
 	return nil
 }
 
-// marked reports whether a directory has one of the names in it.
+// marked reports whether a directory has one of the marks in it, and it is what
+// it should be.
 func (h *Host) marked(dir string, marks []string) bool {
-	return slices.Contains(h.FS.Exist(dir, marks), true)
+	return slices.ContainsFunc(marks, func(mark string) bool {
+		name := strings.TrimRight(mark, "/*")
+		info, err := h.FS.Lstat(dir + "/" + name)
+		if err == nil && info.Kind == Link {
+			var to resolved
+			to, err = newResolver(h.FS).resolve(policy.Clean(dir + "/" + name))
+			info = to.Info
+		}
+		switch {
+		case err != nil:
+			return false
+		case strings.HasSuffix(mark, "/"):
+			return info.Kind == Dir
+		}
+		return info.Kind == File && info.Size > 0 && (mark == name || info.Mode&0o111 != 0)
+	})
 }
 
 // lendable reports whether a value can name a toolchain: an absolute path that
-// is no home directory, holds none, is not everybody's or the system's, and has
-// nothing to do with the project, which a read-only rule would take writing
-// away from.
+// is no home directory, holds none, is not everybody's or the system's, is no
+// place of many programs' data (see kept), and has nothing to do with the
+// project, which a read-only rule would take writing away from.
 func (h *Host) lendable(dir string) bool {
 	if len(dir) < 2 || len(dir) > maxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") || strings.IndexByte(dir, 0) >= 0 {
 		return false
@@ -139,7 +155,55 @@ func (h *Host) lendable(dir string) bool {
 			return false
 		}
 	}
+	for _, k := range h.kept() {
+		if k.takes(dir) {
+			return false
+		}
+	}
 	return dir != "/usr" && dir != "/nix" && dir != "/gnu" && dir != "/gnu/store"
+}
+
+// kept is a directory that no variable opens.
+type kept struct {
+	dir  string
+	deep bool // nor anything in it
+}
+
+func (k kept) takes(path string) bool {
+	return policy.Within(k.dir, path) || k.deep && policy.Within(path, k.dir)
+}
+
+// kept are the directories in which all programs keep something, and those of
+// sbx's own. A command may have its own ~/.cache in the place of the host's, or
+// write the host's: nothing in there is a toolchain that can be believed.
+func (h *Host) kept() []kept {
+	var out []kept
+	add := func(dir string, deep bool) {
+		if len(dir) > 1 && dir[0] == '/' {
+			out = append(out, kept{policy.Clean(dir), deep})
+		}
+	}
+	for _, home := range h.Homes {
+		add(home+"/.cache", true)
+		add(home+"/.local/state", true)
+		add(home+"/.local/share", false)
+		add(home+"/.config", false)
+	}
+	for _, kv := range h.Environ {
+		if !strings.HasPrefix(kv, "XDG_") {
+			continue
+		}
+		switch name, dir, _ := strings.Cut(kv, "="); name {
+		case "XDG_CACHE_HOME", "XDG_STATE_HOME":
+			add(dir, true)
+		case "XDG_DATA_HOME", "XDG_CONFIG_HOME":
+			add(dir, false)
+		}
+	}
+	for _, dir := range slices.Concat(h.Own, h.Links, []string{h.Config}) {
+		add(dir, true)
+	}
+	return out
 }
 
 // Bounds of what PATH may open.
@@ -170,31 +234,20 @@ func (h *Host) inPath(value string) []policy.Lent {
 			continue
 		}
 		entry = policy.Clean(entry)
-		if !policy.Within(entry, home) || h.written(entry, home) {
+		if !policy.Within(entry, home) {
 			continue
 		}
 		dir := policy.Dir(entry)
 		switch {
-		case !h.lendable(dir): // ~/sbin
+		case !h.lendable(dir): // ~/sbin, ~/.local/bin
 			out = append(out, policy.Lent{Name: "PATH", Dir: entry})
-		case part != "bin" || dir == join(home, ".local") || base(dir) == "libexec":
+		case part != "bin" || base(dir) == "libexec":
 			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: []string{part}})
 		default:
 			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: append([]string{part}, siblings...)})
 		}
 	}
 	return out
-}
-
-// written reports whether some built-in profile lets commands write a path.
-func (h *Host) written(path, home string) bool {
-	cache, _ := lookupEnv(h.Environ, "XDG_CACHE_HOME")
-	for _, dir := range []string{join(home, ".cache"), join(home, ".local/state"), cache} {
-		if dir != "" && policy.Within(path, dir) {
-			return true
-		}
-	}
-	return false
 }
 
 // lend settles the rules that come of variables, which so far are left out:
@@ -245,8 +298,23 @@ func (v *view) vetLent(found []place, p *place) error {
 		return errors.New(policy.Plain(to) + " is no place of a toolchain")
 	case !policy.Within(to, dir.Path) || to == dir.Path && r.Path != p.lent:
 		return errors.New(policy.Plain(r.Path) + " leads out of " + policy.Plain(dir.Path))
-	case beside(r) && v.worktree(dir.Path):
-		return errors.New(policy.Plain(dir.Path) + " is a work tree")
+	}
+	if err := v.foreign(to); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(r.Source, "$PATH") || beside(r) {
+		if err := v.sources(to); err != nil {
+			return err
+		}
+	}
+	for _, mark := range toolMarks(r.Source[strings.LastIndexByte(r.Source, '$')+1:]) {
+		at, err := v.res.resolve(policy.Clean(join(dir.Path, strings.TrimRight(mark, "/*"))))
+		if err == nil {
+			err = v.sources(at.Path)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for i := range found {
 		b := &found[i]
@@ -269,22 +337,99 @@ func (v *view) vetLent(found []place, p *place) error {
 	return nil
 }
 
-// lendable is the same for a canonical path: home directories may be links.
+// lendable is the same for a canonical path: home directories may be links, and
+// what is in them.
 func (v *view) lendable(path string) bool {
-	return v.host.lendable(path) && !slices.ContainsFunc(v.host.Homes, func(home string) bool {
-		to, err := v.res.resolve(home)
-		return err != nil || policy.Within(to.Path, path)
+	if v.kept == nil {
+		v.kept = v.host.kept()
+		for _, home := range v.host.Homes {
+			v.kept = append(v.kept, kept{dir: home})
+		}
+		// One that cannot be reached is no less a place to keep off.
+		for i := range v.kept {
+			if to, err := v.res.resolve(v.kept[i].dir); err == nil {
+				v.kept[i].dir = to.Path
+			}
+		}
+		for _, k := range v.kept[len(v.kept)-len(v.host.Homes):] {
+			v.homes = append(v.homes, k.dir)
+		}
+	}
+	return v.host.lendable(path) && !slices.ContainsFunc(v.kept, func(k kept) bool { return k.takes(path) })
+}
+
+// foreign says why a canonical path is somebody else's: it, or a directory above,
+// belongs to neither the caller nor root.
+func (v *view) foreign(path string) error {
+	for ; path != "/"; path = policy.Dir(path) {
+		to, err := v.res.resolve(path)
+		if err != nil {
+			return err
+		}
+		if uid := to.Info.UID; uid != 0 && uid != v.host.UID {
+			return errors.New(policy.Plain(path) + " belongs to another user")
+		}
+	}
+	return nil
+}
+
+// sources says why a canonical path holds somebody's sources rather than what
+// was installed: it, or a directory above, is a work tree, or sandboxes ran in it
+// and could write there what a toolchain is known by. The home directory and
+// those of everybody say nothing about what is below.
+func (v *view) sources(path string) error {
+	if slices.Contains(sharedDirs, path) || slices.ContainsFunc(v.homes, func(home string) bool { return policy.Within(home, path) }) {
+		return nil
+	}
+	if err, ok := v.vetted[path]; ok {
+		return err
+	}
+	err := v.sources(policy.Dir(path))
+	switch {
+	case err != nil:
+	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"}, func(name string) bool { return v.exists(join(path, name)) }):
+		err = errors.New(policy.Plain(path) + " is a work tree")
+	case v.ran(path):
+		err = errors.New(policy.Plain(path) + " is a directory that sandboxes ran in")
+	}
+	if v.vetted == nil {
+		v.vetted = make(map[string]error, 8)
+	}
+	v.vetted[path] = err
+	return err
+}
+
+// ran reports whether sbx remembers a run in a directory: it has a private cache,
+// or a record of what was there before.
+func (v *view) ran(dir string) bool {
+	if v.stores == nil {
+		v.stores = make([]string, 0, 2*len(v.host.Own))
+		for _, own := range v.host.Own {
+			for _, name := range []string{"projects", "tripwire"} {
+				if v.exists(join(own, name)) {
+					v.stores = append(v.stores, join(own, name))
+				}
+			}
+		}
+	}
+	cache, record := base(cacheName(dir, v.host.UID)), tripwire.FileName(dir)
+	return slices.ContainsFunc(v.stores, func(store string) bool {
+		name := cache
+		if base(store) == "tripwire" {
+			name = record
+		}
+		return v.exists(join(store, name))
 	})
+}
+
+// exists reports whether there is something; errors count as that.
+func (v *view) exists(path string) bool {
+	info, err := v.host.FS.Lstat(path)
+	return err != nil || info.Kind != Absent
 }
 
 // beside reports whether a rule is about what lies beside a directory of
 // PATH.
 func beside(r *policy.Rule) bool {
 	return strings.HasSuffix(r.Source, "$PATH") && slices.Contains(siblings, base(r.Path))
-}
-
-// worktree reports whether a directory holds somebody's sources rather than
-// what was installed.
-func (v *view) worktree(dir string) bool {
-	return slices.Contains(v.host.FS.Exist(dir, []string{".git", ".hg", ".svn"}), true)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
 )
 
 func TestToolMarksAreAllVariables(t *testing.T) {
@@ -22,7 +23,7 @@ func TestToolMarksAreAllVariables(t *testing.T) {
 func TestTools(t *testing.T) {
 	const files = `
 /home/u/ uid=1000
-/home/u/src/app/.venv/pyvenv.cfg
+/home/u/src/app/.venv/pyvenv.cfg = home
 /home/u/jdk/bin/java x
 /home/u/private/letter
 /home/u/gp/pkg/mod/
@@ -59,7 +60,7 @@ func TestTools(t *testing.T) {
 		{"PATH=/home/u/a/bin", []policy.Lent{in("/home/u/a", all...)}},
 		{"PATH=/usr/bin:/home/u/a//bin/:/opt/x/bin", []policy.Lent{in("/home/u/a", all...)}},
 		{"PATH=/home/u/a/sbin:/home/u/a/shims:/home/u/a/libexec/bin", []policy.Lent{in("/home/u/a", "sbin"), in("/home/u/a", "shims"), in("/home/u/a/libexec", "bin")}},
-		{"PATH=/home/u/bin:/home/u/.local/bin", []policy.Lent{in("/home/u/bin"), in("/home/u/.local", "bin")}},
+		{"PATH=/home/u/bin:/home/u/.local/bin", []policy.Lent{in("/home/u/bin"), in("/home/u/.local/bin")}},
 		{"PATH=/home/u/a:/home/u/a/Bin:/home/u/a/bin/x:bin:.:/bin:/home/bin:/home/v/bin:/home/u2/bin", nil},
 		{"PATH=/home/u/src/app/bin:/home/u/src/app/node_modules/.bin:/home/u/src/bin/../../x/bin", nil},
 		{"PATH=/home/u/.cache/x/bin:/home/u/.local/state/x/bin", nil},
@@ -134,7 +135,7 @@ func TestLend(t *testing.T) {
 			m.over.Read.Replace = true
 		}, nil},
 		// Hidden things stay hidden, whatever way leads there.
-		{"in a secret", "NVM_DIR=/home/u/.ssh", "/home/u/.ssh/versions/node/key\n/home/u/.ssh/nvm.sh\n", nil, nil},
+		{"in a secret", "NVM_DIR=/home/u/.ssh", "/home/u/.ssh/versions/node/key\n/home/u/.ssh/nvm.sh = x\n", nil, nil},
 		{"link to a secret", "NVM_DIR=/home/u/nvm", "/home/u/nvm -> .ssh\n/home/u/.ssh/versions/node/key\n", nil, nil},
 		{"link into a secret", "NVM_DIR=/home/u/nvm", "/home/u/nvm/versions -> ../.ssh\n/home/u/.ssh/node/key\n", nil, nil},
 		{"a secret elsewhere", "NVM_DIR=/home/u/dots/ssh", "/home/u/.ssh gone\n/home/u/.ssh -> dots/ssh\n/home/u/dots/ssh/versions/node/key\n", nil, nil},
@@ -144,12 +145,54 @@ func TestLend(t *testing.T) {
 		// A toolchain's parts do not lead out of it.
 		{"link out", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java x\n/home/u/fake/lib -> ../private\n", nil, []string{"read /home/u/fake/bin (java, $JAVA_HOME)"}},
 		{"link to home", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java x\n/home/u/fake/lib -> ..\n/home/u/fake/conf -> .\n", nil, []string{"read /home/u/fake/bin (java, $JAVA_HOME)"}},
-		{"home behind a link", "GOMODCACHE=/srv/gm", "/srv/gm -> /home/u\n/home/u/cache/download/\n", nil, nil},
-		{"the system behind a link", "GOMODCACHE=/home/u/gm", "/home/u/gm -> /var\n/var/cache/download/\n", nil, nil},
+		{"home behind a link", "ASDF_DATA_DIR=/srv/gm", "/srv/gm -> /home/u\n/home/u/installs/x\n", nil, nil},
+		{"the system behind a link", "ASDF_DATA_DIR=/home/u/gm", "/home/u/gm -> /var\n/var/installs/x\n", nil, nil},
 		{"/etc", "CARGO_HOME=/etc", "/etc/registry/index/\n", func(m *machine) { m.profiles = []string{"strict", "rust"} }, nil},
-		{"the directory above the project", "GOMODCACHE=/home/u/src", "/home/u/src/cache/download/\n", nil, nil},
+		{"the directory above the project", "ASDF_DATA_DIR=/home/u/src", "/home/u/src/installs/x\n", nil, nil},
 		{"a link in the project", "JAVA_HOME=/home/u/src/app/jdk", "/home/u/src/app/jdk -> ../../private\n", nil, nil},
-		{"a link to the project", "GOMODCACHE=/home/u/gm", "/home/u/gm -> src/app\n/home/u/src/app/cache/download/\n", nil, nil},
+		{"a link to the project", "ASDF_DATA_DIR=/home/u/gm", "/home/u/gm -> src/app\n/home/u/src/app/installs/x\n", nil, nil},
+		// Another project's sources, whatever a command left among them.
+		{"a work tree", "JAVA_HOME=/home/u/jdk", "/home/u/jdk/.git/config\n", nil, nil},
+		{"a linked work tree", "JAVA_HOME=/home/u/jdk", "/home/u/jdk/.git\n", nil, nil},
+		{"in a work tree", "JAVA_HOME=/home/u/x/y/jdk", "/home/u/x/.hg/\n/home/u/x/y/jdk/bin/java x\n", nil, nil},
+		{"in none", "JAVA_HOME=/home/u/x/y/jdk", "/home/u/x/y/jdk/bin/java x\n", nil, []string{"read /home/u/x/y/jdk/bin (java, $JAVA_HOME)"}},
+		{"a part that is a work tree", "JAVA_HOME=/home/u/jdk", "/home/u/jdk/lib/.git/config\n", nil, java[:1]},
+		{"a link to a work tree", "JAVA_HOME=/home/u/x", "/home/u/x -> jdk\n/home/u/jdk/.svn/\n", nil, nil},
+		{"a home that is one", "JAVA_HOME=/home/u/jdk", "/home/u/.git/config\n", nil, java},
+		{"another project's environment", "VIRTUAL_ENV=/home/u/x/.venv", "/home/u/x/.git/config\n/home/u/x/.venv/pyvenv.cfg = home\n/home/u/x/.venv/lib/\n", nil, nil},
+		{"an environment of no project's", "VIRTUAL_ENV=/home/u/x/.venv", "/home/u/x/.venv/pyvenv.cfg = home\n/home/u/x/.venv/lib/\n", nil, []string{"read /home/u/x/.venv/lib (python, $VIRTUAL_ENV)", "read /home/u/x/.venv/pyvenv.cfg (python, $VIRTUAL_ENV)"}},
+		{"where sandboxes ran", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + cacheName("/home/u/jdk", 1000) + "/\n", nil, nil},
+		{"where they ran without a cache", "JAVA_HOME=/home/u/jdk", "/home/u/.local/state/sbx/tripwire/" + tripwire.FileName("/home/u/jdk") + "\n", nil, nil},
+		{"above which they ran", "JAVA_HOME=/home/u/x/y/jdk", "/home/u/x/y/jdk/bin/java x\n/home/u/.cache/sbx/" + cacheName("/home/u/x", 1000) + "/\n", nil, nil},
+		{"where they could leave the mark", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + cacheName("/home/u/jdk/bin", 1000) + "/\n", nil, nil},
+		{"that say the home is all data", "XDG_DATA_HOME=/home/u/jdk JAVA_HOME=/home/u/jdk/jre", "/home/u/jdk/jre/bin/java x\n/home/u/jdk/.git/config\n", nil, nil},
+		{"where others ran them", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + cacheName("/home/u/jdk", 1001) + "/\n/home/u/.cache/sbx/" + cacheName("/home/u", 1000) + "/\n", nil, java},
+		{"a program that is none", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java = x\n", nil, nil},
+		{"an empty program", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java x empty\n", nil, nil},
+		{"a directory of its name", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java/\n", nil, nil},
+		{"a link to nothing", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java -> x\n", nil, nil},
+		{"a link to a program", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java -> x\n/home/u/fake/bin/x x\n", nil, []string{"read /home/u/fake/bin (java, $JAVA_HOME)"}},
+		{"an empty mark", "VIRTUAL_ENV=/home/u/x", "/home/u/x/pyvenv.cfg\n/home/u/x/lib/\n", nil, nil},
+		{"a file for a directory", "ASDF_DATA_DIR=/home/u/x", "/home/u/x/installs = x\n", nil, nil},
+		// Another user's.
+		{"another home", "JAVA_HOME=/home/o/jdk", "/home/o/ uid=1001\n/home/o/jdk/bin/java x\n", nil, nil},
+		{"root's in another home", "JAVA_HOME=/home/o/jdk", "/home/o/ uid=1001\n/home/o/jdk/ uid=0\n/home/o/jdk/bin/java x\n", nil, nil},
+		{"the caller's in another home", "JAVA_HOME=/home/o/jdk", "/home/o/ uid=1001\n/home/o/jdk/ uid=1000\n/home/o/jdk/bin/java x\n", nil, nil},
+		{"a part of another's", "JAVA_HOME=/home/u/jdk", "/home/u/jdk/lib/ uid=1001\n", nil, java[:1]},
+		{"root's", "JAVA_HOME=/data/jdk", "/data/jdk/bin/java x uid=0\n", nil, []string{"read /data/jdk/bin (java, $JAVA_HOME)"}},
+		// What all programs keep something in, the private cache above all.
+		{"the cache", "JAVA_HOME=/home/u/.cache", "/home/u/.cache/bin/java x\n", nil, nil},
+		{"in the cache", "JAVA_HOME=/home/u/.cache/jdk", "/home/u/.cache/jdk/bin/java x\n", nil, nil},
+		{"the cache elsewhere", "XDG_CACHE_HOME=/home/u/c JAVA_HOME=/home/u/c/jdk", "/home/u/c/jdk/bin/java x\n", nil, nil},
+		{"a link to the cache", "JAVA_HOME=/home/u/x", "/home/u/x -> .cache/jdk\n/home/u/.cache/jdk/bin/java x\n", nil, nil},
+		{"a cache behind a link", "JAVA_HOME=/home/u/c/jdk", "/home/u/.cache gone\n/home/u/.cache -> c\n/home/u/c/jdk/bin/java x\n", nil, nil},
+		{"what holds the cache", "JAVA_HOME=/home/u/c", "/home/u/.cache gone\n/home/u/.cache -> c/d\n/home/u/c/d/\n/home/u/c/bin/java x\n", nil, nil},
+		{"in the state", "JAVA_HOME=/home/u/.local/state/jdk", "/home/u/.local/state/jdk/bin/java x\n", nil, nil},
+		{"what holds the data", "VIRTUAL_ENV=/home/u/.local", "/home/u/.local/pyvenv.cfg = home\n/home/u/.local/lib64/\n", nil, nil},
+		{"the settings", "JAVA_HOME=/home/u/.config", "/home/u/.config/bin/java x\n", nil, nil},
+		{"in the data", "JAVA_HOME=/home/u/.local/share/jdk", "/home/u/.local/share/jdk/bin/java x\n", nil, []string{"read /home/u/.local/share/jdk/bin (java, $JAVA_HOME)"}},
+		{"of sbx", "JAVA_HOME=/home/u/.local/share/sbx/jdk", "/home/u/.local/share/sbx/jdk/bin/java x\n", nil, nil},
+		{"modules of Go", "GOMODCACHE=/home/u/gm", "/home/u/gm/cache/download/x\n/home/u/gm/github.com/x\n", nil, nil},
 		// What a person wrote of a place stands.
 		{"in a writable tree", "JAVA_HOME=/srv/out/jdk", "/srv/out/jdk/bin/java x uid=1000\n", func(m *machine) { m.over.Write = flagPaths("--allow-write", "/srv/out") }, nil},
 		{"a link in a writable tree", "JAVA_HOME=/srv/out/jdk", "/srv/out/ uid=1000\n/srv/out/jdk -> /home/u/private\n", func(m *machine) { m.over.Write = flagPaths("--allow-write", "/srv/out") }, nil},
@@ -207,17 +250,32 @@ func TestLend(t *testing.T) {
 	}
 }
 
+// What is another user's stays shut to root, too, and what is root's is lent.
+func TestLendToRoot(t *testing.T) {
+	for dir, want := range map[string]bool{"/home/o/jdk": false, "/home/o/roots": false, "/srv/roots": true, "/srv/o": false} {
+		m := user(debian + home("/root", "0") + repo("/root/src/app") + "/home/o/ uid=1001\n/home/o/jdk/bin/java x\n/home/o/roots/ uid=0\n/home/o/roots/bin/java x\n/srv/roots/ uid=0\n/srv/roots/bin/java x\n/srv/o/ uid=1001\n/srv/o/bin/java x\n")
+		m.uid, m.env = 0, []string{"HOME=/root", "JAVA_HOME=" + dir}
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := lent(p); (len(got) > 0) != want {
+			t.Errorf("%s: %v", dir, got)
+		}
+	}
+}
+
 // Whatever stands in the environment, a plan can be made, the project stays
 // writable, and nothing that is hidden or that nobody named is shown.
 func FuzzLend(f *testing.F) {
-	for _, s := range []string{"JAVA_HOME=/home/u/jdk", "PATH=/home/u/tools/bin:/home/u/.ssh", "GOMODCACHE=/home/u/.ssh", "GOPATH=::/home/u:/", "NVM_DIR=/home/u/.ssh/..", "VIRTUAL_ENV=/proc/self/root/home/u", "CARGO_HOME=\xff/\n"} {
+	for _, s := range []string{"JAVA_HOME=/home/u/jdk", "PATH=/home/u/tools/bin:/home/u/.ssh", "ASDF_DATA_DIR=/home/u/.ssh", "GOPATH=::/home/u:/", "NVM_DIR=/home/u/.ssh/..", "VIRTUAL_ENV=/proc/self/root/home/u", "CARGO_HOME=\xff/\n"} {
 		f.Add(s, "JAVA_HOME=/x")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		if strings.IndexByte(a+b, 0) >= 0 || strings.HasPrefix(a, "PWD=") || strings.HasPrefix(b, "PWD=") {
 			t.Skip() // no environment has a NUL
 		}
-		m := user(debian + home("/home/u", "1000") + repo("/home/u/src/app") + "/home/u/jdk/bin/java x\n/home/u/tools/bin/x x\n/home/u/tools/lib/x\n/home/u/letter\n/home/u/.ssh/cache/download/\n")
+		m := user(debian + home("/home/u", "1000") + repo("/home/u/src/app") + "/home/u/jdk/bin/java x\n/home/u/tools/bin/x x\n/home/u/tools/lib/x\n/home/u/letter\n/home/u/.ssh/installs/x\n")
 		m.env, m.command = []string{a, b}, []string{"/bin/sh"}
 		p, _, err := m.plan(t)
 		if err != nil {

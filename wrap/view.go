@@ -28,6 +28,10 @@ type view struct {
 	bare     bool   // there are no mounts: what is there is what the host has
 
 	refused map[string]string // grants that were not opened, by name, with the reason
+	kept    []kept            // what no variable opens, canonical; see lendable
+	homes   []string          // canonical; see lendable
+	vetted  map[string]error  // what sources said
+	stores  []string          // where sbx remembers runs; see ran
 }
 
 // mount is what the rules say at one canonical path.
