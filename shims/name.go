@@ -25,24 +25,41 @@ type Name struct {
 	Login bool   // argument 0 began with "-", as login(1) and su(1) do it
 }
 
+// Executed returns the path of what was executed if the program's name is in it,
+// else "": of a script the path is the script's, of a descriptor a number, and a
+// packager's wrapper hides the program behind a dot.
+// own reports whether a path leads to sbx; it is asked only where it matters,
+// when argument 0 gives another name.
+func Executed(argv0, file string, own func(path string) bool) string {
+	word := strings.TrimPrefix(argv0, "-")
+	switch {
+	case file == "" || descriptor(file) || strings.HasPrefix(base(file), "."):
+		return ""
+	case base(file) != base(word) && !own(file):
+		return ""
+	}
+	return file
+}
+
+// descriptor reports whether a path is a descriptor's, which is what fexecve(3)
+// leaves of a name.
+func descriptor(path string) bool {
+	dir, number := path[:strings.LastIndexByte(path, '/')+1], base(path)
+	return number != "" && strings.Trim(number, "0123456789") == "" &&
+		(dir == "/dev/fd/" || strings.HasPrefix(dir, "/proc/") && strings.HasSuffix(dir, "/fd/"))
+}
+
 // Parse reads how a program was started: argv0 is its argument 0, file the path
-// that was executed ("" when it is not known). The name is the file's, since
-// argument 0 may be anything; of a script, whose path the file is, and of a
-// file that gives no name, it is argument 0's.
+// as [Executed] returns it. The name is the file's, since argument 0 may be
+// anything; of a file that gives none, it is argument 0's, and a name that always
+// means sbx is more than one of any tool.
 func Parse(argv0, file string) Name {
 	word, login := strings.CutPrefix(argv0, "-")
-	n := Name{Login: login}
-	for _, text := range []string{base(file), base(word)} {
-		if text == "" {
-			continue
-		}
-		if n.Kind, n.Text = kind(text); n.Kind != Tool {
-			return n
-		}
+	n, text := Name{Login: login}, base(file)
+	if k, _ := kind(text); text == "" || k == Tool && Own(base(word)) {
+		text = base(word)
 	}
-	if file != "" && !strings.Contains(word, "/") {
-		n.Text = base(file)
-	}
+	n.Kind, n.Text = kind(text)
 	return n
 }
 

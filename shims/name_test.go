@@ -1,6 +1,7 @@
 package shims
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,17 +29,52 @@ func TestParse(t *testing.T) {
 		{"anything", "/usr/bin/sbx-fish", Name{Kind: Shell, Text: "fish"}},
 		{"sbx", "/usr/bin/sbx-bash", Name{Kind: Shell, Text: "bash"}},
 		{"npm", "/home/u/shims/bash", Name{Kind: Shell, Text: "bash"}},
-		// A script names its interpreter in argument 0.
-		{"/usr/bin/sbx-bash", "/home/u/script", Name{Kind: Shell, Text: "bash"}},
-		{"/usr/bin/sbx-bash", "./npm", Name{Kind: Shell, Text: "bash"}},
 		{"npm", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
 		{"npm", "", Name{Kind: Tool, Text: "npm"}},
 		{"x", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
+		{"/any/where", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
+		// A script names its interpreter in argument 0, whatever it is called.
+		{"/usr/bin/sbx-bash", "/home/u/script", Name{Kind: Shell, Text: "bash"}},
+		{"/usr/bin/sbx-bash", "./npm", Name{Kind: Shell, Text: "bash"}},
 		{"/home/u/shims/node", "/home/u/script", Name{Kind: Tool, Text: "node"}},
+		{"/home/u/shims/node", "./sh", Name{Kind: Tool, Text: "node"}},
+		{"/home/u/shims/node", "bash", Name{Kind: Tool, Text: "node"}},
+		{"/home/u/shims/node", "./sbx", Name{Kind: Tool, Text: "node"}},
+		{"/home/u/shims/node", "./node", Name{Kind: Tool, Text: "node"}},
+		{"/usr/bin/sbx-sh", "./sbx", Name{Kind: Shell}},
+		// A descriptor has no name, though it leads to sbx.
+		{"node", "/dev/fd/3", Name{Kind: Tool, Text: "node"}},
+		{"sbx-sh", "/proc/self/fd/33", Name{Kind: Shell}},
+		{"-bash", "/dev/fd/3", Name{Kind: Shell, Text: "bash", Login: true}},
+		{"x", "/dev/fd/3/bash", Name{Kind: Shell, Text: "bash"}},
+		{"sh", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
+		{"-sbx-sh", "/home/u/bin/mine", Name{Kind: Shell, Login: true}},
+		// A wrapper of a package's.
+		{"/home/u/shims/npm", "/nix/store/x/bin/.sbx-wrapped", Name{Kind: Tool, Text: "npm"}},
+		{"/usr/bin/sbx-sh", "/nix/store/x/bin/.sbx-wrapped", Name{Kind: Shell}},
+		{"7", "/home/u/shims/3", Name{Kind: Tool, Text: "3"}},
 	} {
-		if got := Parse(tt.argv0, tt.file); got != tt.want {
+		sbx := func(path string) bool {
+			return !strings.Contains(path, "script") && !strings.HasPrefix(path, ".") && path != "bash"
+		}
+		if got := Parse(tt.argv0, Executed(tt.argv0, tt.file, sbx)); got != tt.want {
 			t.Errorf("Parse(%q, %q) = %+v, want %+v", tt.argv0, tt.file, got, tt.want)
 		}
+	}
+}
+
+// TestExecutedAsks wants no file to be looked at where both names are the same.
+func TestExecutedAsks(t *testing.T) {
+	asked := 0
+	own := func(string) bool { asked++; return true }
+	for _, c := range [][2]string{{"npm", "/shims/npm"}, {"-bash", "/shells/bash"}, {"/usr/bin/sbx-sh", "/usr/bin/sbx-sh"}, {"npm", ""}, {"npm", "/dev/fd/3"}} {
+		Executed(c[0], c[1], own)
+	}
+	if asked != 0 {
+		t.Errorf("asked %d times", asked)
+	}
+	if Executed("x", "/shims/npm", own) != "/shims/npm" || asked != 1 {
+		t.Error("not asked for another name")
 	}
 }
 

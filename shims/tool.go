@@ -35,10 +35,19 @@ var refused = []struct {
 		"runs other programs, and a sandbox around each of them would surprise", "put a shim in front of these"},
 	{[]string{"cd", "export", "unset", "source", "eval", "exit", "return", "set", "alias", "unalias", "read", "shift", "trap", "wait", "jobs", "fg", "bg", "umask", "ulimit", "hash", "type", "local"},
 		"is a word of the shell's own, which looks for no program", ""},
+	// An alias of one would break all that is typed after it.
+	{[]string{"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "function", "select", "coproc", "time",
+		"repeat", "foreach", "end", "begin", "switch", "and", "or", "not", "nocorrect", "noglob"},
+		"is a word of the shell's grammar, which looks for no program", ""},
 }
 
-// CheckName returns a [*NameError] that says why there is no shim for a name,
-// or nil. The names are those that [tools.NAME] can have in a config file.
+// builtins are what shells have built in, though there may be a program as well:
+// a link in PATH never answers. An alias does.
+var builtins = []string{"echo", "printf", "test", "pwd", "kill", "true", "false", "let", "declare", "typeset", "readonly", "getopts", "times", "bind", "break", "builtin", "caller", "compgen",
+	"complete", "compopt", "continue", "dirs", "disown", "enable", "fc", "help", "history", "logout", "mapfile", "popd", "pushd", "readarray", "shopt", "suspend", "print", "whence"}
+
+// CheckName returns a [*NameError] that says why there is no shim and no alias
+// for a name, or nil. The names are those that [tools.NAME] can have in a config file.
 func CheckName(name string) error {
 	shown := policy.Plain(name)
 	switch {
@@ -57,6 +66,14 @@ func CheckName(name string) error {
 		}
 	}
 	return nil
+}
+
+// CheckShim is [CheckName] for a new shim, which a shell has to look for.
+func CheckShim(name string) error {
+	if slices.Contains(builtins, name) {
+		return &NameError{name + " is built into shells, which then look for no program: a shim would never answer", "sbx alias gives an alias, which does at a prompt; sbx -- " + name + " runs the program"}
+	}
+	return CheckName(name)
 }
 
 func plainName(name string) bool {
@@ -90,9 +107,13 @@ const (
 )
 
 // Check returns an error when others could put something in the place of a
-// shim, which the user's shells would run. A directory that is not there is fine.
+// shim, which the user's shells would run: whoever may write to a directory on
+// the way there could. What is not there is fine where only the user can make it.
 func (d Dir) Check() error {
 	path := string(d)
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return fmt.Errorf("%s is not a plain absolute path", policy.Plain(path))
+	}
 	for _, dir := range []string{filepath.Dir(path), path} {
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -105,17 +126,57 @@ func (d Dir) Check() error {
 			return fmt.Errorf("%s %s: no place for what your shells run", policy.Plain(dir), why)
 		}
 	}
-	above := filepath.Dir(filepath.Dir(path))
-	info, err := os.Stat(above)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0:
-		return fmt.Errorf("%s is writable by everyone: no place for what your shells run", policy.Plain(above))
+	return checkWay(path)
+}
+
+// checkWay looks at each directory from / to a path, and of each link at those
+// where it leads. The owner counts, and the right of others to write: in a
+// sticky directory they can make names, but not replace those of the user or root.
+func checkWay(path string) error {
+	bad := func(at, why string) error {
+		return fmt.Errorf("%s %s: no place for what your shells run (%s)", policy.Plain(at), why, policy.Plain(path))
 	}
-	return nil
+	at, rest, open := "/", strings.Split(path, "/"), false // open: others can make names in at
+	for hops := 0; ; {
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			if open {
+				return bad(at, "is not there, and others can make it")
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+			return bad(at, "belongs neither to you nor to root")
+		}
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(at)
+			if hops++; err != nil || hops > 40 {
+				return bad(at, "is a link that leads nowhere")
+			}
+			rest = append(strings.Split(to, "/"), rest...)
+			if at = filepath.Dir(at); filepath.IsAbs(to) {
+				at = "/"
+			}
+			continue // where the link lies has been looked at, and is again
+		case !info.IsDir():
+			return bad(at, "is no directory")
+		case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+			return bad(at, "is writable by others, chmod go-w helps")
+		}
+		open = info.Mode().Perm()&0o022 != 0
+		for len(rest) > 0 && (rest[0] == "" || rest[0] == ".") {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return nil
+		}
+		at, rest = filepath.Join(at, rest[0]), rest[1:] // ".." of what is no link
+	}
 }
 
 func unsafe(info fs.FileInfo) string {
@@ -136,7 +197,7 @@ func unsafe(info fs.FileInfo) string {
 // Add makes the shim of a name, a link to the target, all at once: a shell that
 // looks meanwhile finds the old one or the new one.
 func (d Dir) Add(name, target string) (Change, error) {
-	if err := CheckName(name); err != nil {
+	if err := CheckShim(name); err != nil {
 		return "", err
 	}
 	return d.link(name, target)

@@ -28,9 +28,11 @@ type Host struct {
 	Limits  limits.Facts // only looked at when there is a limit for all processes together
 	Own     []string     // directories of sbx's own, at every place where one may be
 	Links   []string     // what holds the user's own of Shims, at every place where it may be: never writable inside
+	Named   []string     // more of Links, which only a variable that is not believed leads to: as little to be written, and never made
 	Shims   []string     // directories of links to sbx by other names: not in PATH inside, and no program is looked for in them
 
-	Shell string // what SHELL is inside, "" for the caller's
+	Shell  string // what SHELL is inside, "" for the caller's
+	ByName bool   // sbx was called by the name of a tool: flags are in SBX_FLAGS
 
 	// Client says that the variables are those of a client that called its shell,
 	// and perhaps a project's: they lead neither to a bwrap nor to a place that sbx

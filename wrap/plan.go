@@ -241,7 +241,10 @@ func (v *view) names(path string) []string {
 // take that back (blocked_paths = ["!"], or a deeper path), and the command
 // would then agree to files in the user's name.
 func (v *view) guardOwn() error {
-	for _, dir := range v.host.Links {
+	for _, dir := range slices.Concat(v.host.Links, v.host.Named) {
+		if to, err := v.res.resolve(dir); err == nil && to.Info.Kind == Absent && slices.Contains(v.host.Named, dir) {
+			continue // nothing that anybody runs
+		}
 		if err := v.guard(dir, "is where sbx keeps the shims that your shells run", `protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
 			return err
 		}
@@ -346,8 +349,11 @@ func (v *view) reaches(cwd string) error {
 		return nil
 	}
 	how := "with -r " + policy.Plain(cwd)
-	if v.host.Client { // which has no flags
+	switch {
+	case v.host.Client: // which has no flags
 		how = "in the config file: roots, or readonly_paths of a profile"
+	case v.host.ByName:
+		how = "with SBX_FLAGS='-r " + policy.Plain(cwd) + "'"
 	}
 	return &Error{StatusFailed, "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox", "cd to a project, or open it " + how}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/policy"
 )
 
 const links = "/home/u/.local/share/sbx"
@@ -103,6 +105,29 @@ func TestShimsInside(t *testing.T) {
 		}
 		if !slices.Contains(p.Env, "PATH=/home/u/bin:/usr/bin") {
 			t.Errorf("%s: %q", profile, p.Env)
+		}
+	}
+}
+
+// TestNamed wants no run that could write where a variable that is not believed
+// says the links are, and nothing made there.
+func TestNamed(t *testing.T) {
+	for dir, refused := range map[string]bool{"/home/u/proj/there/sbx": true, "/home/u/proj/gone/sbx": false, "/opt/there/sbx": false} {
+		_, m := shimmed(t)
+		m.more += "/home/u/proj/there/sbx/shims/npm x\n/opt/there/sbx/shims/npm x\n"
+		m.cwd = "/home/u/proj"
+		h, _ := m.host(t)
+		h.Named = []string{dir}
+		pol, err := m.policy(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"only"}, Cache: "/home/u/.cache/sbx"}, h)
+		if (err != nil) != refused {
+			t.Errorf("%s: %v", dir, err)
+		}
+		if err == nil && slices.ContainsFunc(p.Dirs, func(made string) bool { return policy.Within(made, h.CWD) }) {
+			t.Errorf("%s: makes %q", dir, p.Dirs)
 		}
 	}
 }

@@ -68,8 +68,11 @@ func workdir(pol *policy.Policy, h *Host) (*policy.Policy, error) {
 		return pol, nil
 	}
 	if r.Access == policy.Write {
-		return nil, &Error{StatusFailed, "the working directory " + place.Error(),
-			"cd to a project first, or use --read-only"}
+		hint := "cd to a project first, or use --read-only"
+		if h.ByName {
+			hint = "cd to a project first, or say less in SBX_FLAGS and the config file: neither makes it writable"
+		}
+		return nil, &Error{StatusFailed, "the working directory " + place.Error(), hint}
 	}
 	return withoutCWD(pol), nil
 }

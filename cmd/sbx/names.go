@@ -22,11 +22,12 @@ func calledAs() (shims.Name, string) {
 	if strings.HasPrefix(file, "/proc/") && filepath.Base(file) == "exe" { // by itself
 		return shims.Name{}, ""
 	}
+	file = shims.Executed(argv0, file, isSelf)
 	name := shims.Parse(argv0, file)
 	if name.Kind != shims.Shell {
 		return name, ""
 	}
-	if shims.Parse("", file).Kind != shims.Shell { // a script, of which it is the interpreter
+	if shims.Parse("", file).Kind != shims.Shell { // as of a script, of which it is the interpreter
 		file = argv0
 	}
 	if full, err := filepath.Abs(file); err == nil {

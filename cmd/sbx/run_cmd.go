@@ -31,6 +31,8 @@ type state struct {
 	filter   *seccomp.File // that the policy's seccomp names, when it is a file and was read
 	outer    string        // see around
 	agreed   string        // config.Digest of the files that were read
+	named    []string      // directories with links to sbx that only PATH leads to
+	nowhere  string        // why the working directory of a tool grants nothing; "" when it is no such place
 	cacheDir string        // sbx's own, below the user's cache directory; "" without a home
 }
 
@@ -60,6 +62,9 @@ func load(opts *options) (*state, error) {
 		if err := s.settle(); err != nil {
 			return nil, err
 		}
+	}
+	if opts.tool != "" {
+		s.settleTool()
 	}
 	s.vars.Lent = wrap.Tools(host, opts.shell.lends(host.Environ))
 	s.vars.Around = s.around()
@@ -167,6 +172,9 @@ func (s *state) places() (config.Files, error) {
 		System: []string{"/etc/sbx/config.toml", "/etc/sbx/config.hcl"},
 		CWD:    s.vars.CWD, Root: s.around(), Explicit: string(s.opts.Config), Trusts: s.trusts,
 	}
+	if s.nowhere != "" {
+		f.CWD = s.host.CWD // a project file there still tightens
+	}
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
 		f.User = []string{dir + "/config.toml", dir + "/config.hcl"}
 	}
@@ -197,11 +205,11 @@ func (s *state) resolve() error {
 	if err != nil {
 		return err
 	}
-	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, s.opts.shell.needs(), over)
+	pol, err := policy.Resolve(s.settings.Profiles, names, s.vars, s.needs(), over)
 	if err != nil {
 		return err
 	}
-	if err := s.settings.Uphold(pol, asked, s.vars, s.opts.shell.needs(), over); err != nil {
+	if err := s.settings.Uphold(pol, asked, s.vars, s.needs(), over); err != nil {
 		return err
 	}
 	if s.opts.ReadOnly {
@@ -292,10 +300,10 @@ func (s *state) flagPath(flag, path string) (string, error) {
 		}
 		path = s.vars.Home + path[1:]
 	case path[0] != '/':
-		if s.vars.CWD == "" {
+		if s.host.CWD == "" {
 			return "", &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
 		}
-		path = s.vars.CWD + "/" + path
+		path = s.host.CWD + "/" + path
 	}
 	return filepath.Clean(path), nil
 }
@@ -588,6 +596,9 @@ func (s *state) status(p *wrap.Plan) {
 			break
 		}
 		s.notice(n)
+	}
+	if s.nowhere != "" && (s.opts.Verbose || isTerminal(2)) {
+		s.notice(s.nowhere)
 	}
 	if s.opts.Quiet || !s.opts.shell.person() {
 		return

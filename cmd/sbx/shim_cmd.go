@@ -63,7 +63,7 @@ func (c *shimAddCmd) Run() error {
 		}
 	}
 	for _, name := range names { // all or none
-		if err := shims.CheckName(name); err != nil {
+		if err := shims.CheckShim(name); err != nil {
 			return shimError(err)
 		}
 	}

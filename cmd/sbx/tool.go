@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,12 +117,79 @@ func setEnv(env []string, name, value string) []string {
 	return append(out, name+"="+value)
 }
 
-// links tells the host where links to sbx are. Packages have theirs, too.
+// links tells the host where links to sbx are. Packages have theirs, too, and
+// PATH may name some that no other variable of this run leads to.
 func (s *state) links() {
-	s.host.Links = s.vars.Links()
-	s.host.Shims = []string{"/usr/lib/sbx/shells", "/usr/local/lib/sbx/shells"}
-	for _, dir := range s.host.Links {
-		s.host.Shims = append(s.host.Shims, dir+"/shims", dir+"/shells")
+	h := s.host
+	h.Links, h.Shims = s.vars.Links(), slices.Clone(packaged)
+	path := h.Path()
+	if c := s.opts.shell; c != nil && c.session != nil {
+		path += ":" + c.session.Path
+	}
+	for _, dir := range linksIn(path) {
+		if !slices.Contains(h.Links, dir) {
+			s.named = append(s.named, dir)
+		}
+	}
+	for _, dir := range slices.Concat(h.Links, s.named) {
+		h.Shims = append(h.Shims, dir+"/shims", dir+"/shells")
+	}
+	if h.Client { // whose PATH is not believed: nothing is made where it leads
+		h.Named = s.named
+	} else {
+		h.Links = append(h.Links, s.named...)
+	}
+}
+
+// linksIn are the directories of a search path that sbx keeps its links in, by
+// their names alone: what holds .../sbx/shims or .../sbx/shells.
+func linksIn(path string) []string {
+	var out []string
+	for dir := range strings.SplitSeq(path, ":") {
+		if !strings.HasPrefix(dir, "/") || !strings.Contains(dir, "sbx/") {
+			continue
+		}
+		dir = policy.Clean(dir)
+		above, ok := strings.CutSuffix(dir, "/shims")
+		if !ok {
+			above, ok = strings.CutSuffix(dir, "/shells")
+		}
+		if ok && strings.HasSuffix(above, "/sbx") && !slices.Contains(out, above) {
+			out = append(out, above)
+		}
+	}
+	return out
+}
+
+// needs is what the call itself is about: that of a shell, and that nobody
+// changes the links that PATH leads to.
+func (s *state) needs() *policy.Profile {
+	p := s.opts.shell.needs()
+	for _, dir := range s.named {
+		if !strings.ContainsAny(dir, "*?") { // else a pattern; the plan is refused where it could be written
+			p.Protect.Items = append(p.Protect.Items, policy.Item{Text: strings.ReplaceAll(dir, "$", "$$"), Source: "PATH", Layer: policy.Builtin})
+		}
+	}
+	return p
+}
+
+// settleTool lets a tool run where no tree can be writable, such as the home
+// directory: the working directory grants nothing there, and with that it is
+// as little to be seen as anything else that the profile does not open.
+func (s *state) settleTool() {
+	here := s.host.CWD
+	s.host.ByName = true
+	if here == "" {
+		return // refused when the plan is made
+	}
+	err := s.host.WritableRoot(here)
+	if err == nil {
+		return
+	}
+	s.host.Dir, s.vars.CWD, s.vars.Root = here, "", ""
+	s.nowhere = err.Error() + "; being there opens nothing of it"
+	if slices.ContainsFunc(s.host.Homes, func(home string) bool { return policy.Within(home, here) }) {
+		s.nowhere = err.Error() + "; inside, the home directory is empty but for what the profile opens, and what is written there is lost"
 	}
 }
 
