@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/policy"
@@ -17,6 +18,7 @@ import (
 type Hints struct {
 	On     bool
 	Config bool     // levers are keys of the config file: the caller has no flags
+	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
 	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
 	Locked []string // keys that the administrator lets nobody loosen
 }
@@ -77,7 +79,19 @@ func (g *hinter) setting(flag, key, value string) string {
 	case g.say.Config:
 		return key + " = " + value + g.inConfig()
 	}
-	return flag
+	return g.flags(flag)
+}
+
+// flags is how flags are given: before a shim's own name they stand in SBX_FLAGS.
+func (g *hinter) flags(text string) string {
+	if g.say.Tool == "" {
+		return text
+	}
+	had := ""
+	if v, _ := lookupEnv(g.h.Environ, "SBX_FLAGS"); v != "" {
+		had, text = `"$SBX_FLAGS"`, " "+text
+	}
+	return "SBX_FLAGS=" + had + singleQuoted(text) + " " + shellWord(g.say.Tool) + " …"
 }
 
 // agentFlag reports whether sbx agent has a flag, too.
@@ -114,12 +128,30 @@ func (g *hinter) network(u *usage) {
 	}
 	when := stage.Cut
 	switch {
-	case u.outward:
+	case u.outward || slices.ContainsFunc(u.borrowed, g.fetched):
 		when = stage.Unheard
 	case u.curious:
 		when = stage.Often
 	}
 	g.add(when, "", text)
+}
+
+// fetched reports whether npx and its like would have to fetch a program.
+func (g *hinter) fetched(b borrowed) bool {
+	if strings.ContainsAny(b.name, "/@") {
+		return true
+	}
+	there := func(path string) bool { to, err := g.v.res.resolve(path); return err != nil || to.Info.Kind != Absent }
+	for dir, _ := g.v.outside(b.dir); ; dir = policy.Dir(dir) {
+		if there(join(dir, "node_modules/.bin/"+b.name)) {
+			return false
+		}
+		if len(dir) <= 1 {
+			break
+		}
+	}
+	path, _ := lookupEnv(g.p.Env, "PATH")
+	return !slices.ContainsFunc(strings.Split(path, ":"), func(dir string) bool { return strings.HasPrefix(dir, "/") && there(join(policy.Clean(dir), b.name)) })
 }
 
 // source is who says something: "moderate: allow_network = false".
@@ -130,7 +162,7 @@ func (g *hinter) source(source, what string) string {
 	case strings.HasPrefix(source, "--"):
 		return source
 	}
-	return policy.Plain(source) + ": " + what
+	return by(source) + ": " + what
 }
 
 // trapped is about system calls that end who makes them: all of another
@@ -241,10 +273,13 @@ func (g *hinter) files(uses []use) {
 	var made []string
 	hints := 0
 	for _, u := range uses[:min(len(uses), maxUses)] {
-		if u.write {
+		if u.write && !u.there {
 			made = append(made, u.path)
 		} else if slices.ContainsFunc(made, func(m string) bool { return policy.Within(u.path, m) }) {
 			continue // the command's own
+		}
+		if u.idle {
+			continue
 		}
 		if when, path, text, ok := g.file(&u); ok {
 			g.add(when, path, text)
@@ -261,26 +296,56 @@ func (g *hinter) file(u *use) (when stage.When, path, text string, ok bool) {
 	if !ok || policy.Within(host, "/proc") || policy.Within(host, "/dev") || policy.Within(host, ManifestDir) {
 		return 0, "", "", false
 	}
-	switch a := g.v.access(host); {
-	case a == policy.Write, !u.write && shows(a):
-		return 0, "", "", false // what nearly all are
-	case u.name && a != policy.Block:
-		return 0, "", "", false
-	case u.write && (a == policy.Private || a == policy.Unseen):
-		// Something can be made here, or nothing outside either, unless the
-		// directory is what is missing.
-		if host = policy.Dir(host); host == "/" || g.v.access(host) != policy.Private && g.v.access(host) != policy.Unseen {
+	a, from := g.v.access(host), ""
+	if shows(a) { // a link that is there may lead to what is not
+		to, err := g.v.res.resolve(host)
+		if err != nil {
 			return 0, "", "", false
 		}
-		return g.unseen(host, "write")
-	case u.write:
-		return g.unwritten(host, u.fresh)
+		if len(to.Links) > 0 && !shows(g.v.access(to.Path)) {
+			from = g.shown(g.v.inside(host)) + " leads to "
+			host, a = to.Path, g.v.access(to.Path)
+		}
 	}
-	return g.unseen(host, "read")
+	dir := policy.Dir(host)
+	switch hides := a == policy.Private || a == policy.Unseen; {
+	case a == policy.Write, !u.write && shows(a):
+		return 0, "", "", false // what nearly all are
+	case u.name && a != policy.Block && from == "":
+		return 0, "", "", false
+	case u.write && hides && u.there:
+		// What is mounted by itself can be changed, and not be taken away.
+		if u.moves {
+			if g.h.writable(dir) != nil {
+				return 0, "", "", false
+			}
+			when, path, text, ok = g.unseen(host, "write", dir)
+			break
+		}
+		when, path, text, ok = g.unseen(host, "write", "")
+	case u.write && hides && u.dir:
+		when, path, text, ok = g.unseen(host, "write", "")
+	case u.write && hides:
+		// Something can be made here, or nothing outside either, unless the
+		// directory is what is missing.
+		if dir == "/" || g.v.access(dir) != policy.Private && g.v.access(dir) != policy.Unseen {
+			return 0, "", "", false
+		}
+		when, path, text, ok = g.unseen(dir, "write", "")
+	case u.write:
+		when, path, text, ok = g.unwritten(host, u)
+	default:
+		when, path, text, ok = g.unseen(host, "read", "")
+	}
+	if shown := g.shown(g.v.inside(host)); ok && from != "" && strings.HasPrefix(text, shown) {
+		text = from + shown + ", which" + text[len(shown):]
+	}
+	return when, path, text, ok
 }
 
-// unseen is about what is not there inside, or has no content.
-func (g *hinter) unseen(host, to string) (when stage.When, path, text string, ok bool) {
+// unseen is about what is not there inside, or has no content; opens is what
+// has to be opened for it, "" for itself.
+func (g *hinter) unseen(host, to, opens string) (when stage.When, path, text string, ok bool) {
 	real, err := g.v.res.resolve(host)
 	if err != nil || shows(g.v.access(real.Path)) && g.v.carriesAll(real.Links) {
 		return 0, "", "", false
@@ -325,10 +390,21 @@ func (g *hinter) unseen(host, to string) (when stage.When, path, text string, ok
 		}
 	}
 	switch {
+	case lever == "" && !hidden && to == "write" && a.Fixed != "" && a.Fixed != ownUser && g.h.writable(host) != nil:
+		return when, path, text + ": " + oneLine(a.Fixed), true
 	case lever == "" && !hidden:
 		return 0, "", "", false // nobody's to open
 	case lever == "":
 		lever = host
+	}
+	if to == "read" && !hidden && !g.v.carriesAll(real.Links) {
+		lever = host // by that name: the link is not there either
+	}
+	if opens != "" {
+		lever = opens
+	}
+	if err := g.h.writable(lever); to == "write" && err != nil {
+		return when, path, text + ": " + oneLine(err.Error()), true
 	}
 	does := " shows it"
 	if to == "write" {
@@ -342,9 +418,9 @@ func (g *hinter) unseen(host, to string) (when stage.When, path, text string, ok
 }
 
 // unwritten is about what is read-only, and the caller could write outside.
-func (g *hinter) unwritten(host string, fresh bool) (when stage.When, path, text string, ok bool) {
+func (g *hinter) unwritten(host string, u *use) (when stage.When, path, text string, ok bool) {
 	a := g.p.Report.Ask(host)
-	if a.Write || a.Mark == nil || fresh && a.Kind != Absent {
+	if a.Write || a.Mark == nil || u.fresh && a.Kind != Absent {
 		return 0, "", "", false
 	}
 	shown := g.shown(g.v.inside(host))
@@ -370,7 +446,13 @@ func (g *hinter) unwritten(host string, fresh bool) (when stage.When, path, text
 			}
 			return stage.Always, "", text + isLocked, true
 		default:
-			return stage.Always, "", text + g.lever("write", l.Flags[1], a.Mark.Access, " lets it be written"), true
+			opens := l.Flags[1]
+			if u.moves && opens != a.Mark.Rule { // its directory lets nothing be put in its place
+				if opens = policy.Dir(opens); g.h.writable(opens) != nil {
+					return 0, "", "", false
+				}
+			}
+			return stage.Always, "", text + g.lever("write", opens, a.Mark.Access, " lets it be written"), true
 		}
 	}
 	// Never writable in a sandbox; outside it would be, for root.
@@ -391,7 +473,7 @@ func (g *hinter) rule(access policy.Access, path, source string) string {
 	case strings.HasPrefix(source, "--"):
 		return source + " " + g.shown(path)
 	}
-	return policy.Plain(source) + ": " + key + " " + g.shown(path)
+	return by(source) + ": " + key + " " + g.shown(path)
 }
 
 // listKey is the key of a profile by which paths get an access.
@@ -418,17 +500,24 @@ func (g *hinter) lever(to, path string, access policy.Access, does string) strin
 	if to == "write" {
 		flag, key = "-w ", "writable_paths"
 	}
+	own := func(dir string) bool { return policy.Within(path, dir) || policy.Within(dir, path) }
 	switch {
+	case to == "write" && (slices.ContainsFunc(g.h.Links, own) || slices.ContainsFunc(g.h.Own, own)):
+		return ": sbx keeps files of its own there, and that is never made writable"
 	case g.locked(key, listKey(access)):
 		return isLocked
 	case g.say.Agent != "":
 		return ": sbx agent " + flag + g.typed(path) + " " + g.say.Agent + does
+	case !g.say.Config && g.say.Tool != "" && !plain(path):
+		return ": sbx " + flag + g.typed(path) + " -- " + shellWord(g.say.Tool) + " …" + does
 	case !g.say.Config:
-		return ": " + flag + g.typed(path) + does
+		return ": " + g.flags(flag+g.typed(path)) + does
 	case slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {
 		return r.Path == path && !r.Pattern && !r.Except && (r.Access == policy.Block || r.Access == policy.Protect)
 	}):
 		return ": no list in a file undoes that, sbx " + flag + g.typed(path) + " -- COMMAND does" // at one path the tighter rule wins
+	case !plain(path):
+		return ": sbx " + flag + g.typed(path) + " -- COMMAND" + does // not every file can hold that name
 	}
 	return ": " + key + " = [" + policy.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + g.inConfig() + does
 }
@@ -451,15 +540,50 @@ func (g *hinter) shown(path string) string {
 
 // typed is a path as a shell takes it.
 func (g *hinter) typed(path string) string {
-	rest, ok := g.tilde(path)
-	switch safe := strings.Trim(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""; {
-	case safe && ok:
+	if rest, ok := g.tilde(path); ok && wordSafe(rest) {
 		return "~" + rest
-	case safe:
-		return path
 	}
-	if !utf8.ValidString(path) || policy.Plain(path) != path && strings.ContainsAny(policy.Plain(path)[1:], `\`) {
-		return policy.Quote(path)
+	return shellWord(path)
+}
+
+// shellWord is a word as a person can paste it into a shell: nothing in it is
+// expanded or run.
+func shellWord(w string) string {
+	switch {
+	case w != "" && wordSafe(w):
+		return w
+	case plain(w):
+		return singleQuoted(w)
 	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	// A shell that does not know $'…' reads the same as a dollar sign and a word
+	// in single quotes, so no quote may stand in it.
+	var b strings.Builder
+	b.WriteString("$'")
+	for i := range len(w) {
+		if c := w[i]; c >= ' ' && c < 0x7f && c != '\'' && c != '\\' && c != '!' {
+			b.WriteByte(c)
+		} else {
+			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
+		}
+	}
+	return b.String() + "'"
+}
+
+func singleQuoted(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
+
+func wordSafe(w string) bool {
+	return strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""
+}
+
+// plain reports whether a word can be shown as it is.
+func plain(w string) bool {
+	return utf8.ValidString(w) && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// by names the source of a rule: "go, $GOMODCACHE", "/home/u/x y.toml:3:1".
+func by(source string) string {
+	if plain(source) {
+		return source
+	}
+	return policy.Quote(source)
 }

@@ -48,6 +48,8 @@ func developer() machine {
 /srv/data/shared/ uid=1000
 /usr/bin/sudo x mode=4755
 /home/u/src/app/out -> /srv/data/shared
+/home/u/src/app/n.txt -> /home/u/notes
+/home/u/src/n
 `)
 }
 
@@ -64,14 +66,51 @@ func TestHintsOnFiles(t *testing.T) {
 		"cat ~/.ssh/*":           "without /home/u/.ssh: ~/.ssh is hidden (secrets: blocked_paths ~/.ssh): -r ~/.ssh shows it",
 		// There, and not inside.
 		"cat ~/notes":             "without /home/u/notes: ~/notes is not visible in the sandbox (moderate: private_paths ~): -r ~/notes shows it",
-		"cat ~/link":              "without /home/u/link: ~/link is not visible in the sandbox (moderate: private_paths ~): -r ~/notes shows it",
+		"cat ~/link":              "without /home/u/link: ~/link is not visible in the sandbox (moderate: private_paths ~): -r ~/link shows it", // what it leads to would not be there by that name
 		"cat ../other/x ../other": "without /home/u/src/other: ~/src/other is not visible in the sandbox (moderate: private_paths ~): -r ~/src/other shows it",
 		"cat '/home/u/odd name'":  `without /home/u/odd name: "/home/u/odd name" is not visible in the sandbox (moderate: private_paths ~): -r '/home/u/odd name' shows it`,
 		"cat /tmp/other":          "without /tmp/other: /tmp/other is not visible in the sandbox (moderate: private_paths /tmp): -r /tmp/other shows it",
 		"cat /srv/data/x":         "without /srv/data/x: /srv/data/x is not visible in the sandbox (no rule opens it): -r /srv/data/x shows it",
 		"cd ~/src/other && make":  "without /home/u/src/other: ~/src/other is not visible in the sandbox (moderate: private_paths ~): -r ~/src/other shows it",
 		"cp a ~/src/other/b":      "without /home/u/src/other: ~/src/other is not visible in the sandbox (moderate: private_paths ~): -w ~/src/other opens it for writing",
-		"ls out/":                 "",
+		// A link in the project that leads out of it.
+		"ls out/":                      "without /srv/data/shared: ~/src/app/out leads to /srv/data/shared, which is not visible in the sandbox (no rule opens it): -r /srv/data/shared shows it",
+		"cat n.txt":                    "without /home/u/notes: ~/src/app/n.txt leads to ~/notes, which is not visible in the sandbox (moderate: private_paths ~): -r ~/notes shows it",
+		"make n.txt":                   "without /home/u/notes: ~/src/app/n.txt leads to ~/notes, which is not visible in the sandbox (moderate: private_paths ~): -r ~/notes shows it",
+		"cp a out/b":                   "without /srv/data/shared: /srv/data/shared is not visible in the sandbox (no rule opens it): -w /srv/data/shared opens it for writing",
+		"cp a ~/src/other/":            "without /home/u/src/other: ~/src/other is not visible in the sandbox (moderate: private_paths ~): -w ~/src/other opens it for writing",
+		"cp a ~/src/none/ ~/src/other": "",
+		"cd .. && cat n":               "without /home/u/src/n: ~/src/n is not visible in the sandbox (moderate: private_paths ~): -r ~/src/n shows it",
+		"cd .. && make n":              "",
+		"cc -I$HOME/src/other x.c":     "without /home/u/src/other: ~/src/other is not visible in the sandbox (moderate: private_paths ~): -r ~/src/other shows it",
+		"node --env-file=.env x":       "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		// A file that is mounted by itself can be changed, and not be replaced.
+		"chmod 600 ~/notes":              "without /home/u/notes: ~/notes is not visible in the sandbox (moderate: private_paths ~): -w ~/notes opens it for writing",
+		"rm ~/notes":                     "",
+		"rm -f ~/notes; sed -i x ~/none": "",
+		"rm /srv/data/x":                 "without /srv/data/x: /srv/data/x is not visible in the sandbox (no rule opens it): -w /srv/data opens it for writing",
+		"sed -i s,a,b, .vscode/set":      "~/src/app/.vscode/set is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode): -w ~/src/app/.vscode lets it be written",
+		// Words that are no files, and commands that have no part in the status.
+		"pytest -q --ignore ~/notes":        "",
+		"pytest -q --ignore=/home/u/notes":  "",
+		"grep -r zz . --exclude .env":       "",
+		"git check-ignore .env":             "",
+		"git ls-files --error-unmatch .env": "",
+		"git add .env":                      "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"test ~/notes = b":                  "",
+		"test -s ~/notes":                   "without /home/u/notes: ~/notes is not visible in the sandbox (moderate: private_paths ~): -r ~/notes shows it",
+		"[ -s ~/notes -a b = ~/link ]":      "without /home/u/notes: ~/notes is not visible in the sandbox (moderate: private_paths ~): -r ~/notes shows it",
+		"rm -r ~/src/other/x; gcc e.c":      "",
+		"ls .env; gcc e.c":                  "",
+		"ls .env | head && gcc e.c":         "",
+		"set -e; ls .env; gcc e.c":          "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"command -v sudo; exit 3":           "",
+		"command -v sudo":                   "",
+		"sudo x; exit 3":                    "",
+		"source .env":                       "", // this shell need not have it
+		". ./.env":                          "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"strace --bogus":                    "",
+		"gdb --bogus":                       "",
 		"cat ~/none ~/locked /etc/shadow ~ / /tmp /home /root/x /proc/1/mem /dev/kmem": "",
 		"mkdir -p /tmp/other && cat /tmp/other":                                        "",
 		"echo ~/notes; false":                                                          "",
@@ -124,6 +163,67 @@ func TestHintsElsewhere(t *testing.T) {
 	} {
 		if got := strings.Join(hinted(t, m, script), "\n"); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
+		}
+	}
+}
+
+// Who pastes a lever runs nothing by it, whatever a file is called.
+func TestLeversAreShellWords(t *testing.T) {
+	for word, want := range map[string]string{
+		"/a/b-c.d_e": "/a/b-c.d_e", "/a b": "'/a b'", "/$(x)`y`": "'/$(x)`y`'", "/it's": `'/it'\''s'`, "": "''", "/é": "'/é'",
+		"/z\x01$(touch P)'`y`\\!": `$'/z\001$(touch P)\047` + "`y`" + `\134\041'`, "/\xff": `$'/\377'`, "/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`,
+	} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+	m := developer()
+	m.files += "/srv/data/z$(touch\\sP)\n"
+	m.command = []string{"git", "add", "/srv/data/z$(touch P)"}
+	m.request.Hints.On = true
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"/srv/data/z$(touch P)" is not visible in the sandbox (no rule opens it): -r '/srv/data/z$(touch P)' shows it`
+	if !slices.ContainsFunc(p.Stage.Hints, func(h stage.Hint) bool { return h.Text == want }) {
+		t.Errorf("%+v", p.Stage.Hints)
+	}
+}
+
+// A shim hands all words on: flags stand in a variable.
+func TestHintsOfAShim(t *testing.T) {
+	m := developer()
+	m.request.Hints.Tool = "git"
+	for script, want := range map[string]string{
+		"cat ~/notes":            "without /home/u/notes: ~/notes is not visible in the sandbox (moderate: private_paths ~): SBX_FLAGS='-r ~/notes' git … shows it",
+		"cat '/home/u/odd name'": `without /home/u/odd name: "/home/u/odd name" is not visible in the sandbox (moderate: private_paths ~): SBX_FLAGS='-r '\''/home/u/odd name'\''' git … shows it`,
+		"strace -f make":         "no process looks into another here (moderate: seccomp = default): SBX_FLAGS='--seccomp dev' git … lets strace work",
+		"touch .git/hooks/x":     "~/src/app/.git/hooks/x is protected, since the host may run or read it later (git = commit): SBX_FLAGS='--git full' git … lets it be written",
+	} {
+		if got := strings.Join(hinted(t, m, script), "\n"); got != want {
+			t.Errorf("%s\n got %s\nwant %s", script, got, want)
+		}
+	}
+	m.env = []string{"HOME=/home/u", "PATH=/usr/bin", "SBX_FLAGS=-q"}
+	if got := strings.Join(hinted(t, m, "strace -f make"), "\n"); !strings.HasSuffix(got, `: SBX_FLAGS="$SBX_FLAGS"' --seccomp dev' git … lets strace work`) {
+		t.Error(got)
+	}
+}
+
+// What npx would have to fetch is about the network; what the project has is not.
+func TestHintsOnBorrowedPrograms(t *testing.T) {
+	m := developer()
+	m.files += "/home/u/src/app/node_modules/.bin/jest x\n"
+	for script, want := range map[string]stage.When{"npx -y cowsay": stage.Unheard, "npx cowsay hi": stage.Unheard, "npm exec cowsay": stage.Unheard, "npx jest": stage.Often, "npm exec -- jest": stage.Often, "cd sub && npx jest": stage.Often, "npx create-x@latest y": stage.Unheard, "npx -c 'x y'": stage.Often} {
+		m := m
+		m.command, m.request.Hints.On = []string{"sh", "-c", script}, true
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(p.Stage.Hints, func(h stage.Hint) bool { return h.When == want && strings.HasPrefix(h.Text, "the network is off") }) {
+			t.Errorf("%s: %v", script, p.Stage.Hints)
 		}
 	}
 }

@@ -59,9 +59,9 @@ func hiddenHint(v *view, h *Host, name string) string {
 		full := join(policy.Clean(dir), name)
 		if to, err := v.res.resolve(full); err == nil && to.Info.Kind == File && h.FS.Access(full, 'x') && !h.shim(v.res, full, name, to) {
 			if _, seen := v.visible(dir); seen && to.Path != full {
-				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + policy.Plain(policy.Dir(to.Path))
+				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use " + "-r " + shellWord(policy.Dir(to.Path))
 			}
-			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + policy.Plain(policy.Dir(to.Path))
+			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use " + "-r " + shellWord(policy.Dir(to.Path))
 		}
 	}
 	return ""
@@ -73,7 +73,14 @@ func runnable(v *view, h *Host, name, full string) error {
 	to, ok := v.visible(full)
 	switch {
 	case !ok && to.Info.Kind != Absent:
-		return &Error{StatusNotFound, shown + ": not visible in the sandbox", "to open it, use -r " + policy.Plain(to.Path)}
+		if shows(v.access(to.Path)) { // a link on the way is what is missing
+			for _, l := range to.Links {
+				if !v.carries(l) {
+					return &Error{StatusNotFound, shown + ": not visible in the sandbox", "to open the directory of the link, use " + "-r " + shellWord(policy.Dir(l.Path))}
+				}
+			}
+		}
+		return &Error{StatusNotFound, shown + ": not visible in the sandbox", "to open it, use " + "-r " + shellWord(to.Path)}
 	case !ok:
 		return &Error{StatusNotFound, shown + ": no such file or directory", ""}
 	case to.Info.Kind == Dir:

@@ -5,13 +5,18 @@ import (
 	"testing"
 )
 
-// shownUses writes uses as tests have them: r for read, w for written, n for a
-// bare name.
+// shownUses writes uses as tests have them: r for read, w for written, c for
+// changed, n for a bare name, - for what has no part in the status.
 func shownUses(u *usage) string {
 	var out []string
 	for _, use := range u.uses {
 		kind := "r "
 		switch {
+		case use.idle:
+			kind = "- "
+		case use.there:
+			kind = "c "
+
 		case use.write:
 			kind = "w "
 		case use.name:
@@ -24,7 +29,7 @@ func shownUses(u *usage) string {
 
 func TestUses(t *testing.T) {
 	for script, want := range map[string]string{
-		"cat a ./b /c ~/d":                          "n /p/a, r /p/b, r /c, r /home/u/d",
+		"cat a ./b /c ~/d":                          "r /p/a, r /p/b, r /c, r /home/u/d",
 		"echo ~/a; printf /b; export X=~/c; x=/y":   "",
 		"X=/y cat /z":                               "r /z",
 		"cat < /a > /b 2> /c 2>/dev/null":           "r /a, w /b, w /c",
@@ -32,13 +37,13 @@ func TestUses(t *testing.T) {
 		"cat /a 2>/dev/null":                        "r /a",
 		"cat /a || true; b /c || exit 1":            "r /c",
 		"touch a; mkdir -p /b; rm -rf c; tee -a /d": "w /p/a, w /b, w /p/c, w /d",
-		"cp -r /a /b; mv /c d; ln -s /e /f; ln /g /h; install -m 755 /i /j": "r /a, w /b, r /c, w /c, w /p/d, w /f, r /g, w /h, n /p/755, r /i, w /j",
+		"cp -r /a /b; mv /c d; ln -s /e /f; ln /g /h; install -m 755 /i /j": "r /a, w /b, c /c, w /p/d, w /f, r /g, w /h, r /i, w /j",
 		"cp -t /a /b":                                                     "r /a",
-		"chmod 755 /a; chown u:u b":                                       "r /a, w /a, n /p/b, w /p/b",
-		"sed -i s,/x,/y, /a; sed /x/d /b":                                 "r /a, w /a, r /b",
+		"chmod 755 /a; chown u:u b":                                       "c /a, c /p/b",
+		"sed -i s,/x,/y, /a; sed /x/d /b":                                 "c /a, r /b",
 		"dd if=/a of=/b bs=1":                                             "r /a, w /b",
 		"grep -r /x /a; grep -e /x /b; awk /x/ /c":                        "r /a, r /x, r /b, r /c",
-		"cc -o /a -I/b /c.c --sysroot=/d --output=/e -O /f":               "w /a, r /d, w /e, w /f, r /c.c",
+		"cc -o /a -I/b /c.c --sysroot=/d --output=/e -O /f":               "w /a, r /b, r /d, w /e, w /f, r /c.c",
 		"cd /a && cat b/c && cd .. && cat d/e":                            "r /a, r /a/b/c, r /, r /d/e",
 		"(cd /a && cat b/c); cat d/e /f":                                  "r /a, r /a/b/c, r /f",
 		"cd - && cat a/b /c; cd $X; cat d/e":                              "r /c",
@@ -50,16 +55,16 @@ func TestUses(t *testing.T) {
 		"timeout 5 nice -n 3 env A=b cat /a":                              "r /a",
 		"if [ -f /a ]; then cat /b; fi":                                   "r /b",
 		"test -f /a":                                                      "r /a",
-		"[ -s ~/a ] && . ~/a; test -e b && cat b c":                       "n /p/c",
+		"[ -s ~/a ] && . ~/a; test -e b && cat b c":                       "r /p/c",
 		"[ -d ~/a ] && b":                                                 "",
 		"/opt/x/run /a; ./b":                                              "r /opt/x/run, r /a, r /p/b",
 		"scp host:/a u@h:/b /c; curl -o /d file:///e http://x/y":          "r /c, w /d",
 		"while read f; do cat /a; done < /b":                              "r /a, r /b",
-		"for f in /a /b; do rm /c; done":                                  "w /c",
+		"for f in /a /b; do rm /c; done":                                  "c /c",
 		"cat '/a\nb' \"/c d\"":                                            "r /c d",
-		"git -C ~/a status; git commit -m '/x y/z'":                       "r /home/u/a, n /p/status, n /p/commit, r /x y/z",
+		"git -C ~/a status; git commit -m '/x y/z'":                       "r /home/u/a",
 	} {
-		got := shownUses(usageOf([]string{"sh", "-c", script}, "/p", known))
+		got := shownUses(usageOf([]string{"sh", "-ec", script}, "/p", known))
 		if got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
 		}
@@ -72,7 +77,7 @@ func TestUsesOfWords(t *testing.T) {
 		{"cat ~/a $HOME/b /c", "r /p/~/a, r /p/$HOME/b, r /c"},
 		{"touch x>y", "w /p/x>y"},
 		{"env A=b cat /a", "r /a"},
-		{"bash script /a", "n /p/script, r /a"},
+		{"bash script /a", "r /p/script, r /a"},
 		{"sudo cat /a", "n /p/cat, r /a"},
 	} {
 		if got := shownUses(usageOf(strings.Split(tt.words, " "), "/p", known)); got != tt.want {
@@ -86,6 +91,8 @@ func TestOutward(t *testing.T) {
 		"curl http://x": true, "curl http://localhost:8/x": false, "curl http://127.0.0.1": false, "curl x": true, "wget https://[::1]/": false,
 		"git fetch": true, "git -C /x pull": true, "git status": false, "npm ci": true, "npm test": false, "npm run update": false, "npx jest": false, "npm --prefix x install": true, "go test ./...": false, "go get x": true,
 		"python3 get.py http://x": true, "make": false, "cat file:///x": false, "pip install x": true, "env A=b ssh h": true,
+		"npm view x": true, "npm search x": true, "npm create vite": true, "npm init vite": true, "npm init": false, "npm init -y": false, "npm init ''": true, "pnpm dlx x": true, "yarn dlx x": true, "npm run view": false, "npm outdated": true, "yarn build show": false,
+		"pip download x": true, "cargo add x": true, "cargo install x": true, "go install x.y/z@latest": true, "go run .": false, "gem install x": true, "bundle install": true, "composer require x": true, "apt-get update": true, "git ls-remote": true, "git clone x": true, "git push": true, "docker pull x": true, "bun add x": true, "uv sync": true, "uvx x": true, "poetry add x": true, "npx -p x y": true,
 	} {
 		if got := usageOf(strings.Fields(line), "/p", known).outward; got != want {
 			t.Errorf("%s: %v", line, got)

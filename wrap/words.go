@@ -1,6 +1,9 @@
 package wrap
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file reads command lines of shells as far as hints need it: which words
 // are there, and which files they name. It is no parser of a shell, and nothing
@@ -13,7 +16,19 @@ type simple struct {
 	writes []string // redirected to
 	quiet  bool     // what it says of errors goes nowhere, or its failure is ignored
 	sub    int      // how many parentheses it stands in
+	then   op       // what stands behind it
 }
+
+// op is an operator between commands.
+type op byte
+
+const (
+	end  op = iota // of the text, of parentheses
+	next           // ; & or a new line
+	and
+	or
+	pipe
+)
 
 // Bounds of what is read.
 const (
@@ -55,6 +70,14 @@ func (s *scan) end() {
 	s.now = simple{}
 }
 
+// close ends a command by an operator. A line that ends in one goes on.
+func (s *scan) close(by op) {
+	s.end()
+	if n := len(s.out); n > 0 && s.out[n-1].then == end {
+		s.out[n-1].then = by
+	}
+}
+
 func (s *scan) peek(n int) byte {
 	if s.at+n < len(s.text) {
 		return s.text[s.at+n]
@@ -69,7 +92,7 @@ func (s *scan) step() {
 		s.at++
 	case '\n':
 		s.at++
-		s.end()
+		s.close(next)
 		s.skipDocuments()
 	case '#':
 		if i := strings.IndexByte(s.text[s.at:], '\n'); i >= 0 {
@@ -77,18 +100,29 @@ func (s *scan) step() {
 		} else {
 			s.at = len(s.text)
 		}
-	case ';', '|', '(', ')':
+	case ';':
+		s.at++
+		s.close(next)
+	case '(':
 		s.at++
 		s.end()
-		switch {
-		case c == '(':
-			s.sub++
-		case c == ')' && s.sub > 0:
-			s.sub--
-		case c == '|' && s.peek(0) == '|':
+		s.sub++
+	case ')':
+		s.at++
+		s.end()
+		s.sub = max(s.sub-1, 0)
+	case '|':
+		s.at++
+		if s.peek(0) == '|' {
 			s.at++
+			s.close(or)
 			s.tolerated()
+			return
 		}
+		if s.peek(0) == '&' {
+			s.at++
+		}
+		s.close(pipe)
 	case '&':
 		if s.peek(1) == '>' {
 			s.at++
@@ -96,7 +130,12 @@ func (s *scan) step() {
 			return
 		}
 		s.at++
-		s.end()
+		if s.peek(0) == '&' {
+			s.at++
+			s.close(and)
+			return
+		}
+		s.close(next)
 	case '<', '>':
 		s.redirect(-1)
 	default:
@@ -110,6 +149,88 @@ func (s *scan) tolerated() {
 	if n := len(s.out); n > 0 && (strings.HasPrefix(rest, "true") || strings.HasPrefix(rest, ":")) {
 		s.out[n-1].quiet = true
 	}
+}
+
+// deciding says of each command whether its failure can be that of the whole
+// list: the status of a list is that of its last command, but for what && skips,
+// and set -e ends. A failure before a pipe counts where the pipe is the end: what
+// reads from it finds nothing.
+func deciding(list []simple, errexit bool) []bool {
+	out := make([]bool, len(list))
+	live, sub := true, 0 // of what was last looked at, from the end
+	var around []bool    // of the compound commands that it stands in
+	push := func() { around = append(around, live) }
+	pop := func() {
+		if n := len(around); n > 0 {
+			live, around = around[n-1], around[:n-1]
+		}
+	}
+	errexit = errexit || slices.ContainsFunc(list, func(c simple) bool {
+		return len(c.words) > 1 && c.words[0] == "set" && len(c.words[1]) > 1 && c.words[1][0] == '-' && c.words[1][1] != '-' && strings.Contains(c.words[1], "e")
+	})
+	for i := len(list) - 1; i >= 0; i-- {
+		c := &list[i]
+		if i < len(list)-1 {
+			behind := &list[i+1]
+			n := 0
+			for n < len(behind.words) && (opens(behind.words[n]) || slices.Contains(parts, behind.words[n])) {
+				n++
+			}
+			part := ""
+			for n--; n >= 0; n-- {
+				if w := behind.words[n]; opens(w) {
+					pop()
+				} else {
+					part = w
+				}
+			}
+			for ; c.sub < sub; sub-- {
+				pop()
+			}
+			switch {
+			case part == "then" || part == "do":
+				live = false // a condition
+			case part == "else" || part == "elif":
+				if n := len(around); n > 0 {
+					live = around[n-1]
+				}
+			case c.then == next:
+				live = errexit || live && len(behind.words) > 0 && closes(behind.words[0])
+			case c.then == or:
+				live = live || len(behind.words) > 0 && (behind.words[0] == "exit" || behind.words[0] == "return")
+			case c.then == pipe:
+				live = live && behind.then != and
+			}
+		}
+		for ; c.sub > sub; sub++ {
+			push()
+		}
+		if len(c.words) > 0 && closes(c.words[0]) {
+			push()
+		}
+		out[i] = live
+	}
+	return out
+}
+
+// parts are words of the shell's own between the first and the last of a
+// compound command.
+var parts = []string{"then", "do", "else", "elif", "!"}
+
+func opens(w string) bool {
+	switch w {
+	case "if", "while", "until", "for", "case", "select", "{":
+		return true
+	}
+	return false
+}
+
+func closes(w string) bool {
+	switch w {
+	case "fi", "done", "esac", "}":
+		return true
+	}
+	return false
 }
 
 // skipDocuments passes over the here-documents that the line before announced.

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,12 +60,60 @@ func TestSplit(t *testing.T) {
 	} {
 		got := split(tt.script, known)
 		for i := range got { // of no matter here
+			got[i].then = end // see TestDeciding
 			if len(got[i].words) == 0 {
 				got[i].words = nil
 			}
 		}
 		if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(simple{})); d != "" {
 			t.Errorf("%q:\n%s", tt.script, d)
+		}
+	}
+}
+
+// The programs whose failure can be that of the whole, by the status of a shell.
+func TestDeciding(t *testing.T) {
+	for script, want := range map[string]string{
+		"a":                                  "a",
+		"a; b":                               "b",
+		"a\nb\n":                             "b",
+		"a & b":                              "b",
+		"a && b":                             "a b",
+		"a &&\n b":                           "a b",
+		"a || b; c":                          "c",
+		"a || b":                             "a b",
+		"a || exit 1; b":                     "a b",
+		"a | b":                              "a b",
+		"a | b && c":                         "b c",
+		"a | b; c":                           "c",
+		"a || true; b && c":                  "b c",
+		"set -e; a; b":                       "a b",
+		"set -eu\na\nb | c":                  "a b c",
+		"(a; b); c":                          "c",
+		"a && (b; c) && d":                   "a c d",
+		"(a && b)":                           "a b",
+		"if a; then b; c; fi":                "c",
+		"if a; then b; else c; fi":           "b c",
+		"if a; then b; elif c; then d; fi":   "b d",
+		"if a; then b; fi; c":                "c",
+		"x && if a; then b; fi":              "b x",
+		"while a; do b; c; done":             "c",
+		"while a; do if b; then c; fi; done": "c",
+		"x; { a; b; }":                       "b",
+		"for f in 1; do a; done && b":        "a b",
+		"a; } fi ) done":                     "a",
+	} {
+		list := split(script, known)
+		var got []string
+		for i, live := range deciding(list, false) {
+			words := program(list[i].words)
+			if live && len(words) > 0 && !closes(words[0]) && words[0] != "for" && words[0] != "exit" && words[0] != "set" && words[0] != "true" {
+				got = append(got, words[0])
+			}
+		}
+		slices.Sort(got)
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: %s, want %s", script, got, want)
 		}
 	}
 }

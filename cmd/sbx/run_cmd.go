@@ -464,7 +464,7 @@ func (s *state) request(command []string) (wrap.Request, error) {
 // hints are for who runs a command: a person, or a model that reads what is
 // written.
 func (s *state) hints() wrap.Hints {
-	h := wrap.Hints{On: s.settings.Hints && !s.opts.Quiet, Locked: s.settings.Locked}
+	h := wrap.Hints{On: s.settings.Hints && !s.opts.Quiet, Locked: s.settings.Locked, Tool: s.opts.tool}
 	if c := s.opts.shell; c != nil {
 		h.Config = true
 		if c.session != nil {
