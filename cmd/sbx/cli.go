@@ -130,14 +130,19 @@ home directory empty, the network off, secrets hidden.
   sbx -c 'make | tee log'    run a string with the shell
   sbx                        an interactive shell in the sandbox
 
+  sbx agent claude           a coding agent, its commands in the sandbox
+  sbx shim add npm pip       from now on npm means sbx -- npm
+  make SHELL=sbx-sh          sbx as a shell: sbx man sbx-sh
+
   sbx explain                the policy, rule by rule
   sbx why .env               may it be read, and by which rule?
   sbx verify                 prove it: try to break out
   sbx doctor                 what this machine can enforce
-  sbx agent claude           a coding agent, with its commands inside
   sbx profiles               the profiles there are
   sbx init                   write a config file
-  sbx shim add npm           let npm mean sbx -- npm
+  sbx status, tripwire       where you are, and what runs left behind
+  sbx trust                  agree to what a project's .sbx.toml asks for
+  sbx activate, alias, completion, man
 
 Exit status: the command's own; 125 sbx failed, 126 cannot be executed,
 127 not found, 128+n died of signal n.`
