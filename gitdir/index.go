@@ -3,24 +3,37 @@ package gitdir
 import (
 	"bytes"
 	"encoding/binary"
-	"strings"
+	"slices"
 )
 
 // Gitlinks lists the entries of an index that are repositories of their own:
 // `git status` in the work tree runs git in each (gitformat-index(5)). ok is
 // false for what cannot be read, a split index for instance.
 func Gitlinks(index []byte) (paths []string, ok bool) {
+	return entries(index, func(mode uint32, _ []byte) bool { return mode == 0o160000 })
+}
+
+// Tracked lists those of some names, relative to the work tree, that an index
+// holds. ok is as with [Gitlinks].
+func Tracked(index []byte, names ...string) (paths []string, ok bool) {
+	return entries(index, func(_ uint32, name []byte) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return string(name) == n })
+	})
+}
+
+// entries lists the names in an index that are wanted.
+func entries(index []byte, wanted func(mode uint32, name []byte) bool) (paths []string, ok bool) {
 	for _, hash := range []int{20, 32} {
-		if paths, ok = gitlinks(index, hash); ok {
+		if paths, ok = entriesOf(index, hash, wanted); ok {
 			return paths, true
 		}
 	}
 	return nil, false
 }
 
-// gitlinks reads an index whose object names have so many bytes.
-func gitlinks(index []byte, hash int) (paths []string, ok bool) {
-	const header, modeAt, link = 12, 24, 0o160000
+// entriesOf reads an index whose object names have so many bytes.
+func entriesOf(index []byte, hash int, wanted func(mode uint32, name []byte) bool) (paths []string, ok bool) {
+	const header, modeAt = 12, 24
 	if len(index) < header+hash || string(index[:4]) != "DIRC" {
 		return nil, false
 	}
@@ -57,12 +70,12 @@ func gitlinks(index []byte, hash int) (paths []string, ok bool) {
 		} else {
 			size = (fixed + end + 8) &^ 7
 		}
-		if mode == link {
-			if version == 4 {
-				paths = append(paths, strings.Clone(name))
-			} else {
-				paths = append(paths, string(rest[:end]))
-			}
+		whole := rest[:end]
+		if version == 4 {
+			whole = []byte(name)
+		}
+		if wanted(mode, whole) {
+			paths = append(paths, string(whole))
 		}
 		if size > len(data) {
 			return nil, false

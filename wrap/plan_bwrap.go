@@ -378,7 +378,11 @@ func (v *view) mask(m mount) (bwrapargs.Op, bool) {
 	if v.host.UID != 0 && m.info.UID != v.host.UID && !v.host.FS.Access(m.path, 'r') && !v.host.FS.Access(m.path, 'w') {
 		return bwrapargs.Op{}, false
 	}
-	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: 0o444}, true
+	perm := uint32(0o444)
+	if m.shut {
+		perm = 0o100 // 0 is bwrap's own choice
+	}
+	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: perm}, true
 }
 
 // freeze makes read-only what had to be writable while mount points were made:

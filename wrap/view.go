@@ -45,6 +45,7 @@ type mount struct {
 	over  int           // index of the mount it lies in, -1 for none
 	eff   policy.Access // see weigh
 	idle  bool          // it changes nothing where it stands
+	shut  bool          // hidden, and a file that cannot be read in the place of an empty one
 }
 
 // look lays the rules of pol over the host.
