@@ -25,8 +25,10 @@ type World struct {
 	CWD    string // absolute
 	TTY    bool   // standard input and output are a terminal
 
-	Exec func(path string) bool                   // whether a file can be executed
-	Read func(path string) (text string, ok bool) // a file of the client's settings
+	Exec func(path string) bool                     // whether a file can be executed
+	Read func(path string) (text string, err error) // a file of the client's settings; fs.ErrNotExist when it is not there
+	// Writable says whether commands may write a path; nil: none is known.
+	Writable func(path string) bool
 }
 
 // Get returns the value of a variable, "" when it is not set.
@@ -69,6 +71,7 @@ type Var struct{ Name, Value string }
 type Place struct {
 	Shells string // directory with links to sbx that have the names of shells
 	Line   string // program that runs its one argument as a line of the shell that Client.Line names; "" when there is none
+	Target string // the shell that Line runs
 	Tmp    string // directory for temporary files of the commands
 }
 
@@ -104,9 +107,6 @@ type Client struct {
 	// Vars are set for the client on top of what every client gets: TMPDIR,
 	// SBX_ROOT, SBX_SESSION.
 	Vars func(*World, Place) []Var
-	// SharesTmp makes Place.Tmp the client's TMPDIR, for one that reads what a
-	// command left there. All others have one of their own.
-	SharesTmp bool
 	// Path puts the directory with the names of shells first in PATH.
 	Path bool
 	// Line is the name of the shell (in Place.Shells) that runs the lines the
@@ -118,7 +118,8 @@ type Client struct {
 
 	Inside  []string // what lands inside
 	Outside []string // what does not
-	// Reads are paths of Module's kind that only a variable names.
+	// Reads are a directory that only a variable names, and names in it that are
+	// of Module's kind.
 	Reads func(*World) []string
 
 	Module string // profile with the paths that the client shares with its shell; "" when it shares none

@@ -2,7 +2,10 @@ package agents
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -11,11 +14,8 @@ import (
 // PATH and of fixed directories, bash first when SHELL holds "bash". Its settings
 // files can set variables, too.
 func claudeShell(w *World) Choice {
-	if file, name := claudeSettings(w); file != "" {
-		return Choice{
-			Why: file + " sets " + name + ", which the client takes in the place of what it was started with",
-			Fix: "take " + name + " out of env in " + file,
-		}
+	if c, bad := claudeSettings(w); bad {
+		return c
 	}
 	c := claudeReal(w)
 	if prefix := w.Get("CLAUDE_CODE_SHELL_PREFIX"); prefix != "" {
@@ -44,10 +44,9 @@ func claudeReal(w *World) Choice {
 	}
 	// PATH's of the first kind come before the fixed ones; those of bash come
 	// behind unless SHELL says bash.
-	dirs := []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
 	var fixed []string
 	for _, n := range names {
-		for _, d := range dirs {
+		for _, d := range systemDirs {
 			fixed = append(fixed, d+"/"+n)
 		}
 	}
@@ -56,34 +55,81 @@ func claudeReal(w *World) Choice {
 	return Choice{Shell: w.first(list...), By: "the first of zsh and bash that it found"}
 }
 
-// claudeSettings returns a settings file that sets a variable that decides
-// about the shell, and the variable.
-func claudeSettings(w *World) (file, name string) {
-	dir := w.Get("CLAUDE_CONFIG_DIR")
+// claudeSettings looks at the settings files and returns the refusal. What a
+// command could write, or came with the project, may do less than the user's own.
+func claudeSettings(w *World) (Choice, bool) {
+	dir, state := w.Get("CLAUDE_CONFIG_DIR"), ""
 	if dir == "" {
-		dir = w.Home + "/.claude"
+		dir, state = w.Home+"/.claude", w.Home+"/.claude.json"
+	} else {
+		state = dir + "/.claude.json"
 	}
-	files := []string{"/etc/claude-code/managed-settings.json", dir + "/settings.json", dir + "/settings.local.json"}
-	for at := w.CWD; ; at = path.Dir(at) {
-		files = append(files, at+"/.claude/settings.local.json", at+"/.claude/settings.json")
-		if at == "/" || at == "." {
-			break
-		}
-	}
-	for _, f := range files {
-		var doc struct {
-			Env map[string]any `json:"env"`
-		}
-		if !readJSON(w, f, &doc) {
-			continue
-		}
-		for _, n := range []string{"CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_SHELL", "SHELL", "PATH", "TMPDIR", "CLAUDE_CODE_TMPDIR", "SBX_SESSION", "SBX_ROOT"} {
-			if _, ok := doc.Env[n]; ok {
-				return f, n
+	own := []string{dir + "/settings.json", dir + "/settings.local.json", state}
+	files := append([]string{"/etc/claude-code/managed-settings.json"}, own...)
+	for _, at := range upward(w) {
+		for _, f := range []string{path.Join(at, ".claude/settings.local.json"), path.Join(at, ".claude/settings.json")} {
+			if !slices.Contains(files, f) {
+				files = append(files, f)
 			}
 		}
 	}
-	return "", ""
+	for i, f := range files {
+		project := i > len(own) || w.Writable != nil && w.Writable(f)
+		if c, bad := setsEnv(w, f, project); bad {
+			return c, true
+		}
+		if !project {
+			continue
+		}
+		doc, bad := readJSON(w, f)
+		if bad != nil {
+			return bad.choice(), true
+		}
+		for _, key := range slices.Sorted(maps.Keys(doc)) {
+			if starts(key) {
+				return Choice{
+					Why: f + " sets " + key + ", a program that the client starts outside",
+					Fix: "take " + key + " out of " + f + ", or put it into your own settings",
+				}, true
+			}
+		}
+		if raw, ok := doc["hooks"]; ok && hasArgs(raw) {
+			return Choice{
+				Why: f + " has a hook with args, which the client starts outside, without a shell",
+				Fix: "write it as a command line, or put it into your own settings",
+			}, true
+		}
+	}
+	return Choice{}, false
+}
+
+// starts reports whether a setting of Claude Code's names a program that goes
+// past its shell.
+func starts(key string) bool {
+	return strings.HasSuffix(key, "Helper") || strings.HasSuffix(key, "AuthRefresh") || strings.HasSuffix(key, "CredentialExport") || key == "fileSuggestion"
+}
+
+// hasArgs reports whether "args" is a key anywhere in a document that was read.
+func hasArgs(raw json.RawMessage) bool {
+	var doc any
+	if json.Unmarshal(raw, &doc) != nil {
+		return true
+	}
+	var has func(any) bool
+	has = func(v any) bool {
+		switch v := v.(type) {
+		case []any:
+			return slices.ContainsFunc(v, has)
+		case map[string]any:
+			for k, e := range v {
+				if k == "args" || has(e) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return has(doc)
 }
 
 // claudeVars: the line that Claude Code would run goes to sbx as one word, and
@@ -103,23 +149,34 @@ func claudeVars(w *World, p Place) []Var {
 	}
 }
 
-// claudeOuter is the user's own shell: where the client would take one of sbx's
-// already, since SHELL or PATH say so, the real one of that language. Two walls,
-// one in the other, would hide the program that the lines go to.
+// claudeOuter is the shell around the line, which runs outside: the user's own
+// if it is the one of the password database or in a directory of the system,
+// else the system's of that language. One that only SHELL or PATH name may be a
+// project's; and with one of sbx's two walls, one in the other, would hide the
+// program that the lines go to.
 func claudeOuter(w *World, p Place) string {
 	shell := claudeReal(w).Shell
-	if path.Dir(shell) != p.Shells && !strings.HasPrefix(path.Base(shell), "sbx-") {
+	if sbx := path.Dir(shell) == p.Shells || strings.HasPrefix(path.Base(shell), "sbx-"); !sbx && (shell == w.Passwd || slices.Contains(systemDirs, path.Dir(shell))) {
 		return shell
 	}
 	name := strings.TrimPrefix(claudeLine(w), "sbx-")
-	return w.first("/bin/"+name, "/usr/bin/"+name, "/usr/local/bin/"+name, "/opt/homebrew/bin/"+name)
+	var list []string
+	for _, dir := range systemDirs {
+		list = append(list, dir+"/"+name)
+	}
+	if passwd := path.Base(w.Passwd); passwd == name {
+		list = append(list, w.Passwd)
+	}
+	return w.first(list...)
 }
 
-// claudeReads is where the snapshots are when the client's directory is not at
-// its usual place.
+var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+
+// claudeReads are the client's directory, when it is not at its usual place, and
+// names in it.
 func claudeReads(w *World) []string {
 	if dir := w.Get("CLAUDE_CONFIG_DIR"); strings.HasPrefix(dir, "/") {
-		return []string{dir + "/shell-snapshots", dir + "/hooks", dir + "/plugins", dir + "/skills"}
+		return []string{dir, "shell-snapshots", "hooks", "plugins", "skills"}
 	}
 	return nil
 }
@@ -145,7 +202,33 @@ func codexShell(w *World) Choice {
 	return c
 }
 
-// bashOnPath is the rule of Gemini CLI and Qwen Code.
+// geminiShell is Gemini CLI's rule: bash of PATH, in an environment to which it
+// adds what files .env set.
+func geminiShell(w *World) Choice { return withFiles(w, ".gemini", false) }
+
+// qwenShell: the same, and its settings set variables, too.
+func qwenShell(w *World) Choice { return withFiles(w, ".qwen", true) }
+
+func withFiles(w *World, dir string, settings bool) Choice {
+	for _, at := range append(upward(w), w.Home) {
+		for _, f := range []string{path.Join(at, dir, ".env"), path.Join(at, ".env")} {
+			if c, bad := dotenv(w, f, !mine(w, at, f)); bad {
+				return c
+			}
+		}
+		f := path.Join(at, dir, "settings.json")
+		if !settings {
+			if _, bad := readJSON(w, f); bad != nil {
+				return bad.choice()
+			}
+		} else if c, bad := setsEnv(w, f, !mine(w, at, f)); bad {
+			return c
+		}
+	}
+	return bashOnPath(w)
+}
+
+// bashOnPath is what those do.
 func bashOnPath(w *World) Choice {
 	if s := w.Look("bash"); s != "" {
 		return Choice{Shell: s, By: "bash on PATH"}
@@ -156,16 +239,32 @@ func bashOnPath(w *World) Choice {
 // opencodeShell: shell of its configuration, then SHELL unless that is one it
 // does not know how to talk to, then bash of PATH, then /bin/sh.
 func opencodeShell(w *World) Choice {
-	var inline struct {
-		Shell string `json:"shell"`
-	}
-	if json.Unmarshal([]byte(w.Get("OPENCODE_CONFIG_CONTENT")), &inline) == nil && inline.Shell != "" {
-		return Choice{Shell: abs(w, inline.Shell), By: "shell in OPENCODE_CONFIG_CONTENT"}
-	}
-	for _, f := range opencodeFiles(w) {
-		if v, ok := jsonText(w, f, "shell"); ok {
-			return Choice{Shell: abs(w, v), By: "shell in " + f, Fix: "take shell out of " + f}
+	var found *Choice
+	if text := w.Get("OPENCODE_CONFIG_CONTENT"); text != "" {
+		doc, err := object(text)
+		if err != nil {
+			return (&errSettings{"OPENCODE_CONFIG_CONTENT", "is not understood: " + err.Error()}).choice()
 		}
+		var shell string
+		if raw, ok := doc["shell"]; ok && json.Unmarshal(raw, &shell) != nil {
+			return (&errSettings{"OPENCODE_CONFIG_CONTENT", "has a shell that is no text"}).choice()
+		}
+		if shell != "" {
+			found = &Choice{Shell: abs(w, shell), By: "shell in OPENCODE_CONFIG_CONTENT"}
+		}
+	}
+	// All are looked at: one that cannot be read is none that can be passed over.
+	for _, f := range opencodeFiles(w) {
+		v, ok, bad := jsonText(w, f, "shell")
+		if bad != nil {
+			return bad.choice()
+		}
+		if ok && (found == nil || strings.HasPrefix(f, "/etc/")) {
+			found = &Choice{Shell: abs(w, v), By: "shell in " + f, Fix: "take shell out of " + f}
+		}
+	}
+	if found != nil {
+		return *found
 	}
 	switch s := w.Get("SHELL"); path.Base(s) {
 	case "fish", "nu", ".":
@@ -191,12 +290,9 @@ func opencodeFiles(w *World) []string {
 	if dir := w.Get("OPENCODE_CONFIG_DIR"); dir != "" {
 		add(dir)
 	}
-	for dir := w.CWD; ; dir = path.Dir(dir) {
-		add(dir + "/.opencode")
-		out = append(out, dir+"/opencode.jsonc", dir+"/opencode.json")
-		if dir == "/" || dir == "." {
-			break
-		}
+	for _, dir := range upward(w) {
+		add(path.Join(dir, ".opencode"))
+		out = append(out, path.Join(dir, "opencode.jsonc"), path.Join(dir, "opencode.json"))
 	}
 	if f := w.Get("OPENCODE_CONFIG"); f != "" {
 		out = append(out, f)
@@ -206,6 +302,7 @@ func opencodeFiles(w *World) []string {
 		config = w.Home + "/.config"
 	}
 	add(config + "/opencode")
+	add("/etc/opencode") // a company's, over all else
 	return out
 }
 
@@ -238,7 +335,11 @@ func piShell(w *World) Choice {
 	user := dir + "/settings.json"
 	fix := `pi knows no variable for it: put "shellPath": "SHELLS/sbx-bash" into ` + user
 	for _, f := range []string{w.CWD + "/.pi/settings.json", user} {
-		if v, ok := jsonText(w, f, "shellPath"); ok {
+		v, ok, bad := jsonText(w, f, "shellPath")
+		if bad != nil {
+			return bad.choice()
+		}
+		if ok {
 			return Choice{Shell: abs(w, v), By: "shellPath in " + f, Fix: `put "shellPath": "SHELLS/sbx-bash" into ` + f}
 		}
 	}
@@ -264,27 +365,78 @@ func gooseShell(w *World) Choice {
 
 func gooseVars(_ *World, p Place) []Var { return []Var{{"GOOSE_SHELL", p.Shells + "/bash"}} }
 
-// aiderShell: SHELL on a terminal; without one always /bin/sh. A .env file of
-// the project comes after the environment.
+// aiderShell: SHELL on a terminal; without one always /bin/sh. Files .env and
+// .aider.conf.yml of the project come after the environment.
 func aiderShell(w *World) Choice {
 	if !w.TTY {
 		return Choice{Shell: "/bin/sh", By: "no terminal: /bin/sh whatever SHELL says", Why: "aider reads SHELL only on a terminal", Fix: "start it on a terminal"}
 	}
-	for dir := w.CWD; ; dir = path.Dir(dir) {
-		if v, ok := envFile(w, dir+"/.env", "SHELL"); ok {
-			return Choice{Shell: v, By: "SHELL in " + dir + "/.env", Fix: "take SHELL out of " + dir + "/.env"}
+	for _, dir := range append(upward(w), w.Home) {
+		if c, bad := dotenv(w, path.Join(dir, ".env"), !mine(w, dir, path.Join(dir, ".env"))); bad {
+			return c
 		}
-		if dir == "/" || dir == "." {
-			break
+		for _, n := range []string{".aider.conf.yml", ".aider.conf.yaml"} {
+			if c, bad := aiderConf(w, path.Join(dir, n), !mine(w, dir, path.Join(dir, n))); bad {
+				return c
+			}
 		}
-	}
-	if v, ok := envFile(w, w.Home+"/.env", "SHELL"); ok {
-		return Choice{Shell: v, By: "SHELL in " + w.Home + "/.env", Fix: "take SHELL out of " + w.Home + "/.env"}
 	}
 	if s := w.Get("SHELL"); w.Exec(s) {
 		return Choice{Shell: s, By: "SHELL"}
 	}
 	return Choice{Shell: "/bin/sh", By: "/bin/sh, without a SHELL that can be executed"}
+}
+
+// aiderKeys are what a project may set: models and looks. The others run
+// programs, or read files that set variables.
+var aiderKeys = []string{
+	"model", "weak-model", "editor-model", "editor-edit-format", "edit-format", "reasoning-effort", "thinking-tokens", "architect", "chat-language", "commit-language",
+	"map-tokens", "map-refresh", "max-chat-history-tokens", "auto-commits", "dirty-commits", "attribute-author", "attribute-committer", "attribute-co-authored-by", "gitignore", "subtree-only",
+	"dark-mode", "light-mode", "pretty", "stream", "code-theme", "show-diffs", "vim", "cache-prompts", "analytics", "check-update", "show-release-notes", "suggest-shell-commands",
+}
+
+// aiderConf looks at a file of YAML. Of a project's, no more is taken than lines
+// that cannot be read in two ways.
+func aiderConf(w *World, file string, project bool) (Choice, bool) {
+	text, ok, bad := readText(w, file)
+	if bad != nil {
+		return bad.choice(), true
+	}
+	if !ok {
+		return Choice{}, false
+	}
+	if !project {
+		for _, word := range []string{"SHELL", "set-env", "env-file"} {
+			if strings.Contains(text, word) && !commented(text, word) {
+				return Choice{Why: file + " names " + word + ", which can take SHELL's place", Fix: "take " + word + " out of " + file}, true
+			}
+		}
+		return Choice{}, false
+	}
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		m := plainLine.FindStringSubmatch(line)
+		switch {
+		case m == nil:
+			return (&errSettings{file, "is not understood: a project's may have lines KEY: VALUE only"}).choice(), true
+		case m[1] != "" && !slices.Contains(aiderKeys, m[1]):
+			return Choice{Why: file + " sets " + m[1] + ", which may run programs outside or set variables", Fix: "take " + m[1] + " out of " + file + ", or put it into your own ~/.aider.conf.yml"}, true
+		}
+	}
+	return Choice{}, false
+}
+
+// plainLine is a comment, an empty line, or a key with a plain value.
+var plainLine = regexp.MustCompile(`^(?:[ ]*(?:#[\t\x20-\x7e\p{L}]*)?|([a-z-]+):[ ]*[A-Za-z0-9_./:@+-]*[ ]*)$`)
+
+// commented reports whether a word is in comments alone.
+func commented(text, word string) bool {
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if strings.Contains(line, word) && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			return false
+		}
+	}
+	return true
 }
 
 func aiderVars(w *World, p Place) []Var { return shellVar(w, p) }

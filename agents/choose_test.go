@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -16,7 +18,16 @@ func world(env string, programs string, files map[string]string) *World {
 	return &World{
 		Env: strings.Fields(env), Passwd: "/bin/bash", Home: "/h", CWD: "/h/p",
 		Exec: func(p string) bool { return execs[p] },
-		Read: func(p string) (string, bool) { t, ok := files[p]; return t, ok },
+		Read: func(p string) (string, error) {
+			switch t, ok := files[p]; {
+			case !ok:
+				return "", fs.ErrNotExist
+			case t == "too large":
+				return "", errors.New(t)
+			default:
+				return t, nil
+			}
+		},
 	}
 }
 
@@ -52,6 +63,40 @@ func TestChoose(t *testing.T) {
 			files: map[string]string{"/c/settings.json": `{"env":{"SBX_SESSION":"x"}}`}, want: "why /c/settings.json sets SBX_SESSION"},
 		{name: "other settings", client: "claude", env: "SHELL=/bin/bash", files: map[string]string{"/h/.claude/settings.json": `{"env":{"X":"y"}}`}, want: "/bin/bash"},
 
+		{name: "a mark of the byte order", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": "\ufeff" + `{"env":{"CLAUDE_CODE_SHELL_PREFIX":""}}`}, want: "why /h/p/.claude/settings.json sets CLAUDE_CODE_SHELL_PREFIX"},
+		{name: "keys are exact", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"ENV":1,"env":{"SHELL":"x"}}`}, want: "why /h/p/.claude/settings.json sets SHELL"},
+		{name: "a key with an escape", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"\u0065nv":{"SHEL\u004c":"x"}}`}, want: "why /h/p/.claude/settings.json sets SHELL"},
+		{name: "a key twice", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"env":{"SHELL":1},"env":{}}`}, want: "why /h/p/.claude/settings.json is not understood"},
+		{name: "an inherited key", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"__proto__":{"env":{"SHELL":1}}}`}, want: "why /h/p/.claude/settings.json is not understood"},
+		{name: "deeper than Go reads", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"a":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001) + `,"env":{"SHELL":1}}`}, want: "why /h/p/.claude/settings.json is not understood"},
+		{name: "too large", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": "too large"}, want: "why /h/p/.claude/settings.json cannot be read: too large"},
+		{name: "UTF-16", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": "\xff\xfe{\x00}\x00"}, want: "why /h/p/.claude/settings.json is not understood"},
+		{name: "env is no object", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"env":["SHELL"]}`}, want: "why /h/p/.claude/settings.json has an env that is not understood"},
+		{name: "an empty file", client: "claude", env: "SHELL=/bin/bash", files: map[string]string{"/h/p/.claude/settings.json": "\n"}, want: "/bin/bash"},
+		{name: "BASH_ENV", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"env":{"BASH_ENV":"be.sh"}}`}, want: "why /h/p/.claude/settings.json sets BASH_ENV"},
+		{name: "any variable of a project's", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"env":{"WHO_KNOWS":"x"}}`}, want: "why /h/p/.claude/settings.json sets WHO_KNOWS: a project"},
+		{name: "of a directory above", client: "claude", files: map[string]string{"/.claude/settings.json": `{"env":{"NODE_OPTIONS":"x"}}`}, want: "why /.claude/settings.json sets NODE_OPTIONS"},
+		{name: "but for harmless ones", client: "claude", env: "SHELL=/bin/bash", files: map[string]string{"/h/p/.claude/settings.json": `{"env":{"ANTHROPIC_DEFAULT_OPUS_MODEL":"m","MCP_TIMEOUT":"1"}}`}, want: "/bin/bash"},
+		{name: "the user's own LD_PRELOAD", client: "claude", files: map[string]string{"/h/.claude/settings.json": `{"env":{"LD_PRELOAD":"x"}}`}, want: "why /h/.claude/settings.json sets LD_PRELOAD"},
+		{name: "helpers", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"awsAuthRefresh":"x"}`}, want: "why /h/p/.claude/settings.json sets awsAuthRefresh, a program"},
+		{name: "the user's own helper", client: "claude", env: "SHELL=/bin/bash", files: map[string]string{"/h/.claude/settings.json": `{"apiKeyHelper":"x"}`}, want: "/bin/bash"},
+		{name: "a hook without a shell", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x","args":[]}]}]}}`}, want: "why /h/p/.claude/settings.json has a hook with args"},
+		{name: "a hook with one", client: "claude", env: "SHELL=/bin/bash", files: map[string]string{"/h/p/.claude/settings.json": `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`}, want: "/bin/bash"},
+
+		{name: ".env", client: "gemini", env: "PATH=/s", files: map[string]string{"/h/p/.env": "A=1\nLD_PRELOAD\n= x"}, want: "why /h/p/.env names LD_PRELOAD"},
+		{name: "another .env", client: "gemini", env: "PATH=/s", files: map[string]string{"/h/p/.gemini/.env": "#\u2028export\tNODE_OPTIONS: x"}, want: "why /h/p/.gemini/.env names NODE_OPTIONS"},
+		{name: "a harmless one", client: "gemini", env: "PATH=/s", files: map[string]string{"/h/p/.env": "GEMINI_API_KEY=1\nDEBUG=$PATH"}, want: "/s/bash"},
+		{name: "env of its settings", client: "qwen", env: "PATH=/s", files: map[string]string{"/h/p/.qwen/settings.json": `{"env":{"BASH_ENV":"x"}}`}, want: "why /h/p/.qwen/settings.json sets BASH_ENV"},
+
+		{name: "an escape", client: "pi", files: map[string]string{"/h/p/.pi/settings.json": `{"\u0073hellPath":"/bin/sh"}`}, want: "/bin/sh"},
+		{name: "too large", client: "pi", files: map[string]string{"/h/p/.pi/settings.json": "too large", "/h/.pi/agent/settings.json": `{"shellPath":"/s/sbx-bash"}`}, want: "why /h/p/.pi/settings.json cannot be read"},
+		{name: "a line that ends for some", client: "opencode", files: map[string]string{"/h/p/opencode.jsonc": "{ // x\r\"shell\": \"/bin/zsh\"\n}"}, want: "why /h/p/opencode.jsonc is not understood"},
+
+		{name: "export and a tab", client: "aider", env: "SHELL=/s/bash", tty: true, files: map[string]string{"/h/p/.env": "export\tSHELL=/bin/sh\r"}, want: "why /h/p/.env names SHELL"},
+		{name: "set-env", client: "aider", env: "SHELL=/s/bash", tty: true, files: map[string]string{"/h/p/.aider.conf.yml": "set-env: [SHELL=/bin/sh]"}, want: "why /h/p/.aider.conf.yml is not understood"},
+		{name: "a command", client: "aider", env: "SHELL=/s/bash", tty: true, files: map[string]string{"/h/p/.aider.conf.yml": "# x\nlint-cmd: x"}, want: "why /h/p/.aider.conf.yml sets lint-cmd"},
+		{name: "a model", client: "aider", env: "SHELL=/s/bash", tty: true, files: map[string]string{"/h/p/.aider.conf.yml": "# x\nmodel: a/b:c\n\n"}, want: "/s/bash"},
+
 		{name: "passwd says bash", client: "codex", env: "PATH=/s:/usr/bin", want: "why the model can name another shell"},
 		{name: "passwd says fish", client: "codex", env: "PATH=/s:/usr/bin", passwd: "/usr/bin/fish", want: "why the model can name another shell"},
 
@@ -65,7 +110,7 @@ func TestChoose(t *testing.T) {
 		{name: "project configuration", client: "opencode", env: "SHELL=/s/bash", files: map[string]string{"/h/p/opencode.json": `{"shell":"/bin/zsh"}`}, want: "/bin/zsh"},
 		{name: "with comments", client: "opencode", env: "SHELL=/s/bash", files: map[string]string{"/h/opencode.jsonc": "{ // \"a\n\"shell\": \"/bin/zsh\", /* , */ }"}, want: "/bin/zsh"},
 		{name: "the variable comes after files", client: "opencode", env: `SHELL=/bin/sh OPENCODE_CONFIG_CONTENT={"shell":"/s/bash"}`, files: map[string]string{"/h/p/opencode.json": `{"shell":"/bin/zsh"}`}, want: "/s/bash"},
-		{name: "one that cannot be read is none of ours", client: "opencode", env: "SHELL=/s/bash", files: map[string]string{"/h/p/.opencode/opencode.json": `{"shell": ??? }`}, want: ""},
+		{name: "one that cannot be read is none of ours", client: "opencode", env: "SHELL=/s/bash", files: map[string]string{"/h/p/.opencode/opencode.json": `{"shell": ??? }`}, want: "why /h/p/.opencode/opencode.json is not understood"},
 
 		{name: "no setting", client: "pi", env: "SHELL=/s/bash PATH=/s", want: "/bin/bash"},
 		{name: "the user's setting", client: "pi", files: map[string]string{"/h/.pi/agent/settings.json": `{"shellPath":"/s/sbx-bash"}`}, want: "/s/sbx-bash"},
@@ -77,7 +122,7 @@ func TestChoose(t *testing.T) {
 
 		{name: "no terminal", client: "aider", env: "SHELL=/s/bash", want: "why aider reads SHELL only on a terminal"},
 		{name: "terminal", client: "aider", env: "SHELL=/s/bash", tty: true, want: "/s/bash"},
-		{name: ".env comes after", client: "aider", env: "SHELL=/s/bash", tty: true, files: map[string]string{"/h/p/.env": "A=1\nexport SHELL='/bin/sh'\n"}, want: "/bin/sh"},
+		{name: ".env comes after", client: "aider", env: "SHELL=/s/bash", tty: true, files: map[string]string{"/h/p/.env": "A=1\nexport SHELL='/bin/sh'\n"}, want: "why /h/p/.env names SHELL"},
 
 		{name: "always", client: "cline", env: "SHELL=/s/bash PATH=/s", want: "/bin/bash"},
 		{name: "SHELL by name", client: "cursor", env: "SHELL=/s/bash", want: "/s/bash"},
@@ -147,6 +192,43 @@ func TestVarsReachTheShell(t *testing.T) {
 	}
 }
 
+// TestFirst wants found what runs before a command does.
+func TestFirst(t *testing.T) {
+	for env, want := range map[string]string{
+		"BASH_ENV=/h/p/x": "drop BASH_ENV", "ENV=/x": "drop ENV", "BASH_ENV=": "",
+		"LD_PRELOAD=/h/p/x.so": "bad LD_PRELOAD", "LD_PRELOAD=/usr/x.so:/h/p/x.so": "bad LD_PRELOAD", "LD_PRELOAD=./x.so": "bad LD_PRELOAD", "LD_PRELOAD=/usr/x.so": "",
+		"LD_LIBRARY_PATH=/opt:": "bad LD_LIBRARY_PATH", "LD_LIBRARY_PATH=/opt": "", "ZDOTDIR=/h/p": "bad ZDOTDIR", "ZDOTDIR=/h/z": "",
+		"NODE_OPTIONS=--require=/h/p/x": "bad NODE_OPTIONS", "NODE_OPTIONS=--max-old-space-size=1": "", "LD_BIND_NOW=1": "",
+	} {
+		w := world(env, "", nil)
+		w.Writable = func(p string) bool { return p == "/h/p" || strings.HasPrefix(p, "/h/p/") }
+		drop, bad, _ := First(w)
+		got := ""
+		if len(drop) > 0 {
+			got = "drop " + drop[0]
+		}
+		if bad != "" {
+			got += "bad " + bad
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", env, got, want)
+		}
+	}
+}
+
+// TestOuter wants a shell of the system around the line.
+func TestOuter(t *testing.T) {
+	for env, want := range map[string]string{
+		"SHELL=/h/p/bash": "/bin/bash", "SHELL=/bin/zsh": "/bin/zsh", "SHELL=/nix/bash": "/nix/bash", "PATH=/h/p": "/bin/zsh", "CLAUDE_CODE_SHELL=/h/p/zsh": "/bin/zsh",
+	} {
+		w := world(env, debian+ours+" /h/p/bash /h/p/zsh /nix/bash", nil)
+		w.Passwd = "/nix/bash"
+		if got := claudeOuter(w, Place{Shells: "/s"}); got != want {
+			t.Errorf("%s: %s, want %s", env, got, want)
+		}
+	}
+}
+
 // TestOtherSettingsStay wants the rest of a configuration kept that a variable
 // of the user's holds.
 func TestOtherSettingsStay(t *testing.T) {
@@ -179,7 +261,7 @@ func FuzzSettings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		w := world("SHELL=/s/bash PATH=/s", debian+ours, nil)
-		w.Read = func(string) (string, bool) { return text, true }
+		w.Read = func(string) (string, error) { return text, nil }
 		w.TTY = true
 		for _, c := range All() {
 			if c.Choose != nil {

@@ -26,7 +26,7 @@ var table = []Client{
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Aliases: []string{"gemini-cli"},
-		Choose: bashOnPath, Path: true, SharesTmp: true, Call: geminiCall,
+		Choose: geminiShell, Path: true, Call: geminiCall,
 		Inside:  []string{"commands (run_shell_command, !commands)", "whatever else it starts as bash, sh or zsh by PATH"},
 		Outside: []string{fileTools, mcp, hooks, "tools.discoveryCommand and tools.callCommand of its settings"},
 		Whole:   "gemini",
@@ -34,7 +34,7 @@ var table = []Client{
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Programs: []string{"qwen"}, Aliases: []string{"qwen-code"},
-		Choose: bashOnPath, Path: true, Call: qwenCall,
+		Choose: qwenShell, Path: true, Call: qwenCall,
 		Inside:  []string{"commands (run_shell_command, !commands)", "whatever else it starts as bash, sh or zsh by PATH"},
 		Outside: []string{fileTools, mcp, hooks},
 		Whole:   "qwen",
@@ -67,8 +67,8 @@ var table = []Client{
 	{
 		Name: "aider", Title: "aider", Programs: []string{"aider"},
 		Choose: aiderShell, Vars: aiderVars, Call: aiderCall,
-		Inside:  []string{"commands (/run, /test, lint and test commands) on a terminal"},
-		Outside: []string{"its edits and its git commits", "commands without a terminal: /bin/sh runs those"},
+		Inside:  []string{"commands (/run, /test and what the model suggests) on a terminal"},
+		Outside: []string{"its edits and its git commits, with git's hooks", "lint commands (--lint-cmd) and /git: /bin/sh runs those, always"},
 		Whole:   "aider",
 		Seen:    "read in its source",
 	},

@@ -167,9 +167,9 @@ var builtin = [...]policy.Profile{
 		Write: policy.List{Items: []policy.Item{
 			{Text: "$HOME/.cline/data/tasks"},
 			{Text: "$HOME/.cline/data/secrets.json"},
-			{Text: "$HOME/.cline/data/globalState.json"},
 		}},
 		Read: policy.List{Items: []policy.Item{
+			{Text: "$HOME/.cline/data/globalState.json"},
 			{Text: "$HOME/.cline/data/settings"},
 			{Text: "$HOME/.cline/rules"},
 			{Text: "$HOME/.cline/skills"},
@@ -254,7 +254,6 @@ var builtin = [...]policy.Profile{
 		AllowNetwork: policy.Yes,
 		Write: policy.List{Items: []policy.Item{
 			{Text: "$HOME/.cursor/chats"},
-			{Text: "$HOME/.cursor/projects"},
 			{Text: "$XDG_CONFIG_HOME/cursor/auth.json"},
 		}},
 		Read: policy.List{Items: []policy.Item{
@@ -264,6 +263,7 @@ var builtin = [...]policy.Profile{
 			{Text: "$HOME/.cursor/hooks"},
 			{Text: "$HOME/.cursor/rules"},
 			{Text: "$HOME/.cursor/commands"},
+			{Text: "$HOME/.cursor/projects"},
 			{Text: "$XDG_DATA_HOME/cursor-agent"},
 		}},
 		EnvPass: policy.List{Items: []policy.Item{
@@ -299,8 +299,6 @@ var builtin = [...]policy.Profile{
 		Extends:      []string{"moderate"},
 		AllowNetwork: policy.Yes,
 		Write: policy.List{Items: []policy.Item{
-			{Text: "$HOME/.gemini/tmp"},
-			{Text: "$HOME/.gemini/history"},
 			{Text: "$HOME/.gemini/oauth_creds.json"},
 			{Text: "$HOME/.gemini/google_accounts.json"},
 			{Text: "$HOME/.gemini/gemini-credentials.json"},
@@ -926,18 +924,18 @@ var builtin = [...]policy.Profile{
 		Extends:      []string{"moderate"},
 		AllowNetwork: policy.Yes,
 		Write: policy.List{Items: []policy.Item{
-			{Text: "$XDG_DATA_HOME/opencode"},
+			{Text: "$XDG_DATA_HOME/opencode/storage"},
+			{Text: "$XDG_DATA_HOME/opencode/log"},
 			{Text: "$XDG_STATE_HOME/opencode"},
 		}},
 		Read: policy.List{Items: []policy.Item{
 			{Text: "$XDG_CONFIG_HOME/opencode"},
 			{Text: "$HOME/.opencode/bin"},
-		}},
-		Protect: policy.List{Items: []policy.Item{
 			{Text: "$XDG_DATA_HOME/opencode/bin"},
+			{Text: "$XDG_DATA_HOME/opencode/auth.json"},
+			{Text: "$XDG_DATA_HOME/opencode/mcp-auth.json"},
 		}},
 		Block: policy.List{Items: []policy.Item{
-			{Text: "!$HOME/.local/share/opencode"},
 			{Text: "!$XDG_CONFIG_HOME/opencode"},
 		}},
 		EnvPass: policy.List{Items: []policy.Item{
@@ -1056,9 +1054,9 @@ var builtin = [...]policy.Profile{
 		AllowNetwork: policy.Yes,
 		Write: policy.List{Items: []policy.Item{
 			{Text: "$HOME/.pi/agent/sessions"},
-			{Text: "$HOME/.pi/agent/auth.json"},
 		}},
 		Read: policy.List{Items: []policy.Item{
+			{Text: "$HOME/.pi/agent/auth.json"},
 			{Text: "$HOME/.pi/agent/settings.json"},
 			{Text: "$HOME/.pi/agent/models.json"},
 			{Text: "$HOME/.pi/agent/keybindings.json"},
@@ -1165,8 +1163,6 @@ var builtin = [...]policy.Profile{
 		Extends:      []string{"moderate"},
 		AllowNetwork: policy.Yes,
 		Write: policy.List{Items: []policy.Item{
-			{Text: "$HOME/.qwen/tmp"},
-			{Text: "$HOME/.qwen/history"},
 			{Text: "$HOME/.qwen/projects"},
 			{Text: "$HOME/.qwen/todos"},
 			{Text: "$HOME/.qwen/oauth_creds.json"},

@@ -89,7 +89,7 @@ func TestActivate(t *testing.T) {
 func TestActivateNoPath(t *testing.T) {
 	shellsHere(t, func(t *testing.T, shell string, run func(code, path string) string) {
 		if shell == "fish" {
-			t.Skip("fish has a PATH of its own when there is none")
+			t.Skip("this one has a PATH of its own when there is none")
 		}
 		code, err := Activate(shell, "/d", "")
 		if err != nil {

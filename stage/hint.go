@@ -42,10 +42,6 @@ func decodeHint(value string) (h Hint, ok bool) {
 	return h, about == (h.Path != "") && (!about || h.Path[0] == '/')
 }
 
-// pending signals by which somebody outside ends a command, or talks to it: what
-// fails then does not fail by itself.
-const meddling = ^uint64(1<<(sigCONT-1) | 1<<(sigWINCH-1) | 1<<(sigCHLD-1) | 1<<(marker-1))
-
 // byOthers are the signals that end a command because somebody wants it ended,
 // or nobody reads what it writes. The rest are faults of its own.
 const byOthers = uint64(1<<(sigHUP-1) | 1<<(sigINT-1) | 1<<(sigQUIT-1) | 1<<(sigKILL-1) | 1<<(sigUSR1-1) | 1<<(sigUSR2-1) | 1<<(sigPIPE-1) | 1<<(sigALRM-1) | 1<<(sigTERM-1))

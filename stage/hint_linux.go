@@ -87,3 +87,7 @@ func readProc(path string) []byte {
 	}
 	return buf[:n]
 }
+
+// meddling are pending signals by which somebody outside ends a command, or talks to it: what
+// fails then does not fail by itself.
+const meddling = ^uint64(1<<(sigCONT-1) | 1<<(sigWINCH-1) | 1<<(sigCHLD-1) | 1<<(marker-1))

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,6 +96,9 @@ func (c *agentCmd) Run() error {
 		l.close()
 		return err
 	}
+	if len(l.drop) > 0 && !c.Quiet {
+		say("notice", l.client.Title+" does not get "+strings.Join(l.drop, ", ")+": a shell that it starts outside would run that file first")
+	}
 	if isTerminal(2) && !c.Quiet {
 		say("", l.status())
 	}
@@ -152,7 +156,8 @@ func (c *agentCmd) within(client *agents.Client) error {
 // launch is a client about to be started.
 type launch struct {
 	client  *agents.Client
-	dir     string // of the session
+	dir     string   // of the session
+	drop    []string // variables that the client does not get
 	state   *state
 	place   agents.Place
 	argv    []string // the first word is the path
@@ -171,6 +176,9 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 		return nil, err
 	}
 	if err := l.policy(c); err != nil {
+		return nil, err
+	}
+	if err := l.trusts(program); err != nil {
 		return nil, err
 	}
 	l.argv = append(starter(program, client.Path), c.words...)
@@ -230,11 +238,7 @@ func (l *launch) policy(c *agentCmd) error {
 		}
 	}
 	if l.client.Reads != nil {
-		for _, path := range l.client.Reads(worldOf(s.host, os.Environ())) {
-			if real, err := filepath.EvalSymlinks(path); err == nil {
-				l.session.AllowRead = append(l.session.AllowRead, real)
-			}
-		}
+		l.session.AllowRead = append(l.session.AllowRead, shared(l.client.Reads(worldOf(s.host, os.Environ())), s.vars.Home, l.session.Root)...)
 	}
 	opts.Profile, opts.AllowRead = names, l.session.AllowRead
 	if err := s.resolve(); err != nil {
@@ -245,6 +249,106 @@ func (l *launch) policy(c *agentCmd) error {
 	}
 	l.sample, err = s.plan([]string{"/bin/sh", "-c", ":"})
 	return err
+}
+
+// shared is what of a client's own directory its commands may read: directories
+// in it, if it is the user's own place for that. Nothing is followed: a link there
+// would open what it leads to, a directory of keys for one.
+func shared(names []string, home, root string) (out []string) {
+	if len(names) == 0 {
+		return nil
+	}
+	dir := filepath.Clean(names[0])
+	rel, err := filepath.Rel(home, dir)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return nil
+	}
+	realHome, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || real != filepath.Join(realHome, rel) || policy.Within(real, root) || policy.Within(root, real) {
+		return nil
+	}
+	for _, n := range names[1:] {
+		path := filepath.Join(real, n)
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// writable reports whether commands may write a path, or where it leads.
+func (l *launch) writable(path string) bool {
+	if l.state == nil || l.state.policy == nil {
+		return false
+	}
+	is := func(p string) bool {
+		return l.session.Root != "" && policy.Within(p, l.session.Root) || l.state.policy.Access(p) == policy.Write
+	}
+	if is(filepath.Clean(path)) {
+		return true
+	}
+	for p := filepath.Clean(path); ; p = filepath.Dir(p) { // what is not there yet counts by its directory
+		real, err := filepath.EvalSymlinks(p)
+		if err == nil {
+			return is(real)
+		}
+		if p == "/" || p == "." {
+			return false
+		}
+	}
+}
+
+// trusts makes sure that nothing of the start runs a file that commands may
+// write: the client, what interprets it, what its loader and shell run first.
+func (l *launch) trusts(program string) error {
+	refuse := func(text, hint string) error {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: l.client.Title + " is not started: " + text, Hint: hint}
+	}
+	for _, file := range append(interpreters(program), program) {
+		if l.writable(file) {
+			return refuse(policy.Plain(file)+" lies where its commands may write, and would run outside", "put the one that is meant first on PATH, outside of the project")
+		}
+	}
+	drop, bad, value := agents.First(l.world(os.Environ()))
+	if bad != "" {
+		return refuse(bad+"="+policy.Plain(value)+" leads to where its commands may write, and programs outside would load it", "unset "+bad)
+	}
+	l.drop = drop
+	return nil
+}
+
+// interpreters are what the first line of a script starts.
+func interpreters(program string) []string {
+	f, err := os.Open(program)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head, _ := bufio.NewReaderSize(f, 256).Peek(256)
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
+	if !bytes.HasPrefix(line, []byte("#!")) || len(words) == 0 {
+		return nil
+	}
+	out := words[:1]
+	if filepath.Base(words[0]) != "env" {
+		return out
+	}
+	for _, w := range words[1:] {
+		if strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
+			continue
+		}
+		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+			if file := filepath.Join(dir, w); filepath.IsAbs(file) && runs(file) {
+				return append(out, file)
+			}
+		}
+	}
+	return out
 }
 
 // open makes the session and settles what is set for the client.
@@ -259,14 +363,10 @@ func (l *launch) open(make func(int, session.Session) (string, error)) error {
 	l.place = agents.Place{Shells: shells, Tmp: session.Tmp(l.dir)}
 	before := l.world(os.Environ())
 	if l.client.Line != nil {
-		l.line(filepath.Join(shells, l.client.Line(before)))
+		l.place.Target = filepath.Join(shells, l.client.Line(before))
+		l.line()
 	}
 	l.set = []agents.Var{{Name: session.Var, Value: l.dir}, {Name: "SBX_ROOT", Value: l.session.Root}, {Name: "TMPDIR", Value: session.Private(l.dir)}}
-	if l.client.SharesTmp {
-		// Node.js keeps compiled code there, and would run what a command put in its place.
-		l.set[2].Value = l.place.Tmp
-		l.set = append(l.set, agents.Var{Name: "NODE_DISABLE_COMPILE_CACHE", Value: "1"})
-	}
 	if l.client.Path {
 		l.set = append(l.set, agents.Var{Name: "PATH", Value: strings.TrimSuffix(shells+":"+before.Get("PATH"), ":")})
 	}
@@ -286,10 +386,10 @@ func (l *launch) close() {
 
 // line writes the program that hands a line to a shell of sbx's. Where nothing
 // can be executed there is none.
-func (l *launch) line(shell string) {
+func (l *launch) line() {
 	file := l.dir + "/line"
 	if strings.HasPrefix(l.dir, "/") {
-		text := "#!/bin/sh\nexec '" + strings.ReplaceAll(shell, "'", `'\''`) + "' -c \"$1\"\n"
+		text := lineText(l.place.Target)
 		if os.WriteFile(file, []byte(text), 0o500) != nil || unix.Access(file, unix.X_OK) != nil {
 			return
 		}
@@ -297,11 +397,16 @@ func (l *launch) line(shell string) {
 	l.place.Line = file
 }
 
-// environ is the client's environment: the caller's, and what is set.
+func lineText(shell string) string {
+	return "#!/bin/sh\nexec '" + strings.ReplaceAll(shell, "'", `'\''`) + "' -c \"$1\"\n"
+}
+
+// environ is the client's environment: the caller's without what is dropped,
+// and what is set.
 func (l *launch) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
+		return slices.Contains(l.drop, name) || slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
 	})
 	for _, v := range l.set {
 		env = append(env, v.Name+"="+v.Value)
@@ -309,7 +414,11 @@ func (l *launch) environ() []string {
 	return env
 }
 
-func (l *launch) world(env []string) *agents.World { return worldOf(l.state.host, env) }
+func (l *launch) world(env []string) *agents.World {
+	w := worldOf(l.state.host, env)
+	w.Writable = l.writable
+	return w
+}
 
 // worldOf is what a client sees that is started here with an environment.
 func worldOf(host *wrap.Host, env []string) *agents.World {
@@ -317,24 +426,35 @@ func worldOf(host *wrap.Host, env []string) *agents.World {
 	return &agents.World{
 		Env: env, Passwd: wrap.PasswdShell(host.UID), Home: home, CWD: host.CWD, TTY: isTerminal(0) && isTerminal(1),
 		Exec: func(path string) bool { return runs(path) && unix.Access(path, unix.X_OK) == nil },
-		Read: func(path string) (string, bool) {
+		Read: func(path string) (string, error) {
 			info, err := os.Stat(path)
-			if err != nil || !info.Mode().IsRegular() || info.Size() > 4<<20 {
-				return "", false
+			switch {
+			case err != nil:
+				if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&os.ModeSymlink != 0 && os.IsNotExist(err) {
+					return "", errors.New("it is a link to what is not there")
+				}
+				return "", err
+			case !info.Mode().IsRegular():
+				return "", errors.New("it is no regular file")
+			case info.Size() > maxSettings:
+				return "", errors.New("it is too large")
 			}
 			data, err := os.ReadFile(path)
-			return string(data), err == nil
+			return string(data), err
 		},
 	}
 }
 
+// maxSettings is more than any settings file has.
+const maxSettings = 32 << 20
+
 // lands says why the client's commands would not land inside, and what helps;
 // why is empty when they would.
 func (l *launch) lands() (why, fix string) {
-	return lands(l.client, l.choice, l.place)
+	return lands(l.client, l.choice, l.place, l.writable)
 }
 
-func lands(client *agents.Client, c agents.Choice, p agents.Place) (why, fix string) {
+func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func(string) bool) (why, fix string) {
 	fix = strings.ReplaceAll(c.Fix, "SHELLS", p.Shells)
 	if fix == "" {
 		fix = whole(client)
@@ -342,21 +462,35 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place) (why, fix str
 	if c.Why != "" {
 		return c.Why, fix
 	}
+	shell := c.Shell
 	if len(c.Prefix) > 0 {
-		mine := p.Line != "" && len(c.Prefix) == 1 && c.Prefix[0] == p.Line ||
-			len(c.Prefix) == 2 && c.Prefix[1] == "-c" && shellOfOurs(c.Prefix[0])
-		if mine {
-			return "", ""
+		switch {
+		case p.Line != "" && len(c.Prefix) == 1 && c.Prefix[0] == p.Line:
+			shell = p.Target
+		case len(c.Prefix) == 2 && c.Prefix[1] == "-c":
+			shell = c.Prefix[0]
+		default:
+			shell = ""
 		}
-		return "it hands its commands to " + policy.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By + "), which is none of sbx's shells", fix
+		if !shellOfOurs(shell) {
+			return "it hands its commands to " + policy.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By + "), which is none of sbx's shells", fix
+		}
+		if c.Shell != "" && writable(c.Shell) {
+			return "the shell around them, " + policy.Plain(c.Shell) + ", lies where commands may write", "set SHELL to one of the system's"
+		}
 	}
-	if shellOfOurs(c.Shell) {
-		return "", ""
-	}
-	if c.Shell == "" {
+	switch {
+	case shell == "":
 		return "it finds no shell", fix
+	case !shellOfOurs(shell):
+		return "it takes " + policy.Plain(shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
 	}
-	return "it takes " + policy.Plain(c.Shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
+	for _, file := range []string{shell, "/proc/self/exe"} {
+		if real, err := filepath.EvalSymlinks(file); err != nil || writable(file) || writable(real) {
+			return policy.Plain(real) + ", which is sbx, lies where commands may write", "start it in another directory, or give away less with -w"
+		}
+	}
+	return "", ""
 }
 
 // shellOfOurs reports whether a file is this very program under the name of a
@@ -432,6 +566,9 @@ func (l *launch) show() error {
 
 // export prints the variables for a POSIX shell.
 func (l *launch) export() error {
+	for _, n := range l.drop {
+		fmt.Println("unset " + n)
+	}
 	for _, v := range l.set {
 		fmt.Println("export " + v.Name + "=" + "'" + strings.ReplaceAll(v.Value, "'", `'\''`) + "'")
 	}

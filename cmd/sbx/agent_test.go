@@ -78,7 +78,8 @@ func TestLands(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, _ := agents.Find("claude")
-	place := agents.Place{Shells: dir, Line: "/x/line"}
+	place := agents.Place{Shells: dir, Line: "/x/line", Target: ours}
+	none := func(string) bool { return false }
 	for _, tt := range []struct {
 		name   string
 		choice agents.Choice
@@ -100,12 +101,23 @@ func TestLands(t *testing.T) {
 		{"sbx alone", agents.Choice{Shell: "/bin/sh", Prefix: []string{ours}}, false},
 		{"another -c", agents.Choice{Shell: ours, Prefix: []string{other, "-c"}}, false},
 	} {
-		why, fix := lands(client, tt.choice, place)
+		why, fix := lands(client, tt.choice, place, none)
 		if (why == "") != tt.want || why != "" && fix == "" {
 			t.Errorf("%s: %q, %q", tt.name, why, fix)
 		}
 	}
-	if why, _ := lands(client, agents.Choice{Shell: "/bin/sh", Prefix: []string{""}}, agents.Place{}); why == "" {
+	if why, _ := lands(client, agents.Choice{Shell: "/bin/sh", Prefix: []string{""}}, agents.Place{}, none); why == "" {
 		t.Error("an empty prefix passes for a line that there is not")
+	}
+	line := agents.Choice{Shell: "/bin/sh", Prefix: []string{"/x/line"}}
+	for _, target := range []string{"", other, named, tool} {
+		if why, _ := lands(client, line, agents.Place{Line: "/x/line", Target: target}, none); why == "" {
+			t.Errorf("a line that runs %q passes", target)
+		}
+	}
+	for _, where := range []string{ours, "/bin/sh", "/proc/self/exe"} {
+		if why, _ := lands(client, line, place, func(p string) bool { return p == where }); why == "" {
+			t.Errorf("%s passes where commands may write it", where)
+		}
 	}
 }

@@ -97,20 +97,34 @@ func (r *clientReport) ask(client *agents.Client) error {
 		return nil
 	}
 	env := os.Environ()
-	choice := client.Choose(worldOf(host, env))
+	// What commands may write here is what sbx agent would let them.
+	l := &launch{client: client}
+	settled := l.policy(&agentCmd{Quiet: true})
+	world := worldOf(host, env)
+	world.Writable = l.writable
+	choice := client.Choose(world)
+	if drop, bad, _ := agents.First(world); choice.Why == "" && (len(drop) > 0 || bad != "") {
+		choice.Why = append(drop, bad)[0] + " is set: a shell or a loader that it starts outside would run what that names first"
+	}
 	place := agents.Place{Shells: shells, Tmp: probe.dir}
 	if s := os.Getenv(session.Var); s != "" {
 		if _, err := session.Open(s, host.UID); err != nil {
 			return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "unset " + session.Var + ", or start the client with sbx agent"}
 		}
 		place.Tmp, place.Line = session.Tmp(s), s+"/line"
+		text, _ := os.ReadFile(place.Line)
+		for _, name := range []string{"sbx-bash", "sbx-zsh"} {
+			if shell := filepath.Join(shells, name); string(text) == lineText(shell) {
+				place.Target = shell
+			}
+		}
 	}
-	r.Here = r.way(client, choice, place, env, probe)
+	r.Here = r.way(client, choice, place, env, probe, l.writable)
 	if r.Here.Fix == "" && !r.Here.Inside || !r.Here.Inside && client.Refused == "" {
 		r.Here.Fix = "start it with: sbx agent " + client.Name
 	}
 	r.OK = r.Here.Inside && client.Refused == ""
-	r.Agent = r.asAgent(client, probe)
+	r.Agent = r.asAgent(l, settled, probe)
 	if client.Refused != "" {
 		r.Here.Why, r.Here.Fix = client.Refused, r.Whole
 	}
@@ -118,12 +132,15 @@ func (r *clientReport) ask(client *agents.Client) error {
 }
 
 // asAgent makes a session as sbx agent would, and forgets it.
-func (r *clientReport) asAgent(client *agents.Client, probe *probe) way {
-	if client.Refused != "" {
-		return way{Probe: "not made", Why: client.Refused, Fix: r.Whole}
+func (r *clientReport) asAgent(l *launch, err error, probe *probe) way {
+	if l.client.Refused != "" {
+		return way{Probe: "not made", Why: l.client.Refused, Fix: r.Whole}
 	}
-	l := &launch{client: client}
-	err := l.policy(&agentCmd{Quiet: true})
+	if err == nil && r.Program != "" {
+		err = l.trusts(r.Program)
+	} else if err == nil {
+		l.drop, _, _ = agents.First(l.world(os.Environ()))
+	}
 	if err == nil {
 		err = l.open(session.Create)
 	}
@@ -131,14 +148,19 @@ func (r *clientReport) asAgent(client *agents.Client, probe *probe) way {
 	if err != nil {
 		return way{Probe: "not made", Why: err.Error()}
 	}
-	return r.way(client, l.choice, l.place, l.environ(), probe)
+	return r.way(l.client, l.choice, l.place, l.environ(), probe, l.writable)
 }
 
-func (r *clientReport) way(client *agents.Client, c agents.Choice, p agents.Place, env []string, probe *probe) way {
+func (r *clientReport) way(client *agents.Client, c agents.Choice, p agents.Place, env []string, probe *probe, writable func(string) bool) way {
 	w := way{Shell: c.Shell, Prefix: strings.Join(c.Prefix, " "), By: c.By}
-	w.Why, w.Fix = lands(client, c, p)
-	if c.Shell == "" {
+	w.Why, w.Fix = lands(client, c, p, writable)
+	switch {
+	case c.Shell == "":
 		w.Probe = "not made: there is no shell"
+		return w
+	case c.Why != "" || writable(c.Shell):
+		// Not even to see it: what is wrong may run outside with the first shell.
+		w.Probe = "not made"
 		return w
 	}
 	var inside bool
@@ -163,6 +185,7 @@ func newProbe(cacheDir string) (*probe, error) {
 	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
 		return nil, err
 	}
+	sweepProbes(cacheDir)
 	dir, err := os.MkdirTemp(cacheDir, "doctor-")
 	if err != nil {
 		return nil, err
@@ -175,11 +198,21 @@ func newProbe(cacheDir string) (*probe, error) {
 	}
 	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " + wrap.ManifestDir + "/policy.json 2>/dev/null; true"
 	// Whether the file tells inside from outside is seen first.
-	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}}, os.Environ()); inside || text != probeOutside {
+	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}}, []string{"PATH=/usr/bin:/bin"}); inside || text != probeOutside {
 		p.close()
 		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: " + text}
 	}
 	return p, nil
+}
+
+// sweepProbes takes away what one that was killed left.
+func sweepProbes(cacheDir string) {
+	old, _ := filepath.Glob(filepath.Join(cacheDir, "doctor-*"))
+	for _, dir := range old {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(dir)
+		}
+	}
 }
 
 func (p *probe) close() { _ = os.RemoveAll(p.dir) }

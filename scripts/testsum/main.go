@@ -148,7 +148,7 @@ func reasons(out []string) string {
 }
 
 func (s *summary) needed(why string) bool {
-	found := strings.FieldsFunc(strings.ToLower(why), func(r rune) bool { return r < 'a' || r > 'z' })
+	found := strings.FieldsFunc(strings.ToLower(why), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' })
 	return slices.ContainsFunc(s.required, func(w string) bool {
 		return slices.Contains(found, w) || w == "bwrap" && slices.Contains(found, "bubblewrap")
 	})
