@@ -136,6 +136,10 @@ func checkWay(path string) error {
 	bad := func(at, why string) error {
 		return fmt.Errorf("%s %s: no place for what your shells run (%s)", policy.Plain(at), why, policy.Plain(path))
 	}
+	root := uint32(0) // or who stands for it where a namespace has no number for root
+	if st := new(syscall.Stat_t); syscall.Stat("/", st) == nil {
+		root = st.Uid
+	}
 	at, rest, open := "/", strings.Split(path, "/"), false // open: others can make names in at
 	for hops := 0; ; {
 		info, err := os.Lstat(at)
@@ -149,7 +153,7 @@ func checkWay(path string) error {
 			return err
 		}
 		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		if !ok || st.Uid != 0 && st.Uid != root && int(st.Uid) != os.Geteuid() {
 			return bad(at, "belongs neither to you nor to root")
 		}
 		switch {

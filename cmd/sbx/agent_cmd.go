@@ -65,6 +65,14 @@ func (c *agentCmd) Help() string {
 }
 
 func (c *agentCmd) Run() error {
+	err := c.run()
+	if err != nil && c.PrintEnv {
+		fmt.Println("false") // for the eval, so that what comes after && does not start
+	}
+	return err
+}
+
+func (c *agentCmd) run() error {
 	if c.List || c.Name == "" {
 		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
 			return &usageError{"sbx agent: --list takes no client, and all else needs one", "sbx agent --list, or sbx agent claude"}
@@ -171,6 +179,9 @@ type launch struct {
 // here, and that they will be. Without all of these there is no session.
 func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	l := &launch{client: client}
+	if os.Getenv("SBX_FLAGS") != "" {
+		return nil, &usageError{"SBX_FLAGS does not count for the commands of an agent", "say its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … " + client.Name}
+	}
 	program, err := installed(client)
 	if err != nil {
 		return nil, err
@@ -401,12 +412,16 @@ func lineText(shell string) string {
 	return "#!/bin/sh\nexec '" + strings.ReplaceAll(shell, "'", `'\''`) + "' -c \"$1\"\n"
 }
 
+// settled are the variables that the session stands for: a command would take one
+// for an attempt to change what it says.
+var settled = []string{"SBX_PROFILE", "SBX_ENGINE"}
+
 // environ is the client's environment: the caller's without what is dropped,
 // and what is set.
 func (l *launch) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(l.drop, name) || slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
+		return slices.Contains(l.drop, name) || slices.Contains(settled, name) || slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
 	})
 	for _, v := range l.set {
 		env = append(env, v.Name+"="+v.Value)
@@ -566,7 +581,7 @@ func (l *launch) show() error {
 
 // export prints the variables for a POSIX shell.
 func (l *launch) export() error {
-	for _, n := range l.drop {
+	for _, n := range append(slices.Clone(settled), l.drop...) {
 		fmt.Println("unset " + n)
 	}
 	for _, v := range l.set {
