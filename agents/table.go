@@ -10,7 +10,7 @@ const (
 var table = []Client{
 	{
 		Name: "claude", Title: "Claude Code", Programs: []string{"claude"}, Aliases: []string{"claude-code"},
-		Choose: claudeShell, Vars: claudeVars, Line: claudeLine, Reads: claudeReads, Call: claudeCall,
+		Choose: claudeShell, Makes: claudeMakes, Vars: claudeVars, Line: claudeLine, Reads: claudeReads, Call: claudeCall,
 		Inside:  []string{"commands (Bash tool, !commands, background tasks)", "hooks and the status line that are written as a command line", "MCP servers over stdio"},
 		Outside: []string{fileTools, "hooks with args (started without a shell), apiKeyHelper and other credential helpers", "MCP servers over HTTP: they run elsewhere"},
 		Module:  "claude-sh", Whole: "claude",

@@ -371,6 +371,13 @@ func (l *launch) open(make func(int, session.Session) (string, error)) error {
 	if l.dir, err = make(l.state.host.UID, l.session); err != nil {
 		return &wrap.Error{Status: wrap.StatusFailed, Text: "no session can be made: " + err.Error()}
 	}
+	if l.client.Makes != nil && strings.HasPrefix(l.dir, "/") {
+		for _, name := range l.client.Makes(l.state.host.UID) {
+			if err := os.Mkdir(filepath.Join(session.Tmp(l.dir), name), 0o700); err != nil {
+				return err
+			}
+		}
+	}
 	l.place = agents.Place{Shells: shells, Tmp: session.Tmp(l.dir)}
 	before := l.world(os.Environ())
 	if l.client.Line != nil {

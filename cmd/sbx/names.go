@@ -45,7 +45,7 @@ func (s *state) shellsDir() (string, error) {
 	own := shims.Program(s.host.Self, s.host.Path())
 	dirs := append([]string{filepath.Join(filepath.Dir(own), "../lib/sbx/shells")}, packaged...)
 	for _, dir := range dirs {
-		if ourselves(filepath.Join(dir, "bash")) && ourselves(filepath.Join(dir, "sbx-bash")) {
+		if isSelf(filepath.Join(dir, "bash")) && isSelf(filepath.Join(dir, "sbx-bash")) {
 			return dir, nil
 		}
 	}
