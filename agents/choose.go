@@ -343,6 +343,11 @@ func piShell(w *World) Choice {
 		if bad != nil {
 			return bad.choice()
 		}
+		if f != user {
+			if c, found := piProject(w, f); found {
+				return c
+			}
+		}
 		if ok {
 			return Choice{Shell: abs(w, v), By: "shellPath in " + f, Fix: `put "shellPath": "SHELLS/sbx-bash" into ` + f}
 		}
@@ -351,6 +356,23 @@ func piShell(w *World) Choice {
 		return Choice{Shell: "/bin/bash", By: "/bin/bash, without shellPath in its settings", Fix: fix}
 	}
 	return Choice{Shell: w.first(w.Look("bash"), "/bin/sh"), By: "bash on PATH, without shellPath in its settings", Fix: fix}
+}
+
+// piProject stops at what a project's settings take away or start: an empty
+// shellPath replaces the user's, and the rest are programs.
+func piProject(w *World, file string) (Choice, bool) {
+	settings, bad := readJSON(w, file)
+	if bad != nil {
+		return bad.choice(), true
+	}
+	for _, key := range []string{"shellPath", "shellCommandPrefix", "npmCommand"} {
+		v, there := settings[key]
+		if !there || key == "shellPath" && len(v) > 2 && v[0] == '"' {
+			continue
+		}
+		return Choice{Why: file + " sets " + key, Fix: "take " + key + " out of " + file}, true
+	}
+	return Choice{}, false
 }
 
 // gooseShell: GOOSE_SHELL, then bash of PATH, then sh.

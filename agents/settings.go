@@ -245,6 +245,10 @@ func dotenv(w *World, file string, project bool) (Choice, bool) {
 	if !ok {
 		return Choice{}, false
 	}
+	// Readers do not agree on what is a blank: none but the usual ones, then.
+	if i := strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r == 0x7f) && !strings.ContainsRune("\t\r\n", r) }); i >= 0 {
+		return Choice{Why: file + " holds a control character, which readers take in different ways", Fix: "take it out of " + file}, true
+	}
 	space := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\ufeff\u180e", r) }
 	for _, at := range name.FindAllStringIndex(text, -1) {
 		n := text[at[0]:at[1]]

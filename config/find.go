@@ -121,16 +121,13 @@ func (s *search) read(layer policy.Layer, path string) error {
 	return nil
 }
 
-// Digest is about all files that can loosen: the administrator's, the user's, and
-// those of a project that are trusted. It is "" where there is none.
+// Digest is about all that the files say, and which of them are trusted. It is ""
+// where there is none.
 func Digest(files []File) string {
 	h, any := sha256.New(), false
 	for _, f := range files {
-		if f.Layer == policy.Project && !f.Trusted {
-			continue
-		}
 		any = true
-		fmt.Fprintf(h, "%q %d\n", f.Path, len(f.Data))
+		fmt.Fprintf(h, "%q %t %d\n", f.Path, f.Trusted, len(f.Data))
 		h.Write(f.Data)
 	}
 	if !any {

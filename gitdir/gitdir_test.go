@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -306,4 +307,26 @@ func TestGitlinks(t *testing.T) {
 func FuzzGitlinks(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) { Gitlinks(data) })
+}
+
+// An index in which each name is made of a long one before must not take for
+// ever: a command can put it where every run looks.
+func TestLongNames(t *testing.T) {
+	entry := func(strip byte, name string) []byte {
+		e := make([]byte, 62)
+		return append(append(append(e, strip), name...), 0)
+	}
+	index := []byte("DIRC\x00\x00\x00\x04\x00\x03\x00\x01")
+	index = append(index, entry(0, strings.Repeat("a", 1<<20))...)
+	for range 3 << 16 {
+		index = append(index, entry(0, "b")...)
+	}
+	index = append(index, make([]byte, 20)...)
+	start := time.Now()
+	if _, ok := Tracked(index, "x"); ok {
+		t.Error("names longer than PATH_MAX were read")
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
 }

@@ -21,6 +21,9 @@ func Tracked(index []byte, names ...string) (paths []string, ok bool) {
 	})
 }
 
+// maxName bounds the name of an entry, in bytes: PATH_MAX.
+const maxName = 4096
+
 // entries lists the names in an index that are wanted.
 func entries(index []byte, wanted func(mode uint32, name []byte) bool) (paths []string, ok bool) {
 	for _, hash := range []int{20, 32} {
@@ -59,8 +62,12 @@ func entriesOf(index []byte, hash int, wanted func(mode uint32, name []byte) boo
 				return nil, false
 			}
 			name, rest, fixed = name[:len(name)-strip], rest[used:], fixed+used
+			// Each name is made of the one before: long ones would take for ever.
+			if len(name) > maxName {
+				return nil, false
+			}
 		}
-		end := bytes.IndexByte(rest, 0)
+		end := bytes.IndexByte(rest[:min(len(rest), maxName+1)], 0)
 		if end < 0 {
 			return nil, false
 		}

@@ -10,6 +10,7 @@
 //	/var/tmp/sbx-agent-UID/ID/session.json   what was agreed to
 //	/var/tmp/sbx-agent-UID/ID/tmp            /tmp of the commands, and there under its own name, too
 //	/var/tmp/sbx-agent-UID/ID/client         TMPDIR of the client
+//	/var/tmp/sbx-agent-UID/ID/line           a link to a shell, see [Line]
 //
 // It does not protect against programs that run as the user outside of any
 // sandbox: those need no session to do what they want.
@@ -82,6 +83,11 @@ func Tmp(dir string) string { return dir + "/tmp" }
 func Private(dir string) string { return dir + "/client" }
 
 const file = "session.json"
+
+// Line is the name in the directory of a session by which a client hands command
+// lines to a shell: a link to it. It says by itself which session it is of,
+// whatever the variables are that a project's settings gave a program.
+const Line = "line"
 
 // Told reports whether the commands of a client have said a text within the last
 // hour, as the last one of its kind, and notes in a directory that this one does:

@@ -23,6 +23,7 @@ type Name struct {
 	Kind  Kind
 	Text  string // of the shell or the tool; "" for sbx-sh, which leaves the shell to the configuration
 	Login bool   // argument 0 began with "-", as login(1) and su(1) do it
+	Line  bool   // the one word is a command line: a client puts this program before each
 }
 
 // Executed returns the path of what was executed if the program's name is in it,

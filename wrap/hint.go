@@ -33,7 +33,7 @@ func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.
 		return home, name == "HOME" && hasHome && strings.HasPrefix(home, "/")
 	})
 	g := &hinter{p: p, h: h, v: v, pol: pol, say: req.Hints}
-	if len(p.tracked) > 0 {
+	if len(p.tracked) > 0 && takesAll(req.Command) {
 		name := p.tracked[0]
 		g.add(stage.Always, "", g.shown(name)+" is tracked by git and hidden here, so that git cannot add or stash it"+g.lever("read", join(req.Root, name), policy.Block, " shows it"))
 	}

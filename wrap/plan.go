@@ -36,7 +36,7 @@ type Plan struct {
 	Report   Report         // what explain and the status line show
 
 	lateEnv  []policy.Var // given to the command by bwrap, see environment
-	tracked  []string     // hidden files that git tracks, where the command stages all that has changed
+	tracked  []string     // hidden files that git tracks, where the command may stage them
 	pwd      string       // the working directory, by the caller's name for it
 	cacheDst string       // where the private cache is seen; "" without one
 	orderFD  int          // the descriptor that the order is read from

@@ -12,10 +12,10 @@ import (
 const maxIndex = 32 << 20
 
 // guardTracked makes files that are hidden and that git tracks unreadable, not
-// empty, for a command that stages all that has changed: `git commit -a` would
-// commit them empty and say nothing. It returns their names in the work tree.
+// empty, for a command that stages something: `git commit -a` would commit them
+// empty and say nothing. It returns their names in the work tree.
 func (v *view) guardTracked(root string, command []string) []string {
-	if !slices.ContainsFunc(command, func(w string) bool { return strings.Contains(w, "git") }) || !takesAll(command) {
+	if !stages(command) {
 		return nil
 	}
 	hidden := map[string]int{}
@@ -40,34 +40,28 @@ func (v *view) guardTracked(root string, command []string) []string {
 	if err != nil {
 		return nil
 	}
-	tracked, _ := gitdir.Tracked(data, names...)
+	tracked, ok := gitdir.Tracked(data, names...)
+	if !ok { // a split index, for one: any may be
+		tracked = names
+	}
 	for _, name := range tracked {
 		v.mounts[hidden[name]].shut = true
 	}
 	return tracked
 }
 
-// takesAll reports whether a command stages whatever git finds changed: by its
-// words, a string for a shell included. A script that does so is not seen.
+// stages reports whether a command may be git's and stage something: by its words,
+// a string for a shell included. A script that does so is not seen.
+func stages(command []string) bool {
+	text := strings.Join(command, " ")
+	return strings.Contains(text, "git") && slices.ContainsFunc([]string{"add", "commit", "stash"}, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// takesAll reports whether a command stages whatever git finds changed, so that
+// it fails where a tracked file cannot be read.
 func takesAll(command []string) bool {
-	git, does := false, ""
-	for _, w := range strings.Fields(strings.Join(command, " ")) {
-		short := len(w) > 1 && w[0] == '-' && w[1] != '-'
-		switch {
-		case w == "git" || strings.HasSuffix(w, "/git"):
-			git, does = true, ""
-		case strings.ContainsAny(w, ";&|"):
-			git = false
-		case !git:
-		case does == "" && (w == "commit" || w == "add" || w == "stash"):
-			if does = w; does == "stash" {
-				return true
-			}
-		case does == "commit" && (w == "--all" || short && strings.Contains(w, "a")):
-			return true
-		case does == "add" && (slices.Contains([]string{"--all", "--update", ".", ":/", "*", "./"}, w) || short && strings.ContainsAny(w, "Au")):
-			return true
-		}
-	}
-	return false
+	text := strings.Join(command, " ")
+	return slices.ContainsFunc([]string{"commit -a", "commit -qa", "--all", "add -A", "add -u", "add .", "add :", "stash"}, func(s string) bool {
+		return strings.Contains(text, s)
+	})
 }

@@ -402,21 +402,15 @@ func (l *launch) close() {
 	}
 }
 
-// line writes the program that hands a line to a shell of sbx's. Where nothing
-// can be executed there is none.
+// line makes the link by which the client hands a line to a shell of sbx's. It is
+// sbx itself, and no script: what a project's settings put into the environment
+// of a program (LD_PRELOAD) is nothing to it.
 func (l *launch) line() {
-	file := l.dir + "/line"
-	if strings.HasPrefix(l.dir, "/") {
-		text := lineText(l.place.Target)
-		if os.WriteFile(file, []byte(text), 0o500) != nil || unix.Access(file, unix.X_OK) != nil {
-			return
-		}
+	file := l.dir + "/" + session.Line
+	if strings.HasPrefix(l.dir, "/") && os.Symlink(l.place.Target, file) != nil {
+		return
 	}
 	l.place.Line = file
-}
-
-func lineText(shell string) string {
-	return "#!/bin/sh\nexec '" + strings.ReplaceAll(shell, "'", `'\''`) + "' -c \"$1\"\n"
 }
 
 // settled are the variables that the session stands for: a command would take one

@@ -111,12 +111,9 @@ func (r *clientReport) ask(client *agents.Client) error {
 		if _, err := session.Open(s, host.UID); err != nil {
 			return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "unset " + session.Var + ", or start the client with sbx agent"}
 		}
-		place.Tmp, place.Line = session.Tmp(s), s+"/line"
-		text, _ := os.ReadFile(place.Line)
-		for _, name := range []string{"sbx-bash", "sbx-zsh"} {
-			if shell := filepath.Join(shells, name); string(text) == lineText(shell) {
-				place.Target = shell
-			}
+		place.Tmp, place.Line = session.Tmp(s), s+"/"+session.Line
+		if shell, err := os.Readlink(place.Line); err == nil && filepath.Dir(shell) == shells {
+			place.Target = shell
 		}
 	}
 	r.Here = r.way(client, choice, place, env, probe, l.writable)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/session"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
@@ -21,6 +22,12 @@ func calledAs() (shims.Name, string) {
 	file := executed()
 	if strings.HasPrefix(file, "/proc/") && filepath.Base(file) == "exe" { // by itself
 		return shims.Name{}, ""
+	}
+	if dir := filepath.Dir(file); filepath.Base(file) == session.Line && filepath.Dir(dir) == session.Store(os.Geteuid()) {
+		shell, _ := os.Readlink(file)
+		name := shims.Parse("", shell)
+		name.Line = true
+		return name, file
 	}
 	file = shims.Executed(argv0, file, isSelf)
 	name := shims.Parse(argv0, file)

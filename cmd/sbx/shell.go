@@ -31,6 +31,9 @@ type shellCall struct {
 // runShell runs the words with the shell that a name stands for. They go to it
 // byte for byte.
 func runShell(name shims.Name, file string, words []string) error {
+	if name.Line {
+		words = append([]string{"-c"}, words...)
+	}
 	c := &shellCall{Call: shims.Classify(words), name: name, file: file}
 	if err := tooDeep(); err != nil {
 		return err
@@ -136,6 +139,9 @@ func isSelf(path string) bool {
 // join takes what holds for the session that the client is of.
 func (c *shellCall) join(opts *options) error {
 	dir := os.Getenv(session.Var)
+	if c.name.Line {
+		dir = filepath.Dir(c.file)
+	}
 	if dir == "" {
 		return nil
 	}
