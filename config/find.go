@@ -2,7 +2,6 @@ package config
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,19 +120,18 @@ func (s *search) read(layer policy.Layer, path string) error {
 	return nil
 }
 
-// Digest is about all that the files say, and which of them are trusted. It is ""
-// where there is none.
-func Digest(files []File) string {
-	h, any := sha256.New(), false
+// Digests has a line for each file that is about all that it says. Those of
+// project files that are not trusted, which can only tighten, begin with "-".
+func Digests(files []File) []string {
+	var out []string
 	for _, f := range files {
-		any = true
-		fmt.Fprintf(h, "%q %t %d\n", f.Path, f.Trusted, len(f.Data))
-		h.Write(f.Data)
+		sign := "+"
+		if f.Layer == policy.Project && !f.Trusted {
+			sign = "-"
+		}
+		out = append(out, fmt.Sprintf("%s %x %s", sign, sha256.Sum256(f.Data), f.Path))
 	}
-	if !any {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return out
 }
 
 // ReadFilter reads a file that a profile names as its seccomp filter. It has to

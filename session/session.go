@@ -41,13 +41,13 @@ type Session struct {
 
 	// The user's directories at the start, "" for an unset variable. Policy and
 	// configuration are looked up with these, whatever a command's variables say.
-	Home   string `json:"home"`
-	Config string `json:"config"`
-	Cache  string `json:"cache"`
-	Data   string `json:"data"`
-	State  string `json:"state"`
-	Path   string `json:"path"`
-	Files  string `json:"files"` // config.Digest: what was agreed to holds as long as they say the same
+	Home   string   `json:"home"`
+	Config string   `json:"config"`
+	Cache  string   `json:"cache"`
+	Data   string   `json:"data"`
+	State  string   `json:"state"`
+	Path   string   `json:"path"`
+	Files  []string `json:"files,omitempty"` // config.Digests: what was agreed to holds as long as they say the same
 
 	Profile    []string `json:"profile,omitempty"`
 	AllowRead  []string `json:"allow_read,omitempty"`

@@ -30,7 +30,7 @@ type state struct {
 	doubts   []string      // why project files that once were trusted are not
 	filter   *seccomp.File // that the policy's seccomp names, when it is a file and was read
 	outer    string        // see around
-	agreed   string        // config.Digest of the files that were read
+	agreed   []string      // config.Digests of the files that were read
 	named    []string      // directories with links to sbx that only PATH leads to
 	nowhere  string        // why the working directory of a tool grants nothing; "" when it is no such place
 	cacheDir string        // sbx's own, below the user's cache directory; "" without a home

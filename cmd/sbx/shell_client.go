@@ -154,11 +154,17 @@ func (o *options) beyondPolicy() string {
 
 // asAgreed notes what the files say, and refuses a command of a session that
 // began with other ones: the client's own tools run outside, and what a model
-// writes with them into a config file is not to count for its next command.
+// writes with them into a config file is not to count for its next command. A
+// new file of a project's can only tighten, and does.
 func (s *state) asAgreed(files []config.File) error {
-	s.agreed = config.Digest(files)
+	s.agreed = config.Digests(files)
 	c := s.opts.shell
-	if c == nil || c.session == nil || c.session.Files == s.agreed {
+	if c == nil || c.session == nil {
+		return nil
+	}
+	same := !slices.ContainsFunc(c.session.Files, func(f string) bool { return !slices.Contains(s.agreed, f) }) &&
+		!slices.ContainsFunc(s.agreed, func(f string) bool { return f[0] == '+' && !slices.Contains(c.session.Files, f) })
+	if same {
 		return nil
 	}
 	return &wrap.Error{Status: wrap.StatusFailed, Text: "the config files, or what of them is trusted, have changed since " + policy.Plain(c.session.Client) + " was started",
