@@ -63,6 +63,9 @@ func claudeSettings(w *World) (Choice, bool) {
 	if dir == "" {
 		dir, state = w.Home+"/.claude", w.Home+"/.claude.json"
 	} else {
+		if !strings.HasPrefix(dir, "/") {
+			return Choice{Why: "CLAUDE_CONFIG_DIR is " + dir + ", which depends on the directory it is read in", Fix: "write it from / on"}, true
+		}
 		state = dir + "/.claude.json"
 	}
 	own := []string{dir + "/settings.json", dir + "/settings.local.json", state}

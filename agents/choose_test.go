@@ -78,6 +78,7 @@ func TestChoose(t *testing.T) {
 		{name: "of a directory above", client: "claude", files: map[string]string{"/.claude/settings.json": `{"env":{"NODE_OPTIONS":"x"}}`}, want: "why /.claude/settings.json sets NODE_OPTIONS"},
 		{name: "but for harmless ones", client: "claude", env: "SHELL=/bin/bash", files: map[string]string{"/h/p/.claude/settings.json": `{"env":{"ANTHROPIC_DEFAULT_OPUS_MODEL":"m","MCP_TIMEOUT":"1"}}`}, want: "/bin/bash"},
 		{name: "the user's own LD_PRELOAD", client: "claude", files: map[string]string{"/h/.claude/settings.json": `{"env":{"LD_PRELOAD":"x"}}`}, want: "why /h/.claude/settings.json sets LD_PRELOAD"},
+		{name: "a relative directory of settings", client: "claude", env: "CLAUDE_CONFIG_DIR=cc", want: "why CLAUDE_CONFIG_DIR is cc, which depends on the directory it is read in"},
 		{name: "an empty shell path of the project", client: "pi", files: map[string]string{"/h/u/.pi/agent/settings.json": `{"shellPath":"/s/sbx-bash"}`, "/h/p/.pi/settings.json": `{"shellPath":null}`}, want: "why /h/p/.pi/settings.json sets shellPath"},
 		{name: "a program of the project", client: "pi", files: map[string]string{"/h/p/.pi/settings.json": `{"npmCommand":["./x"]}`}, want: "why /h/p/.pi/settings.json sets npmCommand"},
 		{name: "helpers", client: "claude", files: map[string]string{"/h/p/.claude/settings.json": `{"awsAuthRefresh":"x"}`}, want: "why /h/p/.claude/settings.json sets awsAuthRefresh, a program"},
