@@ -36,7 +36,10 @@ func (s Store) open() (*files, error) {
 		if why := s.safeDir(s.Dir); why != nil {
 			return nil, absent(why)
 		}
-		return nil, fail(s.Dir, err)
+		// Another run has made it since.
+		if fd, err = openAt(unix.AT_FDCWD, s.Dir, unix.O_RDONLY|unix.O_DIRECTORY); err != nil {
+			return nil, fail(s.Dir, err)
+		}
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil {
