@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // claudeShell is Claude Code's rule: CLAUDE_CODE_SHELL, then SHELL, each only
@@ -444,7 +445,7 @@ func aiderConf(w *World, file string, project bool) (Choice, bool) {
 	}
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
-		m := plainLine.FindStringSubmatch(line)
+		m := plainLine().FindStringSubmatch(line)
 		switch {
 		case m == nil:
 			return (&errSettings{file, "is not understood: a project's may have lines KEY: VALUE only"}).choice(), true
@@ -456,7 +457,9 @@ func aiderConf(w *World, file string, project bool) (Choice, bool) {
 }
 
 // plainLine is a comment, an empty line, or a key with a plain value.
-var plainLine = regexp.MustCompile(`^(?:[ ]*(?:#[\t\x20-\x7e\p{L}]*)?|([a-z-]+):[ ]*[A-Za-z0-9_./:@+-]*[ ]*)$`)
+var plainLine = sync.OnceValue(func() *regexp.Regexp { // compiled when it is wanted: every start pays for a variable
+	return regexp.MustCompile(`^(?:[ ]*(?:#[\t\x20-\x7e\p{L}]*)?|([a-z-]+):[ ]*[A-Za-z0-9_./:@+-]*[ ]*)$`)
+})
 
 // commented reports whether a word is in comments alone.
 func commented(text, word string) bool {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode"
 )
@@ -232,7 +233,7 @@ func setsEnv(w *World, file string, project bool) (Choice, bool) {
 	return Choice{}, false
 }
 
-var name = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
 
 // dotenv looks at a file .env, which a client reads into its environment, and
 // returns the refusal. Readers differ in what is a line, a comment and a space:
@@ -250,7 +251,7 @@ func dotenv(w *World, file string, project bool) (Choice, bool) {
 		return Choice{Why: file + " holds a control character, which readers take in different ways", Fix: "take it out of " + file}, true
 	}
 	space := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\ufeff\u180e", r) }
-	for _, at := range name.FindAllStringIndex(text, -1) {
+	for _, at := range name().FindAllStringIndex(text, -1) {
 		n := text[at[0]:at[1]]
 		rest := strings.TrimLeftFunc(text[at[1]:], space)
 		sets := strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":")
