@@ -31,20 +31,24 @@ func (v *view) guardTracked(root string, command []string) []string {
 	if len(names) == 0 {
 		return nil
 	}
+	// Where the index is elsewhere (a linked work tree), split, or cannot be read,
+	// any of them may be tracked.
+	shut := names
+	git, err := v.host.FS.Lstat(join(root, ".git"))
 	path := join(root, ".git/index")
-	info, err := v.host.FS.Lstat(path)
-	if err != nil || info.Kind != File || info.Size > maxIndex {
-		return nil
+	info, ierr := v.host.FS.Lstat(path)
+	if err == nil && (git.Kind == Absent || git.Kind == Dir && ierr == nil && info.Kind == Absent) {
+		return nil // no repository, or a new one that tracks nothing yet
 	}
-	data, err := v.host.FS.Head(path, int(info.Size))
-	if err != nil {
-		return nil
+	var tracked []string
+	if ierr == nil && info.Kind == File && info.Size <= maxIndex {
+		if data, err := v.host.FS.Head(path, int(info.Size)); err == nil {
+			if found, ok := gitdir.Tracked(data, names...); ok {
+				tracked, shut = found, found
+			}
+		}
 	}
-	tracked, ok := gitdir.Tracked(data, names...)
-	if !ok { // a split index, for one: any may be
-		tracked = names
-	}
-	for _, name := range tracked {
+	for _, name := range shut {
 		v.mounts[hidden[name]].shut = true
 	}
 	return tracked
