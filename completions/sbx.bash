@@ -42,7 +42,7 @@ _sbx() {
         --cpus) return ;;
         --procs) return ;;
         --file-size) return ;;
-        --engine) mapfile -t COMPREPLY < <(compgen -W 'auto bwrap landlock' -- "$cur"); return ;;
+        --engine) mapfile -t COMPREPLY < <(compgen -W 'auto bwrap landlock sandbox-exec' -- "$cur"); return ;;
         --min-tier) mapfile -t COMPREPLY < <(compgen -W 'full reduced' -- "$cur"); return ;;
         --argv0) return ;;
         --command|-c) return ;;

@@ -96,7 +96,7 @@ complete -c sbx -n __sbx_run -l memory -x -d 'Limit the memory of all processes 
 complete -c sbx -n __sbx_run -l cpus -x -d 'Limit processor time to that of N processors (1, 0.5)'
 complete -c sbx -n __sbx_run -l procs -x -d 'Limit the number of processes and threads'
 complete -c sbx -n __sbx_run -l file-size -x -d 'Limit the size of each file that is written (512K, 100M)'
-complete -c sbx -n __sbx_run -l engine -xa 'auto bwrap landlock' -d 'auto, bwrap, or landlock (tier reduced, needs nothing installed)'
+complete -c sbx -n __sbx_run -l engine -xa 'auto bwrap landlock sandbox-exec' -d 'auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)'
 complete -c sbx -n __sbx_run -l min-tier -xa 'full reduced' -d 'Refuse to run with less than this: full or reduced'
 complete -c sbx -n __sbx_run -l direct -d 'Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap\'s business'
 complete -c sbx -n __sbx_run -l argv0 -x -d 'Call the command by this name (its argument 0)'

@@ -48,16 +48,16 @@ var mutants = []struct {
 	}, nil},
 	{"environment", func(p *wrap.Plan, _ string) { p.Env = append(p.Env, "GH_TOKEN=x") }, []string{"hole environment variables"}},
 	{"descriptor", leaveOpen, []string{"hole descriptors open"}},
-	{"manifest", func(p *wrap.Plan, _ string) { rule(p, p.Confined.Session, landlock.Write) }, []string{"hole sbx itself write, move $SBX_MANIFEST"}},
+	{"manifest", func(p *wrap.Plan, _ string) { rule(p, p.Session, landlock.Write) }, []string{"hole sbx itself write, move $SBX_MANIFEST"}},
 	{"another manifest", func(p *wrap.Plan, _ string) {
-		p.Confined.Files[0].Data = append(p.Confined.Files[0].Data, ' ')
+		p.Files[0].Data = append(p.Files[0].Data, ' ')
 	}, []string{"unchecked sbx itself manifest $SBX_MANIFEST"}},
 	{"filter", func(p *wrap.Plan, _ string) { p.Confined.Filters = nil }, []string{"hole kernel *", "hole network *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
 	{"network", func(p *wrap.Plan, _ string) {
 		p.Confined.Filters, p.Confined.Wall.Net, p.Confined.Wall.Scope = nil, 0, landlock.Signal
 	}, []string{"hole network reach TCP 127.0.0.1", "hole network reach UDP 127.0.0.1", "hole network reach abstract socket", "hole network serve own loopback", "hole network *", "hole kernel *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
 	{"control", func(p *wrap.Plan, _ string) {
-		p.Confined.Wall.Rules = slices.DeleteFunc(p.Confined.Wall.Rules, func(r landlock.Rule) bool { return r.Path == p.Confined.Session+"/tmp" })
+		p.Confined.Wall.Rules = slices.DeleteFunc(p.Confined.Wall.Rules, func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
 	}, []string{"unchecked protected control $TMPDIR", "hole kernel set-user-id bit"}},
 }
 

@@ -438,7 +438,7 @@ func (v *survey) environment(planted *Plants) {
 func (v *survey) own() {
 	o := Own{Dir: wrap.ManifestDir, Programs: map[string]string{wrap.ManifestDir + "/sbx": ""}}
 	if v.site.Walls {
-		data := v.plan.Confined.Files[0].Data
+		data := v.plan.Files[0].Data
 		sum := sha256.Sum256(data[:min(len(data), readBytes)])
 		o = Own{Dir: runDir, Manifest: runManifest, Sum: hex.EncodeToString(sum[:]), Programs: map[string]string{}}
 	}

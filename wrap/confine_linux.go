@@ -19,7 +19,7 @@ import (
 // It returns only when that fails, with an [*Error].
 func confineSelf(p *Plan) error {
 	c := p.Confined
-	for _, f := range c.Files {
+	for _, f := range p.Files {
 		if err := writeNew(f); err != nil {
 			return failed(err.Error())
 		}

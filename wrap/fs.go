@@ -60,6 +60,13 @@ type FS interface {
 	Head(path string, n int) ([]byte, error)
 }
 
+// speller is an FS of a volume that folds case: names are found however they
+// are written, and rules count by the name that is on the disk.
+type speller interface {
+	// Spell returns a canonical path that exists as the file system has it.
+	Spell(path string) string
+}
+
 // resolver follows symbolic links and remembers where directories and links
 // lead.
 type resolver struct {
@@ -165,6 +172,9 @@ func (r *resolver) walk(path string, depth int) (resolved, error) {
 		return resolved{}, err
 	}
 	if info.Kind != Link {
+		if s, ok := r.fs.(speller); ok && info.Kind != Absent {
+			here = s.Spell(here)
+		}
 		return resolved{Path: here, Info: info, Links: parent.Links}, nil
 	}
 	text, err := r.fs.Readlink(here)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,16 @@ func describe(t *testing.T, p *Plan, uid int) string {
 		for _, w := range words {
 			b.WriteString("\t" + policy.Plain(w) + "\n")
 		}
+	}
+	if p.Engine == EngineSeatbelt {
+		b.WriteString("profile:\n" + p.Argv[2])
+		n := slices.Index(p.Argv, "--")
+		list("parameters", slices.DeleteFunc(slices.Clone(p.Argv[3:n]), func(w string) bool { return w == "-D" }))
+		list("command", p.Argv[n+1:])
+		list("env", p.Env)
+		list("dirs", p.Dirs)
+		list("gaps", p.Gaps)
+		return b.String()
 	}
 	list("argv", p.Argv)
 	if p.Confined != nil {
@@ -216,7 +227,7 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 	all := cases()
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".golden")
-		if _, ok := all[name]; !ok && name != "diagnoses" {
+		if _, ok := all[name]; !ok && name != "diagnoses" && !strings.HasPrefix(name, "mac-") {
 			t.Errorf("%s belongs to no test", f)
 		}
 	}

@@ -45,8 +45,9 @@ type Host struct {
 	Engine   string       // what runs the command, as [Choose] found it
 	Lack     *Unavailable // why it is not one of tier full
 	Landlock int          // version of Landlock, 0 for none
-	Runtime  string       // with Landlock: where the directories of runs are; "" for nowhere
-	Instance string       // with Landlock: the name of this run's
+	Modelled bool         // this is another system, seen as a Mac: nothing can be executed
+	Runtime  string       // with Landlock and sandbox-exec: where the directories of runs are; "" for nowhere
+	Instance string       // with these: the name of this run's
 }
 
 // Bwrap is the program that will be executed, as found and probed.
@@ -85,10 +86,10 @@ const (
 
 // sharedDirs are never writable roots: everyone's files are in them, or the
 // system's. What lies below /home, /opt, /srv, /mnt, /var and /tmp is fine.
-var sharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users", "/private", "/private/tmp", "/private/var"}
+var sharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users", "/Applications", "/Volumes", "/opt/homebrew", "/private", "/private/tmp", "/private/var", "/private/var/tmp", "/private/var/folders"}
 
 // systemTrees are never writable at any depth: the host runs what is in them.
-var systemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc"}
+var systemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run"}
 
 // replaceable reports whether a canonical path lies where somebody whose work
 // runs in sandboxes may have put something else in its place a moment ago.

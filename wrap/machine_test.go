@@ -27,8 +27,9 @@ type machine struct {
 	command  []string // nil is sh
 	request  Request
 	limits   limits.Facts
-	landlock int  // its version, when it is the engine
-	abi      int  // of Landlock beside bwrap
+	landlock int // its version, when it is the engine
+	abi      int // of Landlock beside bwrap
+	mac      bool
 	known    bool // which files the descriptors lead to
 }
 
@@ -74,6 +75,10 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 	engine, runtime := EngineBwrap, ""
 	if m.landlock > 0 {
 		engine, runtime = EngineLandlock, "/run/user/1000/sbx"
+	}
+	if m.mac {
+		return &Host{Engine: EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b", FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
+			Environ: m.env, FDs: m.fds, TTY: true, Self: "/usr/local/bin/sbx"}, fs
 	}
 	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds,
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs

@@ -104,7 +104,7 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 			b = appendJSON(b, gap)
 		}
 		b = append(b, ']')
-		b = p.Confined.appendWall(b)
+		b = p.Confined.appendWall(b, p.Session)
 	}
 	return append(b, "}\n"...)
 }
@@ -112,7 +112,7 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 // appendWall adds what the kernel lets through, in hexadecimal the rights of
 // linux/landlock.h. The directory of the run and descriptors are left out: the
 // rest is the same for each run.
-func (c *Confined) appendWall(b []byte) []byte {
+func (c *Confined) appendWall(b []byte, session string) []byte {
 	hexadecimal := func(n landlock.FS) string { return "0x" + strconv.FormatUint(uint64(n), 16) }
 	b = append(b, `,"wall":`...)
 	b = appendMember(b, '{', "fs", hexadecimal(c.Wall.FS))
@@ -120,7 +120,7 @@ func (c *Confined) appendWall(b []byte) []byte {
 	n := 0
 	for i := range c.Wall.Rules {
 		r := &c.Wall.Rules[i]
-		if r.Path == "" || policy.Within(r.Path, c.Session) {
+		if r.Path == "" || policy.Within(r.Path, session) {
 			continue
 		}
 		b = comma(b, n)

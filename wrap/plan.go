@@ -30,6 +30,8 @@ type Plan struct {
 	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
 	Stage    *stage.Order   // what the stage is told; nil without one
 	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere
+	Session  string         // directory of this run, to be removed by a later one; "" where the sandbox goes with the command
+	Files    []OwnFile      // made in Session before the walls go up
 	Limits   limits.Means   // what holds the limits on memory, processors, processes and files
 	Lack     string         // why the tier is not full, "" when it is or the engine was asked for by name
 	Gaps     []string       // what the engine cannot enforce, one line each
@@ -104,8 +106,11 @@ type Request struct {
 
 // New computes the plan for the engine of the host. The error is an [*Error].
 func New(req Request, h *Host) (*Plan, error) {
-	if h.Engine == EngineLandlock {
+	switch h.Engine {
+	case EngineLandlock:
 		return confine(req, h)
+	case EngineSeatbelt:
+		return seat(req, h)
 	}
 	return enclose(req, h)
 }
@@ -390,7 +395,7 @@ func (r *Report) Mounts() []Mounted {
 	}
 	out := make([]Mounted, 0, len(v.mounts))
 	for _, m := range v.mounts {
-		if m.idle {
+		if m.idle || v.ahead && m.info.Kind == Absent && m.rule.Layer == policy.Builtin {
 			continue
 		}
 		_, needed := v.op(m, 0)

@@ -36,8 +36,6 @@ type Confined struct {
 	Wall    landlock.Ruleset
 	Filters []Program // of system calls, in the order in which they are loaded
 	NoCaps  bool      // the caller is root and gives up what that means
-	Session string    // directory of this run, sessionDirs in it; to be removed by a later run
-	Files   []OwnFile // made in Session before the walls go up
 }
 
 // Program is one of struct sock_filter, with a name for people.
@@ -122,12 +120,12 @@ func confine(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, c.gaps, c.notes(h), p.Gaps, reducedGaps(pol, h), p.Limits.Gaps)
-	p.Confined.Session = session
+	p.Session = session
 	p.Report.wall, p.Report.made = &p.Confined.Wall, p.Dirs
 	if h.Lack != nil {
 		p.Lack = h.Lack.Reason
 	}
-	p.Confined.Files = []OwnFile{{session + "/" + manifestName, Manifest(p, v, pol)}}
+	p.Files = []OwnFile{{session + "/" + manifestName, Manifest(p, v, pol)}}
 	return p, nil
 }
 

@@ -276,6 +276,8 @@ func (s *Sight) zone(path string, m *Mark) zone {
 		return sbx
 	case m == nil:
 		return nowhere
+	case m.Access == policy.Private && m.Closed && s.Wall == nil:
+		return nowhere
 	case m.Access == policy.Private:
 		return private
 	case m.Access == policy.Block:

@@ -170,11 +170,11 @@ func TestWalledManifestSaysTheSame(t *testing.T) {
 		w := randomWorld(t, rand.New(rand.NewPCG(seed, 12)))
 		w.abi, w.uid, w.fs.uid = 1+int(seed%10), 1000, 1000
 		p, err := w.plan()
-		if err != nil || len(p.Confined.Files) != 1 {
+		if err != nil || len(p.Files) != 1 {
 			continue
 		}
-		data := p.Confined.Files[0].Data
-		if strings.Contains(string(data), p.Confined.Session) {
+		data := p.Files[0].Data
+		if strings.Contains(string(data), p.Session) {
 			t.Fatalf("the manifest names the run, and so differs from that of any other:\n%s", data)
 		}
 		s := marked(t, data, p.Report.view.host)
@@ -311,7 +311,7 @@ func TestEnter(t *testing.T) {
 		t.Fatal(err)
 	}
 	apart(fs)
-	s := marked(t, p.Confined.Files[0].Data, &Host{FS: fs, UID: 1000, CWD: "/home/u/src/app"})
+	s := marked(t, p.Files[0].Data, &Host{FS: fs, UID: 1000, CWD: "/home/u/src/app"})
 	s.Enter("/run/user/1000/sbx/77.x")
 	for path, want := range map[string]string{
 		"/run/user/1000/sbx/77.x/policy.json": "true false", "/run/user/1000/sbx/77.x/tmp": "true true", "/run/user/1000/sbx/77.x/tmp/f": "true true", "/run/user/1000/sbx/77.x/tmp/new": "false true",

@@ -26,6 +26,8 @@ type view struct {
 	remap    string // where the working directory is seen; "" is where it is
 	watched  bool   // protected paths are watched in the place of being made read-only
 	bare     bool   // there are no mounts: what is there is what the host has
+	ahead    bool   // what is not there can be hidden and protected all the same, and so can links: rules go by paths
+	nailed   []link // with ahead: links at hidden and protected names, where the command could replace them
 
 	refused map[string]string // grants that were not opened, by name, with the reason
 	kept    []kept            // what no variable opens, canonical; see lendable
@@ -50,7 +52,7 @@ type mount struct {
 
 // look lays the rules of pol over the host.
 func look(pol *policy.Policy, host *Host, res *resolver) (*view, error) {
-	v := &view{res: res, host: host}
+	v := &view{res: res, host: host, ahead: host.Engine == EngineSeatbelt}
 	found, err := v.locate(pol)
 	if err == nil {
 		found, err = v.elsewhere(found)
@@ -107,6 +109,10 @@ func (v *view) looseLinks(found []place) {
 			if v.access(policy.Dir(l.Path)) != policy.Write {
 				continue
 			}
+			if v.ahead {
+				v.nailed = append(v.nailed, l)
+				continue
+			}
 			if p.rule.Access == policy.Protect && !p.rule.Pattern { // those of patterns are watched as such
 				v.loosened = append(v.loosened, l)
 			}
@@ -156,7 +162,7 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 		if to.Info.Kind == Absent && r.Access == policy.Protect {
 			v.vacant = append(v.vacant, to.Path)
 		}
-		if to.Info.Kind == Absent && r.Access != policy.Private && len(to.Links) == 0 {
+		if to.Info.Kind == Absent && r.Access != policy.Private && len(to.Links) == 0 && (isGrant(r) || !v.ahead) {
 			continue // most secrets are not there
 		}
 		if v.astray(r, to) {
@@ -477,7 +483,7 @@ func (v *view) settle(found []place) {
 	for i := range found {
 		p := &found[i]
 		absent := p.to.Info.Kind == Absent
-		if p.skip || absent && p.rule.Access != policy.Private {
+		if p.skip || absent && p.rule.Access != policy.Private && (isGrant(p.rule) || !v.ahead) {
 			continue
 		}
 		n, ok := at[p.to.Path]
@@ -684,6 +690,9 @@ func (v *view) visible(path string) (resolved, bool) {
 	to, err := v.res.resolve(policy.Clean(path))
 	if err != nil || to.Info.Kind == Absent || !shows(v.access(to.Path)) {
 		return to, false
+	}
+	if v.ahead { // any link can be opened
+		v.addLinks(to.Links)
 	}
 	return to, v.carriesAll(to.Links)
 }

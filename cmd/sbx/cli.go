@@ -12,6 +12,7 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // options are the flags of a run; explain and doctor take them, too.
@@ -37,7 +38,7 @@ type options struct {
 	CPUs       string  `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
 	Procs      string  `placeholder:"N" help:"Limit the number of processes and threads."`
 	FileSize   string  `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
-	Engine     string  `placeholder:"NAME" help:"auto, bwrap, or landlock (tier reduced, needs nothing installed)."`
+	Engine     string  `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)."`
 	MinTier    string  `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
 	Direct     bool    `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`
 	Argv0      rawText `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
@@ -202,14 +203,8 @@ func (o *options) aliases() {
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
 	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "seccomp": {"default", "strict", "dev", "off"},
-	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock"}, "min-tier": {"full", "reduced"},
+	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", wrap.EngineSeatbelt}, "min-tier": {"full", "reduced"},
 	"log-level": {"error", "warn", "info", "debug"},
-}
-
-// later are words that the design has and this version has not: an error of
-// their own, lest anyone think that they took effect.
-var later = map[string]string{
-	"sandbox-exec": "engine",
 }
 
 func (o *options) check() error {
@@ -228,8 +223,6 @@ func (o *options) check() error {
 		}
 		e := &usageError{text: "--" + f.name + ": " + policy.Plain(f.value) + " is not one of " + strings.Join(words[f.name], ", ")}
 		switch {
-		case later[f.value] == f.name:
-			e.text = "--" + f.name + " " + f.value + " is not in this version"
 		case f.name == "engine" && f.value == "none":
 			e.hint = "to run without a sandbox, use --no-sandbox"
 		default:

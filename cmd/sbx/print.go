@@ -38,6 +38,7 @@ type planJSON struct {
 	Rlimits map[string]uint64 `json:"rlimits"` // of the command, in bytes or processes
 
 	Confined *confinedJSON `json:"confined,omitempty"` // with Landlock
+	Files    []fileJSON    `json:"files,omitempty"`    // made in the directory of the run
 
 	Lack   string      `json:"not_full,omitempty"` // why the tier is not full
 	Filter *filterJSON `json:"filter,omitempty"`   // from a file
@@ -52,7 +53,6 @@ type confinedJSON struct {
 	Scope   string     `json:"scoped"`
 	Rules   []wallJSON `json:"rules"`
 	Filters []fdJSON   `json:"filters"`
-	Files   []fileJSON `json:"files"`
 }
 
 type wallJSON struct {
@@ -121,19 +121,37 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	for _, fd := range slices.Concat(p.FDs, wires(p)) {
 		writeFD(&b, fd)
 	}
+	for _, f := range p.Files {
+		fmt.Fprintf(&b, "write   %s: %s\n", policy.Plain(f.Path), strings.TrimSpace(string(f.Data)))
+	}
 	writeConfined(&b, p.Confined)
 	fmt.Fprintf(&b, "exec    %s\n", policy.Plain(p.Path))
-	fmt.Fprintf(&b, "argv    %s\n", shellLine(p.Argv))
+	writeArgv(&b, p)
 	_, err := os.Stdout.WriteString(b.String())
 	return err
+}
+
+// writeArgv writes the words to execute. A profile of sandbox-exec's and its
+// parameters have lines of their own; the whole is in the JSON.
+func writeArgv(b *strings.Builder, p *wrap.Plan) {
+	n := slices.Index(p.Argv, "--")
+	if p.Engine != wrap.EngineSeatbelt || n < 3 {
+		fmt.Fprintf(b, "argv    %s\n", shellLine(p.Argv))
+		return
+	}
+	b.WriteString("-p\n")
+	for line := range strings.Lines(p.Argv[2]) {
+		b.WriteString("          " + line)
+	}
+	for i := 3; i+1 < n; i += 2 {
+		fmt.Fprintf(b, "%s        %s\n", p.Argv[i], shellLine(p.Argv[i+1:i+2]))
+	}
+	fmt.Fprintf(b, "argv    %s\n", shellLine(slices.Concat(p.Argv[:1], []string{"-p", "…", "-D", "…"}, p.Argv[n:])))
 }
 
 func writeConfined(b *strings.Builder, c *wrap.Confined) {
 	if c == nil {
 		return
-	}
-	for _, f := range c.Files {
-		fmt.Fprintf(b, "write   %s: %s\n", policy.Plain(f.Path), strings.TrimSpace(string(f.Data)))
 	}
 	fmt.Fprintf(b, "landlock denies fs %#x, net %#x, scope %#x, but for\n", uint64(c.Wall.FS), uint64(c.Wall.Net), uint64(c.Wall.Scope))
 	for _, r := range c.Wall.Rules {
@@ -164,9 +182,6 @@ func confinedFor(c *wrap.Confined) *confinedJSON {
 	}
 	for _, f := range c.Filters {
 		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code)})
-	}
-	for _, f := range c.Files {
-		out.Files = append(out.Files, fileJSON{Name: f.Path, Data: string(f.Data)})
 	}
 	return out
 }
@@ -249,6 +264,9 @@ func planFor(p *wrap.Plan) planJSON {
 		Limit: p.Limit, Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
 		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
 	j.Lack, j.Confined = p.Lack, confinedFor(p.Confined)
+	for _, f := range p.Files {
+		j.Files = append(j.Files, fileJSON{f.Path, string(f.Data)})
+	}
 	if p.Report.Filter != nil {
 		j.Filter = filterFor(p.Report.Filter)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,9 @@ func load(opts *options) (*state, error) {
 		if dir := os.Getenv(name); strings.HasPrefix(dir, "/") && strings.Contains(dir+"/", "/../") {
 			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: name + " is " + policy.Quote(dir) + ", which is not a plain absolute path", Hint: "secrets are hidden by where it is: write it without .."}
 		}
+	}
+	if opts.Engine == wrap.EngineSeatbelt && runtime.GOOS != "darwin" {
+		host = wrap.AsMac(host)
 	}
 	s := &state{opts: opts, host: host}
 	host.Store, host.Tmp = session.Store(host.UID), opts.shell.tmp()
@@ -427,6 +431,9 @@ func (s *state) run(command []string) error {
 	if opts.DryRun {
 		return printPlan(plan, opts.JSON)
 	}
+	if s.host.Modelled {
+		return &usageError{"--engine sandbox-exec: sandbox-exec is macOS's own, and this is " + runtime.GOOS, "with --dry-run it prints what a Mac would get; so do explain and why"}
+	}
 	if err := s.watch(plan); err != nil {
 		return err
 	}
@@ -436,6 +443,9 @@ func (s *state) run(command []string) error {
 
 // engine finds what will hold the command.
 func (s *state) engine() error {
+	if s.host.Modelled {
+		return nil // there is no other
+	}
 	return wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
 }
 

@@ -1,0 +1,404 @@
+package wrap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/sbpl"
+)
+
+// seatbelt turns a view into rules of sandbox-exec. Allows name the topmost
+// places that are open, denies what is closed or read-only in them, less what is
+// open again further down: each path is decided by its deepest rule, and no rule
+// depends on its place in the text.
+type seatbelt struct {
+	v       *view
+	nodes   []node // parents before children
+	profile sbpl.Profile
+}
+
+// node is a place with an access of its own.
+type node struct {
+	path string
+	eff  policy.Access
+	kind Kind
+	pin  bool
+	over int // index of the node it lies in, -1 for none
+}
+
+func (n *node) opens() bool  { return shows(n.eff) }
+func (n *node) writes() bool { return n.eff == policy.Write }
+
+// newSeatbelt takes the places of a view. The root itself is never opened as a
+// whole: devices and other names of everything lie below it, so what a rule for
+// it gives is given to what is in it now.
+func newSeatbelt(v *view) (*seatbelt, error) {
+	s := &seatbelt{v: v}
+	for i := range v.mounts {
+		m := &v.mounts[i]
+		if m.idle || m.path == "/" || policy.Within(m.path, "/dev") {
+			continue
+		}
+		s.nodes = append(s.nodes, node{path: m.path, eff: m.eff, kind: m.info.Kind, pin: m.pin})
+	}
+	if v.rootBound() {
+		entries, err := v.res.entries("/")
+		if err != nil {
+			return nil, ruleError(v.mounts[0].rule, err)
+		}
+		for _, e := range entries {
+			path := join("/", e.Name)
+			taken := slices.ContainsFunc(s.nodes, func(n node) bool { return n.path == path })
+			if !taken && e.Name != "dev" && !strings.HasPrefix(e.Name, ".") && (e.Kind == Dir || e.Kind == File) {
+				s.nodes = append(s.nodes, node{path: path, eff: policy.Read, kind: e.Kind})
+			}
+		}
+	}
+	for i := range s.nodes {
+		s.nodes[i].path = v.host.onMac(s.nodes[i].path)
+	}
+	// Of two at one place, as only a model has them, the one that gives less stays.
+	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Or(comparePaths(a.path, b.path), -cmp.Compare(a.eff, b.eff)) })
+	s.nodes = slices.CompactFunc(s.nodes, func(a, b node) bool { return a.path == b.path })
+	over := -1
+	for i := range s.nodes {
+		for over >= 0 && !policy.Within(s.nodes[i].path, s.nodes[over].path) {
+			over = s.nodes[over].over
+		}
+		s.nodes[i].over = over
+		over = i
+	}
+	return s, nil
+}
+
+func (s *seatbelt) allow(ops []sbpl.Op, filters ...sbpl.Filter) {
+	if len(filters) > 0 {
+		s.profile.Allow = append(s.profile.Allow, sbpl.Rule{Ops: ops, Filters: filters})
+	}
+}
+
+func (s *seatbelt) deny(ops []sbpl.Op, filters ...sbpl.Filter) {
+	if len(filters) > 0 {
+		s.profile.Deny = append(s.profile.Deny, sbpl.Rule{Ops: ops, Filters: filters})
+	}
+}
+
+// everything is a rule without filters, for operations that no deny is about.
+func (s *seatbelt) everything(ops ...sbpl.Op) {
+	s.profile.Allow = append(s.profile.Allow, sbpl.Rule{Ops: ops})
+}
+
+// process is about processes: the command sees, signals and debugs those of its
+// own sandbox.
+func (s *seatbelt) process(pol *policy.Policy) {
+	own := []sbpl.Filter{sbpl.Target("self"), sbpl.Target("same-sandbox")}
+	s.everything(sbpl.ProcessFork)
+	if pol.SharePID {
+		s.everything(sbpl.ProcessInfo, sbpl.Signal)
+	} else {
+		s.profile.Shut = append(s.profile.Shut, sbpl.ProcessInfo)
+		s.allow([]sbpl.Op{sbpl.ProcessInfo, sbpl.Signal}, own...)
+		// Others' arguments and variables, and the list of all processes.
+		s.deny([]sbpl.Op{sbpl.SysctlRead}, sbpl.SysctlPrefix("kern.procargs"), sbpl.SysctlPrefix("kern.proc.all"), sbpl.SysctlPrefix("kern.proc.uid"),
+			sbpl.SysctlPrefix("kern.proc.ruid"), sbpl.SysctlPrefix("kern.proc.tty"), sbpl.SysctlPrefix("kern.proc.session"), sbpl.SysctlPrefix("kern.proc.lcid"))
+	}
+	s.allow([]sbpl.Op{sbpl.TaskPort}, sbpl.Target("same-sandbox"))
+	s.everything(sbpl.SysctlRead)
+	// V8 and Java tell the scheduler what they are.
+	s.allow([]sbpl.Op{sbpl.SysctlWrite}, sbpl.SysctlName("kern.tcsm_enable"), sbpl.SysctlName("kern.grade_cputype"))
+}
+
+// baseServices are asked by programs that do nothing special: users and groups,
+// logs, notifications, the directory for temporary files, settings (which are
+// then refused one by one), the power state, changes of files.
+var baseServices = []string{
+	"com.apple.system.opendirectoryd.libinfo", "com.apple.system.opendirectoryd.membership",
+	"com.apple.system.notification_center", "com.apple.system.logger", "com.apple.logd", "com.apple.bsd.dirhelper",
+	"com.apple.cfprefsd.daemon", "com.apple.cfprefsd.agent", "com.apple.PowerManagement.control", "com.apple.FSEvents",
+}
+
+// netServices look up names and check certificates.
+var netServices = []string{
+	"com.apple.trustd", "com.apple.trustd.agent", "com.apple.ocspd", "com.apple.networkd", "com.apple.dnssd.service",
+	"com.apple.SystemConfiguration.configd", "com.apple.SystemConfiguration.DNSConfiguration",
+}
+
+// services are what the command may ask of the system. What is not here is
+// closed: the launch of programs outside (launchservicesd, appleevents, lsopen),
+// the keychain (SecurityServer, securityd), the pasteboard.
+func (s *seatbelt) services() {
+	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, baseServices)...)
+	s.everything(sbpl.PosixSem)
+	// The state of notifications and settings; OpenMP and Python's own.
+	s.allow([]sbpl.Op{sbpl.PosixShm}, sbpl.IPCName("apple.shm.notification_center"), sbpl.IPCPrefix("apple.cfprefs."), sbpl.IPCPrefix("/__KMP_"), sbpl.IPCPrefix("/psm_"))
+	if home := s.v.host.Homes; len(home) > 0 && shows(s.v.access(home[0])) {
+		s.everything(sbpl.PrefRead) // cfprefsd reads files of the home for others
+	}
+}
+
+func named(filter func(string) sbpl.Filter, names []string) []sbpl.Filter {
+	out := make([]sbpl.Filter, len(names))
+	for i, n := range names {
+		out[i] = filter(n)
+	}
+	return out
+}
+
+// tiocsti is the request of ioctl(2) that types into a terminal (sys/ttycom.h).
+const tiocsti = 0x80017472
+
+// devices are the harmless ones, and the terminal by its name: by a pattern each
+// window of the user's would be within reach. A pseudo terminal that the command
+// opens is given to it by the system.
+func (s *seatbelt) devices(h *Host, keep []int) {
+	fixed := func(names ...string) []sbpl.Filter {
+		return named(func(name string) sbpl.Filter { return sbpl.Literal(sbpl.Fixed("/dev/" + name)) }, names)
+	}
+	ops := []sbpl.Op{sbpl.FileRead, sbpl.FileWriteData, sbpl.FileIoctl}
+	s.allow(ops, fixed("null", "zero", "random", "urandom", "dtracehelper", "tty", "ptmx")...)
+	s.allow([]sbpl.Op{sbpl.FileRead}, fixed("autofs_nowait", "stdin", "stdout", "stderr")...)
+	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.FileWriteData}, sbpl.Subpath(sbpl.Fixed("/dev/fd")))
+	s.everything(sbpl.PseudoTTY)
+	s.allow(ops, sbpl.All(sbpl.Regex("^/dev/ttys[0-9]+$"), sbpl.Extension("com.apple.sandbox.pty")))
+	var tty []sbpl.Filter
+	var seen []string
+	for _, fd := range h.FDs {
+		if fd.Kind == FDDevice && (fd.Num <= 2 || slices.Contains(keep, fd.Num)) && strings.HasPrefix(fd.Path, "/dev/tty") && fd.Path != "/dev/tty" && !slices.Contains(seen, fd.Path) {
+			seen = append(seen, fd.Path)
+			tty = append(tty, sbpl.Literal(sbpl.Given("TTY", fd.Path)))
+		}
+	}
+	s.allow(ops, tty...)
+	s.deny([]sbpl.Op{sbpl.FileIoctl}, sbpl.IoctlCommand(tiocsti))
+}
+
+// What a closed and a read-only place refuse. Each operation that an allow names
+// is here by its own name, and so are those that macOS allows by default.
+var (
+	lookOps  = []sbpl.Op{sbpl.FileReadMetadata, sbpl.FileTestExistence}
+	readOps  = []sbpl.Op{sbpl.FileRead, sbpl.FileReadData, sbpl.FileIoctl, sbpl.FileMapExec, sbpl.ProcessExec, sbpl.NetworkOutbound}
+	writeOps = []sbpl.Op{sbpl.FileWrite, sbpl.FileWriteCreate, sbpl.FileWriteData, sbpl.FileWriteUnlink, sbpl.FileLink, sbpl.FileClone, sbpl.NetworkBind}
+)
+
+// files are the rules about files.
+func (s *seatbelt) files() {
+	s.profile.Shut = append(s.profile.Shut, sbpl.FileLink, sbpl.FileClone)
+	s.ways()
+	s.allow([]sbpl.Op{sbpl.FileRead}, sbpl.Literal(sbpl.Fixed("/")))
+	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.ProcessExec}, s.tops("READ", (*node).opens)...)
+	// Sockets in a writable place serve the programs of the sandbox.
+	s.allow([]sbpl.Op{sbpl.FileWrite, sbpl.FileLink, sbpl.FileClone, sbpl.NetworkBind, sbpl.NetworkOutbound}, s.tops("WRITE", (*node).writes)...)
+	for _, n := range s.nodes {
+		if n.kind == Socket && n.opens() && !n.writes() {
+			s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.Literal(sbpl.Given("SOCKET", n.path)))
+		}
+	}
+	s.close(slices.Concat(readOps, lookOps, writeOps), func(n, over *node) bool { return !n.opens() && over.writes() })
+	s.close(slices.Concat(readOps, lookOps), func(n, over *node) bool { return !n.opens() && over.opens() && !over.writes() })
+	s.lock()
+	s.hold()
+}
+
+// ways lets the command walk to what is open: the directories above and the links
+// on the way can be looked at, not listed.
+func (s *seatbelt) ways() {
+	filters := []sbpl.Filter{sbpl.Literal(sbpl.Fixed("/tmp")), sbpl.Literal(sbpl.Fixed("/var")), sbpl.Literal(sbpl.Fixed("/etc"))}
+	have := map[string]bool{"/": true, "/tmp": true, "/var": true, "/etc": true}
+	add := func(role, path string) {
+		if !have[path] && !s.covered(path) {
+			have[path] = true
+			filters = append(filters, sbpl.Literal(sbpl.Given(role, path)))
+		}
+	}
+	for i := range s.nodes {
+		for _, dir := range s.above(i, (*node).opens) {
+			add("WAY", dir)
+		}
+	}
+	links := slices.Clone(s.v.links)
+	slices.SortFunc(links, func(a, b link) int { return comparePaths(a.Path, b.Path) })
+	for _, l := range links {
+		at := s.v.host.onMac(l.Path)
+		for dir := policy.Dir(at); dir != "/"; dir = policy.Dir(dir) {
+			add("WAY", dir)
+		}
+		add("LINK", at)
+	}
+	s.allow([]sbpl.Op{sbpl.FileReadMetadata}, filters...)
+}
+
+// covered reports whether a path lies in a place that an allow opens, whatever is
+// denied in it.
+func (s *seatbelt) covered(path string) bool {
+	return slices.ContainsFunc(s.nodes, func(n node) bool { return n.opens() && policy.Within(path, n.path) })
+}
+
+// above are the directories over a node that is the topmost of its kind.
+func (s *seatbelt) above(i int, is func(*node) bool) []string {
+	if !s.top(i, is) {
+		return nil
+	}
+	var out []string
+	for dir := policy.Dir(s.nodes[i].path); dir != "/"; dir = policy.Dir(dir) {
+		out = append(out, dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// top reports whether a node is of a kind, and none that it lies in is.
+func (s *seatbelt) top(i int, is func(*node) bool) bool {
+	if !is(&s.nodes[i]) {
+		return false
+	}
+	for up := s.nodes[i].over; up >= 0; up = s.nodes[up].over {
+		if is(&s.nodes[up]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *seatbelt) tops(role string, is func(*node) bool) []sbpl.Filter {
+	var out []sbpl.Filter
+	for i := range s.nodes {
+		if s.top(i, is) {
+			out = append(out, sbpl.Subpath(sbpl.Given(role, s.nodes[i].path)))
+		}
+	}
+	return out
+}
+
+// within are the topmost nodes of a kind inside of a node.
+func (s *seatbelt) within(i int, is func(*node) bool) []string {
+	var out []string
+	for j := i + 1; j < len(s.nodes) && policy.Within(s.nodes[j].path, s.nodes[i].path); j++ {
+		n := &s.nodes[j]
+		if is(n) && (len(out) == 0 || !policy.Within(n.path, out[len(out)-1])) {
+			out = append(out, n.path)
+		}
+	}
+	return out
+}
+
+// whole are the filters for a node with all that is below. A file is named twice,
+// as by profiles that have been in use for long.
+func (s *seatbelt) whole(role string, n *node) []sbpl.Filter {
+	p := sbpl.Given(role, n.path)
+	if n.kind == Dir {
+		return []sbpl.Filter{sbpl.Subpath(p)}
+	}
+	return []sbpl.Filter{sbpl.Literal(p), sbpl.Subpath(p)}
+}
+
+// close takes reading away from the places that stand so in what they lie in.
+func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
+	var plain []sbpl.Filter
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if n.over < 0 || !stands(n, &s.nodes[n.over]) {
+			continue
+		}
+		open := s.within(i, (*node).opens)
+		if len(open) == 0 {
+			plain = append(plain, s.whole("CLOSED", n)...)
+			continue
+		}
+		// What is open further down, and the way there, which can be looked at and
+		// not listed.
+		parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("CLOSED", n.path))}
+		var ways []sbpl.Filter
+		var dirs []string
+		for _, path := range open {
+			parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
+			for dir := policy.Dir(path); policy.Within(dir, n.path); dir = policy.Dir(dir) {
+				if !slices.Contains(dirs, dir) {
+					dirs = append(dirs, dir)
+				}
+			}
+		}
+		slices.SortFunc(dirs, comparePaths)
+		for _, dir := range dirs {
+			at := sbpl.Literal(sbpl.Given("WAY", dir))
+			parts, ways = append(parts, sbpl.Not(at)), append(ways, at)
+		}
+		s.deny(ops, sbpl.All(parts...))
+		s.deny(slices.DeleteFunc(slices.Clone(ops), func(op sbpl.Op) bool { return op == sbpl.FileRead || slices.Contains(lookOps, op) }), ways...)
+	}
+	s.deny(ops, plain...)
+}
+
+// lock takes writing away from what can be read in a writable place, and from
+// links at names that are hidden or protected.
+func (s *seatbelt) lock() {
+	var plain []sbpl.Filter
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		if n.writes() || n.over < 0 || !s.nodes[n.over].writes() {
+			continue
+		}
+		open := s.within(i, (*node).writes)
+		switch {
+		case len(open) > 0:
+			parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("LOCKED", n.path))}
+			for _, path := range open {
+				parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
+			}
+			s.deny(writeOps, sbpl.All(parts...))
+		case n.opens() || len(s.within(i, (*node).opens)) > 0:
+			plain = append(plain, s.whole("LOCKED", n)...)
+		}
+	}
+	var seen []string
+	for _, l := range s.v.nailed {
+		if at := s.v.host.onMac(l.Path); !slices.Contains(seen, at) {
+			seen = append(seen, at)
+			plain = append(plain, sbpl.Literal(sbpl.Given("LOCKED", at)))
+		}
+	}
+	s.deny(writeOps, plain...)
+}
+
+// hold keeps the directories around what is closed or locked where they are:
+// without, `mv .git x` would take the protected files away and leave room for
+// others. So are the writable places themselves, which could be moved into one
+// another, changed there and moved back. A directory that is not there yet is not
+// made, since it could come with something in it.
+func (s *seatbelt) hold() {
+	var there, absent []sbpl.Filter
+	for _, n := range s.nodes {
+		if !n.writes() || n.kind != Dir && !n.pin {
+			continue
+		}
+		at := sbpl.Literal(sbpl.Given("HELD", n.path))
+		there = append(there, at)
+		if n.kind == Absent {
+			absent = append(absent, at)
+		}
+	}
+	s.deny([]sbpl.Op{sbpl.FileWriteUnlink}, there...)
+	s.deny([]sbpl.Op{sbpl.FileWriteCreate}, absent...)
+}
+
+// network opens addresses, never all of network-outbound: that would be the
+// sockets of the host as well.
+func (s *seatbelt) network(pol *policy.Policy) {
+	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_UNIX"), sbpl.All(sbpl.SocketDomain("AF_SYSTEM"), sbpl.SocketProtocol(2)))
+	if !pol.Network {
+		return
+	}
+	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_INET"), sbpl.SocketDomain("AF_INET6"), sbpl.SocketDomain("AF_ROUTE"))
+	s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.RemoteIP(), sbpl.Literal(sbpl.Fixed("/private/var/run/mDNSResponder")))
+	s.allow([]sbpl.Op{sbpl.NetworkBind, sbpl.NetworkInbound}, sbpl.LocalIP())
+	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, netServices)...)
+}
+
+// last is the mark of this sandbox, see [InSeatbelt]: a sandbox cannot be put into
+// another, and who asks should hear so. No other profile lets a file be opened
+// and not be looked at.
+func (s *seatbelt) last() {
+	at := sbpl.Literal(sbpl.Fixed(SandboxExec))
+	s.deny([]sbpl.Op{sbpl.FileReadMetadata, sbpl.ProcessExec}, at)
+}
