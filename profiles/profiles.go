@@ -1,6 +1,7 @@
 // Package profiles holds the built-in profiles as data: one TOML file each, in
 // the format of a profile in a config file, for people to print and extend.
-// Adding a profile is adding a file and running go generate.
+// Adding a profile is adding a file and running go generate. The directory
+// darwin holds what a profile of the same name has besides on macOS.
 //
 // Start with [Builtin].
 package profiles
@@ -8,6 +9,7 @@ package profiles
 import (
 	"embed"
 	"io/fs"
+	"runtime"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
@@ -15,15 +17,23 @@ import (
 
 //go:generate go run ../internal/genprofiles
 
-//go:embed *.toml
+//go:embed *.toml darwin/*.toml
 var files embed.FS
 
-// Builtin returns the built-in profiles. The profiles themselves are shared
-// and must not be changed.
-func Builtin() policy.Set {
-	set := make(policy.Set, len(builtin))
-	for i := range builtin {
-		set[builtin[i].Name] = []*policy.Profile{&builtin[i]}
+// Builtin returns the built-in profiles as they are on this system. The
+// profiles themselves are shared and must not be changed.
+func Builtin() policy.Set { return For(runtime.GOOS) }
+
+// For returns the built-in profiles as they are on another system, by Go's name
+// of it. Only darwin's differ from linux's.
+func For(goos string) policy.Set {
+	table := builtin[:]
+	if goos == "darwin" {
+		table = darwin[:]
+	}
+	set := make(policy.Set, len(table))
+	for i := range table {
+		set[table[i].Name] = []*policy.Profile{&table[i]}
 	}
 	return set
 }
@@ -38,16 +48,35 @@ func Module(name string) bool {
 	return false
 }
 
-// Text returns a built-in profile as it was written, and false when there is
-// none of that name.
-func Text(name string) (string, bool) {
+// Text returns a built-in profile as it is written for this system, and false
+// when there is none of that name.
+func Text(name string) (string, bool) { return TextFor(runtime.GOOS, name) }
+
+// TextFor is [Text] for another system, by Go's name of it.
+func TextFor(goos, name string) (string, bool) {
+	if strings.ContainsAny(name, "/.") {
+		return "", false
+	}
 	data, err := fs.ReadFile(files, name+".toml")
-	return string(data), err == nil && !strings.ContainsAny(name, "/.")
+	if err != nil {
+		return "", false
+	}
+	text := string(data)
+	if goos == "darwin" {
+		if besides, err := fs.ReadFile(files, "darwin/"+name+".toml"); err == nil {
+			text = merge(text, string(besides))
+		}
+	}
+	return text, true
 }
 
 // Summary returns the comment at the head of a built-in profile, on one line.
 func Summary(name string) string {
-	text, _ := Text(name)
+	text, _ := TextFor("linux", name)
+	return strings.TrimPrefix(summary(text), name+": ")
+}
+
+func summary(text string) string {
 	var words []string
 	for _, line := range strings.Split(text, "\n") {
 		c, ok := strings.CutPrefix(line, "# ")
@@ -56,5 +85,5 @@ func Summary(name string) string {
 		}
 		words = append(words, c)
 	}
-	return strings.TrimPrefix(strings.Join(words, " "), name+": ")
+	return strings.Join(words, " ")
 }

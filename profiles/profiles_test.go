@@ -20,7 +20,14 @@ func TestGeneratedFileIsUpToDate(t *testing.T) {
 	if err != nil || len(sources) < 4 {
 		t.Fatal(sources, err)
 	}
-	for _, name := range sources {
+	besides, err := filepath.Glob("darwin/*.toml")
+	if err != nil || len(besides) < 4 {
+		t.Fatal(besides, err)
+	}
+	if err := os.Mkdir(filepath.Join(tmp, "darwin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(sources, besides...) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -38,16 +45,18 @@ func TestGeneratedFileIsUpToDate(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want, err := os.ReadFile(filepath.Join(tmp, "builtin_gen.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("builtin_gen.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("builtin_gen.go is not what go generate writes")
+	for _, name := range []string{"builtin_gen.go", "darwin_gen.go"} {
+		want, err := os.ReadFile(filepath.Join(tmp, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what go generate writes", name)
+		}
 	}
 }
 
@@ -66,28 +75,43 @@ var stands = map[string]policy.Vars{
 	"XDG":               {CWD: "/w", Root: "/w", Home: "/h", Config: "/xc", Cache: "/xk", Data: "/xd", State: "/xs", Run: "/run/user/1", TmpDir: "/h/tmp"},
 	"no home":           {CWD: "/w", Root: "/w"},
 	"odd":               {CWD: "/w p/$HOME *", Root: "/w p", Home: "/h\n\xff"},
+	"on macOS":          {CWD: "/Users/u/src/app", Root: "/Users/u/src/app", Home: "/Users/u", TmpDir: "/private/var/folders/x/y/T"},
+	"on another disk":   {CWD: "/Volumes/d/app", Root: "/Volumes/d/app", Home: "/Users/u"},
+	"in ~/Library":      {CWD: "/Users/u/Library/Mobile Documents/app", Root: "/Users/u/Library/Mobile Documents/app", Home: "/Users/u"},
+	"in TMPDIR":         {CWD: "/private/var/folders/x/y/T/app", Root: "/private/var/folders/x/y/T/app", Home: "/Users/u", TmpDir: "/private/var/folders/x/y/T"},
 }
 
+// systems are those whose built-in profiles differ.
+var systems = []string{"linux", "darwin"}
+
+// resolve resolves a profile as it is on Linux.
 func resolve(t *testing.T, name string, vars policy.Vars) *policy.Policy {
 	t.Helper()
-	p, err := policy.Resolve(Builtin(), []string{name}, vars)
+	return resolveOn(t, "linux", vars, name)
+}
+
+func resolveOn(t *testing.T, goos string, vars policy.Vars, names ...string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Resolve(For(goos), names, vars)
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: %v: %v", goos, names, err)
 	}
 	return p
 }
 
 func TestEveryProfileResolves(t *testing.T) {
-	for _, name := range Builtin().Names() {
-		for stand, vars := range stands {
-			p := resolve(t, name, vars)
-			for _, r := range p.Rules {
-				if !strings.HasPrefix(r.Path, "/") || policy.Clean(r.Path) != r.Path || r.Must || r.Layer != policy.Builtin || r.Source == "" {
-					t.Errorf("%s, %s: %+v", name, stand, r)
+	for _, goos := range systems {
+		for _, name := range For(goos).Names() {
+			for stand, vars := range stands {
+				p := resolveOn(t, goos, vars, name)
+				for _, r := range p.Rules {
+					if !strings.HasPrefix(r.Path, "/") || policy.Clean(r.Path) != r.Path || r.Must || r.Layer != policy.Builtin || r.Source == "" {
+						t.Errorf("%s: %s, %s: %+v", goos, name, stand, r)
+					}
 				}
-			}
-			if !slices.IsSortedFunc(p.Rules, func(a, b policy.Rule) int { return strings.Compare(a.Path, b.Path) }) {
-				t.Errorf("%s, %s: rules are not sorted", name, stand)
+				if !slices.IsSortedFunc(p.Rules, func(a, b policy.Rule) int { return strings.Compare(a.Path, b.Path) }) {
+					t.Errorf("%s: %s, %s: rules are not sorted", goos, name, stand)
+				}
 			}
 		}
 	}
@@ -96,8 +120,14 @@ func TestEveryProfileResolves(t *testing.T) {
 // What is written is a path that expands or a pattern in its last element, and
 // is written once.
 func TestEveryPathIsWellFormed(t *testing.T) {
+	for _, goos := range systems {
+		t.Run(goos, func(t *testing.T) { everyPathIsWellFormed(t, For(goos)) })
+	}
+}
+
+func everyPathIsWellFormed(t *testing.T, set policy.Set) {
 	full := policy.Vars{CWD: "/w/s", Root: "/w", Home: "/h", Run: "/r"}
-	for name, stack := range Builtin() {
+	for name, stack := range set {
 		for _, p := range stack {
 			for _, key := range policy.ListKeys() {
 				seen := map[string]bool{}
@@ -120,7 +150,13 @@ func TestEveryPathIsWellFormed(t *testing.T) {
 }
 
 func TestEnvironmentPatterns(t *testing.T) {
-	for name, stack := range Builtin() {
+	for _, goos := range systems {
+		t.Run(goos, func(t *testing.T) { environmentPatterns(t, For(goos)) })
+	}
+}
+
+func environmentPatterns(t *testing.T, set policy.Set) {
+	for name, stack := range set {
 		for _, it := range append(slices.Clone(stack[0].EnvPass.Items), stack[0].EnvDrop.Items...) {
 			if !policy.ValidName(strings.ReplaceAll(it.Text, "*", "_")) || it.Text == "*" {
 				t.Errorf("%s: %q is no pattern of names", name, it.Text)
@@ -137,6 +173,12 @@ func TestEnvironmentPatterns(t *testing.T) {
 // strict gives nothing that moderate does not give, nor moderate than
 // permissive, wherever one stands.
 func TestProfilesAreInOrder(t *testing.T) {
+	for _, goos := range systems {
+		t.Run(goos, func(t *testing.T) { profilesAreInOrder(t, goos) })
+	}
+}
+
+func profilesAreInOrder(t *testing.T, goos string) {
 	order := []string{"strict", "moderate", "permissive"}
 	for stand, vars := range stands {
 		if stand == "home" || stand == "root" {
@@ -144,7 +186,7 @@ func TestProfilesAreInOrder(t *testing.T) {
 		}
 		for i := range order {
 			for j := range i {
-				for _, c := range policy.WiderOnly(policy.Diff(resolve(t, order[i], vars), resolve(t, order[j], vars))) {
+				for _, c := range policy.WiderOnly(policy.Diff(resolveOn(t, goos, vars, order[i]), resolveOn(t, goos, vars, order[j]))) {
 					if c.Key == "cache" && order[i] == "permissive" {
 						continue // it has the real ~/.cache, and needs no private one
 					}
@@ -249,7 +291,10 @@ func TestProfilesAsDesigned(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for _, name := range Builtin().Names() {
-		text, ok := Text(name)
+		if text, ok := Text(name); !ok || !strings.HasPrefix(text, "# "+name+": ") {
+			t.Errorf("%s: %v, %.20q", name, ok, text)
+		}
+		text, ok := TextFor("linux", name)
 		data, err := os.ReadFile(name + ".toml")
 		if !ok || err != nil || text != string(data) {
 			t.Errorf("%s: %v, %v", name, ok, err)
@@ -258,7 +303,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: summary %q", name, s)
 		}
 	}
-	for _, name := range []string{"", "nosuch", "../profiles/strict", "/etc/passwd", "strict.toml", ".", "strict\x00"} {
+	for _, name := range []string{"", "nosuch", "darwin", "darwin/strict", "../profiles/strict", "/etc/passwd", "strict.toml", ".", "strict\x00"} {
 		if text, ok := Text(name); ok || text != "" {
 			t.Errorf("%q is %q", name, text)
 		}
@@ -269,9 +314,11 @@ func TestText(t *testing.T) {
 }
 
 func TestBuiltinIsShared(t *testing.T) {
-	a, b := fmt.Sprintf("%+v", Builtin()["strict"][0]), ""
-	resolve(t, "strict", stands["project"])
-	if b = fmt.Sprintf("%+v", Builtin()["strict"][0]); a != b {
-		t.Error("resolving changed a built-in profile")
+	for _, goos := range systems {
+		a := fmt.Sprintf("%+v", For(goos)["strict"][0])
+		resolveOn(t, goos, stands["project"], "strict")
+		if b := fmt.Sprintf("%+v", For(goos)["strict"][0]); a != b {
+			t.Error("resolving changed a built-in profile")
+		}
 	}
 }

@@ -97,7 +97,7 @@ func (m *machine) policy(h *Host) (*policy.Policy, error) {
 	m.over.Layer, m.over.Name = policy.Flag, "flags"
 	h.Own = vars.Own()
 	h.Links = vars.Links()
-	return policy.Resolve(profiles.Builtin(), m.profiles, vars, &m.over)
+	return policy.Resolve(profiles.For(h.OS), m.profiles, vars, &m.over)
 }
 
 // plan does what the command line does with a host.

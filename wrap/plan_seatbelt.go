@@ -61,7 +61,7 @@ func seat(req Request, h *Host) (*Plan, error) {
 	}
 	p.pwd = v.keepPWD()
 	set := append(p.variables(pol), policy.Var{Name: "TMPDIR", Value: tmp}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + manifestName})
-	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, append(set, p.macVariables(h, v, pol)...))
+	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, append(set, p.macVariables(h, v, pol, tmp)...))
 	for _, e := range p.lateEnv { // sandbox-exec is the system's: the loader takes none of these for it
 		p.Env = append(p.Env, e.Name+"="+e.Value)
 	}
@@ -147,13 +147,20 @@ var macCaches = []struct {
 	{"PIP_CACHE_DIR", "pip", true},
 	{"YARN_CACHE_FOLDER", "yarn", true},
 	{"npm_config_cache", "npm", true},
+	{"POETRY_CACHE_DIR", "poetry", true},
+	{"GOLANGCI_LINT_CACHE", "golangci-lint", false},
+	{"CCACHE_DIR", "ccache", false},
+	{"SCCACHE_DIR", "sccache", false},
 }
 
 // macVariables are the variables that make tools work where the home is closed
 // and not empty.
-func (p *Plan) macVariables(h *Host, v *view, pol *policy.Policy) []policy.Var {
+func (p *Plan) macVariables(h *Host, v *view, pol *policy.Policy, tmp string) []policy.Var {
 	var out []policy.Var
 	set := func(name string) bool { _, ok := lookupEnv(h.Environ, name); return ok }
+	if !set("TMPPREFIX") { // where zsh puts its here-documents
+		out = append(out, policy.Var{Name: "TMPPREFIX", Value: tmp + "/zsh"})
+	}
 	if p.cacheDst != "" {
 		for _, c := range macCaches {
 			if !set(c.name) && (pol.Network || !c.online) {

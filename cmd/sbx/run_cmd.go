@@ -88,7 +88,7 @@ func load(opts *options) (*state, error) {
 	for _, f := range files {
 		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
 	}
-	builtin := profiles.Builtin()
+	builtin := profiles.For(host.OS)
 	if len(files) == 0 {
 		s.settings = config.Defaults(builtin)
 	} else if s.settings, err = config.Load(builtin, files, s.vars); err != nil {
