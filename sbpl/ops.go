@@ -11,6 +11,7 @@ const (
 	FileRead          Op = "file-read*"
 	FileReadData      Op = "file-read-data"
 	FileReadMetadata  Op = "file-read-metadata"
+	FileReadXattr     Op = "file-read-xattr"
 	FileWrite         Op = "file-write*"
 	FileWriteCreate   Op = "file-write-create"
 	FileWriteData     Op = "file-write-data"

@@ -25,6 +25,7 @@ type world struct {
 	minor int    // of bwrap's version
 	watch bool   // protect = "watch"
 	abi   int    // of Landlock, which takes the place of bwrap; 0 for bwrap
+	mac   bool   // sandbox-exec takes its place
 }
 
 // randomWorld grows a tree below a project, a home and the system's places,
@@ -137,12 +138,19 @@ func (w *world) policy() *policy.Policy {
 }
 
 func (w *world) plan() (*Plan, error) {
+	return New(Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, w.host())
+}
+
+func (w *world) host() *Host {
 	h := &Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd},
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}, Self: "/x/sh"}
 	if w.abi > 0 {
 		h.Engine, h.Landlock, h.Runtime, h.Instance = EngineLandlock, w.abi, "/rt", "1.2.3"
 	}
-	return New(Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, h)
+	if w.mac {
+		h.Engine, h.OS, h.Runtime, h.Instance, h.Modelled = EngineSeatbelt, "darwin", "/rt", "1.2.3", true
+	}
+	return h
 }
 
 // check returns what is wrong with the plan for this world, "refused" when
@@ -151,6 +159,9 @@ func (w *world) check() (bad []string, refused error) {
 	p, err := w.plan()
 	if err != nil {
 		return nil, err
+	}
+	if w.mac {
+		return judgeSeat(newOracle(w.fs, p.Report.Policy), p, w.host()), nil
 	}
 	if p.Confined != nil {
 		return judgeWalls(newOracle(w.fs, p.Report.Policy), p), nil
@@ -194,6 +205,9 @@ func (w *world) String() string {
 	}
 	if p, err := w.plan(); err == nil && p.Confined != nil {
 		fmt.Fprintf(&b, "%s", walls(p))
+	} else if err == nil && w.mac {
+		text, params := profileOf(p)
+		fmt.Fprintf(&b, "%s\n%q\n", text, params)
 	} else if err == nil {
 		fmt.Fprintf(&b, "words %q\n", options(p))
 	}

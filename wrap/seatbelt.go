@@ -178,7 +178,7 @@ func (s *seatbelt) devices(h *Host, keep []int) {
 // is here by its own name, and so are those that macOS allows by default.
 var (
 	lookOps  = []sbpl.Op{sbpl.FileReadMetadata, sbpl.FileTestExistence}
-	readOps  = []sbpl.Op{sbpl.FileRead, sbpl.FileReadData, sbpl.FileIoctl, sbpl.FileMapExec, sbpl.ProcessExec, sbpl.NetworkOutbound}
+	readOps  = []sbpl.Op{sbpl.FileRead, sbpl.FileReadData, sbpl.FileReadXattr, sbpl.FileIoctl, sbpl.FileMapExec, sbpl.ProcessExec, sbpl.NetworkOutbound}
 	writeOps = []sbpl.Op{sbpl.FileWrite, sbpl.FileWriteCreate, sbpl.FileWriteData, sbpl.FileWriteUnlink, sbpl.FileLink, sbpl.FileClone, sbpl.NetworkBind}
 )
 
@@ -187,7 +187,7 @@ func (s *seatbelt) files() {
 	s.profile.Shut = append(s.profile.Shut, sbpl.FileLink, sbpl.FileClone)
 	s.ways()
 	s.allow([]sbpl.Op{sbpl.FileRead}, sbpl.Literal(sbpl.Fixed("/")))
-	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.ProcessExec}, s.tops("READ", (*node).opens)...)
+	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.FileMapExec, sbpl.ProcessExec}, s.tops("READ", (*node).opens)...)
 	// Sockets in a writable place serve the programs of the sandbox.
 	s.allow([]sbpl.Op{sbpl.FileWrite, sbpl.FileLink, sbpl.FileClone, sbpl.NetworkBind, sbpl.NetworkOutbound}, s.tops("WRITE", (*node).writes)...)
 	for _, n := range s.nodes {
@@ -399,6 +399,7 @@ func (s *seatbelt) network(pol *policy.Policy) {
 // another, and who asks should hear so. No other profile lets a file be opened
 // and not be looked at.
 func (s *seatbelt) last() {
-	at := sbpl.Literal(sbpl.Fixed(SandboxExec))
-	s.deny([]sbpl.Op{sbpl.FileReadMetadata, sbpl.ProcessExec}, at)
+	if s.covered(SandboxExec) {
+		s.deny([]sbpl.Op{sbpl.FileReadMetadata, sbpl.ProcessExec}, sbpl.Literal(sbpl.Fixed(SandboxExec)))
+	}
 }
