@@ -15,6 +15,8 @@ type Facts struct {
 	Scope   Scope
 	Counted bool // RLIMIT_NPROC counts the processes of each user namespace for itself, and holds this user
 	Root    bool // the user is root, whom RLIMIT_NPROC never holds
+	Mac     bool // macOS: no control groups, and RLIMIT_NPROC counts all processes of a user
+	Running int  // there: how many the user has now, 0 where that is not known
 }
 
 // Place is a directory in which the caller can make a control group and join it.

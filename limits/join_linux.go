@@ -118,18 +118,3 @@ func maker(name string) (pid int, ok bool) {
 	pid, err := strconv.Atoi(number)
 	return pid, ok && cut && err == nil && pid > 0 && len(random) == 8
 }
-
-// SetRlimits sets the planned rlimits for this process and what it executes.
-func (m *Means) SetRlimits() error {
-	for _, l := range m.Rlimits {
-		var now unix.Rlimit
-		if err := unix.Getrlimit(l.Resource, &now); err != nil {
-			return err
-		}
-		limit := min(l.Max, now.Max)
-		if err := unix.Setrlimit(l.Resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
-			return err
-		}
-	}
-	return nil
-}

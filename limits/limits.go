@@ -114,11 +114,14 @@ const leastMB = 16
 // error is a [*Refusal].
 func Choose(w Wanted, f Facts, o Options) (*Means, error) {
 	m := &Means{Staged: o.Staged}
-	if err := m.fileSize(w, o); err != nil {
+	if err := m.fileSize(w, f, o); err != nil {
 		return nil, err
 	}
 	if !w.Tree() {
 		return m, nil
+	}
+	if f.Mac {
+		return m, m.mac(w, f, o)
 	}
 	if w.MemoryMB > 0 && w.MemoryMB < leastMB {
 		return nil, &Refusal{"memory_limit_mb", "the sandbox itself takes up to " + strconv.Itoa(leastMB) + " MiB", "allow at least that much"}
@@ -146,11 +149,11 @@ func Choose(w Wanted, f Facts, o Options) (*Means, error) {
 	return m, nil
 }
 
-func (m *Means) fileSize(w Wanted, o Options) error {
+func (m *Means) fileSize(w Wanted, f Facts, o Options) error {
 	if w.FileSizeMB == 0 {
 		return nil
 	}
-	if !o.Staged && w.FileSizeMB < 1 {
+	if !o.Staged && !f.Mac && w.FileSizeMB < 1 {
 		// bwrap writes files of its own into the sandbox.
 		return &Refusal{"file_size_limit_mb", "with less than 1 MiB a stage around the command has to set it", "leave out --direct, or allow 1M"}
 	}
@@ -176,6 +179,7 @@ const (
 	rlimitFSIZE = 1
 	rlimitDATA  = 2
 	rlimitNPROC = 6
+	macNPROC    = 7 // on macOS; the others are the same there
 )
 
 // Resource is a resource of setrlimit(2) by its name without "RLIMIT_", in
@@ -186,7 +190,7 @@ func Resource(n int) string {
 		return "fsize"
 	case rlimitDATA:
 		return "data"
-	case rlimitNPROC:
+	case rlimitNPROC, macNPROC:
 		return "nproc"
 	}
 	return strconv.Itoa(n)

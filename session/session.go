@@ -265,28 +265,3 @@ func over(name string, age time.Duration) bool {
 	now := started(pid)
 	return now != "0" && now != f[1]
 }
-
-// processes is the number of this namespace of processes, "0" where there is no
-// such thing.
-func processes() string {
-	text, err := os.Readlink("/proc/self/ns/pid")
-	n := strings.Trim(text, "pid:[]")
-	if err != nil || !digits(n) {
-		return "0"
-	}
-	return n
-}
-
-// started is when a process began, in ticks since the machine did (field 22 of
-// proc_pid_stat(5)); "0" where that is hidden, or there is no /proc.
-func started(pid int) string {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return "0"
-	}
-	f := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	if len(f) < 20 {
-		return "0"
-	}
-	return f[19]
-}

@@ -1,7 +1,6 @@
 package wrap
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"strconv"
@@ -19,10 +18,8 @@ import (
 // It returns only when that fails, with an [*Error].
 func confineSelf(p *Plan) error {
 	c := p.Confined
-	for _, f := range p.Files {
-		if err := writeNew(f); err != nil {
-			return failed(err.Error())
-		}
+	if err := p.writeFiles(); err != nil {
+		return err
 	}
 	// What sbx itself writes is done.
 	if err := p.Limits.SetRlimits(); err != nil {
@@ -46,17 +43,6 @@ func confineSelf(p *Plan) error {
 		return failed(err.Error())
 	}
 	return &Error{StatusNoExec, policy.Plain(p.Path) + ": " + err.Error(), ""}
-}
-
-// writeNew makes a file that was not there. A run that has the number and the
-// start of another cannot be, so what is there is not sbx's.
-func writeNew(f OwnFile) error {
-	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o400)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(f.Data)
-	return errors.Join(err, out.Close())
 }
 
 // dropCaps gives up all capabilities for good, as bwrap does: root is then a
@@ -95,11 +81,8 @@ func (h *Host) settle(cacheDir string) {
 			break
 		}
 	}
-	if h.Runtime == "" && cacheDir != "" {
-		// Rules follow no links, and the home or its cache may be one.
-		if above, err := newResolver(OS{}).resolve(policy.Dir(cacheDir)); err == nil {
-			h.Runtime = join(join(above.Path, base(cacheDir)), "runs")
-		}
+	if h.Runtime == "" {
+		h.Runtime = runsIn(cacheDir)
 	}
 	pid := os.Getpid()
 	h.Instance = strconv.Itoa(pid) + "." + started(pid) + "." + processes()

@@ -2,7 +2,6 @@ package wrap
 
 import (
 	"errors"
-	"os"
 	"strconv"
 	"syscall"
 
@@ -16,13 +15,8 @@ import (
 // Exec replaces this process by the plan. It returns only when it fails, with
 // an [*Error]; nothing has been executed then.
 func Exec(p *Plan, h *Host) error {
-	for _, dir := range p.Dirs {
-		if err := makeDir(dir, h.UID); err != nil {
-			return failed("a directory of sbx's own: " + err.Error())
-		}
-	}
-	if p.Confined != nil {
-		h.sweep()
+	if err := p.makeDirs(h); err != nil {
+		return err
 	}
 	// A core dump would be written by the host, outside of the sandbox's view.
 	// One byte is too few for any, and unlike none it also keeps the kernel from
@@ -107,10 +101,6 @@ func enter(p *Plan) error {
 	return nil
 }
 
-func failed(reason string) error {
-	return &Error{StatusFailed, "Failed to initialize sandbox: " + reason, ""}
-}
-
 // unplaced is the error for a descriptor that could not be put at its number.
 func unplaced(what string, err error) error {
 	e := &Error{StatusFailed, "Failed to initialize sandbox: " + what + ": " + err.Error(), ""}
@@ -118,26 +108,6 @@ func unplaced(what string, err error) error {
 		e.Hint = "raise the limit on open files: ulimit -n 1024"
 	}
 	return e
-}
-
-// makeDir makes a directory of sbx's own, its parents as the user's umask has
-// them, and refuses one that somebody else put there.
-func makeDir(dir string, uid int) error {
-	err := os.Mkdir(dir, 0o700)
-	if os.IsNotExist(err) {
-		if err := os.MkdirAll(policy.Dir(dir), 0o700); err != nil {
-			return err
-		}
-		err = os.Mkdir(dir, 0o700)
-	}
-	if err != nil && !os.IsExist(err) {
-		return err
-	}
-	info, err := OS{}.Lstat(dir)
-	if err == nil && (info.Kind != Dir || info.UID != uid) {
-		return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
-	}
-	return err
 }
 
 // putFDs makes the planned descriptors. Those without content, one for each

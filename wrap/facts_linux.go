@@ -22,11 +22,8 @@ import (
 func Look() (*Host, error) {
 	h := &Host{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
 	h.Homes = homes(h.Environ, h.UID)
-	if dir, ok := lookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || hasDotDot(dir)) {
-		return nil, &Error{StatusFailed, "HOME is " + policy.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
-	}
-	if len(h.Homes) == 0 {
-		return nil, &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in /etc/passwd", "set HOME: secrets are hidden by where it is"}
+	if err := h.settled("/etc/passwd"); err != nil {
+		return nil, err
 	}
 	h.CWD = workingDir()
 	fds, err := descriptors()
@@ -34,29 +31,10 @@ func Look() (*Host, error) {
 		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "is /proc mounted?"}
 	}
 	h.FDs = fds
-	if tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err == nil {
-		h.TTY, h.Front = true, h.leads(tty)
-		syscall.Close(tty)
-	}
+	h.terminal()
 	h.Self, _ = OS{}.Readlink("/proc/self/exe")
 	h.Landlock = landlock.ABI()
 	return h, nil
-}
-
-// leads reports whether a shell started this process as a job of its own, which
-// has the terminal now: it leads the group in the foreground, and no pipe leads
-// from it to another member of that group.
-func (h *Host) leads(tty int) bool {
-	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
-	if pid := os.Getpid(); err != nil || group != pid || syscall.Getpgrp() != pid {
-		return false
-	}
-	for _, fd := range h.FDs {
-		if (fd.Num == 1 || fd.Num == 2) && (fd.Kind == FDPipe || fd.Kind == FDPair) {
-			return false
-		}
-	}
-	return true
 }
 
 // workingDir is getcwd(2), "" when the directory was deleted or cannot be
@@ -74,21 +52,6 @@ func workingDir() string {
 	}
 	return dir
 }
-
-// homes returns the home directory that HOME names and, when it is another,
-// the one of the user database. The first is the one that "~" means.
-func homes(env []string, uid int) []string {
-	var out []string
-	if dir, ok := lookupEnv(env, "HOME"); ok && strings.HasPrefix(dir, "/") && !hasDotDot(dir) {
-		out = append(out, policy.Clean(dir))
-	}
-	if dir := passwdHome(uid); dir != "" && (len(out) == 0 || out[0] != dir) {
-		out = append(out, dir)
-	}
-	return out
-}
-
-func hasDotDot(s string) bool { return strings.Contains(s+"/", "/../") }
 
 // passwdHome reads the home directory of a user out of /etc/passwd. Users that
 // only a directory service knows have HOME alone.
@@ -209,19 +172,16 @@ func descriptor(n int) (FD, bool) {
 	if syscall.Fstat(n, &st) != nil {
 		return fd, true
 	}
-	switch {
-	case mode&unix.O_PATH != 0:
+	if mode&unix.O_PATH != 0 {
 		fd.Kind = FDPathRef
-	case st.Mode&syscall.S_IFMT == syscall.S_IFDIR:
-		fd.Kind = FDDir
-	case st.Mode&syscall.S_IFMT == syscall.S_IFIFO:
-		fd.Kind = FDPipe
-	case st.Mode&syscall.S_IFMT == syscall.S_IFREG:
-		fd.Kind, fd.Size, fd.Deleted = FDFile, st.Size, st.Nlink == 0
+		return fd, true
+	}
+	fd.Kind = kindOfFD(st.Mode)
+	switch {
+	case fd.Kind == FDFile:
+		fd.Size, fd.Deleted = st.Size, st.Nlink == 0
 		fd.Dev, fd.Ino = st.Dev, st.Ino
 		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
-	case st.Mode&syscall.S_IFMT == syscall.S_IFCHR:
-		fd.Kind = FDDevice
 	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
 		fd.Loose = adrift(n)
 		if unnamedPair(n) {
@@ -229,18 +189,6 @@ func descriptor(n int) (FD, bool) {
 		}
 	}
 	return fd, true
-}
-
-// adrift reports whether a socket takes another address than that of its peer.
-func adrift(n int) bool {
-	if kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
-		return true
-	}
-	if listens, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil && listens == 1 {
-		return false
-	}
-	_, err := unix.Getpeername(n)
-	return err != nil
 }
 
 // unnamedPair reports whether a descriptor is one end of a socketpair(2):
@@ -282,3 +230,6 @@ func (OS) Mounts() ([]Mount, error) {
 }
 
 const maxMountinfo = 4 << 20
+
+// InSeatbelt is false: only macOS has it.
+func InSeatbelt() bool { return false }

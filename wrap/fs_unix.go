@@ -16,12 +16,12 @@ type OS struct{}
 // Lstat is lstat(2).
 func (OS) Lstat(path string) (Info, error) {
 	var st syscall.Stat_t
-	switch err := syscall.Lstat(path, &st); err {
-	case nil:
+	switch err := syscall.Lstat(path, &st); {
+	case err == nil:
 		return infoOf(&st), nil
-	case syscall.ENOENT, syscall.ENOTDIR:
+	case missed(err):
 		return Info{}, nil
-	case syscall.EACCES:
+	case err == syscall.EACCES:
 		return Info{}, ErrDenied
 	default:
 		return Info{}, &os.PathError{Op: "lstat", Path: path, Err: err}

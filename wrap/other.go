@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package wrap
 
@@ -25,6 +25,9 @@ func Inside() bool { return false }
 
 // InLandlock is false: only Linux has it.
 func InLandlock() bool { return false }
+
+// InSeatbelt is false: only macOS has it.
+func InSeatbelt() bool { return false }
 
 // GatherFacts knows nothing of other systems.
 func GatherFacts(*Host) Facts { return Facts{} }

@@ -29,9 +29,9 @@ type Plan struct {
 	Dirs     []string       // directories of sbx's own to be made first, mode 0700
 	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
 	Stage    *stage.Order   // what the stage is told; nil without one
+	Session  string         // directory of this run alone, to be removed by a later one; "" for none
+	Files    []OwnFile      // made in Session just before the execution
 	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere
-	Session  string         // directory of this run, to be removed by a later one; "" where the sandbox goes with the command
-	Files    []OwnFile      // made in Session before the walls go up
 	Limits   limits.Means   // what holds the limits on memory, processors, processes and files
 	Lack     string         // why the tier is not full, "" when it is or the engine was asked for by name
 	Gaps     []string       // what the engine cannot enforce, one line each

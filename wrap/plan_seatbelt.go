@@ -60,7 +60,7 @@ func seat(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	p.pwd = v.keepPWD()
-	set := append(p.variables(pol), policy.Var{Name: "TMPDIR", Value: tmp}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + manifestName})
+	set := append(p.variables(pol), policy.Var{Name: "TMPDIR", Value: short(tmp)}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + manifestName})
 	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, append(set, p.macVariables(h, v, pol, tmp)...))
 	for _, e := range p.lateEnv { // sandbox-exec is the system's: the loader takes none of these for it
 		p.Env = append(p.Env, e.Name+"="+e.Value)
@@ -83,6 +83,15 @@ func seat(req Request, h *Host) (*Plan, error) {
 	p.Argv = slices.Concat([]string{SandboxExec}, text.Words(), []string{"--"}, words)
 	p.model(h)
 	return p, nil
+}
+
+// short is a path by way of the system's link to /private/var: sockets have room
+// for a name of 103 bytes.
+func short(path string) string {
+	if strings.HasPrefix(path, "/private/var/folders/") {
+		return strings.TrimPrefix(path, "/private")
+	}
+	return path
 }
 
 // own adds a place of this run's own.
@@ -159,7 +168,7 @@ func (p *Plan) macVariables(h *Host, v *view, pol *policy.Policy, tmp string) []
 	var out []policy.Var
 	set := func(name string) bool { _, ok := lookupEnv(h.Environ, name); return ok }
 	if !set("TMPPREFIX") { // where zsh puts its here-documents
-		out = append(out, policy.Var{Name: "TMPPREFIX", Value: tmp + "/zsh"})
+		out = append(out, policy.Var{Name: "TMPPREFIX", Value: short(tmp) + "/zsh"})
 	}
 	if p.cacheDst != "" {
 		for _, c := range macCaches {

@@ -11,7 +11,7 @@ import (
 type Cause string
 
 const (
-	CauseMissing   Cause = "missing"    // no bwrap where one is looked for
+	CauseMissing   Cause = "missing"    // no bwrap, or sandbox-exec, where one is looked for
 	CauseUnsafe    Cause = "unsafe"     // only one that others could have put there
 	CauseSetUID    Cause = "setuid"     // one that is set-uid root
 	CauseNoExec    Cause = "no-exec"    // it cannot be executed
@@ -31,6 +31,8 @@ const (
 	CauseFilter    Cause = "no-seccomp" // no system call filter can be set
 	CauseOther     Cause = "other"      // bwrap says why
 	CauseLandlock  Cause = "landlock"   // asked for by name, and not there
+	CauseNested    Cause = "nested"     // inside another sandbox of macOS
+	CauseToothless Cause = "no-walls"   // sandbox-exec does not keep a command from what a profile denies
 	CauseSystem    Cause = "no-backend" // not a system that sbx supports
 )
 
@@ -66,6 +68,9 @@ type Facts struct {
 	Chroot   bool   // as far as can be seen
 	Landlock int    // version of the interface, 0 for none
 	Seccomp  bool   // the kernel has system call filters, and they can be set here
+
+	MacOS      string // version of macOS, "" elsewhere
+	Translated bool   // made for another processor, and run all the same (Rosetta)
 }
 
 // diagnose turns what bwrap wrote when the probe failed into a reason and a

@@ -1,8 +1,6 @@
 package wrap
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -50,8 +47,6 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	}
 	return Bwrap{path, v}, nil
 }
-
-func verdictFile(dir string, uid int) string { return dir + "/probe-" + strconv.Itoa(uid) }
 
 // Forget removes a kept verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
@@ -241,48 +236,16 @@ func sysctl(name string) string {
 	return strings.TrimSpace(string(data))
 }
 
+// cached returns the version of a kept verdict. Only what remember would have
+// written counts.
 func cached(file, key string, uid int) (bwrapargs.Version, bool) {
-	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return bwrapargs.Version{}, false
-	}
-	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG || int(st.Uid) != uid || st.Mode&0o022 != 0 {
-		return bwrapargs.Version{}, false
-	}
-	buf := make([]byte, 4096)
-	n, err := syscall.Read(fd, buf)
-	if err != nil || n <= 0 {
-		return bwrapargs.Version{}, false
-	}
-	rest, ok := strings.CutPrefix(string(buf[:n]), key)
+	rest, ok := keptUnder(file, key, uid)
 	if !ok {
 		return bwrapargs.Version{}, false
 	}
-	// Only what remember would have written counts.
 	v, ok := bwrapargs.ParseVersion(rest)
 	return v, ok && rest == v.String()+"\n" && !v.Less(bwrapargs.Oldest)
 }
-
-// remember keeps a verdict. That it cannot be kept only costs time.
-func remember(dir, file, text string, uid int) {
-	if makeDir(dir, uid) != nil {
-		return
-	}
-	tmp := file + "." + strconv.Itoa(os.Getpid())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(text)
-	if f.Close() != nil || err != nil || os.Rename(tmp, file) != nil {
-		os.Remove(tmp)
-	}
-}
-
-// probeTime bounds each of the two calls of a probe.
-var probeTime = 10 * time.Second
 
 // probe runs bwrap for real, with every kind of wall that a run uses.
 func probe(path string) (bwrapargs.Version, error) {
@@ -389,43 +352,18 @@ func busy(path, why string) *Unavailable {
 }
 
 // output runs a program, with a descriptor 3 that reads as data when there is
-// any. The error is os.ErrDeadlineExceeded when it gives no answer in time; then
-// whatever it started is ended with it.
+// any.
 func output(data []byte, path string, args ...string) (stdout, stderr string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &limited{&out}, &limited{&said}
-	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}
-	cmd.Dir = "/"
-	cmd.WaitDelay = time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	if data != nil {
-		fd, err := memfd(data)
-		if err != nil {
-			return "", "", err
-		}
-		file := os.NewFile(uintptr(fd), "filter")
-		defer file.Close()
-		cmd.ExtraFiles = []*os.File{file}
+	if data == nil {
+		return try(nil, path, args...)
 	}
-	err = cmd.Run()
-	if ctx.Err() != nil {
-		return "", "", os.ErrDeadlineExceeded
+	fd, err := memfd(data)
+	if err != nil {
+		return "", "", err
 	}
-	return out.String(), said.String(), err
-}
-
-// limited keeps the first 16 KiB and takes the rest without keeping it.
-type limited struct{ b *bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := 16<<10 - l.b.Len(); room > 0 {
-		l.b.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
+	file := os.NewFile(uintptr(fd), "filter")
+	defer file.Close()
+	return try([]*os.File{file}, path, args...)
 }
 
 // notBwrap is the diagnosis for a program that answers, and is something else.

@@ -67,3 +67,6 @@ func direntKind(t byte) Kind {
 	}
 	return Absent
 }
+
+// missed reports whether an error of lstat(2) says that nothing is there.
+func missed(err error) bool { return err == syscall.ENOENT || err == syscall.ENOTDIR }

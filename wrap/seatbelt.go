@@ -184,7 +184,7 @@ var (
 
 // files are the rules about files.
 func (s *seatbelt) files() {
-	s.profile.Shut = append(s.profile.Shut, sbpl.FileLink, sbpl.FileClone)
+	s.profile.Shut = append(s.profile.Shut, sbpl.FileLink, sbpl.FileClone, sbpl.FileWriteSetUGID)
 	s.ways()
 	s.allow([]sbpl.Op{sbpl.FileRead}, sbpl.Literal(sbpl.Fixed("/")))
 	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.FileMapExec, sbpl.ProcessExec}, s.tops("READ", (*node).opens)...)
@@ -293,6 +293,20 @@ func (s *seatbelt) whole(role string, n *node) []sbpl.Filter {
 	return []sbpl.Filter{sbpl.Literal(p), sbpl.Subpath(p)}
 }
 
+// closes is the closed node whose rule is about a path, -1 for none.
+func (s *seatbelt) closes(path string) int {
+	best := -1
+	for i := range s.nodes {
+		if policy.Within(path, s.nodes[i].path) {
+			best = i
+		}
+	}
+	for best >= 0 && !s.nodes[best].opens() && s.nodes[best].over >= 0 && !s.nodes[s.nodes[best].over].opens() {
+		best = s.nodes[best].over
+	}
+	return best
+}
+
 // close takes reading away from the places that stand so in what they lie in.
 func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 	var plain []sbpl.Filter
@@ -316,6 +330,17 @@ func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 			for dir := policy.Dir(path); policy.Within(dir, n.path); dir = policy.Dir(dir) {
 				if !slices.Contains(dirs, dir) {
 					dirs = append(dirs, dir)
+				}
+			}
+		}
+		for _, l := range s.v.links {
+			at := s.v.host.onMac(l.Path)
+			if slices.ContainsFunc(s.nodes, func(n node) bool { return n.path == at }) {
+				continue // hidden by its own name
+			}
+			for ; s.closes(at) == i; at = policy.Dir(at) {
+				if !slices.Contains(dirs, at) {
+					dirs = append(dirs, at)
 				}
 			}
 		}

@@ -84,7 +84,7 @@ var macFiles = []string{
 // macLinks are links of the system's.
 var macLinks = map[string]string{
 	"/private/var/select/sh": "/bin/bash", "/private/var/select/developer_dir": "/Library/Developer/CommandLineTools", "/private/var/db/xcode_select_link": "/Library/Developer/CommandLineTools",
-	"/private/etc/localtime": "/private/var/db/timezone",
+	"/private/etc/localtime": "/private/var/db/timezone", "/etc": "/private/etc",
 }
 
 // linuxOnly are the places of a Linux that no Mac has, or that are a Mac's own.

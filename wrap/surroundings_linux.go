@@ -46,11 +46,6 @@ func exists(path string) bool {
 	return err == nil && i.Kind != Absent
 }
 
-func isSet(h *Host, name string) bool {
-	v, _ := lookupEnv(h.Environ, name)
-	return v != ""
-}
-
 // namespaces of the first process, as the kernel numbers them (PROC_*_INIT_INO).
 const firstIPC, firstUTS, firstPID = 0xEFFFFFFF, 0xEFFFFFFE, 0xEFFFFFFC
 

@@ -672,6 +672,10 @@ func (v *view) addLinks(links []link) {
 		switch v.access(policy.Dir(l.Path)) {
 		case policy.Unseen, policy.Private:
 			v.links = append(v.links, l)
+		case policy.Block:
+			if v.ahead { // where it is hidden it can be walked through
+				v.links = append(v.links, l)
+			}
 		}
 	}
 }

@@ -501,7 +501,7 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func
 	case !shellOfOurs(shell):
 		return "it takes " + policy.Plain(shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
 	}
-	for _, file := range []string{shell, "/proc/self/exe"} {
+	for _, file := range []string{shell, selfFile()} {
 		if real, err := filepath.EvalSymlinks(file); err != nil || writable(file) || writable(real) {
 			return policy.Plain(real) + ", which is sbx, lies where commands may write", "start it in another directory, or give away less with -w"
 		}

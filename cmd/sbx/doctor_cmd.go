@@ -85,8 +85,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	} else {
 		d.engines(host, facts)
 	}
-	d.filters(facts)
-	d.landlock(facts)
+	d.kernel(facts)
 	d.cache(host, cacheDir)
 	d.limits(host)
 	d.shells(host)
@@ -120,8 +119,7 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 		d.remedy = []string{hint}
 	}
 	d.add("host", "bad", err.Error(), d.remedy)
-	d.filters(facts)
-	d.landlock(facts)
+	d.kernel(facts)
 	d.result(false)
 }
 
@@ -132,9 +130,23 @@ func (d *diagnosis) inside(outer *manifest) {
 	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles, "+")+", tier "+policy.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
 }
 
+// kernel is what Linux itself offers.
+func (d *diagnosis) kernel(f wrap.Facts) {
+	if f.MacOS == "" {
+		d.filters(f)
+		d.landlock(f)
+	}
+}
+
 // engines tries what there is, best first.
 func (d *diagnosis) engines(host *wrap.Host, facts wrap.Facts) {
 	err := wrap.Choose(host, "", "auto", "")
+	if facts.MacOS != "" {
+		if d.seatbelt(err, facts) {
+			d.Tier, d.Engine = wrap.TierFull, wrap.EngineSeatbelt
+		}
+		return
+	}
 	if host.Lack != nil {
 		err = host.Lack
 	}
@@ -171,6 +183,10 @@ func (d *diagnosis) add(name, status, text string, hints []string) {
 }
 
 func (d *diagnosis) system(f wrap.Facts) {
+	if f.MacOS != "" {
+		d.mac(f)
+		return
+	}
 	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
 	if f.Distro != "" {
 		parts = append(parts, f.Distro)
@@ -192,9 +208,7 @@ func (d *diagnosis) system(f wrap.Facts) {
 		}
 		d.add("container", "note", by, nil)
 	}
-	if f.Root {
-		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it", []string{"run sbx as a plain user where you can"})
-	}
+	d.root(f)
 	for _, s := range []struct{ name, value string }{
 		{"user.max_user_namespaces", f.MaxUserns}, {"kernel.unprivileged_userns_clone", f.UsernsClone},
 		{"kernel.apparmor_restrict_unprivileged_userns", f.AppArmor},
@@ -202,6 +216,12 @@ func (d *diagnosis) system(f wrap.Facts) {
 		if s.value != "" {
 			d.add("sysctl", "ok", s.name+" = "+s.value, nil)
 		}
+	}
+}
+
+func (d *diagnosis) root(f wrap.Facts) {
+	if f.Root {
+		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it", []string{"run sbx as a plain user where you can"})
 	}
 }
 
@@ -314,7 +334,7 @@ func (d *diagnosis) landlock(f wrap.Facts) {
 func (d *diagnosis) cache(host *wrap.Host, dir string) {
 	// What stands there is not asked: it may be from better days.
 	if d.Cause != "" && wrap.Forget(host, dir) {
-		d.add("cache", "note", "a kept verdict said that bwrap works here; it is forgotten, and the next run tries again", nil)
+		d.add("cache", "note", "a kept verdict said that the engine works here; it is forgotten, and the next run tries again", nil)
 	}
 	if dir == "" {
 		d.add("cache", "note", "no home directory: every run probes the engine anew", nil)
@@ -335,7 +355,7 @@ func (d *diagnosis) limits(host *wrap.Host) {
 		flag string
 		want limits.Wanted
 	}{{"--memory", limits.Wanted{MemoryMB: 1024}}, {"--cpus", limits.Wanted{CPUs: 1}}, {"--procs", limits.Wanted{Procs: 64}}} {
-		means, err := limits.Choose(l.want, facts, limits.Options{Staged: true})
+		means, err := limits.Choose(l.want, facts, limits.Options{Staged: !facts.Mac})
 		var refused *limits.Refusal
 		switch {
 		case errors.As(err, &refused):
@@ -344,6 +364,9 @@ func (d *diagnosis) limits(host *wrap.Host) {
 			for _, held := range means.Held {
 				_, by, _ := strings.Cut(held, ": ")
 				d.add("limits", "ok", l.flag+" by "+by, nil)
+			}
+			for _, gap := range means.Gaps {
+				d.add("limits", "note", gap, nil)
 			}
 		}
 	}

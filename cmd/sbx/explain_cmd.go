@@ -97,8 +97,28 @@ func (s *state) planAnywhere() (*wrap.Plan, error) {
 		why = refused
 	}
 	say("warning", "Sandbox unavailable: "+why.Error()+"; this is what it would be")
-	s.host.Engine, s.host.Bwrap = wrap.EngineBwrap, wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	suppose(s.host)
 	return s.plan(nil)
+}
+
+// suppose has a host plan for the engine of tier full that its system can have.
+func suppose(h *wrap.Host) {
+	if h.OS == "darwin" {
+		h.Engine = wrap.EngineSeatbelt
+		return
+	}
+	h.Engine, h.Bwrap = wrap.EngineBwrap, wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+}
+
+// pathsHeading says how the list of paths is to be read.
+func pathsHeading(engine string) string {
+	switch engine {
+	case wrap.EngineLandlock:
+		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private in tier full)"
+	case wrap.EngineSeatbelt:
+		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private on Linux)"
+	}
+	return "paths (the deepest rule decides; what is not listed does not exist inside)"
 }
 
 func (s *state) explain() (*explanation, error) {
@@ -139,11 +159,7 @@ func (e *explanation) print() error {
 	if e.Filter != nil {
 		fmt.Fprintf(w, "  seccomp file\t%s\ton top of level dev\n", e.Filter)
 	}
-	if e.Engine == wrap.EngineLandlock {
-		head("paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private in tier full)")
-	} else {
-		head("paths (the deepest rule decides; what is not listed does not exist inside)")
-	}
+	head(pathsHeading(e.Engine))
 	for _, p := range e.Paths {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, policy.Plain(p.Path), source(p.Layer, p.Source))
 	}

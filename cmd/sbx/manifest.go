@@ -13,8 +13,8 @@ import (
 )
 
 // manifest is /run/sbx/policy.json, by which a program knows the sandbox that
-// it runs in, or with Landlock the file that SBX_MANIFEST names. One that an older sbx wrote lacks sources, hidden paths and
-// variables.
+// it runs in, or with Landlock and on macOS the file that SBX_MANIFEST names. One
+// that an older sbx wrote lacks sources, hidden paths and variables.
 type manifest struct {
 	Profiles    []string          `json:"profiles"`
 	Engine      string            `json:"engine"`
@@ -65,16 +65,27 @@ func insideSandbox() (*manifest, bool) {
 		}
 		return readManifest(data)
 	}
-	if !wrap.InLandlock() {
+	var walls manifest
+	switch {
+	case wrap.InLandlock():
+		walls = manifest{Engine: wrap.EngineLandlock, Tier: wrap.TierReduced}
+	case wrap.InSeatbelt():
+		walls = manifest{Engine: wrap.EngineSeatbelt, Tier: wrap.TierFull}
+	default:
 		return nil, false
 	}
-	// The kernel says that there are walls. What the file says of them is for
-	// people: a command can name another.
-	data, err := os.ReadFile(os.Getenv("SBX_MANIFEST"))
-	if m, ok := readManifest(data); err == nil && ok {
-		return m, true
+	return within(walls, os.Getenv("SBX_MANIFEST")), true
+}
+
+// within is what the file of a sandbox says of it. The kernel says that there are
+// walls, and whose; what the file says besides is for people: a command can name
+// another.
+func within(walls manifest, file string) *manifest {
+	data, err := os.ReadFile(file)
+	if m, ok := readManifest(data); err == nil && ok && m.Engine == walls.Engine {
+		return m
 	}
-	return &manifest{Engine: wrap.EngineLandlock, Tier: wrap.TierReduced}, true
+	return &walls
 }
 
 func readManifest(data []byte) (*manifest, bool) {

@@ -38,7 +38,7 @@ func runShell(name shims.Name, file string, words []string) error {
 	if err := tooDeep(); err != nil {
 		return err
 	}
-	if wrap.Inside() || wrap.InLandlock() {
+	if wrap.Inside() || wrap.InLandlock() || wrap.InSeatbelt() {
 		return c.within(words)
 	}
 	opts := &options{shell: c}
@@ -73,11 +73,14 @@ func (c *shellCall) within(words []string) error {
 // shellCommand is the real shell with the words.
 func (s *state) shellCommand(words []string) ([]string, error) {
 	c := s.opts.shell
-	real, err := shims.Real(c.name, c.Call, shims.Choice{
+	choice := shims.Choice{
 		Asked: os.Getenv("SBX_SHELL"), Shell: s.settings.Shell, Shells: s.settings.Shells,
-		Passwd: wrap.PasswdShell(s.host.UID), Terminal: isTerminal(0) && isTerminal(2),
-		Runs: runs, Ourselves: ourselves,
-	})
+		Terminal: isTerminal(0) && isTerminal(2), Runs: runs, Ourselves: ourselves,
+	}
+	if c.Mode == shims.Stdin && c.name.Text == "" { // else it is not asked for, and on macOS it takes a program to learn it
+		choice.Passwd = wrap.PasswdShell(s.host.UID)
+	}
+	real, err := shims.Real(c.name, c.Call, choice)
 	var missing *shims.NotFoundError
 	switch {
 	case errors.Is(err, shims.ErrOurselves):
@@ -88,7 +91,11 @@ func (s *state) shellCommand(words []string) ([]string, error) {
 		return nil, &wrap.Error{Status: wrap.StatusNotFound, Text: err.Error()}
 	}
 	c.real, s.host.Shell = real, real
-	if c.name.Login {
+	if c.name.Login && s.host.OS == "darwin" {
+		if words, err = shims.LoginWords(real, words); err != nil {
+			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "name another shell: shell in the config file"}
+		}
+	} else if c.name.Login {
 		s.opts.Argv0 = rawText("-" + filepath.Base(real))
 	}
 	return append([]string{real}, words...), nil
@@ -126,14 +133,18 @@ func isSelf(path string) bool {
 	if err != nil {
 		return false
 	}
-	self, err := os.Stat("/proc/self/exe")
-	if err != nil {
-		exe, _ := os.Executable()
-		if self, err = os.Stat(exe); err != nil {
-			return false
-		}
+	self, err := os.Stat(selfFile())
+	return err == nil && os.SameFile(info, self)
+}
+
+// selfFile leads to the program that runs.
+func selfFile() string {
+	const exe = "/proc/self/exe"
+	if _, err := os.Lstat(exe); err == nil {
+		return exe
 	}
-	return os.SameFile(info, self)
+	path, _ := os.Executable()
+	return path
 }
 
 // join takes what holds for the session that the client is of.

@@ -84,7 +84,7 @@ func (s *state) narrow() error {
 		return err
 	}
 	profile := os.Getenv("SBX_PROFILE")
-	if engine := os.Getenv("SBX_ENGINE"); engine != "" && engine != "auto" && engine != wrap.EngineBwrap {
+	if engine := os.Getenv("SBX_ENGINE"); engine != "" && engine != "auto" && engine != wrap.EngineBwrap && engine != wrap.EngineSeatbelt {
 		return notFromHere("SBX_ENGINE", engine)
 	}
 	if len(env) == 0 && profile == "" {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/config"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/trust"
@@ -136,6 +135,9 @@ func (st *standing) sandbox(s *state) {
 			st.attention = append(st.attention, s.host.Lack.Reason+": sbx doctor says how to get tier full")
 		}
 		return
+	case err == nil && s.host.Engine == wrap.EngineSeatbelt:
+		st.Tier, st.Engine = wrap.TierFull, wrap.EngineSeatbelt
+		return
 	case err == nil:
 		st.Tier, st.Engine = wrap.TierFull, "bwrap "+s.host.Bwrap.Version.String()
 		return
@@ -146,9 +148,9 @@ func (st *standing) sandbox(s *state) {
 
 // plan counts the gaps of a run here, and says why there can be none.
 func (st *standing) plan(s *state) error {
-	if s.host.Bwrap.Path == "" && s.host.Engine != wrap.EngineLandlock {
-		// The gaps that are not bwrap's are the same.
-		s.host.Bwrap = wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	if s.host.Engine == "" {
+		// The gaps that are not the engine's are the same.
+		suppose(s.host)
 	}
 	plan, err := s.plan([]string{"/bin/sh"})
 	var refused *wrap.Error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/verify"
@@ -38,6 +39,9 @@ func (c *verifyCmd) Run() error {
 	if err := c.refuse(); err != nil {
 		return err
 	}
+	if err := verifiable(runtime.GOOS); err != nil {
+		return err
+	}
 	r, err := c.report()
 	var stopped *verify.InterruptedError
 	if errors.As(err, &stopped) {
@@ -53,6 +57,18 @@ func (c *verifyCmd) Run() error {
 		return exitError(1)
 	}
 	return nil
+}
+
+// verifiable refuses a system that the probes are not made for.
+func verifiable(system string) error {
+	switch system {
+	case "linux":
+		return nil
+	case "darwin":
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "sbx verify is not there on macOS yet: its probes are Linux's",
+			Hint: "the conformance workflow of the sources (.github/workflows) tries each wall on macOS; sbx doctor says whether sandbox-exec works here"}
+	}
+	return &wrap.Error{Status: wrap.StatusFailed, Text: "sbx verify is not there on " + system}
 }
 
 // refuse says no to flags that have no meaning here, lest anyone think that

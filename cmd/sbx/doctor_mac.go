@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// mac is what there is to say of the system itself.
+func (d *diagnosis) mac(f wrap.Facts) {
+	d.add("system", "ok", "macOS "+f.MacOS+", "+runtime.GOARCH, nil)
+	if f.Translated {
+		d.add("system", "note", "this sbx is made for Intel and runs by Rosetta, which makes each start slower", []string{"install the one for Apple silicon (darwin/arm64)"})
+	}
+	d.root(f)
+}
+
+// seatbelt reports whether sandbox-exec works, and says what it is.
+func (d *diagnosis) seatbelt(err error, f wrap.Facts) bool {
+	var none *wrap.Unavailable
+	switch {
+	case errors.As(err, &none):
+		hints := none.Hints
+		if none.Cause == wrap.CauseNested && f.CI == "github" {
+			hints = append([]string{"GitHub's own runners have none around a step: look for what this step starts sbx from"}, hints...)
+		}
+		d.Cause, d.remedy = string(none.Cause), hints
+		d.add(wrap.EngineSeatbelt, "bad", none.Reason, hints)
+		return false
+	case err != nil:
+		d.add(wrap.EngineSeatbelt, "bad", err.Error(), nil)
+		return false
+	}
+	d.add(wrap.EngineSeatbelt, "ok", wrap.SandboxExec+", tried and working", nil)
+	d.add(wrap.EngineSeatbelt, "note", "Apple calls the program deprecated since 10.13; the system and its own services are sandboxed by the same part of the kernel, and sbx blocks every run should it go or do nothing", nil)
+	for _, differs := range []string{
+		"files and processes that a command may not touch can still be found by name (EPERM where Linux says ENOENT)",
+		"private directories are closed, not empty: a command has TMPDIR in the place of /tmp",
+		"no sandbox inside another: swift build and other programs that call sandbox-exec need --disable-sandbox or its like",
+		"set-uid programs (ps, sudo, ping) are refused; background children outlive the command",
+	} {
+		d.add("differs", "note", differs, nil)
+	}
+	return true
+}
