@@ -1197,6 +1197,7 @@ var darwin = [...]policy.Profile{
 			{Text: "/.fseventsd", Source: "permissive on macOS"},
 			{Text: "/private/var/*", Source: "permissive on macOS"},
 			{Text: "!/private/var/root", Source: "permissive on macOS"},
+			{Text: "!/private/var/run", Source: "permissive on macOS"},
 			{Text: "/private/var/db/*", Source: "permissive on macOS"},
 			{Text: "/Library/Caches", Source: "permissive on macOS"},
 			{Text: "/Library/InstallerSandboxes", Source: "permissive on macOS"},

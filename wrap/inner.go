@@ -54,7 +54,7 @@ func (v *view) inForce(m *mount) bool {
 	if m.idle || m.eff == policy.Unseen || m.path == "/" && !shows(m.eff) {
 		return false // the root is the sandbox's own and read-only without a rule
 	}
-	if m.eff == policy.Block {
+	if m.eff == policy.Block && !v.ahead {
 		_, ok := v.mask(*m)
 		return ok
 	}
@@ -242,6 +242,14 @@ func (f *inner) Access(path string, rwx byte) bool {
 		return err == nil && rwx != 'w' && (i.Kind == Dir || i.Mode&0o004 != 0)
 	}
 	return f.allowed(host, rwx)
+}
+
+// mayUse reports whether permissions let the command use a file of the host.
+func (v *view) mayUse(path string, rwx byte) bool {
+	if v.ahead {
+		return v.host.FS.Access(path, rwx) // sandbox-exec takes no privileges from root
+	}
+	return (&inner{v: v}).allowed(path, rwx)
 }
 
 // allowed reports whether the command may use a file of the host. Root has no

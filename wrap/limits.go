@@ -27,7 +27,9 @@ func (p *Plan) limit(req Request, h *Host, v *view, pol *policy.Policy) error {
 		if where := pol.Where[refused.Key]; where != "" {
 			text = where + ": " + text
 		}
-		if v.bare {
+		if v.ahead {
+			refused.Hint = "macOS has no control groups: leave the limit out, or say limits = \"best-effort\" in a config file"
+		} else if v.bare {
 			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
 		}
 		return &Error{StatusFailed, text, refused.Hint}

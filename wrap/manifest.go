@@ -83,6 +83,11 @@ func Manifest(p *Plan, v *view, pol *policy.Policy) []byte {
 			b = appendMark(b, v.mark(m))
 		}
 	}
+	for _, m := range v.beltMarks() {
+		b = comma(b, n)
+		n++
+		b = appendMark(b, m)
+	}
 	b = append(b, `],"env":[`...)
 	n = 0
 	for _, c := range p.Report.Env {

@@ -68,6 +68,7 @@ type Report struct {
 	staged bool              // sbx itself is in ManifestDir
 	files  map[string]string // what the stage opens anew: paths inside, and on the host
 	made   []string          // directories that the run makes first
+	keep   []int             // with sandbox-exec: as in the plan
 	wall   *landlock.Ruleset // with Landlock
 	sight  *Sight            // made when somebody asks
 }

@@ -70,7 +70,7 @@ func seat(req Request, h *Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Report.Policy, p.Report.view, p.Report.made = pol, v, p.Dirs
+	p.Report.Policy, p.Report.view, p.Report.made, p.Report.keep = pol, v, slices.Clone(p.Dirs), p.Keep
 	v.loose = append(v.loose, git.notes...)
 	p.Report.Notes = v.loose
 	p.Report.Watch = v.watch(git.watch, req.Tmp)

@@ -293,20 +293,6 @@ func (s *seatbelt) whole(role string, n *node) []sbpl.Filter {
 	return []sbpl.Filter{sbpl.Literal(p), sbpl.Subpath(p)}
 }
 
-// closes is the closed node whose rule is about a path, -1 for none.
-func (s *seatbelt) closes(path string) int {
-	best := -1
-	for i := range s.nodes {
-		if policy.Within(path, s.nodes[i].path) {
-			best = i
-		}
-	}
-	for best >= 0 && !s.nodes[best].opens() && s.nodes[best].over >= 0 && !s.nodes[s.nodes[best].over].opens() {
-		best = s.nodes[best].over
-	}
-	return best
-}
-
 // close takes reading away from the places that stand so in what they lie in.
 func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 	var plain []sbpl.Filter
@@ -315,53 +301,89 @@ func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 		if n.over < 0 || !stands(n, &s.nodes[n.over]) {
 			continue
 		}
-		open := s.within(i, (*node).opens)
-		if len(open) == 0 {
+		open, dirs, links := s.through(i)
+		if len(open)+len(links) == 0 {
 			plain = append(plain, s.whole("CLOSED", n)...)
 			continue
 		}
-		// What is open further down, and the way there, which can be looked at and
-		// not listed.
 		parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("CLOSED", n.path))}
-		var ways []sbpl.Filter
-		var dirs []string
 		for _, path := range open {
 			parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
-			for dir := policy.Dir(path); policy.Within(dir, n.path); dir = policy.Dir(dir) {
-				if !slices.Contains(dirs, dir) {
-					dirs = append(dirs, dir)
-				}
-			}
 		}
-		for _, l := range s.v.links {
-			at := s.v.host.onMac(l.Path)
-			if slices.ContainsFunc(s.nodes, func(n node) bool { return n.path == at }) {
-				continue // hidden by its own name
-			}
-			for ; s.closes(at) == i; at = policy.Dir(at) {
-				if !slices.Contains(dirs, at) {
-					dirs = append(dirs, at)
-				}
-			}
+		for _, l := range links {
+			parts = append(parts, sbpl.Not(sbpl.Literal(sbpl.Given("LINK", l))))
 		}
-		slices.SortFunc(dirs, comparePaths)
+		var ways []sbpl.Filter
 		for _, dir := range dirs {
 			at := sbpl.Literal(sbpl.Given("WAY", dir))
 			parts, ways = append(parts, sbpl.Not(at)), append(ways, at)
 		}
-		s.deny(ops, sbpl.All(parts...))
-		s.deny(slices.DeleteFunc(slices.Clone(ops), func(op sbpl.Op) bool { return op == sbpl.FileRead || slices.Contains(lookOps, op) }), ways...)
+		s.deny(without(ops, sbpl.FileTestExistence), sbpl.All(parts...))
+		s.deny(without(ops, sbpl.FileRead, sbpl.FileReadMetadata, sbpl.FileTestExistence), ways...)
 	}
 	s.deny(ops, plain...)
 }
 
-// lock takes writing away from what can be read in a writable place, and from
-// links at names that are hidden or protected.
+// through is what is open in a closed place, the links there on the way to what is
+// open, and the directories around both: these can be looked at, not listed.
+func (s *seatbelt) through(i int) (open, dirs, links []string) {
+	open = s.within(i, (*node).opens)
+	add := func(path string) {
+		for dir := policy.Dir(path); s.closes(dir) == i; dir = policy.Dir(dir) {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	for _, path := range open {
+		add(path)
+	}
+	for _, l := range s.v.links {
+		at := s.v.host.onMac(l.Path)
+		hidden := slices.ContainsFunc(s.nodes, func(n node) bool { return n.path == at })
+		if !hidden && s.closes(at) == i && !slices.Contains(links, at) {
+			links = append(links, at)
+			add(at)
+		}
+	}
+	slices.SortFunc(dirs, comparePaths)
+	slices.SortFunc(links, comparePaths)
+	return open, dirs, links
+}
+
+// closes is the closed place whose rule is about a path, -1 for none.
+func (s *seatbelt) closes(path string) int {
+	at := -1
+	for i := range s.nodes {
+		if policy.Within(path, s.nodes[i].path) {
+			at = i
+		}
+	}
+	if at < 0 || s.nodes[at].opens() {
+		return -1
+	}
+	for up := s.nodes[at].over; up >= 0 && !s.nodes[up].opens(); up = s.nodes[up].over {
+		at = up
+	}
+	return at
+}
+
+func without(ops []sbpl.Op, out ...sbpl.Op) []sbpl.Op {
+	return slices.DeleteFunc(slices.Clone(ops), func(op sbpl.Op) bool { return slices.Contains(out, op) })
+}
+
+// lock takes writing away from what can be read in a writable place, and with it
+// the sockets there, and from links at names that are hidden or protected.
 func (s *seatbelt) lock() {
-	var plain []sbpl.Filter
+	var plain, sockets []sbpl.Filter
+	deaf := append(slices.Clone(writeOps), sbpl.NetworkOutbound)
 	for i := range s.nodes {
 		n := &s.nodes[i]
-		if n.writes() || n.over < 0 || !s.nodes[n.over].writes() {
+		around := n.over // what is closed in between does not count: it is open again here
+		for around >= 0 && !s.nodes[around].opens() {
+			around = s.nodes[around].over
+		}
+		if !n.opens() || n.writes() || around < 0 || !s.nodes[around].writes() {
 			continue
 		}
 		open := s.within(i, (*node).writes)
@@ -371,8 +393,10 @@ func (s *seatbelt) lock() {
 			for _, path := range open {
 				parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
 			}
-			s.deny(writeOps, sbpl.All(parts...))
-		case n.opens() || len(s.within(i, (*node).opens)) > 0:
+			s.deny(deaf, sbpl.All(parts...))
+		case n.kind == Socket: // opened by its name
+			sockets = append(sockets, s.whole("LOCKED", n)...)
+		default:
 			plain = append(plain, s.whole("LOCKED", n)...)
 		}
 	}
@@ -383,7 +407,8 @@ func (s *seatbelt) lock() {
 			plain = append(plain, sbpl.Literal(sbpl.Given("LOCKED", at)))
 		}
 	}
-	s.deny(writeOps, plain...)
+	s.deny(deaf, plain...)
+	s.deny(writeOps, sockets...)
 }
 
 // hold keeps the directories around what is closed or locked where they are:

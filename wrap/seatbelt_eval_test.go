@@ -17,8 +17,8 @@ import (
 // models are the two ways to read a profile; everything holds in both.
 var models = []sbpltest.Model{sbpltest.Naive, sbpltest.Observed}
 
-// belt evaluates the profile of a plan.
-func belt(t testing.TB, p *Plan) *sbpltest.Profile {
+// evaluated is the profile of a plan.
+func evaluated(t testing.TB, p *Plan) *sbpltest.Profile {
 	t.Helper()
 	profile, err := sbpltest.Load(profileOf(p))
 	if err != nil {
@@ -94,7 +94,7 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 				always(at, a.String(), sbpltest.OpenWrite(at), sbpltest.Chmod(at))
 			}
 			if a == policy.Write && n.Kind == Dir {
-				always(at, a.String(), sbpltest.Create(at+"/new"), sbpltest.Unlink(at+"/new"), sbpltest.Rename(at+"/new", at+"/other"), sbpltest.Link(at+"/new", at+"/other"), sbpltest.Bind(at+"/new"), sbpltest.Connect(at+"/new"))
+				always(at, a.String(), sbpltest.Create(at+"/new"), sbpltest.Unlink(at+"/new"), sbpltest.Rename(at+"/new", at+"/other"), sbpltest.Link(at+"/new", at+"/other"), sbpltest.Clone(at+"/new", at+"/other"), sbpltest.Bind(at+"/new"), sbpltest.Connect(at+"/new"))
 			}
 		}
 		if a == policy.Write && n.Kind == Dir && o.access(policy.Dir(path)) != policy.Write {
@@ -114,6 +114,9 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		always(dir, "sbx's own, open", sbpltest.Create(dir+"/new"), sbpltest.OpenRead(dir+"/new"), sbpltest.Clone(dir+"/new", dir+"/other"))
 		for up := policy.Dir(dir); up != "/"; up = policy.Dir(up) {
 			always(up, "above what is open", sbpltest.Stat(up))
+			if !shows(o.access(up)) {
+				never(up, "above what is open", sbpltest.List(up))
+			}
 		}
 	}
 	for i := range p.Report.Policy.Rules {
@@ -123,7 +126,7 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		}
 		to, n, links, err := o.fs.namei(r.Path, true)
 		for _, l := range links {
-			if err == nil && o.access(policy.Dir(l)) == policy.Write && !gone(r, to, links) {
+			if err == nil && o.access(policy.Dir(l)) == policy.Write && !strays(r, to, links) {
 				never(h.onMac(l), "link on the way to "+r.Access.String(), sbpltest.Unlink(h.onMac(l)), sbpltest.RenameOver(place+"/it", h.onMac(l)))
 			}
 		}
@@ -148,7 +151,7 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		}
 		for up := policy.Dir(to); o.access(up) == policy.Write && o.access(policy.Dir(up)) == policy.Write; up = policy.Dir(up) {
 			if _, n, _, _ := o.fs.namei(up, true); n == nil {
-				never(h.onMac(up), "absent, above "+r.Access.String(), sbpltest.Mkdir(h.onMac(up)), sbpltest.Rename(place+"/it", h.onMac(up)))
+				never(h.onMac(up), "absent, above "+r.Access.String(), sbpltest.Mkdir(h.onMac(up)), sbpltest.Rename(place+"/it", h.onMac(up)), sbpltest.Rename(h.onMac(up), place+"/moved"))
 			} else {
 				never(h.onMac(up), "above absent "+r.Access.String(), sbpltest.Rename(h.onMac(up), place+"/moved"))
 			}
@@ -177,8 +180,8 @@ func judgeSeat(o *oracle, p *Plan, h *Host) (bad []string) {
 	return bad
 }
 
-// gone reports whether a rule is about a link to what no rule hides, see astray.
-func gone(r *policy.Rule, to string, links []string) bool {
+// strays reports whether a rule is about a link to what no rule hides, see astray.
+func strays(r *policy.Rule, to string, links []string) bool {
 	return (&view{}).astray(r, resolved{Path: to, Links: []link{{Path: links[len(links)-1]}}})
 }
 
@@ -267,7 +270,7 @@ func TestDecisions(t *testing.T) {
 			if len(cases) < fewestRows {
 				t.Errorf("%d rows, want %d", len(cases), fewestRows)
 			}
-			if err := belt(t, p).Run(cases); err != nil {
+			if err := evaluated(t, p).Run(cases); err != nil {
 				t.Error(err)
 			}
 		})
@@ -278,7 +281,7 @@ func TestDecisions(t *testing.T) {
 // at a time. Something has to notice: a row of the table, what the policy says of
 // a path that the filter names, or a lint.
 func TestMutants(t *testing.T) {
-	for _, name := range []string{"strict", "moderate", "permissive", "in-tmp", "flags"} {
+	for _, name := range []string{"strict", "moderate", "permissive"} {
 		t.Run(name, func(t *testing.T) {
 			m := macCases()["mac-"+name]
 			h, fs := m.host(t)
@@ -297,30 +300,37 @@ func TestMutants(t *testing.T) {
 				about[e.path] = append(about[e.path], sbpltest.Case{Act: e.act, Want: e.want})
 			}
 			text, params := profileOf(p)
-			var killed, twins, number int
-			var left []string
-			all := sbpltest.Mutants(text)
-			for _, mutant := range all {
-				if lost, _, _ := strings.Cut(mutant.Desc, " in ("); len(cases) == 0 && !strings.Contains(lost, "(param ") {
-					continue // the tables of the profiles are about these
-				}
-				number++
-				k, _, err := sbpltest.Kill(text, params, slices.Concat(aimed(mutant, params, about), cases), []sbpltest.Mutant{mutant})
+			var killed, twins int
+			left := map[string][]string{}
+			for _, mutant := range sbpltest.Mutants(text) {
+				lost := gone(text, mutant)
 				switch {
-				case err != nil:
-					t.Fatal(err)
-				case len(k) > 0:
-					killed++
+				case len(cases) == 0 && !strings.Contains(lost, "(param "):
+					continue // the tables of the profiles are about these
 				case twin(mutant.Desc):
 					twins++
-				default:
-					left = append(left, mutant.Desc)
+					continue
 				}
+				k, _, err := sbpltest.Kill(text, params, slices.Concat(aimed(lost, params, about), cases), []sbpltest.Mutant{mutant})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(k) > 0 {
+					killed++
+					continue
+				}
+				why := explained(lost, mutant.Desc)
+				left[why] = append(left[why], mutant.Desc)
 			}
-			rate := float64(killed) / float64(number-twins)
-			t.Logf("%d rows, %d models, %d mutants: %d killed (%.1f %%), %d survive since a file is named twice, %d others", len(cases), len(models), number, killed, 100*rate, twins, len(left))
-			for _, l := range left {
-				t.Log("left: ", l)
+			n := killed
+			for why, l := range left {
+				n += len(l)
+				t.Logf("%d survive: %s", len(l), why)
+			}
+			rate := float64(killed) / float64(n)
+			t.Logf("%d rows, %d models, %d mutants: %d killed (%.1f %%); not tried: %d that leave one of two names of a file", len(cases), len(models), n, killed, 100*rate, twins)
+			for _, l := range left[""] {
+				t.Error("not noticed, and not explained: ", l)
 			}
 			if rate < 0.9 {
 				t.Errorf("%.1f %% of the mutants are noticed, want 90", 100*rate)
@@ -329,13 +339,44 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// explained says why nothing can notice that a rule is not there, "" for no
+// reason.
+func explained(lost, desc string) string {
+	switch {
+	case strings.Contains(lost, "file-write-setugid"):
+		return "what is shut by name is denied by default, too: other profiles in use do the same"
+	case strings.Contains(desc, "(deny file-test-existence") || strings.Contains(lost, "file-test-existence"):
+		return "whether something exists is no secret that the tables ask for but of the first hidden places"
+	}
+	return ""
+}
+
 var param = regexp.MustCompile(`\(param "([A-Z]+_[0-9]+)"\)`)
 
-// aimed are the expectations about the paths that a mutant has lost: of a whole
-// rule those about the first of its paths.
-func aimed(m sbpltest.Mutant, params map[string]string, about map[string][]sbpltest.Case) (out []sbpltest.Case) {
-	lost, _, _ := strings.Cut(m.Desc, " in (")
-	for _, name := range param.FindAllStringSubmatch(lost, 3) {
+// gone is what a mutant has lost: a filter, or a whole rule.
+func gone(text string, m sbpltest.Mutant) string {
+	var n int
+	if _, err := fmt.Sscanf(m.Desc, "line %d:", &n); err != nil {
+		return m.Desc
+	}
+	if lost, _, filter := strings.Cut(m.Desc, " in ("); filter {
+		return lost
+	}
+	lines := strings.SplitAfter(text, "\n")[n-1:]
+	rule := lines[0]
+	for _, l := range lines[1:] {
+		if !strings.HasPrefix(l, " ") {
+			break
+		}
+		rule += l
+	}
+	return rule
+}
+
+// aimed are the expectations about the paths in what is lost: of a whole rule
+// those about the first of them.
+func aimed(lost string, params map[string]string, about map[string][]sbpltest.Case) (out []sbpltest.Case) {
+	for _, name := range param.FindAllStringSubmatch(lost, 8) {
 		out = append(out, about[params[name[1]]]...)
 	}
 	return out

@@ -78,13 +78,16 @@ var macDirs = []string{
 // macFiles are files that have a part in the rules.
 var macFiles = []string{
 	SandboxExec, "/bin/sh", "/bin/bash", "/bin/zsh", "/private/etc/sudoers", "/private/etc/master.passwd", "/private/etc/passwd", "/private/etc/hosts", "/private/etc/resolv.conf", "/private/etc/zshrc",
-	"/Library/Preferences/.GlobalPreferences.plist", "/dev/null", "/private/var/run/resolv.conf",
+	"/Library/Preferences/.GlobalPreferences.plist", "/private/var/run/resolv.conf",
 }
+
+// macDevices are the harmless ones.
+var macDevices = []string{"/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
 
 // macLinks are links of the system's.
 var macLinks = map[string]string{
 	"/private/var/select/sh": "/bin/bash", "/private/var/select/developer_dir": "/Library/Developer/CommandLineTools", "/private/var/db/xcode_select_link": "/Library/Developer/CommandLineTools",
-	"/private/etc/localtime": "/private/var/db/timezone", "/etc": "/private/etc",
+	"/private/etc/localtime": "/private/var/db/timezone", "/etc": "private/etc",
 }
 
 // linuxOnly are the places of a Linux that no Mac has, or that are a Mac's own.
@@ -105,6 +108,8 @@ func (m macFS) Lstat(path string) (Info, error) {
 		return m.FS.Lstat(path)
 	case slices.Contains(macDirs, path):
 		return Info{Kind: Dir, Mode: 0o755}, nil
+	case slices.Contains(macDevices, path):
+		return Info{Kind: Device, Mode: 0o666}, nil
 	case slices.Contains(macFiles, path):
 		return Info{Kind: File, Mode: 0o755}, nil
 	case macLinks[path] != "":
@@ -146,6 +151,9 @@ func (m macFS) ReadDir(path string) ([]Entry, error) {
 	for _, file := range macFiles {
 		add(file, File)
 	}
+	for _, device := range macDevices {
+		add(device, Device)
+	}
 	for l := range macLinks {
 		add(l, Link)
 	}
@@ -159,7 +167,7 @@ func (m macFS) Access(path string, rwx byte) bool {
 		return m.FS.Access(path, rwx)
 	}
 	info, _ := m.Lstat(path)
-	return info.Kind != Absent && rwx != 'w'
+	return info.Kind == Device || info.Kind != Absent && rwx != 'w'
 }
 
 // Exist asks for each.

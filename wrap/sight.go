@@ -21,11 +21,16 @@ type Sight struct {
 	// Wall is what the kernel lets through, with Landlock; nil where mounts decide.
 	Wall *landlock.Ruleset
 
+	// Belt says that sandbox-exec decides, by the marks, Network what it was told.
+	Belt, Network bool
+
 	res    *resolver
 	beyond *view // the host, when it can be looked at; nil inside
 	later  *policy.Policy
 	ruled  map[inode]landlock.FS  // of Wall
 	unmade map[string]landlock.FS // of Wall, about what the run makes first
+	keep   []int                  // with Belt: descriptors that the command keeps
+	shut   map[string]bool        // with Belt, inside: what may not be looked at
 }
 
 // Mark is a place with the rule that is in force there.
@@ -36,13 +41,13 @@ type Mark struct {
 	Layer  policy.Layer
 	Source string
 	Pin    bool // no rule of its own: held in place for what is below it
-	Closed bool // private by its rule; with Landlock it is the host's own, which cannot be opened
+	Closed bool // private by its rule; without mounts it is the host's own, which cannot be opened
 }
 
 // Word names the access as people are shown it.
 func (m *Mark) Word() string { return word(m.Access, m.Closed) }
 
-// Closed is the word for a private place with Landlock.
+// Closed is the word for a private place with Landlock and sandbox-exec.
 const Closed = "closed"
 
 func word(a policy.Access, closed bool) string {
@@ -87,7 +92,7 @@ func (r *Report) Ask(path string) Answer {
 
 func (r *Report) look() *Sight {
 	v := r.view
-	s := &Sight{Host: v.host, Wall: r.wall, beyond: v, later: r.Policy}
+	s := &Sight{Host: v.host, Wall: r.wall, Belt: v.ahead, Network: r.Policy.Network, beyond: v, later: r.Policy, keep: r.keep}
 	if v.bare {
 		s.FS = newBareFS(v, r.made)
 	} else {
@@ -99,6 +104,7 @@ func (r *Report) look() *Sight {
 			s.Marks = append(s.Marks, v.mark(m))
 		}
 	}
+	s.Marks = append(s.Marks, v.beltMarks()...)
 	return s
 }
 
@@ -109,6 +115,10 @@ func (v *view) mark(m *mount) Mark {
 // Ask answers for an absolute path by its name inside.
 func (s *Sight) Ask(path string) Answer {
 	if s.res == nil {
+		if s.Belt && s.beyond == nil {
+			s.shut = make(map[string]bool)
+			s.FS = beltFS{s.FS, s.shut}
+		}
 		s.res = newResolver(s.FS)
 	}
 	a := Answer{Path: policy.Clean(path)}
@@ -127,6 +137,12 @@ func (s *Sight) Ask(path string) Answer {
 	a.Mark = s.governs(a.To)
 	if a.Kind != Dir && a.Kind != Absent && wantsDir(path) {
 		a.Why = policy.Plain(a.To) + " is not a directory"
+		return a
+	}
+	if s.Belt {
+		s.buckle(&a)
+		a.Why = s.whyBelt(&a)
+		s.leversBelt(&a)
 		return a
 	}
 	if s.Wall != nil {
@@ -240,6 +256,9 @@ func (s *Sight) governs(path string) *Mark {
 			best = m // parents come before children
 		}
 	}
+	if s.Belt {
+		return s.beltGoverns(path, best)
+	}
 	return best
 }
 
@@ -268,6 +287,8 @@ const (
 
 func (s *Sight) zone(path string, m *Mark) zone {
 	switch {
+	case s.Belt:
+		return s.beltZone(path, m)
 	case policy.Within(path, "/proc"):
 		return kernel
 	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):

@@ -13,7 +13,8 @@ import (
 // host has, and what it may do with it is what the rules of the wall add up to,
 // less what permissions refuse. Marks only say why.
 
-// SourceRun is the source of the rules for the directory of a run with Landlock.
+// SourceRun is the source of the rules for the directory of a run with Landlock
+// or sandbox-exec.
 const SourceRun = "sbx"
 
 // FullTier is the lever where the tier is what keeps a command from something.
@@ -58,7 +59,7 @@ func (f *bareFS) Access(path string, rwx byte) bool {
 			return true
 		}
 	}
-	return (&inner{v: f.v}).allowed(path, rwx)
+	return f.v.mayUse(path, rwx)
 }
 
 // runMarks are the marks of the directory of a run, which no profile names.

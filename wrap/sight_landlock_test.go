@@ -141,7 +141,10 @@ func marked(t *testing.T, data []byte, h *Host) *Sight {
 		}
 		return n
 	}
-	s := &Sight{FS: h.FS, Host: h, Wall: &landlock.Ruleset{FS: number(m.Wall.FS)}}
+	s := &Sight{FS: h.FS, Host: h}
+	if m.Wall.FS != "" {
+		s.Wall = &landlock.Ruleset{FS: number(m.Wall.FS)}
+	}
 	for _, p := range m.Paths {
 		mark := Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
 		for a := policy.Private; a <= policy.Block; a++ {

@@ -94,7 +94,7 @@ func (s *Sight) notPermitted(a *Answer, what string) string {
 	if info, err := s.FS.Lstat(a.To); err == nil {
 		mode = " (mode " + strconv.FormatUint(uint64(info.Mode), 8) + ")"
 	}
-	if s.Host.UID == 0 {
+	if s.Host.UID == 0 && !s.Belt {
 		return "root without privileges, as in the sandbox, may not " + what + mode
 	}
 	return "you may not " + what + mode + ", and so may not the command"
@@ -235,7 +235,7 @@ func (s *Sight) hideable(a *Answer, path string) bool {
 // links on the way, which grants do not follow everywhere.
 func (s *Sight) target(a *Answer) (path string, there bool) {
 	if s.beyond == nil {
-		return a.To, a.Kind != Absent || s.Wall == nil && s.hidesHost(a.To)
+		return a.To, a.Kind != Absent || s.Wall == nil && !s.Belt && s.hidesHost(a.To)
 	}
 	host, ok := s.beyond.outside(a.Path)
 	if !ok {
@@ -362,7 +362,7 @@ func (s *Sight) leversAbsent(a *Answer) {
 // permission bits have to do.
 func (s *Sight) hostMay(path string, rwx byte) bool {
 	if s.beyond != nil {
-		return (&inner{v: s.beyond}).allowed(path, rwx)
+		return s.beyond.mayUse(path, rwx)
 	}
 	if s.Wall != nil {
 		return s.FS.Access(path, rwx)

@@ -39,7 +39,7 @@ type settingJSON struct {
 }
 
 type pathJSON struct {
-	Access string `json:"access"` // private, closed (private, with Landlock), write, read, protect, block
+	Access string `json:"access"` // private, closed (private, with Landlock and sandbox-exec), write, read, protect, block
 	Path   string `json:"path"`
 	Layer  string `json:"layer"`
 	Source string `json:"source"`
@@ -127,6 +127,9 @@ func (s *state) explain() (*explanation, error) {
 		return nil, err
 	}
 	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
+	if s.host.Modelled {
+		e.Notices = append(e.Notices, "paths are those of this machine; what --dry-run prints has those of a Mac")
+	}
 	if f := plan.Report.Filter; f != nil {
 		e.Filter, e.Notices = filterFor(f), append(e.Notices, f.Notes...)
 	}

@@ -48,7 +48,7 @@ type manifestWall struct {
 type manifestPath struct {
 	Path   string `json:"path"`
 	Hex    string `json:"hex"`    // the bytes of a path that is not UTF-8
-	Access string `json:"access"` // private, closed (private, with Landlock), write, read, protect, block
+	Access string `json:"access"` // private, closed (private, with Landlock and sandbox-exec), write, read, protect, block
 	Source string `json:"source"`
 	Layer  string `json:"layer"` // "" is built-in
 	Rule   string `json:"rule"`  // as it was written; "" is the path
@@ -134,6 +134,9 @@ func (m *manifest) marks() []wrap.Mark {
 // sight is what can be said of files from the manifest that path names. With
 // Landlock nothing inside shows what is open, so it takes the rules for it.
 func (m *manifest) sight(host *wrap.Host, path string) (*wrap.Sight, error) {
+	if m.Engine == wrap.EngineSeatbelt {
+		return &wrap.Sight{FS: host.FS, Marks: m.marks(), Host: host, Belt: true, Network: m.Network == "true"}, nil
+	}
 	s := &wrap.Sight{FS: wrap.ProcFS{FS: host.FS}, Marks: m.marks(), Host: host}
 	if m.Engine != wrap.EngineLandlock {
 		return s, nil

@@ -461,7 +461,7 @@ func (s *state) request(command []string) (wrap.Request, error) {
 	if err := s.readFilter(); err != nil {
 		return wrap.Request{}, err
 	}
-	if wrap.Wanted(s.policy).Tree() {
+	if wrap.Wanted(s.policy).Tree() && !s.host.Modelled { // a Mac has no control groups
 		s.host.Limits = limits.Look(s.host.UID)
 	}
 	return wrap.Request{

@@ -58,7 +58,7 @@ type answerJSON struct {
 	Name    string      `json:"name"`     // absolute path, host and port, or variable
 	Inside  string      `json:"inside"`   // a path's name inside
 	LeadsTo string      `json:"leads_to"` // where links in a path lead inside; "" without any
-	Type    string      `json:"type"`     // of what a path is inside: directory, file, socket, fifo, device, absent
+	Type    string      `json:"type"`     // of what a path is inside: directory, file, socket, fifo, device, absent; unknown when it may not be looked at
 	Seen    *bool       `json:"seen"`
 	Read    *bool       `json:"read"`
 	Write   *bool       `json:"write"`
@@ -88,6 +88,7 @@ type leverJSON struct {
 type insight struct {
 	within    bool // this process is inside
 	walled    bool // the engine is Landlock
+	belted    bool // the engine is sandbox-exec
 	cwd, home string
 	exists    func(name string) bool // of a file in the working directory
 	path      func(path string) wrap.Answer
@@ -171,14 +172,17 @@ func outside(o *options) (*insight, error) {
 		return nil, err
 	}
 	s.host.Groups = append(s.host.Groups, os.Getegid())
+	if s.host.Modelled {
+		s.notice("this is not a Mac: the files of the system are those that every Mac has, and paths are those of this machine")
+	}
 	plan, err := s.planAnywhere()
 	if err != nil {
 		return nil, err
 	}
 	pol := plan.Report.Policy
 	return &insight{
-		walled: plan.Engine == wrap.EngineLandlock,
-		cwd:    s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
+		walled: plan.Engine == wrap.EngineLandlock, belted: plan.Engine == wrap.EngineSeatbelt,
+		cwd: s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
 		path:    plan.Report.Ask,
 		network: pol.Network, netFrom: pol.Where["allow_network"], scoped: plan.Scoped(),
 		variable: func(name string) variable { return planned(plan, name) },
@@ -201,7 +205,7 @@ func inside(m *manifest) (*insight, error) {
 		return nil, err
 	}
 	return &insight{
-		within: true, walled: m.Engine == wrap.EngineLandlock,
+		within: true, walled: m.Engine == wrap.EngineLandlock, belted: m.Engine == wrap.EngineSeatbelt,
 		cwd: vars.CWD, home: vars.Home, exists: fileIn(host),
 		path:    sight.Ask,
 		network: m.Network == "true", netFrom: m.Sources["allow_network"], scoped: m.Scoped,
@@ -370,5 +374,5 @@ func (a *answerJSON) lever(to, text string, flags ...string) {
 }
 
 func kindName(k wrap.Kind) string {
-	return [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device"}[k]
+	return [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device", "unknown"}[k]
 }

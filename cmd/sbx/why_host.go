@@ -16,7 +16,7 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	reached := in.network && !(in.walled && name[0] == '@')
+	reached := in.network && !((in.walled || in.belted) && name[0] == '@')
 	closed := reached && name[0] == '@' && slices.Contains(in.scoped, "abstract-unix-socket")
 	if closed {
 		reached = false
@@ -27,7 +27,12 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	}
 	a.Rule = &ruleJSON{Access: onOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network), Source: in.netFrom}
 	a.Why = whyHost(in.network, in.walled, name)
+	if in.belted {
+		a.Why = whyMacHost(in.network, name)
+	}
 	switch {
+	case in.belted && name[0] == '@':
+		a.NoLever = "a socket can only be a file on macOS"
 	case closed:
 		a.Why = "the network is shared, and Landlock keeps the command from the abstract sockets of the host"
 		a.lever("reach", "", "--net", "--direct") // without a stage nobody puts up the wall
@@ -61,6 +66,22 @@ func whyHost(network, walled bool, name string) string {
 		return "the network is off: the sandbox has a loopback of its own, and no server of the host is on it"
 	}
 	return "the network is off"
+}
+
+// whyMacHost is whyHost for sandbox-exec, which has no loopback of a sandbox's
+// own.
+func whyMacHost(network bool, name string) string {
+	switch loop := loopback(name); {
+	case name[0] == '@':
+		return "macOS has no abstract sockets"
+	case network && loop:
+		return "the network is shared, and the loopback of the host with it"
+	case network:
+		return "the network is shared, all of it: there is no list of hosts"
+	case loop:
+		return "the network is off, and on macOS there is no loopback without it: programs can serve each other by socket files where files can be written"
+	}
+	return "the network is off, and names cannot be looked up either"
 }
 
 // hostName takes the host and the port out of a word: a URL, HOST, HOST:PORT,

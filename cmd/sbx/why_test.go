@@ -1,9 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 func TestHostName(t *testing.T) {
@@ -83,5 +89,46 @@ func TestReadManifest(t *testing.T) {
 		if _, ok := readManifest([]byte(bad)); ok {
 			t.Errorf("%q is read as a manifest", bad)
 		}
+	}
+}
+
+// With sandbox-exec the manifest says what is open, and a name where nothing is
+// yet may have a rule of its own.
+func TestSightOfSandboxExec(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", ".env"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := json.Marshal(map[string]any{"engine": wrap.EngineSeatbelt, "tier": wrap.TierFull, "allow_network": "true", "paths": []map[string]any{
+		{"path": dir, "access": "write", "source": "moderate"},
+		{"path": dir + "/.env", "access": "block", "source": "secrets"},
+		{"path": dir + "/.envrc", "access": "protect", "source": "moderate"},
+		{"path": dir + "/.x", "access": "write", "source": "moderate", "pin": true},
+		{"path": "/etc", "access": "closed", "source": "moderate"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := readManifest(text)
+	if !ok {
+		t.Fatal("no manifest")
+	}
+	s, err := m.sight(&wrap.Host{FS: wrap.OS{}, UID: os.Getuid(), CWD: dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{dir + "/a": "true true", dir + "/b": "false true", dir + "/.env": "false false", dir + "/.envrc": "false false", dir + "/.x": "false false", dir + "/.x/y": "false false",
+		"/etc/hosts": "false false", "/usr/bin": "false false", "/dev/null": "true true", dir: "true true"} {
+		if a := s.Ask(path); fmt.Sprint(a.Read, a.Write) != want {
+			t.Errorf("%s: %v %v, want %s: %s", path, a.Read, a.Write, want, a.Why)
+		}
+	}
+	if !s.Network {
+		t.Error("the network is off")
 	}
 }

@@ -72,7 +72,7 @@ func (in *insight) answerVariable(name string) (*answerJSON, error) {
 	if a.Why == "" {
 		a.Why = whyVariable(name, v, a.Rule)
 	}
-	switch own := name == "SBX_PROFILE" || name == "SBX_TIER" || in.walled && v.source == "sbx" && (name == "SBX_MANIFEST" || name == "TMPDIR"); {
+	switch own := name == "SBX_PROFILE" || name == "SBX_TIER" || (in.walled || in.belted) && v.source == "sbx" && (name == "SBX_MANIFEST" || name == "TMPDIR"); {
 	case own:
 		a.NoLever = "sbx sets it itself"
 	case v.action == "drop" || v.action == "unset" && v.source != policy.Inherited && v.source != "":
