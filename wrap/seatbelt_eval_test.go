@@ -388,3 +388,79 @@ func twin(desc string) bool {
 	return strings.Contains(desc, `without (literal (param "CLOSED_`) || strings.Contains(desc, `without (literal (param "LOCKED_`) ||
 		strings.Contains(desc, `without (subpath (param "CLOSED_`) || strings.Contains(desc, `without (subpath (param "LOCKED_`)
 }
+
+// rulesOf are the rules of a plan's profile, one a line, with the values of
+// parameters in their place.
+func rulesOf(p *Plan) []string {
+	text, params := profileOf(p)
+	var out []string
+	head := ""
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		line = param.ReplaceAllStringFunc(line, func(m string) string { return policy.Quote(params[param.FindStringSubmatch(m)[1]]) })
+		switch {
+		case strings.HasPrefix(line, "  "):
+			line = head + " " + strings.TrimRight(strings.TrimSpace(line), ")")
+		default:
+			head = line
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// TestGoldenMacProfiles has the text of the other built-in profiles: of a client
+// what differs from moderate, of a module what it adds to strict where all that it names
+// is there.
+func TestGoldenMacProfiles(t *testing.T) {
+	set := profiles.For("darwin")
+	var names []string
+	for name := range set {
+		if !slices.Contains([]string{"secrets", "strict", "moderate", "permissive"}, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	rules := func(files string, profiles ...string) []string {
+		m := mac(files)
+		m.profiles = profiles
+		p, _, err := m.plan(t)
+		if err != nil {
+			t.Fatal(profiles, ": ", err)
+		}
+		return rulesOf(p)
+	}
+	for _, name := range names {
+		base := []string{"moderate"}
+		if profiles.Module(name) || name == "claude-sh" {
+			base = []string{"strict"}
+		}
+		files := opened(set[name][0])
+		before := rules(files, base...)
+		after := rules(files, append(slices.Clone(base), name)...)
+		fmt.Fprintf(&b, "# %s, and what it has less (-) or more (+) than %s\n", name, base[0])
+		for _, l := range before {
+			if !slices.Contains(after, l) {
+				b.WriteString("- " + l + "\n")
+			}
+		}
+		for _, l := range after {
+			if !slices.Contains(before, l) {
+				b.WriteString("+ " + l + "\n")
+			}
+		}
+	}
+	golden(t, "mac-profiles", b.String())
+}
+
+// opened are directories for all that a profile opens by a plain path.
+func opened(p *policy.Profile) string {
+	var b strings.Builder
+	for _, it := range slices.Concat(p.Read.Items, p.Write.Items) {
+		path := strings.NewReplacer("$HOME", "/Users/u", "$XDG_DATA_HOME", "/Users/u/.local/share", "$XDG_CONFIG_HOME", "/Users/u/.config", "$XDG_CACHE_HOME", "/Users/u/.cache", "$XDG_STATE_HOME", "/Users/u/.local/state").Replace(it.Text)
+		if strings.HasPrefix(path, "/") && !strings.ContainsAny(path, "$*?[") && (strings.HasPrefix(path, "/Users/u/") || strings.HasPrefix(path, "/opt/") || strings.HasPrefix(path, "/Library/")) && path != "/Users/u/.gitconfig" {
+			b.WriteString(strings.ReplaceAll(path, " ", `\s`) + "/\n")
+		}
+	}
+	return b.String()
+}
