@@ -464,3 +464,56 @@ func opened(p *policy.Profile) string {
 	}
 	return b.String()
 }
+
+// oddNames are names that would mean something in the text of a profile, in a
+// shell, or to a reader of parameters.
+var oddNames = []string{`p") (allow file-read* (subpath "`, `a b`, `a'b`, `a"b`, `a\b`, `a\\"b`, `(a)`, `#"a"`, `a;b`, `a|b`, `$HOME`, `-D`, `--`, `K=V`, `=`, `*`, `[a-z]`, `?`, `ü`, "u\u0308", `日本`, `🙂`, `.x`, `a.`, strings.Repeat("x", 255), `(param "WRITE_0")`, `%s`}
+
+// The text of a profile is the same whatever the project is called, and what it
+// says holds for all names.
+func TestOddNames(t *testing.T) {
+	want := ""
+	for _, name := range append([]string{"plain"}, oddNames...) {
+		dir := strings.ReplaceAll("/Users/u/src/"+name, " ", `\s`)
+		m := mac(strings.ReplaceAll(repo("/Users/u/src/DIR")+"/Users/u/src/DIR/ uid=501\n/Users/u/src/DIR/.env\n/Users/u/src/DIR/main.go\n", "/Users/u/src/DIR", dir))
+		m.cwd = "/Users/u/src/" + name
+		m.env = append(m.env[:5:5], "PWD="+m.cwd)
+		p, fs, err := m.plan(t)
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		text, _ := profileOf(p)
+		if want == "" {
+			want = text
+		}
+		if text != want {
+			t.Errorf("%q changes the text", name)
+		}
+		h, _ := m.host(t)
+		profile := evaluated(t, p)
+		for _, e := range expectations(newOracle(fs, p.Report.Policy), p, h) {
+			if !policy.Within(e.path, m.cwd) {
+				continue // as in every other run
+			}
+			for _, model := range models {
+				if ok, rule := profile.Check(model, e.act); ok != e.want {
+					t.Errorf("%q: %s: %s: %v, by %s", name, model, e.act.Name, ok, rule)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"a\nb", "a\x01b", "a\x7fb", "a\xffb"} {
+		m := mac("/Users/u/src/app/x\n")
+		h, fs := m.host(t)
+		fs.put("/Users/u/src/"+name, &fakeNode{Info: Info{Kind: Dir, Mode: 0o755, UID: 501}})
+		h.CWD = "/Users/u/src/" + name
+		pol, err := (&m).policy(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h); err == nil {
+			t.Errorf("%q: planned, with %d words", name, len(p.Argv))
+		}
+	}
+}
