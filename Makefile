@@ -19,6 +19,10 @@ BUILD = CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false
 # a shell without walls.
 SHELLS = sh bash zsh fish dash ksh
 
+# On macOS the hardened runtime keeps DYLD_* from loading something into sbx
+# before it begins, as its being static does elsewhere.
+HARDEN = if [ "$$(uname -s)" = Darwin ]; then codesign --force --sign - --options runtime '$(BIN)/sbx'; fi
+
 TESTFLAGS  ?=
 BENCHFLAGS ?=
 
@@ -29,6 +33,7 @@ gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
 
 build: ## build bin/sbx
 	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/sbx' ./cmd/sbx
+	@$(HARDEN)
 
 try: ## see it work in a throw-away project; installs bubblewrap when it is missing
 	@GO='$(GO)' MAKE='$(MAKE)' sh scripts/try.sh

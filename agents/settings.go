@@ -179,7 +179,7 @@ var harmless = []string{
 var obeyed = []string{
 	"SBX_*", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "GOOSE_SHELL", "OPENCODE_CONFIG*",
 	"SHELL", "PATH", "HOME", "TMPDIR", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "ZDOTDIR",
-	"LD_*", "DYLD_*", "GLIBC_TUNABLES", "GCONV_PATH",
+	"LD_*", "DYLD_*", "MallocLogFile", "MallocStackLogging*", "GLIBC_TUNABLES", "GCONV_PATH",
 }
 
 // Variables besides those that a file .env of a project may not set: node,

@@ -47,8 +47,20 @@ type PathError struct{ Path, Why string }
 
 func (e *PathError) Error() string { return fmt.Sprintf("%q %s", e.Path, e.Why) }
 
-// Compile writes the profile. The error is a [*PathError], or says what of a
-// profile would be read in two ways.
+// SizeError is a profile with more data in it than the system takes.
+type SizeError struct{ Bytes, Paths int }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%d paths, %d bytes", e.Paths, e.Bytes)
+}
+
+// maxData bounds the text of all paths, in bytes. The compiler of sandbox-exec
+// takes 65,535 bytes of data ("data object length … exceeds maximum") and needs
+// some for each.
+const maxData = 44 << 10
+
+// Compile writes the profile. The error is a [*PathError], a [*SizeError], or says
+// what of a profile would be read in two ways.
 func (p *Profile) Compile() (*Compiled, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -66,6 +78,17 @@ func (p *Profile) Compile() (*Compiled, error) {
 	}
 	if w.err != nil {
 		return nil, w.err
+	}
+	distinct := make(map[string]bool, len(w.params))
+	bytes := 0
+	for _, p := range w.params {
+		if !distinct[p.Value] {
+			distinct[p.Value] = true
+			bytes += len(p.Value) + 4
+		}
+	}
+	if bytes > maxData {
+		return nil, &SizeError{bytes, len(distinct)}
 	}
 	return &Compiled{w.b.String(), w.params}, nil
 }
@@ -205,6 +228,9 @@ func (w *writer) path(filter string, p Path) string {
 
 // plain are the characters of constant paths.
 const plain = "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+// Fits reports whether a profile can name a path.
+func Fits(path string) bool { return unfit(path, false) == "" }
 
 // links are what leads elsewhere on every Mac: what lies behind has another path.
 var links = []string{"/tmp", "/var", "/etc", "/home"}

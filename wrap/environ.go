@@ -85,6 +85,9 @@ func environment(pol *policy.Policy, h *Host, v *view, pwd string, set []policy.
 // obeyedByLoader reports whether ld.so(8) or the C library acts on a variable
 // before main: what glibc ignores in set-user-ID programs.
 func obeyedByLoader(name string) bool {
+	if strings.HasPrefix(name, "Malloc") && name != "MallocNanoZone" { // macOS's: one names a file to be opened
+		return true
+	}
 	for _, prefix := range []string{"LD_", "DYLD_", "MALLOC_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true

@@ -102,16 +102,22 @@ func Inside() bool { return false }
 func InLandlock() bool { return false }
 
 // InSeatbelt reports whether this process runs in a sandbox of sbx's. Its profile
-// lets everybody read sandbox-exec and denies to look at its inode, which no other
-// does: what is open cannot be asked about (fstat(2)).
+// lets everybody read sandbox-exec and denies to look at its inode, and at that one
+// alone, which no other does: what is open cannot be asked about (fstat(2)).
 func InSeatbelt() bool {
-	fd, err := unix.Open(SandboxExec, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
+	looked := func(path string) (opened bool, err error) {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return false, err
+		}
+		defer unix.Close(fd)
+		var st unix.Stat_t
+		return true, unix.Fstat(fd, &st)
 	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	return unix.Fstat(fd, &st) == unix.EPERM
+	// A profile that lets nothing there be looked at is somebody else's.
+	opened, err := looked(SandboxExec)
+	other, otherErr := looked(probed)
+	return opened && err == unix.EPERM && other && otherErr == nil
 }
 
 // GatherFacts reads what a diagnosis needs.

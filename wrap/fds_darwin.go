@@ -87,7 +87,7 @@ func descriptor(n int) (FD, bool) {
 		fd.Size, fd.Deleted = st.Size, st.Nlink == 0
 		fd.Dev, fd.Ino = uint64(st.Dev), st.Ino
 		fd.Path, _ = pathOf(n)
-	case fd.Kind == FDDevice:
+	case fd.Kind == FDDevice || fd.Kind == FDPipe: // a pipe without a name has no path
 		fd.Path, _ = pathOf(n)
 	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
 		fd.Loose = adrift(n)
@@ -118,6 +118,9 @@ func unnamedPair(n int) bool {
 		return false
 	}
 	peer, err := unix.Getpeername(n)
+	if err == unix.EINVAL { // the other end is closed: there is only what was written before
+		return unnamed(own)
+	}
 	return err == nil && unnamed(own) && unnamed(peer)
 }
 

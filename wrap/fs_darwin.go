@@ -1,35 +1,28 @@
 package wrap
 
 import (
+	"encoding/binary"
 	"os"
 	"slices"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
-// Spell returns the path by which the system itself calls a directory or a
-// regular file that is given by a canonical path: most volumes take any case of
-// letters, and rules count as the disk has them. What cannot be opened, and all
-// that opening might wait on or set off, is looked up in the directory.
+// Spell returns the path by which the system itself calls what lies at a canonical
+// path: most volumes take any case of letters, and rules count as the disk has
+// them. Nothing is opened: the system asks people before it lets a program open
+// what is theirs (calendars, photos, documents).
 func (o OS) Spell(path string) string {
-	var st, there unix.Stat_t
+	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
 		return path
 	}
-	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFDIR && kind != unix.S_IFREG || st.Flags&dataless != 0 {
-		return o.below(path)
-	}
-	// Only to be told of events: that does not count as use of a volume.
-	fd, err := unix.Open(path, unix.O_EVTONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return o.below(path)
-	}
-	defer unix.Close(fd)
-	name, err := pathOf(fd)
+	name, err := fullPath(path)
 	if err != nil || name == "" || name[0] != '/' || policy.Clean(name) != name {
 		return path
 	}
@@ -42,15 +35,39 @@ func (o OS) Spell(path string) string {
 	}
 	// A file with several names may be given by another of them, and what was put in
 	// the place of one meanwhile is another file.
-	if unix.Fstat(fd, &there) != nil || there.Ino != st.Ino || there.Dev != st.Dev || !respelled(asked, name, st.Nlink > 1 && st.Mode&unix.S_IFMT == unix.S_IFREG) {
+	if !same(name, &st) || !respelled(asked, name, st.Nlink > 1 && st.Mode&unix.S_IFMT == unix.S_IFREG) {
 		return o.below(asked)
 	}
 	return name
 }
 
-// dataless is what the system fetches from elsewhere once it is opened
-// (SF_DATALESS of sys/stat.h).
-const dataless = 0x40000000
+// fullPath is ATTR_CMN_FULLPATH of getattrlist(2), links in the last element not
+// followed.
+func fullPath(path string) (string, error) {
+	const (
+		attrBitMapCount = 5
+		attrFullPath    = 0x08000000
+		noFollow        = 1
+		header          = 4 + 8 // length of all, attrreference_t
+	)
+	list := struct {
+		count, reserved                  uint16
+		common, volume, dir, file, forks uint32
+	}{count: attrBitMapCount, common: attrFullPath}
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return "", err
+	}
+	buf := make([]byte, header+unix.PathMax)
+	if _, _, errno := unix.Syscall6(unix.SYS_GETATTRLIST, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&list)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), noFollow, 0); errno != 0 {
+		return "", errno
+	}
+	at := 4 + int(int32(binary.LittleEndian.Uint32(buf[4:])))
+	if at < header || at >= len(buf) {
+		return "", unix.ERANGE
+	}
+	return unix.ByteSliceToString(buf[at:]), nil
+}
 
 // below spells the directory that something lies in, and the name as the directory
 // has it.

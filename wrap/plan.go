@@ -435,7 +435,7 @@ func (p *Plan) descriptors(req Request, h *Host, v *view) error {
 		} else {
 			p.Keep = append(p.Keep, fd.Num)
 		}
-		if fd.Kind == FDFile && !fd.Writes && !named && (fd.Deleted || !v.hostWrites(fd.Path)) {
+		if h.Engine != EngineSeatbelt && fd.Kind == FDFile && !fd.Writes && !named && (fd.Deleted || !v.hostWrites(fd.Path)) {
 			if len(p.Reopen) < maxReopen && v.reopens(req, h, &fd) {
 				p.Reopen = append(p.Reopen, fd.Num)
 				continue

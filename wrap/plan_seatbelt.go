@@ -38,7 +38,6 @@ func seat(req Request, h *Host) (*Plan, error) {
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
 	}
-	p.Copy, p.Reopen = nil, nil // /dev/fd gives no more than the descriptor has
 	if err := p.tied(h); err != nil {
 		return nil, err
 	}
@@ -62,8 +61,8 @@ func seat(req Request, h *Host) (*Plan, error) {
 	p.pwd = v.keepPWD()
 	set := append(p.variables(pol), policy.Var{Name: "TMPDIR", Value: short(tmp)}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + manifestName})
 	p.Env, p.lateEnv, p.Report.Env = environment(pol, h, v, p.pwd, append(set, p.macVariables(h, v, pol, tmp)...))
-	for _, e := range p.lateEnv { // sandbox-exec is the system's: the loader takes none of these for it
-		p.Env = append(p.Env, e.Name+"="+e.Value)
+	if n := len(p.lateEnv); n > 0 { // sandbox-exec would obey them, before there are walls
+		p.Gaps = append(p.Gaps, "what loaders obey ("+p.lateEnv[n-1].Name+") does not reach the command: sandbox-exec, a program of the system's, is started first")
 	}
 	p.lateEnv = nil
 	words, err := p.seatCommand(req, h, v)
@@ -113,6 +112,8 @@ func unseatable(req Request, pol *policy.Policy) error {
 		return no("--workspace cannot be had on macOS, where every path is shown where it is", "")
 	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
 		return no("there are no system call filters on macOS ("+whence(pol, "seccomp")+")", "leave the file out")
+	case pol.Seccomp == "strict" && pol.Where["seccomp"] == "--seccomp":
+		return no("--seccomp strict cannot be had on macOS, where there are no system call filters", "leave it out")
 	case req.Argv0 != "":
 		return no("--argv0 cannot be had on macOS: sandbox-exec names the command by its file", "")
 	}
@@ -134,7 +135,7 @@ func (p *Plan) seatCommand(req Request, h *Host, v *view) ([]string, error) {
 	full, err := lookCommand(v, h, name, path)
 	var missing *Error
 	switch {
-	case h.Modelled && errors.As(err, &missing) && missing.Status == StatusNotFound:
+	case h.Modelled && name != "" && (!strings.Contains(name, "/") || !macFS{}.host(full)) && errors.As(err, &missing) && missing.Status == StatusNotFound:
 		full = name // the Mac may have it
 	case err != nil:
 		return nil, err
@@ -160,6 +161,7 @@ var macCaches = []struct {
 	{"GOLANGCI_LINT_CACHE", "golangci-lint", false},
 	{"CCACHE_DIR", "ccache", false},
 	{"SCCACHE_DIR", "sccache", false},
+	{"CLANG_MODULE_CACHE_PATH", "clang", false},
 }
 
 // macVariables are the variables that make tools work where the home is closed
@@ -169,6 +171,9 @@ func (p *Plan) macVariables(h *Host, v *view, pol *policy.Policy, tmp string) []
 	set := func(name string) bool { _, ok := lookupEnv(h.Environ, name); return ok }
 	if !set("TMPPREFIX") { // where zsh puts its here-documents
 		out = append(out, policy.Var{Name: "TMPPREFIX", Value: short(tmp) + "/zsh"})
+	}
+	if !set("TMUX_TMPDIR") {
+		out = append(out, policy.Var{Name: "TMUX_TMPDIR", Value: short(tmp)})
 	}
 	if p.cacheDst != "" {
 		for _, c := range macCaches {
@@ -192,7 +197,7 @@ func (p *Plan) macVariables(h *Host, v *view, pol *policy.Policy, tmp string) []
 const (
 	GapSeatNames     = "names can be probed: what is hidden or closed is refused (Operation not permitted), and stands in the list of a directory that can be read"
 	GapSeatPlaces    = "/tmp and the home directory are not private but closed; $TMPDIR is for temporary files"
-	GapSeatProcesses = "there is no process namespace: the list of processes, their arguments and variables are closed, but who guesses a number learns whether there is a process"
+	GapSeatProcesses = "there is no process namespace: the list of processes, their arguments and variables are closed, but who guesses a number learns of that process its name and user"
 	GapSeatBehind    = "what the command leaves running in the background goes on when it ends, inside the same walls"
 	GapSeatCalls     = "there are no system call filters on macOS: the kernel's whole interface is open, as far as the sandbox's operations do not close it"
 	GapSeatSetUID    = "programs with set-user-id (ps, sudo, top) cannot be started"
@@ -219,6 +224,7 @@ func (p *Plan) seatProfile(v *view, pol *policy.Policy, h *Host) (*sbpl.Compiled
 	if err != nil {
 		return nil, err
 	}
+	s.given(h, p.Keep)
 	s.process(pol)
 	s.services()
 	s.devices(h, p.Keep)
@@ -229,6 +235,10 @@ func (p *Plan) seatProfile(v *view, pol *policy.Policy, h *Host) (*sbpl.Compiled
 	var path *sbpl.PathError
 	if errors.As(err, &path) {
 		return nil, &Error{StatusFailed, policy.Quote(path.Path) + " " + path.Why + ": sandbox-exec cannot be told of it", "rename it, or start elsewhere"}
+	}
+	var size *sbpl.SizeError
+	if errors.As(err, &size) {
+		return nil, &Error{StatusFailed, "there is more to hide and to protect here than sandbox-exec can be told of (" + size.Error() + ")", "move what is hidden into a directory of its own, or start further down"}
 	}
 	if err != nil {
 		return nil, &Error{StatusFailed, "the profile for sandbox-exec: " + err.Error(), ""}

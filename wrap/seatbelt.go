@@ -15,7 +15,8 @@ import (
 // depends on its place in the text.
 type seatbelt struct {
 	v       *view
-	nodes   []node // parents before children
+	nodes   []node   // parents before children
+	stdio   []string // files that the command is given: what it holds it may ask about (fstat(2))
 	profile sbpl.Profile
 }
 
@@ -38,7 +39,7 @@ func newSeatbelt(v *view) (*seatbelt, error) {
 	s := &seatbelt{v: v}
 	for i := range v.mounts {
 		m := &v.mounts[i]
-		if m.idle || m.path == "/" || policy.Within(m.path, "/dev") {
+		if m.idle || m.path == "/" || policy.Within(m.path, "/dev") || m.needless(v) {
 			continue
 		}
 		s.nodes = append(s.nodes, node{path: m.path, eff: m.eff, kind: m.info.Kind, pin: m.pin})
@@ -73,6 +74,13 @@ func newSeatbelt(v *view) (*seatbelt, error) {
 	return s, nil
 }
 
+// needless reports whether a place need not be named: a secret of the usual list
+// that is not there, outside of the project and where the command could not make it. Lists of some hundred
+// names make a profile longer than the system takes.
+func (m *mount) needless(v *view) bool {
+	return m.info.Kind == Absent && m.rule.Layer == policy.Builtin && !policy.Within(m.path, v.host.CWD) && (m.over < 0 || v.mounts[m.over].eff != policy.Write)
+}
+
 func (s *seatbelt) allow(ops []sbpl.Op, filters ...sbpl.Filter) {
 	if len(filters) > 0 {
 		s.profile.Allow = append(s.profile.Allow, sbpl.Rule{Ops: ops, Filters: filters})
@@ -102,7 +110,7 @@ func (s *seatbelt) process(pol *policy.Policy) {
 		s.allow([]sbpl.Op{sbpl.ProcessInfo, sbpl.Signal}, own...)
 		// Others' arguments and variables, and the list of all processes.
 		s.deny([]sbpl.Op{sbpl.SysctlRead}, sbpl.SysctlPrefix("kern.procargs"), sbpl.SysctlPrefix("kern.proc.all"), sbpl.SysctlPrefix("kern.proc.uid"),
-			sbpl.SysctlPrefix("kern.proc.ruid"), sbpl.SysctlPrefix("kern.proc.tty"), sbpl.SysctlPrefix("kern.proc.session"), sbpl.SysctlPrefix("kern.proc.lcid"))
+			sbpl.SysctlPrefix("kern.proc.ruid"), sbpl.SysctlPrefix("kern.proc.tty"), sbpl.SysctlPrefix("kern.proc.session"), sbpl.SysctlPrefix("kern.proc.lcid"), sbpl.SysctlPrefix("kern.proc.pgrp"))
 	}
 	s.allow([]sbpl.Op{sbpl.TaskPort}, sbpl.Target("same-sandbox"))
 	s.everything(sbpl.SysctlRead)
@@ -133,8 +141,9 @@ func (s *seatbelt) services() {
 	s.everything(sbpl.PosixSem)
 	// The state of notifications and settings; OpenMP and Python's own.
 	s.allow([]sbpl.Op{sbpl.PosixShm}, sbpl.IPCName("apple.shm.notification_center"), sbpl.IPCPrefix("apple.cfprefs."), sbpl.IPCPrefix("/__KMP_"), sbpl.IPCPrefix("/psm_"))
-	if home := s.v.host.Homes; len(home) > 0 && shows(s.v.access(home[0])) {
-		s.everything(sbpl.PrefRead) // cfprefsd reads files of the home for others
+	// cfprefsd reads these files for others.
+	if home := s.v.host.Homes; len(home) > 0 && shows(s.v.access(join(home[0], "Library/Preferences"))) && shows(s.v.access("/Library/Preferences")) {
+		s.everything(sbpl.PrefRead)
 	}
 }
 
@@ -148,6 +157,17 @@ func named(filter func(string) sbpl.Filter, names []string) []sbpl.Filter {
 
 // tiocsti is the request of ioctl(2) that types into a terminal (sys/ttycom.h).
 const tiocsti = 0x80017472
+
+// given notes the files that the command gets as descriptors.
+func (s *seatbelt) given(h *Host, keep []int) {
+	for _, fd := range h.FDs {
+		path := h.onMac(fd.Path)
+		if (fd.Num <= 2 || slices.Contains(keep, fd.Num)) && (fd.Kind == FDFile || fd.Kind == FDPipe) && sbpl.Fits(path) && !fd.Deleted && path != SandboxExec && !slices.Contains(s.stdio, path) {
+			s.stdio = append(s.stdio, path)
+		}
+	}
+	slices.SortFunc(s.stdio, comparePaths)
+}
 
 // devices are the harmless ones, and the terminal by its name: by a pattern each
 // window of the user's would be within reach. A pseudo terminal that the command
@@ -179,17 +199,19 @@ func (s *seatbelt) devices(h *Host, keep []int) {
 var (
 	lookOps  = []sbpl.Op{sbpl.FileReadMetadata, sbpl.FileTestExistence}
 	readOps  = []sbpl.Op{sbpl.FileRead, sbpl.FileReadData, sbpl.FileReadXattr, sbpl.FileIoctl, sbpl.FileMapExec, sbpl.ProcessExec, sbpl.NetworkOutbound}
-	writeOps = []sbpl.Op{sbpl.FileWrite, sbpl.FileWriteCreate, sbpl.FileWriteData, sbpl.FileWriteUnlink, sbpl.FileLink, sbpl.FileClone, sbpl.NetworkBind}
+	writeOps = []sbpl.Op{sbpl.FileWrite, sbpl.FileWriteCreate, sbpl.FileWriteData, sbpl.FileWriteUnlink, sbpl.FileLink, sbpl.NetworkBind}
 )
 
 // files are the rules about files.
 func (s *seatbelt) files() {
+	// A clone of a directory brings all that is in it along, hidden or not: there are
+	// none, and programs copy.
 	s.profile.Shut = append(s.profile.Shut, sbpl.FileLink, sbpl.FileClone, sbpl.FileWriteSetUGID)
 	s.ways()
 	s.allow([]sbpl.Op{sbpl.FileRead}, sbpl.Literal(sbpl.Fixed("/")))
 	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.FileMapExec, sbpl.ProcessExec}, s.tops("READ", (*node).opens)...)
 	// Sockets in a writable place serve the programs of the sandbox.
-	s.allow([]sbpl.Op{sbpl.FileWrite, sbpl.FileLink, sbpl.FileClone, sbpl.NetworkBind, sbpl.NetworkOutbound}, s.tops("WRITE", (*node).writes)...)
+	s.allow([]sbpl.Op{sbpl.FileWrite, sbpl.FileLink, sbpl.NetworkBind, sbpl.NetworkOutbound}, s.tops("WRITE", (*node).writes)...)
 	for _, n := range s.nodes {
 		if n.kind == Socket && n.opens() && !n.writes() {
 			s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.Literal(sbpl.Given("SOCKET", n.path)))
@@ -216,6 +238,9 @@ func (s *seatbelt) ways() {
 		for _, dir := range s.above(i, (*node).opens) {
 			add("WAY", dir)
 		}
+	}
+	for _, path := range s.stdio {
+		add("STDIO", path)
 	}
 	links := slices.Clone(s.v.links)
 	slices.SortFunc(links, func(a, b link) int { return comparePaths(a.Path, b.Path) })
@@ -283,11 +308,11 @@ func (s *seatbelt) within(i int, is func(*node) bool) []string {
 	return out
 }
 
-// whole are the filters for a node with all that is below. A file is named twice,
-// as by profiles that have been in use for long.
+// whole are the filters for a node with all that is below. A file that is there is
+// named twice, as by profiles that have been in use for long.
 func (s *seatbelt) whole(role string, n *node) []sbpl.Filter {
 	p := sbpl.Given(role, n.path)
-	if n.kind == Dir {
+	if n.kind == Dir || n.kind == Absent {
 		return []sbpl.Filter{sbpl.Subpath(p)}
 	}
 	return []sbpl.Filter{sbpl.Literal(p), sbpl.Subpath(p)}
@@ -302,7 +327,7 @@ func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 			continue
 		}
 		open, dirs, links := s.through(i)
-		if len(open)+len(links) == 0 {
+		if len(open)+len(dirs)+len(links) == 0 {
 			plain = append(plain, s.whole("CLOSED", n)...)
 			continue
 		}
@@ -310,16 +335,20 @@ func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 		for _, path := range open {
 			parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
 		}
+		var ways, steps []sbpl.Filter
 		for _, l := range links {
-			parts = append(parts, sbpl.Not(sbpl.Literal(sbpl.Given("LINK", l))))
+			at := sbpl.Literal(sbpl.Given("LINK", l))
+			parts, steps = append(parts, sbpl.Not(at)), append(steps, at)
 		}
-		var ways []sbpl.Filter
 		for _, dir := range dirs {
 			at := sbpl.Literal(sbpl.Given("WAY", dir))
 			parts, ways = append(parts, sbpl.Not(at)), append(ways, at)
 		}
 		s.deny(without(ops, sbpl.FileTestExistence), sbpl.All(parts...))
 		s.deny(without(ops, sbpl.FileRead, sbpl.FileReadMetadata, sbpl.FileTestExistence), ways...)
+		if slices.Contains(ops, sbpl.FileWrite) { // a link can be followed, and not be replaced
+			s.deny(writeOps, steps...)
+		}
 	}
 	s.deny(ops, plain...)
 }
@@ -346,6 +375,11 @@ func (s *seatbelt) through(i int) (open, dirs, links []string) {
 			add(at)
 		}
 	}
+	for _, path := range s.stdio {
+		if s.closes(path) == i && !slices.Contains(dirs, path) {
+			dirs = append(dirs, path)
+		}
+	}
 	slices.SortFunc(dirs, comparePaths)
 	slices.SortFunc(links, comparePaths)
 	return open, dirs, links
@@ -353,17 +387,23 @@ func (s *seatbelt) through(i int) (open, dirs, links []string) {
 
 // closes is the closed place whose rule is about a path, -1 for none.
 func (s *seatbelt) closes(path string) int {
-	at := -1
-	for i := range s.nodes {
-		if policy.Within(path, s.nodes[i].path) {
-			at = i
-		}
-	}
+	at := s.around(path)
 	if at < 0 || s.nodes[at].opens() {
 		return -1
 	}
 	for up := s.nodes[at].over; up >= 0 && !s.nodes[up].opens(); up = s.nodes[up].over {
 		at = up
+	}
+	return at
+}
+
+// around is the deepest node that a path is or lies in, -1 for none.
+func (s *seatbelt) around(path string) int {
+	at := -1
+	for i := range s.nodes {
+		if policy.Within(path, s.nodes[i].path) {
+			at = i // parents come before children
+		}
 	}
 	return at
 }
@@ -419,7 +459,7 @@ func (s *seatbelt) lock() {
 func (s *seatbelt) hold() {
 	var there, absent []sbpl.Filter
 	for _, n := range s.nodes {
-		if !n.writes() || n.kind != Dir && !n.pin {
+		if !n.writes() {
 			continue
 		}
 		at := sbpl.Literal(sbpl.Given("HELD", n.path))
@@ -428,8 +468,30 @@ func (s *seatbelt) hold() {
 			absent = append(absent, at)
 		}
 	}
+	for _, dir := range s.aboveNailed() {
+		there = append(there, sbpl.Literal(sbpl.Given("HELD", dir)))
+	}
 	s.deny([]sbpl.Op{sbpl.FileWriteUnlink}, there...)
 	s.deny([]sbpl.Op{sbpl.FileWriteCreate}, absent...)
+}
+
+// aboveNailed are the directories around links at hidden and protected names, as
+// far as they can be written and are not held anyway.
+func (s *seatbelt) aboveNailed() []string {
+	var out []string
+	for _, l := range s.v.nailed {
+		for dir := policy.Dir(s.v.host.onMac(l.Path)); dir != "/"; dir = policy.Dir(dir) {
+			i := s.around(dir)
+			if i < 0 || !s.nodes[i].writes() || s.nodes[i].path == dir && s.top(i, (*node).writes) {
+				break
+			}
+			if s.nodes[i].path != dir && !slices.Contains(out, dir) {
+				out = append(out, dir)
+			}
+		}
+	}
+	slices.SortFunc(out, comparePaths)
+	return out
 }
 
 // network opens addresses, never all of network-outbound: that would be the

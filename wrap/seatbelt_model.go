@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/limits"
 	"github.com/sbx-sandbox/sbx/policy"
 )
 
@@ -14,6 +15,7 @@ func AsMac(h *Host) *Host {
 	m := *h
 	m.Modelled, m.Engine, m.OS = true, EngineSeatbelt, "darwin"
 	m.FS = macFS{h.FS}
+	m.Limits = limits.Facts{Mac: true, Root: h.UID == 0, Running: 1}
 	m.Runtime, m.Instance = "/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/sbx", "1.1.0.0.00000000"
 	m.FDs = slices.Clone(h.FDs)
 	for i := range m.FDs {
@@ -108,7 +110,7 @@ func (m macFS) Lstat(path string) (Info, error) {
 		return m.FS.Lstat(path)
 	case slices.Contains(macDirs, path):
 		return Info{Kind: Dir, Mode: 0o755}, nil
-	case slices.Contains(macDevices, path):
+	case slices.Contains(macDevices, path) || strings.HasPrefix(path, "/dev/fd/") && digits(base(path)):
 		return Info{Kind: Device, Mode: 0o666}, nil
 	case slices.Contains(macFiles, path):
 		return Info{Kind: File, Mode: 0o755}, nil

@@ -252,7 +252,7 @@ func oneLine(s string) string {
 func (s *Sight) governs(path string) *Mark {
 	var best *Mark
 	for i := range s.Marks {
-		if m := &s.Marks[i]; !m.Pin && policy.Within(path, m.Path) {
+		if m := &s.Marks[i]; !m.Pin && s.holds(m.Path, path) {
 			best = m // parents come before children
 		}
 	}
@@ -260,6 +260,14 @@ func (s *Sight) governs(path string) *Mark {
 		return s.beltGoverns(path, best)
 	}
 	return best
+}
+
+// holds reports whether a path is at or below another. A Mac's volumes fold case.
+func (s *Sight) holds(dir, path string) bool {
+	if s.Belt && len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
+		path = dir + path[len(dir):]
+	}
+	return policy.Within(path, dir)
 }
 
 // pinned reports whether a directory is held in place for what lies in it.

@@ -213,7 +213,7 @@ func (s *Sight) reserved(path string) string {
 	dir, _ := s.standing(path)
 	for at := dir; at != path; {
 		at = child(at, path)
-		if m := s.governs(at); s.pinned(at) || m != nil && m.Path == at && m.Access >= policy.Protect {
+		if m := s.governs(at); s.pinned(at) || m != nil && strings.EqualFold(m.Path, at) && m.Access >= policy.Protect {
 			return at
 		}
 	}
@@ -336,9 +336,9 @@ func (s *Sight) whyUnmade(a *Answer, z zone) string {
 	case a.Write:
 		return "does not exist; could be created" + s.nextRun(a.To)
 	case s.unknown(a.To) && z == theirs:
-		return "no file that every Mac has; one that a Mac has besides can be read"
+		return "it is not known here whether a Mac has it; there it could be read"
 	case s.unknown(a.To):
-		return "no file that every Mac has; one that a Mac has besides is " + refused
+		return "it is not known here whether a Mac has it; there it would be " + refused
 	case z == devices:
 		return "does not exist"
 	case own && z == masked:

@@ -102,6 +102,11 @@ func TestDescriptorsHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dead, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0) // as Node.js leaves the input of a program
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(dead[1])
 	top, err := unix.Open(dir, unix.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +136,7 @@ func TestDescriptorsHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []int{file, pipe[0], pipe[1], pair[0], pair[1], null, top, loose, named, high}
+	all := []int{file, pipe[0], pipe[1], pair[0], pair[1], dead[0], null, top, loose, named, high}
 	defer func() {
 		for _, n := range all {
 			unix.Close(n)
@@ -139,7 +144,7 @@ func TestDescriptorsHere(t *testing.T) {
 	}()
 	want := map[int]FD{
 		file: {Kind: FDFile, Path: name, Reads: true, Writes: true}, pipe[0]: {Kind: FDPipe, Reads: true}, pipe[1]: {Kind: FDPipe, Writes: true},
-		pair[0]: {Kind: FDPair, Reads: true, Writes: true}, null: {Kind: FDDevice, Path: "/dev/null", Reads: true}, top: {Kind: FDDir, Reads: true},
+		pair[0]: {Kind: FDPair, Reads: true, Writes: true}, dead[0]: {Kind: FDPair, Reads: true, Writes: true}, null: {Kind: FDDevice, Path: "/dev/null", Reads: true}, top: {Kind: FDDir, Reads: true},
 		loose: {Kind: FDOther, Reads: true, Writes: true, Loose: true}, named: {Kind: FDOther, Reads: true, Writes: true}, high: {Kind: FDDevice, Path: "/dev/null", Reads: true},
 	}
 	fds, err := descriptors()

@@ -116,7 +116,7 @@ func pathsHeading(engine string) string {
 	case wrap.EngineLandlock:
 		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private in tier full)"
 	case wrap.EngineSeatbelt:
-		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private on Linux)"
+		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private with namespaces)"
 	}
 	return "paths (the deepest rule decides; what is not listed does not exist inside)"
 }

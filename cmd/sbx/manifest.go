@@ -81,11 +81,25 @@ func insideSandbox() (*manifest, bool) {
 // walls, and whose; what the file says besides is for people: a command can name
 // another.
 func within(walls manifest, file string) *manifest {
-	data, err := os.ReadFile(file)
+	data, err := plainFile(file)
 	if m, ok := readManifest(data); err == nil && ok && m.Engine == walls.Engine {
 		return m
 	}
 	return &walls
+}
+
+// plainFile reads a file that a command may have named: no pipe, and not without
+// end.
+func plainFile(file string) ([]byte, error) {
+	const most = 4 << 20
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, os.ErrInvalid
+	}
+	return wrap.OS{}.Head(file, most)
 }
 
 func readManifest(data []byte) (*manifest, bool) {

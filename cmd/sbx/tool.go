@@ -86,6 +86,13 @@ const depthVar = "SBX_DEPTH"
 
 // barePlan is the plan for a command without a sandbox.
 func (s *state) barePlan(command []string) (*wrap.Plan, error) {
+	if s.host.Modelled { // without a sandbox it is this machine that counts
+		host, err := wrap.Look()
+		if err != nil {
+			return nil, err
+		}
+		s.host = host
+	}
 	if s.opts.tool == "" {
 		return wrap.Bare(command, s.host)
 	}

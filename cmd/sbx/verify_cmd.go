@@ -39,7 +39,11 @@ func (c *verifyCmd) Run() error {
 	if err := c.refuse(); err != nil {
 		return err
 	}
-	if err := verifiable(runtime.GOOS); err != nil {
+	system := runtime.GOOS
+	if c.Engine == wrap.EngineSeatbelt {
+		system = "darwin"
+	}
+	if err := verifiable(system); err != nil {
 		return err
 	}
 	r, err := c.report()
