@@ -106,7 +106,6 @@ var darwin = [...]policy.Profile{
 			{Text: "$HOMEBREW_PREFIX/Cellar"},
 			{Text: "$HOMEBREW_PREFIX/etc/ca-certificates"},
 			{Text: "$HOMEBREW_PREFIX/etc/openssl@3"},
-			{Text: "$HOMEBREW_PREFIX/etc/gitconfig", Source: "brew on macOS"},
 		},
 		EnvPass: policy.List{Items: []policy.Item{
 			{Text: "HOMEBREW_PREFIX"},
@@ -857,7 +856,6 @@ var darwin = [...]policy.Profile{
 			{Text: "$HOMEBREW_PREFIX/Cellar", Source: "brew"},
 			{Text: "$HOMEBREW_PREFIX/etc/ca-certificates", Source: "brew"},
 			{Text: "$HOMEBREW_PREFIX/etc/openssl@3", Source: "brew"},
-			{Text: "$HOMEBREW_PREFIX/etc/gitconfig", Source: "brew on macOS"},
 			{Text: "$GHCUP_INSTALL_BASE_PREFIX/.ghcup/bin", Source: "haskell"},
 			{Text: "$GHCUP_INSTALL_BASE_PREFIX/.ghcup/ghc", Source: "haskell"},
 			{Text: "$GHCUP_INSTALL_BASE_PREFIX/.ghcup/hls", Source: "haskell"},

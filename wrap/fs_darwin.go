@@ -45,6 +45,7 @@ func (o OS) Spell(path string) string {
 // followed.
 func fullPath(path string) (string, error) {
 	const (
+		getattrlist     = 220 // SYS_getattrlist of sys/syscall.h
 		attrBitMapCount = 5
 		attrFullPath    = 0x08000000
 		noFollow        = 1
@@ -59,7 +60,7 @@ func fullPath(path string) (string, error) {
 		return "", err
 	}
 	buf := make([]byte, header+unix.PathMax)
-	if _, _, errno := unix.Syscall6(unix.SYS_GETATTRLIST, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&list)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), noFollow, 0); errno != 0 {
+	if _, _, errno := unix.Syscall6(getattrlist, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&list)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), noFollow, 0); errno != 0 {
 		return "", errno
 	}
 	at := 4 + int(int32(binary.LittleEndian.Uint32(buf[4:])))
