@@ -40,7 +40,6 @@ const (
 	PosixSem    Op = "ipc-posix-sem"
 	PosixShm    Op = "ipc-posix-shm*"
 	PseudoTTY   Op = "pseudo-tty"
-	PrefRead    Op = "user-preference-read"
 )
 
 // newer are the operations that not every release of macOS knows. A profile

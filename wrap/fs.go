@@ -31,6 +31,8 @@ type Info struct {
 	Size int64 // bytes; of a directory, as the file system counts
 	Ino  uint64
 	Dev  uint64
+
+	Refused bool // of one that is Absent: the system would not say (TCC of macOS)
 }
 
 // Entry is a name in a directory.

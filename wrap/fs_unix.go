@@ -20,7 +20,7 @@ func (OS) Lstat(path string) (Info, error) {
 	case err == nil:
 		return infoOf(&st), nil
 	case missed(err):
-		return Info{}, nil
+		return Info{Refused: err == syscall.EPERM}, nil
 	case err == syscall.EACCES:
 		return Info{}, ErrDenied
 	default:

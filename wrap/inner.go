@@ -54,6 +54,9 @@ func (v *view) inForce(m *mount) bool {
 	if m.idle || m.eff == policy.Unseen || m.path == "/" && !shows(m.eff) {
 		return false // the root is the sandbox's own and read-only without a rule
 	}
+	if v.ahead && m.needless(v) {
+		return false
+	}
 	if m.eff == policy.Block && !v.ahead {
 		_, ok := v.mask(*m)
 		return ok

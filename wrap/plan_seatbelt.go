@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func seat(req Request, h *Host) (*Plan, error) {
 	p.Session = session
 	v.own(tmp, Dir, policy.Write)
 	v.own(session+"/"+manifestName, File, policy.Read)
-	v.bare = true
+	v.bare, v.project = true, cmp.Or(req.Root, h.CWD)
 	if err := p.limit(req, h, v, pol); err != nil {
 		return nil, err
 	}

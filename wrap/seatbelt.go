@@ -75,10 +75,11 @@ func newSeatbelt(v *view) (*seatbelt, error) {
 }
 
 // needless reports whether a place need not be named: a secret of the usual list
-// that is not there, outside of the project and where the command could not make it. Lists of some hundred
+// that is known not to be there, outside of the project and where the command could
+// not make it. Lists of some hundred
 // names make a profile longer than the system takes.
 func (m *mount) needless(v *view) bool {
-	return m.info.Kind == Absent && m.rule.Layer == policy.Builtin && !policy.Within(m.path, v.host.CWD) && (m.over < 0 || v.mounts[m.over].eff != policy.Write)
+	return m.info.Kind == Absent && m.rule.Layer == policy.Builtin && !m.info.Refused && !policy.Within(m.path, v.project) && (m.over < 0 || v.mounts[m.over].eff != policy.Write)
 }
 
 func (s *seatbelt) allow(ops []sbpl.Op, filters ...sbpl.Filter) {
@@ -141,10 +142,6 @@ func (s *seatbelt) services() {
 	s.everything(sbpl.PosixSem)
 	// The state of notifications and settings; OpenMP and Python's own.
 	s.allow([]sbpl.Op{sbpl.PosixShm}, sbpl.IPCName("apple.shm.notification_center"), sbpl.IPCPrefix("apple.cfprefs."), sbpl.IPCPrefix("/__KMP_"), sbpl.IPCPrefix("/psm_"))
-	// cfprefsd reads these files for others.
-	if home := s.v.host.Homes; len(home) > 0 && shows(s.v.access(join(home[0], "Library/Preferences"))) && shows(s.v.access("/Library/Preferences")) {
-		s.everything(sbpl.PrefRead)
-	}
 }
 
 func named(filter func(string) sbpl.Filter, names []string) []sbpl.Filter {
@@ -437,6 +434,15 @@ func (s *seatbelt) lock() {
 		case n.kind == Socket: // opened by its name
 			sockets = append(sockets, s.whole("LOCKED", n)...)
 		default:
+			if own := s.sockets(i); len(own) > 0 {
+				parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("LOCKED", n.path))}
+				for _, path := range own {
+					parts = append(parts, sbpl.Not(sbpl.Literal(sbpl.Given("SOCKET", path))))
+				}
+				s.deny([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.All(parts...))
+				sockets = append(sockets, s.whole("LOCKED", n)...)
+				continue
+			}
 			plain = append(plain, s.whole("LOCKED", n)...)
 		}
 	}
@@ -451,6 +457,17 @@ func (s *seatbelt) lock() {
 	s.deny(writeOps, sockets...)
 }
 
+// sockets are those in a place that are opened by their names.
+func (s *seatbelt) sockets(i int) []string {
+	var out []string
+	for j := i + 1; j < len(s.nodes) && policy.Within(s.nodes[j].path, s.nodes[i].path); j++ {
+		if n := &s.nodes[j]; n.kind == Socket && n.opens() && s.nodes[n.over].opens() {
+			out = append(out, n.path)
+		}
+	}
+	return out
+}
+
 // hold keeps the directories around what is closed or locked where they are:
 // without, `mv .git x` would take the protected files away and leave room for
 // others. So are the writable places themselves, which could be moved into one
@@ -459,7 +476,8 @@ func (s *seatbelt) lock() {
 func (s *seatbelt) hold() {
 	var there, absent []sbpl.Filter
 	for _, n := range s.nodes {
-		if !n.writes() {
+		// A file in a tree that can be written anyway is no place of its own.
+		if !n.writes() || n.kind != Dir && !n.pin && n.over >= 0 && s.nodes[n.over].writes() {
 			continue
 		}
 		at := sbpl.Literal(sbpl.Given("HELD", n.path))

@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -54,6 +55,7 @@ type expectation struct {
 // expectations are what a policy says of each path of a machine, in acts.
 func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 	place := h.onMac(p.Session + "/tmp")
+	root := cmp.Or(WorkTree(o.fs, h.CWD, h.UID, h.Homes), h.CWD)
 	say := func(want bool, path, says string, acts ...sbpltest.Act) {
 		for _, a := range acts {
 			out = append(out, expectation{path, says, a, want})
@@ -151,7 +153,7 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		}
 		at := h.onMac(to)
 		never(at, "absent, "+r.Access.String(), writeActs(at, place)...)
-		if r.Access == policy.Block && (r.Layer != policy.Builtin || o.access(policy.Dir(to)) == policy.Write || policy.Within(to, h.CWD)) {
+		if r.Access == policy.Block && (r.Layer != policy.Builtin || o.access(policy.Dir(to)) == policy.Write || policy.Within(to, root)) {
 			never(at, "absent, block", sbpltest.OpenRead(at), sbpltest.OpenRead(at+"/x"), sbpltest.List(at))
 		}
 		for up := policy.Dir(to); o.access(up) == policy.Write && o.access(policy.Dir(up)) == policy.Write; up = policy.Dir(up) {
@@ -594,4 +596,62 @@ func TestWritableFilesStay(t *testing.T) {
 	if ok, rule := profile.Check(sbpltest.Observed, sbpltest.OpenWrite(file)); !ok {
 		t.Error("it cannot be written: ", rule)
 	}
+}
+
+// In a subdirectory the project is the whole work tree; a writable file in a
+// writable tree is replaced as every other; a socket that is opened by its name can
+// be reached in a place that is protected; what the system does not show is hidden.
+func TestSmallPlaces(t *testing.T) {
+	m := mac("/Users/u/src/app/sub/x\n/Users/u/src/app/ro/s socket\n/Users/u/src/app/ro/other socket\n")
+	m.over = policy.Profile{Write: flagPaths("--allow-write", "/Users/u/src/app/sub/x"), Read: flagPaths("--allow-read", "/Users/u/src/app/ro/s"),
+		Protect: policy.List{Items: []policy.Item{{Text: "/Users/u/src/app/ro", Source: "test", Layer: policy.Project}}}}
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := mac("/Users/u/src/app/sub/x\n")
+	in.cwd = "/Users/u/src/app/sub"
+	q, _, err := in.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := mac("/Users/u/Library/Mail/ uid=501 mode=700\n")
+	home.over.Read = flagPaths("--allow-read", "/Users/u/Library")
+	h, fs := home.host(t)
+	h.FS = shyFS{fs}
+	pol, err := (&home).policy(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		p    *Plan
+		act  sbpltest.Act
+		want bool
+	}{
+		{p, sbpltest.RenameOver("/Users/u/src/app/sub/y", "/Users/u/src/app/sub/x"), true},
+		{p, sbpltest.Connect("/Users/u/src/app/ro/s"), true}, {p, sbpltest.Connect("/Users/u/src/app/ro/other"), false}, {p, sbpltest.Bind("/Users/u/src/app/ro/new"), false}, {p, sbpltest.Unlink("/Users/u/src/app/ro/s"), false},
+		{q, sbpltest.OpenRead("/Users/u/src/app/.netrc"), false}, {q, sbpltest.OpenRead("/Users/u/src/app/sub/.netrc"), false}, {q, sbpltest.OpenRead("/Users/u/src/app/main.go"), true},
+		{r, sbpltest.OpenRead("/Users/u/Library/Mail/V10/x"), false}, {r, sbpltest.OpenRead("/Users/u/Library/Caches/x"), true},
+	} {
+		profile := evaluated(t, c.p)
+		for _, model := range models {
+			if ok, rule := profile.Check(model, c.act); ok != c.want {
+				t.Errorf("%s: %s: %v, by %s", model, c.act.Name, ok, rule)
+			}
+		}
+	}
+}
+
+// shyFS does not say whether mail is there, as macOS does without consent.
+type shyFS struct{ *fakeFS }
+
+func (f shyFS) Lstat(path string) (Info, error) {
+	if path == "/Users/u/Library/Mail" {
+		return Info{Refused: true}, nil
+	}
+	return f.fakeFS.Lstat(path)
 }
