@@ -87,6 +87,9 @@ func (c *explainCmd) withEnv(flags []string) error {
 // planAnywhere plans a run of whatever command on any host, one without an
 // engine that could do it included: the policy is the same.
 func (s *state) planAnywhere() (*wrap.Plan, error) {
+	if s.host.Modelled {
+		return s.plan(nil)
+	}
 	why := s.engine()
 	if why == nil {
 		plan, err := s.plan(nil)

@@ -431,9 +431,6 @@ func (s *state) run(command []string) error {
 	if opts.DryRun {
 		return printPlan(plan, opts.JSON)
 	}
-	if s.host.Modelled {
-		return &usageError{"--engine sandbox-exec: sandbox-exec is macOS's own, and this is " + runtime.GOOS, "with --dry-run it prints what a Mac would get; so do explain and why"}
-	}
 	if err := s.watch(plan); err != nil {
 		return err
 	}
@@ -443,6 +440,9 @@ func (s *state) run(command []string) error {
 
 // engine finds what will hold the command.
 func (s *state) engine() error {
+	if s.host.Modelled && !s.opts.DryRun {
+		return &usageError{"--engine sandbox-exec: sandbox-exec is macOS's own, and this is " + runtime.GOOS, "with --dry-run it prints what a Mac would get; so do explain and why"}
+	}
 	if s.host.Modelled {
 		return nil // there is no other
 	}
