@@ -76,8 +76,8 @@ func newSeatbelt(v *view) (*seatbelt, error) {
 
 // needless reports whether a place need not be named: a secret of the usual list
 // that is known not to be there, outside of the project and where the command could
-// not make it. Lists of some hundred
-// names make a profile longer than the system takes.
+// not make it. Lists of some hundred names make a profile longer than the system
+// takes.
 func (m *mount) needless(v *view) bool {
 	return m.info.Kind == Absent && m.rule.Layer == policy.Builtin && !m.info.Refused && !policy.Within(m.path, v.project) && (m.over < 0 || v.mounts[m.over].eff != policy.Write)
 }
