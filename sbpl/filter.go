@@ -33,9 +33,6 @@ func Subpath(p Path) Filter { return Filter{name: "subpath", path: &p} }
 // All matches what each of the filters matches.
 func All(f ...Filter) Filter { return Filter{name: "require-all", in: f} }
 
-// Any matches what one of the filters matches.
-func Any(f ...Filter) Filter { return Filter{name: "require-any", in: f} }
-
 // Not matches what the filter does not.
 func Not(f Filter) Filter { return Filter{name: "require-not", in: []Filter{f}} }
 

@@ -58,7 +58,7 @@ func TestCompile(t *testing.T) {
 			{Ops: []Op{PosixShm}, Filters: []Filter{IPCName("a"), IPCPrefix("/psm_")}},
 			{Ops: []Op{NetworkOutbound}, Filters: []Filter{RemoteIP()}},
 			{Ops: []Op{NetworkBind}, Filters: []Filter{LocalIP()}},
-			{Ops: []Op{SystemSocket}, Filters: []Filter{Any(SocketDomain("AF_UNIX"), All(SocketDomain("AF_SYSTEM"), SocketProtocol(2)))}},
+			{Ops: []Op{SystemSocket}, Filters: []Filter{All(SocketDomain("AF_SYSTEM"), SocketProtocol(2))}},
 			{Ops: []Op{FileIoctl}, Filters: []Filter{IoctlCommand(0x80017472), All(Regex("^/dev/ttys[0-9]+$"), Extension("com.apple.sandbox.pty"))}},
 		}}, Compiled{Text: `(version 1)
 (deny default)
@@ -71,7 +71,7 @@ func TestCompile(t *testing.T) {
   (ipc-posix-name-prefix "/psm_"))
 (allow network-outbound (remote ip "*:*"))
 (allow network-bind (local ip "*:*"))
-(allow system-socket (require-any (socket-domain AF_UNIX) (require-all (socket-domain AF_SYSTEM) (socket-protocol 2))))
+(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))
 (allow file-ioctl
   (ioctl-command 2147578994)
   (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))

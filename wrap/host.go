@@ -60,7 +60,7 @@ type Bwrap struct {
 type FD struct {
 	Num     int
 	Kind    FDKind
-	Path    string // of a regular file, as /proc/self/fd has it
+	Path    string // of a regular file, as /proc/self/fd has it; on macOS of devices and named pipes, too
 	Deleted bool   // no name leads to the file any more
 	Reads   bool   // open for reading
 	Writes  bool   // open for writing

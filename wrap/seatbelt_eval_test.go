@@ -655,3 +655,53 @@ func (f shyFS) Lstat(path string) (Info, error) {
 	}
 	return f.fakeFS.Lstat(path)
 }
+
+// Protected and hidden names that are links in the project, to what is in it, outside,
+// and not there: neither the link, nor what it leads to, nor a directory around
+// either can be put in another's place. Beside them everything can be done.
+func TestLinkedNames(t *testing.T) {
+	const C = "/Users/u/src/app"
+	m := mac(`
+/Users/u/src/app/.git/hooks gone
+/Users/u/src/app/.git/hooks -> ../tools/hooks
+/Users/u/src/app/tools/hooks/pre-commit x
+/Users/u/src/app/.claude -> conf/claude
+/Users/u/src/app/conf/claude/settings.json
+/Users/u/src/app/.husky -> nowhere/husky
+/Users/u/src/app/.env gone
+/Users/u/src/app/.env -> conf/env
+/Users/u/src/app/conf/env
+/Users/u/src/app/lefthook.yml -> /Users/u/Documents/l.yml
+`)
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := evaluated(t, p)
+	tmp := p.Session + "/tmp"
+	for _, a := range []sbpltest.Act{
+		sbpltest.Create(C + "/tools/hooks/post-commit"), sbpltest.OpenWrite(C + "/tools/hooks/pre-commit"), sbpltest.Rename(C+"/tools", C+"/t2"), sbpltest.Rename(C+"/tools/hooks", tmp+"/h"),
+		sbpltest.Unlink(C + "/.git/hooks"), sbpltest.RenameOver(tmp+"/x", C+"/.git/hooks"), sbpltest.Symlink("x", C+"/.git/hooks"),
+		sbpltest.Create(C + "/conf/claude/hooks"), sbpltest.Rename(C+"/conf", C+"/c2"), sbpltest.Rename(C+"/conf/claude", C+"/c2"), sbpltest.Unlink(C + "/.claude"), sbpltest.Mkdir(C + "/.claude"),
+		sbpltest.Mkdir(C + "/nowhere/husky"), sbpltest.Mkdir(C + "/nowhere"), sbpltest.Rename(tmp+"/it", C+"/nowhere"), sbpltest.Unlink(C + "/.husky"),
+		sbpltest.OpenRead(C + "/conf/env"), sbpltest.Rename(C+"/conf/env", C+"/e"), sbpltest.Link(C+"/conf/env", C+"/e"), sbpltest.Unlink(C + "/.env"),
+		sbpltest.Unlink(C + "/lefthook.yml"), sbpltest.OpenRead("/Users/u/Documents/l.yml"), sbpltest.OpenRead("/Users/u/Documents/plan.txt"),
+		sbpltest.Clone(C, tmp+"/c"), sbpltest.Link(C+"/.git/config", C+"/cfg"),
+	} {
+		for _, model := range models {
+			if ok, rule := profile.Check(model, a); ok {
+				t.Errorf("%s: %s is allowed: %s", model, a.Name, rule)
+			}
+		}
+	}
+	for _, a := range []sbpltest.Act{
+		sbpltest.Create(C + "/tools/other"), sbpltest.Create(C + "/conf/other"), sbpltest.OpenRead(C + "/tools/hooks/pre-commit"), sbpltest.OpenRead(C + "/conf/claude/settings.json"),
+		sbpltest.Rename(C+"/main.go", C+"/conf/main.go"), sbpltest.Readlink(C + "/.git/hooks"), sbpltest.Rename(C+"/sub", C+"/sub2"),
+	} {
+		for _, model := range models {
+			if ok, rule := profile.Check(model, a); !ok {
+				t.Errorf("%s: %s is refused: %s", model, a.Name, rule)
+			}
+		}
+	}
+}
