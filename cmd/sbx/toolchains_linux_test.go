@@ -193,7 +193,7 @@ func fillNpm(t *testing.T, w *world) {
 	sum := sha512.Sum512(data)
 	w.write(t, "proj/package.json", `{"name": "t", "version": "1.0.0", "scripts": {"test": "node -e \"if (require('dep') !== 3) process.exit(1)\""}, "dependencies": {"dep": "1.0.0"}}`)
 	w.write(t, "proj/package-lock.json", `{"name": "t", "version": "1.0.0", "lockfileVersion": 3, "packages": {"": {"name": "t", "version": "1.0.0", "dependencies": {"dep": "1.0.0"}},
-		"node_modules/dep": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/dep/-/dep-1.0.0.tgz", "integrity": "sha512-`+base64.StdEncoding.EncodeToString(sum[:])+`"}}}`)
+		"node_modules/dep": {"version": "1.0.0", "resolved": "https://registry.invalid/dep/-/dep-1.0.0.tgz", "integrity": "sha512-`+base64.StdEncoding.EncodeToString(sum[:])+`"}}}`)
 }
 
 // fillGo downloads a module from a proxy that is a directory.
