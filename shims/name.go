@@ -52,12 +52,11 @@ func descriptor(path string) bool {
 
 // Parse reads how a program was started: argv0 is its argument 0, file the path
 // as [Executed] returns it. The name is the file's, since argument 0 may be
-// anything; of a file that gives none, it is argument 0's, and a name that always
-// means sbx is more than one of any tool.
+// anything; if there is no file, it is argument 0's.
 func Parse(argv0, file string) Name {
 	word, login := strings.CutPrefix(argv0, "-")
 	n, text := Name{Login: login}, base(file)
-	if k, _ := kind(text); text == "" || k == Tool && Own(base(word)) {
+	if text == "" {
 		text = base(word)
 	}
 	n.Kind, n.Text = kind(text)

@@ -48,7 +48,10 @@ func TestParse(t *testing.T) {
 		{"-bash", "/dev/fd/3", Name{Kind: Shell, Text: "bash", Login: true}},
 		{"x", "/dev/fd/3/bash", Name{Kind: Shell, Text: "bash"}},
 		{"sh", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
-		{"-sbx-sh", "/home/u/bin/mine", Name{Kind: Shell, Login: true}},
+		{"-sbx-sh", "/home/u/bin/mine", Name{Kind: Tool, Text: "mine", Login: true}},
+		{"sbx", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
+		{"/usr/bin/sbx", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
+		{"sbx-bash", "/home/u/shims/npm", Name{Kind: Tool, Text: "npm"}},
 		// A wrapper of a package's.
 		{"/home/u/shims/npm", "/nix/store/x/bin/.sbx-wrapped", Name{Kind: Tool, Text: "npm"}},
 		{"/usr/bin/sbx-sh", "/nix/store/x/bin/.sbx-wrapped", Name{Kind: Shell}},

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,9 +18,6 @@ func calledAs() (shims.Name, string) {
 	if len(os.Args) > 0 {
 		argv0 = os.Args[0]
 	}
-	if argv0 == "sbx" || strings.HasSuffix(argv0, "/sbx") {
-		return shims.Name{}, argv0
-	}
 	file := executed()
 	if strings.HasPrefix(file, "/proc/") && filepath.Base(file) == "exe" { // by itself
 		return shims.Name{}, ""
@@ -29,7 +28,7 @@ func calledAs() (shims.Name, string) {
 		name.Line = true
 		return name, file
 	}
-	file = shims.Executed(argv0, file, isSelf)
+	file = shims.Executed(argv0, file, wasExecuted)
 	name := shims.Parse(argv0, file)
 	if name.Kind != shims.Shell {
 		return name, ""
@@ -41,6 +40,19 @@ func calledAs() (shims.Name, string) {
 		file = full
 	}
 	return name, file
+}
+
+// wasExecuted reports whether a path that was given to execve(2) is the file of
+// this program, and not a script's. Through the descriptor of a directory
+// (execveat(2)) the kernel executes a script only if the descriptor stays open.
+func wasExecuted(path string) bool {
+	if rest, ok := strings.CutPrefix(path, "/dev/fd/"); ok {
+		fd, _, inDir := strings.Cut(rest, "/")
+		if _, err := os.Lstat("/dev/fd/" + fd); inDir && errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return isSelf(path)
 }
 
 // packaged are where a package puts its directory of shells.
