@@ -90,7 +90,11 @@ func (rule *Rule) add(fd uintptr, handled FS) error {
 	if rule.Ino != 0 && (st.Ino != rule.Ino || st.Dev != rule.Dev) {
 		return &Error{"landlock: replaced meanwhile:", rule.Path, syscall.ESTALE}
 	}
-	if errno := beneath(fd, at, rule.Allow&handled, st.Mode); errno != 0 {
+	errno := beneath(fd, at, rule.Allow&handled, st.Mode)
+	if errno == syscall.EBADFD && rule.Path == "" {
+		return nil // see Add
+	}
+	if errno != 0 {
 		return &Error{"landlock_add_rule", rule.Path, errno}
 	}
 	return nil

@@ -2,8 +2,8 @@ package wrap
 
 import (
 	"errors"
-	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -26,7 +26,7 @@ func Exec(p *Plan, h *Host) error {
 	}
 	for _, n := range p.Copy {
 		if err := copyFD(n); err != nil {
-			return failed("descriptor " + strconv.Itoa(n) + ": " + err.Error())
+			return &Error{StatusFailed, "Failed to initialize sandbox: " + h.descriptor(n) + ": " + err.Error(), "pipe it instead: cat FILE | sbx …"}
 		}
 	}
 	closeOthers(p, h)
@@ -208,25 +208,9 @@ func copyFD(n int) error {
 	if err != nil {
 		return err
 	}
-	data := make([]byte, 0, 64<<10)
-	for {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-		k, err := unix.Pread(n, data[len(data):cap(data)], off+int64(len(data)))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if k == 0 {
-			break
-		}
-		data = data[:len(data)+k]
-		if len(data) > MaxCopy {
-			return syscall.EFBIG
-		}
+	data, err := inTime(func() ([]byte, error) { return readFrom(n, off) })
+	if err != nil {
+		return err
 	}
 	fd, err := memfd(data)
 	if err != nil {
@@ -238,6 +222,56 @@ func copyFD(n int) error {
 	}
 	return unix.Dup3(fd, n, 0)
 }
+
+// readFrom reads a file from an offset to its end, at most [MaxCopy].
+func readFrom(n int, off int64) ([]byte, error) {
+	data := make([]byte, 0, 64<<10)
+	for {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		k, err := unix.Pread(n, data[len(data):cap(data)], off+int64(len(data)))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			return data, nil
+		}
+		data = data[:len(data)+k]
+		if len(data) > MaxCopy {
+			return nil, syscall.EFBIG
+		}
+	}
+}
+
+// inTime gives up on what does not end: some files of the kernel's wait for
+// something to tell (/proc/kmsg), and never have an end. The caller fails then,
+// and with the process ends what still waits.
+func inTime(read func() ([]byte, error)) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		data, err := read()
+		done <- answer{data, err}
+	}()
+	select {
+	case a := <-done:
+		return a.data, a.err
+	case <-time.After(patience):
+		return nil, errEndless
+	}
+}
+
+// patience is how long the content of a file may take to be read.
+const patience = 5 * time.Second
+
+var errEndless = errors.New("it has no end, or gives no answer")
 
 // closeOthers lets nothing pass that the plan does not name.
 func closeOthers(p *Plan, h *Host) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -179,9 +180,10 @@ func descriptor(n int) (FD, bool) {
 	fd.Kind = kindOfFD(st.Mode)
 	switch {
 	case fd.Kind == FDFile:
-		fd.Size, fd.Deleted = st.Size, st.Nlink == 0
-		fd.Dev, fd.Ino = st.Dev, st.Ino
+		fd.Size, fd.Dev, fd.Ino = st.Size, st.Dev, st.Ino
 		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
+		fd.Deleted = st.Nlink == 0 && strings.HasSuffix(fd.Path, " (deleted)")
+		fd.Kernel = kernels(n, st.Dev)
 	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
 		fd.Loose = adrift(n)
 		if unnamedPair(n) {
@@ -189,6 +191,39 @@ func descriptor(n int) (FD, bool) {
 		}
 	}
 	return fd, true
+}
+
+// kernels reports whether a regular file is one that the kernel makes up: by
+// reading or writing it one asks or tells the kernel something, for instance the
+// memory of another process. Where that is not known it is taken for one.
+func kernels(n int, dev uint64) bool {
+	if unix.Major(dev) != 0 {
+		return false // on a disk
+	}
+	var fs unix.Statfs_t
+	return unix.Fstatfs(n, &fs) != nil || slices.Contains(kernelFS[:], uint32(fs.Type))
+}
+
+// kernelFS are the magic numbers of the file systems that hold nothing but
+// interfaces of the kernel's (linux/magic.h, and the sources of those that it
+// does not name).
+var kernelFS = [...]uint32{
+	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.NSFS_MAGIC, unix.PID_FS_MAGIC, unix.ANON_INODE_FS_MAGIC,
+	unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.RDTGROUP_SUPER_MAGIC,
+	unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, unix.SELINUX_MAGIC, unix.SMACK_MAGIC, unix.AAFS_MAGIC,
+	unix.BPF_FS_MAGIC, unix.BINFMTFS_MAGIC, unix.EFIVARFS_MAGIC, unix.PSTOREFS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.XENFS_SUPER_MAGIC,
+	unix.USBDEVICE_SUPER_MAGIC, unix.OPENPROM_SUPER_MAGIC, unix.BINDERFS_SUPER_MAGIC, unix.DAXFS_MAGIC,
+	0x6e667364, // nfsd
+	unix.DMA_BUF_MAGIC, unix.SECRETMEM_MAGIC, unix.SOCKFS_MAGIC, unix.PIPEFS_MAGIC,
+	0x62656570, // configfs
+	0x65735543, // fusectl
+	0x19800202, // mqueue: message queues of this host
+	0x67596969, // rpc_pipefs
+	0x0187,     // autofs
+	0x0a647361, // functionfs
+	0xaee71ee7, // gadgetfs
+	0x474d454d, // guest_memfd
+	0x76a9f425, // ocfs2_dlmfs
 }
 
 // unnamedPair reports whether a descriptor is one end of a socketpair(2):

@@ -527,16 +527,18 @@ func (g *hinter) lever(to, path string, access policy.Access, does string) strin
 }
 
 // tilde shortens a path in the home directory.
-func (g *hinter) tilde(path string) (rest string, ok bool) {
-	if len(g.h.Homes) > 0 && g.h.Homes[0] != "/" && policy.Within(path, g.h.Homes[0]) {
-		return path[len(g.h.Homes[0]):], true
+func (h *Host) tilde(path string) (rest string, ok bool) {
+	if len(h.Homes) > 0 && h.Homes[0] != "/" && policy.Within(path, h.Homes[0]) {
+		return path[len(h.Homes[0]):], true
 	}
 	return path, false
 }
 
 // shown is a path as people read it.
-func (g *hinter) shown(path string) string {
-	if rest, ok := g.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
+func (g *hinter) shown(path string) string { return g.h.shown(path) }
+
+func (h *Host) shown(path string) string {
+	if rest, ok := h.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
 		return "~" + rest
 	}
 	return policy.Plain(path)
@@ -544,7 +546,7 @@ func (g *hinter) shown(path string) string {
 
 // typed is a path as a shell takes it.
 func (g *hinter) typed(path string) string {
-	if rest, ok := g.tilde(path); ok && wordSafe(rest) {
+	if rest, ok := g.h.tilde(path); ok && wordSafe(rest) {
 		return "~" + rest
 	}
 	return shellWord(path)

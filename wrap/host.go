@@ -61,7 +61,8 @@ type FD struct {
 	Num     int
 	Kind    FDKind
 	Path    string // of a regular file, as /proc/self/fd has it; on macOS of devices and named pipes, too
-	Deleted bool   // no name leads to the file any more
+	Deleted bool   // no name leads to the file: it is in memory, or was removed by every name
+	Kernel  bool   // the file is the kernel's own: of procfs, sysfs, a namespace, …
 	Reads   bool   // open for reading
 	Writes  bool   // open for writing
 	Loose   bool   // a socket that can still be pointed elsewhere: for datagrams, or not connected

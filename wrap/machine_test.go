@@ -31,6 +31,7 @@ type machine struct {
 	abi      int // of Landlock beside bwrap
 	mac      bool
 	known    bool // which files the descriptors lead to
+	byName   bool
 }
 
 // user is a run of a plain user.
@@ -68,7 +69,7 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 		m.command = []string{"sh", "-c", "echo 'hello, world'"}
 	}
 	for i := range m.fds {
-		if n := fs.nodes[m.fds[i].Path]; m.known && n != nil {
+		if n := fs.nodes[m.fds[i].Path]; m.known && n != nil && m.fds[i].Ino == 0 {
 			m.fds[i].Dev, m.fds[i].Ino = n.Dev, n.Ino
 		}
 	}
@@ -80,7 +81,7 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 		return &Host{Engine: EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b", FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
 			Environ: m.env, FDs: m.fds, TTY: true, Self: "/usr/local/bin/sbx"}, fs
 	}
-	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds,
+	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName,
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
 }
 

@@ -2,7 +2,6 @@ package wrap
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
@@ -39,6 +38,7 @@ type Plan struct {
 
 	lateEnv  []policy.Var // given to the command by bwrap, see environment
 	tracked  []string     // hidden files that git tracks, where the command may stage them
+	closed   []string     // of the caller's descriptors, for people
 	pwd      string       // the working directory, by the caller's name for it
 	cacheDst string       // where the private cache is seen; "" without one
 	orderFD  int          // the descriptor that the order is read from
@@ -162,7 +162,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 		v.loose = append(v.loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
 	v.loose = append(v.loose, git.notes...)
-	p.Report.Notes = v.loose
+	p.Report.Notes = slices.Concat(p.closed, v.loose)
 	p.Report.Watch = v.watch(git.watch, req.Tmp)
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err
@@ -418,52 +418,4 @@ func (r *Report) Hidden() []string {
 		}
 	}
 	return out
-}
-
-// descriptors decides what passes: pipes, unnamed socket pairs and regular
-// files. Everything else could lead out of the sandbox: a directory is a door
-// to the host's tree, a named socket a service, a pidfd another process.
-func (p *Plan) descriptors(req Request, h *Host, v *view) error {
-	for _, fd := range h.FDs {
-		named := slices.Contains(req.KeepFDs, fd.Num)
-		if fd.Num <= 2 {
-			if fd.Kind == FDDir || fd.Kind == FDPathRef {
-				return &Error{StatusFailed, stdio[fd.Num] + " is a directory, which would lead out of the sandbox", ""}
-			}
-		} else if !named && (fd.CloseOn || fd.Kind != FDFile && fd.Kind != FDPipe && fd.Kind != FDPair) {
-			continue
-		} else {
-			p.Keep = append(p.Keep, fd.Num)
-		}
-		if h.Engine != EngineSeatbelt && fd.Kind == FDFile && !fd.Writes && !named && (fd.Deleted || !v.hostWrites(fd.Path)) {
-			if len(p.Reopen) < maxReopen && v.reopens(req, h, &fd) {
-				p.Reopen = append(p.Reopen, fd.Num)
-				continue
-			}
-			if fd.Size > MaxCopy {
-				return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
-					"pipe it instead: cat FILE | sbx …"}
-			}
-			p.Copy = append(p.Copy, fd.Num)
-		}
-	}
-	for _, n := range req.KeepFDs {
-		if n > 2 && !slices.Contains(p.Keep, n) {
-			return &Error{StatusFailed, "--keep-fd " + strconv.Itoa(n) + ": the descriptor is not open", ""}
-		}
-	}
-	return nil
-}
-
-// MaxCopy bounds, in bytes, the read-only files that are copied so that the
-// command cannot open them anew for writing through /proc/self/fd, where the
-// stage cannot open them on a read-only mount.
-const MaxCopy = 64 << 20
-
-var stdio = [3]string{"standard input", "standard output", "standard error"}
-
-// hostWrites reports whether the command may write a file anyway.
-func (v *view) hostWrites(path string) bool {
-	to, err := v.res.resolve(policy.Clean(path))
-	return err == nil && strings.HasPrefix(path, "/") && v.access(to.Path) == policy.Write
 }

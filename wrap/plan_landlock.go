@@ -73,7 +73,6 @@ func confine(req Request, h *Host) (*Plan, error) {
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
 	}
-	p.Copy, p.Reopen = nil, nil // what is not writable cannot be opened anew for writing
 	if err := p.tied(h); err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	}
 	p.Report.Policy, p.Report.view = pol, v
 	v.loose = append(v.loose, git.notes...)
-	p.Report.Notes = append(c.notes(h), v.loose...)
+	p.Report.Notes = slices.Concat(p.closed, c.notes(h), v.loose)
 	p.Report.Watch, p.Report.Exposed = v.watch(git.watch, req.Tmp), c.exposed
 	p.Report.Movable = c.moved
 	p.wallOff(c, pol, h, tmp)

@@ -72,7 +72,7 @@ func seat(req Request, h *Host) (*Plan, error) {
 	}
 	p.Report.Policy, p.Report.view, p.Report.made, p.Report.keep = pol, v, slices.Clone(p.Dirs), p.Keep
 	v.loose = append(v.loose, git.notes...)
-	p.Report.Notes = v.loose
+	p.Report.Notes = slices.Concat(p.closed, v.loose)
 	p.Report.Watch = v.watch(git.watch, req.Tmp)
 	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, seatGaps(pol), p.Limits.Gaps)
 	p.Files = []OwnFile{{p.Session + "/" + manifestName, Manifest(p, v, pol)}}

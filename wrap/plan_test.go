@@ -15,54 +15,130 @@ import (
 )
 
 func TestDescriptors(t *testing.T) {
-	const own = "/home/u/src/app/main.go"
+	const own, foreign, mine = "/home/u/src/app/main.go", "/etc/passwd", "/srv/data/f"
+	big := status{125, "descriptor 5 is a file of more than 64 MiB that the policy does not let the command write", "pipe it instead: cat FILE | sbx …"}
+	const r, w, rw = 1, 2, 3
+	file := func(mode int, path string) FD {
+		return FD{Num: 5, Kind: FDFile, Path: path, Reads: mode&r != 0, Writes: mode&w != 0}
+	}
+	std := func(n, mode int, path string) FD {
+		fd := file(mode, path)
+		fd.Num = n
+		return fd
+	}
+	sized := func(fd FD, size int64) FD {
+		fd.Size = size
+		return fd
+	}
+	removed := func(fd FD) FD {
+		fd.Path, fd.Deleted = fd.Path+" (deleted)", true
+		return fd
+	}
+	kernels := func(fd FD) FD {
+		fd.Kernel = true
+		return fd
+	}
+	closed := func(path string) string { return "descriptor 5 (" + path + ") closed; --keep-fd 5 passes it" }
 	for _, c := range []struct {
-		name       string
-		fd         FD
-		keep       []int
-		kept, copy []int
-		fail       status
+		name             string
+		fd               FD
+		more             []FD
+		keep             []int
+		kept, copy, anew []int
+		told             string
+		fail             status
+		byName           bool
+		profile          string
 	}{
 		{name: "a pipe", fd: FD{Num: 5, Kind: FDPipe}, kept: []int{5}},
 		{name: "a socket pair", fd: FD{Num: 5, Kind: FDPair}, kept: []int{5}},
-		{name: "a file for writing", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd", Writes: true}, kept: []int{5}},
-		{name: "a file that may not be written", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd"}, kept: []int{5}, copy: []int{5}},
-		{name: "a file that is not visible", fd: FD{Num: 5, Kind: FDFile, Path: "/var/log/syslog"}, kept: []int{5}, copy: []int{5}},
-		{name: "a file that may be written", fd: FD{Num: 5, Kind: FDFile, Path: own}, kept: []int{5}},
-		{name: "a protected file", fd: FD{Num: 5, Kind: FDFile, Path: "/home/u/src/app/.envrc"}, kept: []int{5}, copy: []int{5}},
-		{name: "a deleted file", fd: FD{Num: 5, Kind: FDFile, Path: "/tmp/x (deleted)", Deleted: true}, kept: []int{5}, copy: []int{5}},
-		{name: "a big file", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd", Size: MaxCopy + 1},
-			fail: status{125, "descriptor 5 is a file of more than 64 MiB that the policy does not let the command write", "pipe it instead: cat FILE | sbx …"}},
-		{name: "a file of the largest size", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd", Size: MaxCopy}, kept: []int{5}, copy: []int{5}},
-		{name: "a big file that may be written", fd: FD{Num: 5, Kind: FDFile, Path: own, Size: MaxCopy + 1}, kept: []int{5}},
+		{name: "a file for writing", fd: file(w, foreign), told: closed(foreign)},
+		{name: "a file for reading and writing", fd: file(rw, foreign), told: closed(foreign)},
+		{name: "a file that may be read", fd: file(r, foreign), kept: []int{5}},
+		{name: "the caller's own that may be read", fd: file(r, mine), profile: "permissive", kept: []int{5}, anew: []int{5}},
+		{name: "the same for writing", fd: file(w, mine), profile: "permissive", told: closed(mine)},
+		{name: "a file that is not visible", fd: file(r, mine), told: closed(mine)},
+		{name: "a hidden file", fd: file(r, "/home/u/.ssh/id_rsa"), profile: "permissive", told: closed("~/.ssh/id_rsa")},
+		{name: "a hidden file of the project", fd: file(r, "/home/u/src/app/.env"), told: closed("~/src/app/.env")},
+		{name: "a file in a private directory", fd: file(rw, "/tmp/other"), told: closed("/tmp/other")},
+		{name: "a file that may be written", fd: file(r, own), kept: []int{5}},
+		{name: "the same for writing", fd: file(w, own), kept: []int{5}},
+		{name: "the same for both", fd: file(rw, own), kept: []int{5}},
+		{name: "a protected file", fd: file(r, "/home/u/src/app/.envrc"), kept: []int{5}, anew: []int{5}},
+		{name: "the same for writing", fd: file(w, "/home/u/src/app/.envrc"), told: closed("~/src/app/.envrc")},
+		{name: "a project that may be read", fd: file(w, own), profile: "strict", told: closed("~/src/app/main.go")},
+		{name: "a file without a name", fd: removed(file(r, "/tmp/x")), kept: []int{5}},
+		{name: "the same for both", fd: removed(file(rw, "/memfd:x")), kept: []int{5}},
+		{name: "another file has the name", fd: FD{Num: 5, Kind: FDFile, Path: own, Reads: true, Ino: 99999, Dev: 1}, told: closed("~/src/app/main.go")},
+		{name: "one name is gone, another is left", fd: FD{Num: 5, Kind: FDFile, Path: own + " (deleted)", Reads: true, Ino: 99999, Dev: 1}, told: closed("\"/home/u/src/app/main.go (deleted)\"")},
+		{name: "a file of the kernel's", fd: kernels(file(rw, "/proc/17/mem")), told: closed("/proc/17/mem")},
+		{name: "a namespace", fd: kernels(file(r, "net:[4026531840]")), told: closed("net:[4026531840]")},
+		{name: "a big file of the caller's own", fd: sized(file(r, "/home/u/src/app/.envrc"), MaxCopy+1), kept: []int{5}, anew: []int{5}},
+		{name: "a big file that may be written", fd: sized(file(r, own), MaxCopy+1), kept: []int{5}},
+		{name: "standard output once more", fd: file(w, mine), more: []FD{std(1, w, mine)}, kept: []int{5}},
+		{name: "standard output once more, for reading", fd: file(rw, mine), more: []FD{std(1, w, mine)}, told: closed(mine)},
+		{name: "standard input once more", fd: file(r, mine), more: []FD{std(0, r, mine)}, kept: []int{5}, anew: []int{0, 5}},
+		{name: "two", fd: file(r, mine), more: []FD{std(7, w, "/tmp/other")}, told: "descriptors 5 (/srv/data/f), 7 (/tmp/other) closed; --keep-fd N passes one"},
+		{name: "many", fd: file(r, mine), more: []FD{std(6, r, mine), std(7, r, mine), std(8, r, mine), std(9, r, mine), std(10, r, mine)},
+			told: "descriptors 5 (/srv/data/f), 6 (/srv/data/f), 7 (/srv/data/f), 8 (/srv/data/f), 2 more closed; --keep-fd N passes one"},
+		{name: "by the name of a tool", fd: file(r, mine), byName: true, told: "descriptor 5 (/srv/data/f) closed; SBX_FLAGS='--keep-fd 5' passes it"},
 		{name: "a directory", fd: FD{Num: 5, Kind: FDDir}},
 		{name: "O_PATH", fd: FD{Num: 5, Kind: FDPathRef}},
 		{name: "a device or a service", fd: FD{Num: 5, Kind: FDOther}},
 		{name: "close-on-exec", fd: FD{Num: 5, Kind: FDPipe, CloseOn: true}},
+		{name: "a hidden file with close-on-exec", fd: FD{Num: 5, Kind: FDFile, Path: "/home/u/.ssh/id_rsa", CloseOn: true}},
 		{name: "a directory that is named", fd: FD{Num: 5, Kind: FDDir}, keep: []int{5}, kept: []int{5}},
-		{name: "a file that is named", fd: FD{Num: 5, Kind: FDFile, Path: "/etc/passwd"}, keep: []int{5}, kept: []int{5}},
+		{name: "a file that is named", fd: file(w, "/home/u/.ssh/id_rsa"), keep: []int{5}, kept: []int{5}},
 		{name: "one that is not open", fd: FD{Num: 5, Kind: FDPipe}, keep: []int{6}, fail: status{125, "--keep-fd 6: the descriptor is not open", ""}},
 		{name: "stdin is named", fd: FD{Num: 0, Kind: FDPipe}, keep: []int{0}},
 		{name: "stdin is a terminal", fd: FD{Num: 0, Kind: FDOther}},
-		{name: "stdin is a file", fd: FD{Num: 0, Kind: FDFile, Path: "/etc/passwd"}, copy: []int{0}},
-		{name: "stdin is a file of the project", fd: FD{Num: 0, Kind: FDFile, Path: own}},
-		{name: "stdout is a file elsewhere", fd: FD{Num: 1, Kind: FDFile, Path: "/srv/data/log", Writes: true}},
+		{name: "stdin is a file of somebody else's", fd: std(0, r, foreign), anew: []int{0}},
+		{name: "stdin is the caller's own", fd: std(0, r, mine), anew: []int{0}},
+		{name: "stdin is hidden", fd: std(0, r, "/home/u/.ssh/id_rsa"), anew: []int{0}},
+		{name: "stdin has no name", fd: removed(std(0, r, "/tmp/x")), copy: []int{0}},
+		{name: "the same, too big", fd: sized(removed(std(0, r, "/tmp/x")), MaxCopy+1), fail: status{125, strings.Replace(big.Text, "5", "0", 1), big.Hint}},
+		{name: "stdin is a file of the project", fd: std(0, r, own)},
+		{name: "stdin is the kernel's", fd: kernels(std(0, r, "/proc/cpuinfo")), copy: []int{0}},
+		{name: "stdin is the kernel's, for writing", fd: kernels(std(0, rw, "/proc/17/mem")),
+			fail: status{125, "standard input is /proc/17/mem, a file of the kernel's that is open for writing, which would lead out of the sandbox", "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …"}},
+		{name: "stdout is a file elsewhere", fd: std(1, w, "/srv/data/log")},
 		{name: "stdin is a directory", fd: FD{Num: 0, Kind: FDDir}, fail: status{125, "standard input is a directory, which would lead out of the sandbox", ""}},
 		{name: "stdout is a directory", fd: FD{Num: 1, Kind: FDDir}, fail: status{125, "standard output is a directory, which would lead out of the sandbox", ""}},
 		{name: "stderr is O_PATH", fd: FD{Num: 2, Kind: FDPathRef}, fail: status{125, "standard error is a directory, which would lead out of the sandbox", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := user(debian + home("/home/u", "1000"))
-			m.fds, m.request.KeepFDs = []FD{c.fd}, c.keep
-			p, _, err := m.plan(t)
-			if d := cmp.Diff(c.fail, statusOf(err)); d != "" || err != nil {
-				if d != "" {
-					t.Error(d)
+			for _, engine := range []string{EngineBwrap, EngineLandlock} {
+				m := user(debian + home("/home/u", "1000"))
+				m.more = mine + " uid=1000 mode=600\n/home/u/src/app/.envrc uid=1000\n/home/u/src/app/.env uid=1000\n/home/u/src/app/main.go uid=1000\n/home/u/.ssh/id_rsa uid=1000 mode=600\n"
+				m.known, m.byName, m.request.KeepFDs = true, c.byName, c.keep
+				m.fds = append([]FD{c.fd}, c.more...)
+				slices.SortStableFunc(m.fds, func(a, b FD) int { return a.Num - b.Num })
+				kept, copied, anew := c.kept, c.copy, c.anew
+				if c.profile != "" {
+					m.profiles = []string{c.profile}
 				}
-				return
-			}
-			if !slices.Equal(p.Keep, c.kept) || !slices.Equal(p.Copy, c.copy) {
-				t.Errorf("keep %v, copy %v; want %v, %v", p.Keep, p.Copy, c.kept, c.copy)
+				if engine == EngineLandlock { // under which nothing can be opened anew for writing
+					if m.landlock, copied, anew = abiUnix, nil, nil; c.fd.Kernel {
+						copied = c.copy
+					}
+					if c.profile == "strict" || c.fail.Text != "" && c.fd.Size > 0 {
+						continue
+					}
+					m.over.Protected = "watch"
+				}
+				p, _, err := m.plan(t)
+				if d := cmp.Diff(c.fail, statusOf(err)); d != "" || err != nil {
+					if d != "" {
+						t.Error(engine, d)
+					}
+					continue
+				}
+				if !slices.Equal(p.Keep, kept) || !slices.Equal(p.Copy, copied) || !slices.Equal(p.Reopen, anew) {
+					t.Errorf("%s: keep %v, copy %v, open anew %v; want %v, %v, %v", engine, p.Keep, p.Copy, p.Reopen, kept, copied, anew)
+				}
+				if got := strings.Join(p.closed, "\n"); got != c.told {
+					t.Errorf("%s: told %q, want %q", engine, got, c.told)
+				}
 			}
 		})
 	}

@@ -148,20 +148,11 @@ func (p *Plan) wallGaps(pol *policy.Policy, h *Host) (out []string) {
 	return out
 }
 
-// reopens reports whether the stage can open a read-only file of the caller's
-// anew: by the name that it still has, as the command's user, on a file system
-// that has more than the kernel's own answers.
-func (v *view) reopens(req Request, h *Host, fd *FD) bool {
-	if _, ok := v.self(h); !ok || req.Direct || fd.Deleted || fd.Ino == 0 || len(fd.Path) == 0 || fd.Path[0] != '/' {
-		return false
-	}
-	for _, dir := range []string{"/proc", "/sys", "/dev"} {
-		if policy.Within(fd.Path, dir) {
-			return false
-		}
-	}
-	info, err := h.FS.Lstat(fd.Path)
-	return err == nil && info.Kind == File && info.Dev == fd.Dev && info.Ino == fd.Ino && (&inner{v: v}).allowed(fd.Path, 'r')
+// reopens reports whether the stage can open a file of the caller's anew: by the
+// name that it still has, as the command's user.
+func (v *view) reopens(req Request, h *Host, fd *FD, to resolved) bool {
+	_, ok := v.self(h)
+	return ok && !req.Direct && to.Path == fd.Path && (&inner{v: v}).allowed(fd.Path, 'r')
 }
 
 // maxReopen bounds how many files are opened anew, since each is a mount; the

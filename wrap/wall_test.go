@@ -243,7 +243,7 @@ func TestStrictWalls(t *testing.T) {
 	}
 }
 
-// Which files of the caller's the stage opens anew, and which are copied.
+// Which files on standard input the stage opens anew, and which are copied.
 func TestReopened(t *testing.T) {
 	const path = "/srv/data/f"
 	for _, c := range []struct {
@@ -262,7 +262,7 @@ func TestReopened(t *testing.T) {
 		{name: "deleted", fd: FD{Deleted: true}},
 		{name: "another file has the name", change: func(m *machine) { m.known = false }, fd: FD{Ino: 99999}},
 		{name: "not known which file", change: func(m *machine) { m.known = false }},
-		{name: "the kernel's", file: "/proc/version", fd: FD{Path: "/proc/version"}},
+		{name: "the kernel's", file: "/proc/version", fd: FD{Path: "/proc/version", Kernel: true}},
 		{name: "no stage", change: func(m *machine) { m.request.Direct = true }},
 		{name: "/run is the host's", change: func(m *machine) { m.over.Read = flagPaths("--allow-read", "/run") }},
 		{name: "shared processes", change: func(m *machine) { m.over.SharePID, m.version.Minor = policy.Yes, 11 }, reopen: true},
@@ -273,7 +273,7 @@ func TestReopened(t *testing.T) {
 				m.more = path + " uid=1000 mode=600"
 			}
 			fd := c.fd
-			fd.Num, fd.Kind = 5, FDFile
+			fd.Kind, fd.Reads = FDFile, true
 			if fd.Path == "" {
 				fd.Path = path
 			}
@@ -285,7 +285,7 @@ func TestReopened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []int{5}
+			want := []int{0}
 			switch {
 			case !c.reopen:
 				if !slices.Equal(p.Copy, want) || p.Reopen != nil || p.Stage != nil && p.Stage.Reopen != nil {
@@ -299,7 +299,7 @@ func TestReopened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, _, _ := s.walk(stage.Files+"/5", true)
+			at, _, _ := s.walk(stage.Files+"/0", true)
 			if at.hostPath() != fd.Path || !at.m.ro {
 				t.Errorf("%q is mounted, read-only %v", at.hostPath(), at.m.ro)
 			}
@@ -307,9 +307,9 @@ func TestReopened(t *testing.T) {
 	}
 	// The first ones only: each is a mount.
 	m := user(debian + home("/home/u", "1000"))
-	m.more, m.known = path+" uid=1000", true
+	m.more, m.known, m.over.Read = path+" uid=1000", true, flagPaths("--allow-read", path)
 	for n := 3; n < 20; n++ {
-		m.fds = append(m.fds, FD{Num: n, Kind: FDFile, Path: path})
+		m.fds = append(m.fds, FD{Num: n, Kind: FDFile, Path: path, Reads: true})
 	}
 	p, _, err := m.plan(t)
 	if err != nil {

@@ -93,6 +93,7 @@ func genMain() {
 //
 //	N<PATH     read-only          N>PATH     write-only, appending
 //	N@PATH     O_PATH             N=pipe:TXT a pipe with a text in it
+//	N=memfd:TXT  a file in memory with a text in it
 //	N=conn:PATH  connected to a socket
 //	N=pair:TXT   end of a socket pair; the other end is N+1 and has a text in it
 func fdrunMain() {
@@ -132,6 +133,10 @@ func openSpec(spec string) error {
 			syscall.Close(p[1])
 		}
 		fd = p[0]
+	case strings.HasPrefix(arg, "memfd:"):
+		if fd, err = unix.MemfdCreate("fdrun", 0); err == nil {
+			_, err = unix.Pwrite(fd, []byte(arg[6:]+"\n"), 0)
+		}
 	case strings.HasPrefix(arg, "pair:"):
 		var p [2]int
 		if p, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0); err == nil {

@@ -1,0 +1,186 @@
+package wrap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// descriptors decides what passes: pipes, unnamed socket pairs, and the regular
+// files that the policy gives anyway. Everything else could lead out of the
+// sandbox: a directory is a door to the host's tree, a named socket a service, a
+// pidfd another process, a file of the kernel's the memory of one. What the
+// caller has as 0, 1 and 2 he has given to this command; from 3 up a descriptor
+// may have been left open by anybody.
+func (p *Plan) descriptors(req Request, h *Host, v *view) error {
+	var closed []*FD
+	for i := range h.FDs {
+		fd := &h.FDs[i]
+		named := slices.Contains(req.KeepFDs, fd.Num)
+		switch {
+		case fd.Num <= 2:
+			if err := misgiven(fd); err != nil {
+				return err
+			}
+		case named:
+			p.Keep = append(p.Keep, fd.Num)
+			continue
+		case fd.CloseOn || fd.Kind != FDFile && fd.Kind != FDPipe && fd.Kind != FDPair:
+			continue
+		case fd.Kind == FDFile && !v.gives(h, fd):
+			closed = append(closed, fd)
+			continue
+		default:
+			p.Keep = append(p.Keep, fd.Num)
+		}
+		if fd.Kind == FDFile && !fd.Writes && !named {
+			if err := p.shield(req, h, v, fd); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range req.KeepFDs {
+		if n > 2 && !slices.Contains(p.Keep, n) {
+			return &Error{StatusFailed, "--keep-fd " + strconv.Itoa(n) + ": the descriptor is not open", ""}
+		}
+	}
+	p.closed = closedLine(h, closed)
+	return nil
+}
+
+var stdio = [3]string{"standard input", "standard output", "standard error"}
+
+// misgiven is the error for what cannot be standard input, output or error. A
+// file of the kernel's that is open for reading can: see [Plan.shield].
+func misgiven(fd *FD) error {
+	switch {
+	case fd.Kind == FDDir || fd.Kind == FDPathRef:
+		return &Error{StatusFailed, stdio[fd.Num] + " is a directory, which would lead out of the sandbox", ""}
+	case fd.Kernel && fd.Writes:
+		return &Error{StatusFailed, stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a file of the kernel's that is open for writing, which would lead out of the sandbox",
+			"pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …"}
+	}
+	return nil
+}
+
+// gives reports whether the command may have a regular file as it is open: the
+// policy allows its path that way, or no name leads to it, or it is standard
+// input, output or error once more (exec 3>&1).
+func (v *view) gives(h *Host, fd *FD) bool {
+	switch {
+	case fd.Kernel:
+		return false
+	case fd.Deleted:
+		return true
+	}
+	for i := range h.FDs {
+		std := &h.FDs[i]
+		if std.Num <= 2 && std.Kind == FDFile && fd.Ino != 0 && std.Ino == fd.Ino && std.Dev == fd.Dev && (std.Reads || !fd.Reads) && (std.Writes || !fd.Writes) {
+			return true
+		}
+	}
+	to, ok := v.nameOf(fd)
+	if !ok {
+		return false
+	}
+	a := v.access(to.Path)
+	return a == policy.Write || !fd.Writes && shows(a)
+}
+
+// nameOf is the path of an open file, if it still leads there.
+func (v *view) nameOf(fd *FD) (resolved, bool) {
+	path := v.host.onMac(fd.Path)
+	if fd.Deleted || fd.Ino == 0 || !strings.HasPrefix(path, "/") {
+		return resolved{}, false
+	}
+	to, err := v.res.resolve(policy.Clean(path))
+	return to, err == nil && to.Info.Kind == File && to.Info.Ino == fd.Ino && to.Info.Dev == fd.Dev
+}
+
+// shield sees to it that a file which is open for reading alone stays so. By a
+// descriptor of the caller's, on a mount that the sandbox does not govern, the
+// command could open it for writing (/proc/self/fd) and change its mode: the stage
+// opens it anew on a read-only mount, or it is replaced by a sealed copy. It
+// passes as it is, with its offset and its locks, where the command could do the
+// same by the name, and from 3 up where no name is left and where the file is
+// somebody else's, who keeps the caller from writing it. Standard input is apart:
+// it may be the script that a shell outside goes on reading, at the offset that
+// the command leaves.
+func (p *Plan) shield(req Request, h *Host, v *view, fd *FD) error {
+	if fd.Kernel {
+		if fd.Size > MaxCopy {
+			return tooLarge(fd)
+		}
+		p.Copy = append(p.Copy, fd.Num)
+		return nil
+	}
+	if h.Engine != EngineBwrap || fd.Deleted && fd.Num > 2 {
+		return nil
+	}
+	if to, ok := v.nameOf(fd); ok {
+		foreign := h.UID != 0 && to.Info.UID != h.UID && !h.FS.Access(to.Path, 'w')
+		if v.access(to.Path) == policy.Write || foreign && fd.Num > 2 {
+			return nil
+		}
+		if len(p.Reopen) < maxReopen && v.reopens(req, h, fd, to) {
+			p.Reopen = append(p.Reopen, fd.Num)
+			return nil
+		}
+	}
+	if fd.Size > MaxCopy {
+		return tooLarge(fd)
+	}
+	p.Copy = append(p.Copy, fd.Num)
+	return nil
+}
+
+// descriptor names one of the caller's, with the file that it leads to.
+func (h *Host) descriptor(n int) string {
+	name := "descriptor " + strconv.Itoa(n)
+	if n < len(stdio) {
+		name = stdio[n]
+	}
+	if i := slices.IndexFunc(h.FDs, func(fd FD) bool { return fd.Num == n }); i >= 0 && h.FDs[i].Path != "" {
+		name += " (" + h.shown(h.FDs[i].Path) + ")"
+	}
+	return name
+}
+
+func tooLarge(fd *FD) error {
+	return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
+		"pipe it instead: cat FILE | sbx …"}
+}
+
+// MaxCopy bounds, in bytes, the read-only files that are copied so that the
+// command cannot open them anew for writing through /proc/self/fd, where the
+// stage cannot open them on a read-only mount.
+const MaxCopy = 64 << 20
+
+// closedLine says which descriptors the command does not get that it would have had
+// without sbx, in one line.
+func closedLine(h *Host, closed []*FD) []string {
+	const few = 4
+	var names []string
+	for i, fd := range closed {
+		if i == few && len(closed) > few+1 {
+			names = append(names, strconv.Itoa(len(closed)-few)+" more")
+			break
+		}
+		names = append(names, strconv.Itoa(fd.Num)+" ("+h.shown(fd.Path)+")")
+	}
+	keep := func(n string) string {
+		if h.ByName {
+			return "SBX_FLAGS='--keep-fd " + n + "'"
+		}
+		return "--keep-fd " + n
+	}
+	switch len(closed) {
+	case 0:
+		return nil
+	case 1:
+		return []string{"descriptor " + names[0] + " closed; " + keep(strconv.Itoa(closed[0].Num)) + " passes it"}
+	}
+	return []string{"descriptors " + strings.Join(names, ", ") + " closed; " + keep("N") + " passes one"}
+}
