@@ -9,7 +9,7 @@ import (
 // agreed adds a project file that the user has agreed to. Its profiles count
 // in full, as do default_profile and tools. All the rest at the top can only
 // be tightened, as by a file that is not trusted:
-//   - enabled, fallback_on_unavailable, min_tier and direct decide whether a
+//   - enabled, fallback_on_unavailable, min_tier, tripwire and direct decide whether a
 //     run may go on with less than was asked for, which is never a project's
 //     to say;
 //   - shell and shells name a program, whose content nobody has agreed to, and it runs

@@ -9,6 +9,7 @@ import (
 var (
 	fallbacks = []string{"block", "warn", "allow"} // from tight to wide
 	tiers     = []string{"full", "reduced"}        // from tight to wide
+	watches   = []string{"required", "auto"}       // from tight to wide
 )
 
 // document is one file, read and checked by itself.
@@ -78,6 +79,7 @@ var topFields = []topField{
 	{"default_profile", readDefaultProfile},
 	{"fallback_on_unavailable", readTopWord(fallbacks)},
 	{"min_tier", readTopWord(tiers)},
+	{"tripwire", readTopWord(watches)},
 	{"shell", readShell},
 	{"audit", readBool},
 	{"hints", readBool},

@@ -46,6 +46,7 @@ type Settings struct {
 	DefaultProfile string
 	Fallback       string // block, warn, allow: what to do when no sandbox can be had
 	MinTier        string // full, reduced
+	Tripwire       string // required, auto: what to do when a run cannot be watched
 	Shell          string // absolute path, or "" for the caller's choice
 	Audit          bool
 	Hints          bool
@@ -80,7 +81,7 @@ type Ignored struct {
 // the caller's own set.
 func Defaults(builtin policy.Set) *Settings {
 	return &Settings{
-		Enabled: true, DefaultProfile: "moderate", Fallback: "block", MinTier: "reduced", Hints: true,
+		Enabled: true, DefaultProfile: "moderate", Fallback: "block", MinTier: "reduced", Tripwire: "auto", Hints: true,
 		Profiles: builtin,
 	}
 }
@@ -133,7 +134,7 @@ func newLoader(builtin policy.Set, vars policy.Vars) *loader {
 	}
 	d := Defaults(nil)
 	l.top = map[string]any{
-		"enabled": d.Enabled, "default_profile": d.DefaultProfile, "fallback_on_unavailable": d.Fallback, "min_tier": d.MinTier,
+		"enabled": d.Enabled, "default_profile": d.DefaultProfile, "fallback_on_unavailable": d.Fallback, "min_tier": d.MinTier, "tripwire": d.Tripwire,
 		"shell": d.Shell, "audit": d.Audit, "hints": d.Hints, "direct": d.Direct, "login_fallback": false,
 	}
 	for key := range l.top {
@@ -235,7 +236,7 @@ func (l *loader) known(doc *document, key string, w word) error {
 func (l *loader) settings() *Settings {
 	s := &Settings{
 		Enabled: value[bool](l, "enabled"), DefaultProfile: value[string](l, "default_profile"),
-		Fallback: value[string](l, "fallback_on_unavailable"), MinTier: value[string](l, "min_tier"),
+		Fallback: value[string](l, "fallback_on_unavailable"), MinTier: value[string](l, "min_tier"), Tripwire: value[string](l, "tripwire"),
 		Shell: value[string](l, "shell"), Audit: value[bool](l, "audit"), Hints: value[bool](l, "hints"), Direct: value[bool](l, "direct"),
 		Shells: maps.Clone(l.shells), Roots: slices.Clone(l.roots), LoginFallback: value[bool](l, "login_fallback"),
 		Profiles: copySet(l.set), Where: maps.Clone(l.where), Notices: slices.Clone(l.notices),

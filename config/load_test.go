@@ -57,7 +57,7 @@ func TestLoadNothingIsDefaults(t *testing.T) {
 	got := mustLoad(t)
 	want := Defaults(testBuiltin())
 	want.Where = map[string]string{}
-	for _, key := range []string{"enabled", "default_profile", "fallback_on_unavailable", "min_tier", "shell", "audit", "hints", "direct", "login_fallback"} {
+	for _, key := range []string{"enabled", "default_profile", "fallback_on_unavailable", "min_tier", "tripwire", "shell", "audit", "hints", "direct", "login_fallback"} {
 		want.Where[key] = "built-in"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -85,10 +85,10 @@ func TestLoadLayers(t *testing.T) {
 		Where: map[string]string{"allow_network": "user.toml:5:1"},
 	}
 	want := &Settings{
-		Enabled: true, DefaultProfile: "strict", Fallback: "warn", MinTier: "reduced", Shell: "/bin/zsh", Audit: true, Hints: true,
+		Enabled: true, DefaultProfile: "strict", Fallback: "warn", MinTier: "reduced", Tripwire: "auto", Shell: "/bin/zsh", Audit: true, Hints: true,
 		Profiles: testBuiltin(), Tools: map[string]string{"npm": "work", "pip": "strict"},
 		Where: map[string]string{
-			"enabled": "built-in", "default_profile": "system.toml:1:1", "fallback_on_unavailable": "user.toml:1:1", "min_tier": "built-in",
+			"enabled": "built-in", "default_profile": "system.toml:1:1", "fallback_on_unavailable": "user.toml:1:1", "min_tier": "built-in", "tripwire": "built-in",
 			"shell": "user.toml:2:1", "audit": "system.toml:2:1", "hints": "built-in", "direct": "built-in", "login_fallback": "built-in",
 			"tools.npm": "user.toml:7:1", "tools.pip": "system.toml:7:1",
 		},

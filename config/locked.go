@@ -26,7 +26,7 @@ func (e *LockedError) Error() string {
 
 // lockable returns the keys that can be locked.
 func lockable() []string {
-	keys := []string{"enabled", "fallback_on_unavailable", "default_profile", "shell", "direct"}
+	keys := []string{"enabled", "fallback_on_unavailable", "default_profile", "shell", "direct", "tripwire"}
 	for _, k := range profileKeys() {
 		if k != "extends" {
 			keys = append(keys, k)
@@ -88,6 +88,8 @@ func (s *Settings) checkTop(key string, noSandbox bool) error {
 		from, to, looser = b.Fallback, s.Fallback, tighter(fallbacks, b.Fallback, s.Fallback)
 	case "min_tier":
 		from, to, looser = b.MinTier, s.MinTier, tighter(tiers, b.MinTier, s.MinTier)
+	case "tripwire":
+		from, to, looser = b.Tripwire, s.Tripwire, tighter(watches, b.Tripwire, s.Tripwire)
 	case "shell":
 		from, to, looser = policy.Quote(b.Shell), policy.Quote(s.Shell), b.Shell != s.Shell
 	case "direct":

@@ -14,6 +14,7 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"fallback_on_unavailable": {"", "fallback_on_unavailable='allow'"},
 	"default_profile":         {"", "default_profile='open'"},
 	"shell":                   {"", "shell='/x'"},
+	"tripwire":                {"tripwire='required'", "tripwire='auto'"},
 	"direct":                  {"", "direct=true"},
 	"allow_network":           {"", "[profiles.moderate]\nallow_network=true"},
 	"share_pid":               {"", "[profiles.moderate]\nshare_pid=true"},
@@ -118,5 +119,5 @@ func looser(t *testing.T, base, s *Settings) bool {
 		t.Fatal(err)
 	}
 	return len(widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||
-		tighter(fallbacks, base.Fallback, s.Fallback) || tighter(tiers, base.MinTier, s.MinTier) || base.Shell != s.Shell || s.Direct && !base.Direct
+		tighter(fallbacks, base.Fallback, s.Fallback) || tighter(tiers, base.MinTier, s.MinTier) || tighter(watches, base.Tripwire, s.Tripwire) || base.Shell != s.Shell || s.Direct && !base.Direct
 }

@@ -414,6 +414,8 @@ func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
 		return tighter(fallbacks, s.value, now), false, nil
 	case "min_tier":
 		return tighter(tiers, s.value, now), false, nil
+	case "tripwire":
+		return tighter(watches, s.value, now), false, nil
 	case "default_profile":
 		if t.doc.file.Trusted {
 			return true, false, nil

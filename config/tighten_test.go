@@ -120,6 +120,7 @@ func topDiff(a, b *Settings) string {
 	add("enabled", a.Enabled, b.Enabled)
 	add("fallback", a.Fallback, b.Fallback)
 	add("min_tier", a.MinTier, b.MinTier)
+	add("tripwire", a.Tripwire, b.Tripwire)
 	add("audit", a.Audit, b.Audit)
 	add("default", a.DefaultProfile, b.DefaultProfile)
 	add("shell", a.Shell, b.Shell)

@@ -99,6 +99,11 @@ func (s Store) Make() (made bool, err error) {
 	if unix.Lstat(s.Dir, &st) == nil {
 		return false, nil
 	}
+	if s.Keeps != nil {
+		if err := s.Keeps(policy.Dir(s.Dir)); err != nil {
+			return false, &UnwritableError{err}
+		}
+	}
 	if err := s.ownPlace(); err != nil {
 		return false, err
 	}

@@ -14,6 +14,10 @@ type Store struct {
 	Dir string // $XDG_STATE_HOME/sbx/tripwire; "" when there is no home
 	UID int    // whose the directory and the records have to be
 
+	// Keeps says why Dir cannot be made, nil when it can. It is asked only when Dir
+	// is not there; nil is the answer "it can" to all.
+	Keeps func(dir string) error
+
 	// Harmless says of a git directory or pointer that appeared, or of the steps of
 	// a rebase, that it is worth no alarm. It is asked at each look, since that can change; nil means that
 	// nothing is harmless.

@@ -52,7 +52,7 @@ func chooseSeatbelt(h *Host, dir string) *Unavailable {
 	if u := probeSeatbelt(runOnce); u != nil {
 		return u
 	}
-	if dir != "" {
+	if h.Keeps(dir) == nil {
 		remember(dir, file, key+seatbeltWorks, h.UID)
 	}
 	return nil
@@ -116,7 +116,7 @@ func (h *Host) settle(cacheDir string) {
 			h.Runtime = to.Path + "/sbx"
 		}
 	}
-	if h.Runtime == "" {
+	if h.Runtime == "" && h.Keeps(cacheDir) == nil {
 		h.Runtime = runsIn(cacheDir)
 	}
 	pid := os.Getpid()

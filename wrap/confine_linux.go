@@ -81,11 +81,25 @@ func (h *Host) settle(cacheDir string) {
 			break
 		}
 	}
-	if h.Runtime == "" {
+	if h.Runtime == "" && h.Keeps(cacheDir) == nil {
 		h.Runtime = runsIn(cacheDir)
+	}
+	if h.Runtime == "" {
+		h.Runtime = runsInTemp(h.FS, h.UID)
 	}
 	pid := os.Getpid()
 	h.Instance = strconv.Itoa(pid) + "." + started(pid) + "." + processes()
+}
+
+// runsInTemp is where the directories of runs are when the user has no place of
+// their own: in /tmp, where others cannot replace what one made. What stands
+// there already is looked at when the run makes its directories.
+func runsInTemp(fs FS, uid int) string {
+	tmp, err := fs.Lstat("/tmp")
+	if err != nil || tmp.Kind != Dir || tmp.UID != 0 && tmp.UID != uid || tmp.Mode&0o022 != 0 && tmp.Mode&0o1000 == 0 {
+		return ""
+	}
+	return "/tmp/sbx-runs-" + strconv.Itoa(uid)
 }
 
 func canonical(dir string) bool {

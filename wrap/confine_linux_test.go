@@ -112,19 +112,23 @@ func TestSettle(t *testing.T) {
 	}
 	uid := os.Getuid()
 	for dir, ok := range map[string]bool{base + "/good": true, base + "/open": false, base + "/link": false, base + "/no": false, "relative": false, base + "/good/": false, base + "/../" + filepath.Base(base) + "/good": false, "": false} {
-		h := &Host{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}}
+		h := &Host{FS: OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}}
 		h.settle("/cache/sbx")
 		if got := h.Runtime == dir+"/sbx"; got != ok {
 			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, h.Runtime)
 		}
 	}
-	h := &Host{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
+	h := &Host{FS: OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
 	if dir := "/run/user/" + strconv.Itoa(uid); !canonical(dir) {
 		if h.settle(base + "/link/sbx"); h.Runtime != base+"/good/sbx/runs" {
 			t.Errorf("by a link: %s", h.Runtime)
 		}
+		h.Runtime = ""
+		if h.settle(base + "/absent/home/.cache/sbx"); h.Runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
+			t.Errorf("without a home: %s", h.Runtime)
+		}
 	}
-	if n := strings.Count((&Host{UID: uid}).named(), "."); n != 4 {
+	if n := strings.Count((&Host{FS: OS{}, UID: uid}).named(), "."); n != 4 {
 		t.Errorf("a run's name has %d dots", n)
 	}
 }

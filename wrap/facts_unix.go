@@ -20,7 +20,7 @@ func (h *Host) settled(users string) error {
 		return &Error{StatusFailed, "HOME is " + policy.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
 	}
 	if len(h.Homes) == 0 {
-		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + users, "set HOME: secrets are hidden by where it is"}
+		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + users, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
 		pol = pol.ReadOnly(h.CWD)
 	}
 	req := m.request
-	req.Policy, req.Root, req.Command, req.Cache = pol, WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, m.home+"/.cache/sbx"
+	req.Policy, req.Root, req.Command, req.Cache = pol, WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, join(m.home, ".cache/sbx")
 	p, err := New(req, h)
 	return p, fs, err
 }

@@ -53,6 +53,8 @@ type Report struct {
 	Command string   // the file that will run, as the sandbox sees it
 	Filter  *Filter  // the seccomp filter from a file; nil without one
 
+	Unkept string // why the private cache ends with the run; "" where it is kept, or there is none
+
 	OwnSession bool // or process group of its own: the command is not in the caller's
 
 	// Watch is what the host may run later and the command could make or replace:

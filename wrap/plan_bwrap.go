@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -423,6 +424,13 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 	if err != nil {
 		return err
 	}
+	if p.Report.Unkept != "" { // an empty one, which ends with the run
+		r := &policy.Rule{Path: dst, Access: policy.Private, Layer: policy.Builtin, Source: SourceCache}
+		v.mounts = append(v.mounts, mount{path: dst, info: Info{Kind: Dir}, rule: r})
+		v.sort()
+		p.cacheDst = dst
+		return nil
+	}
 	r := &policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
@@ -447,22 +455,41 @@ func (p *Plan) cache(req Request, v *view, pol *policy.Policy) error {
 }
 
 // cacheDir is the directory of sbx's own that is the private cache of the
-// project, by its canonical path.
+// project, by its canonical path. Where none can be kept it notes why.
 func (p *Plan) cacheDir(req Request, v *view) (string, error) {
 	dir, name := req.Cache, "/"+cacheName(req.Root, v.host.UID)
+	unkept := func(why string) (string, error) {
+		p.Report.Unkept = why
+		return "", nil
+	}
 	parent, err := v.res.resolve(policy.Dir(dir))
+	if errors.As(err, new(deniedError)) {
+		return unkept(err.Error())
+	}
 	if err != nil || parent.Info.Kind != Absent && parent.Info.Kind != Dir {
 		return "", &Error{StatusFailed, "private cache: " + policy.Plain(policy.Dir(dir)) + " is not a directory", ""}
 	}
+	var missing []string
 	for _, elem := range []string{"", "/projects", name} {
 		info, err := v.host.FS.Lstat(dir + elem)
-		if err != nil || info.Kind != Absent && (info.Kind != Dir || info.UID != v.host.UID) {
+		switch {
+		case err == nil && info.Kind == Dir && info.UID != v.host.UID:
+			return unkept(policy.Plain(dir+elem) + " belongs to another user")
+		case err != nil || info.Kind != Absent && info.Kind != Dir:
 			return "", &Error{StatusFailed, "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", "move it away, or use --cache none"}
-		}
-		if info.Kind == Absent {
-			p.Dirs = append(p.Dirs, dir+elem)
+		case info.Kind == Absent:
+			missing = append(missing, dir+elem)
 		}
 	}
+	switch {
+	case len(missing) > 0:
+		if why := v.host.Keeps(dir); why != nil {
+			return unkept(why.Error())
+		}
+	case !v.host.FS.Access(dir+name, 'w'):
+		return unkept(policy.Plain(dir+name) + " cannot be written")
+	}
+	p.Dirs = append(p.Dirs, missing...)
 	return join(parent.Path, base(dir)) + name, nil
 }
 

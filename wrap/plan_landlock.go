@@ -347,11 +347,15 @@ const manifestName = "policy.json"
 // has ended; the next run does it, see sweep.
 func (p *Plan) session(h *Host) (dir, tmp string, err error) {
 	if h.Runtime == "" {
-		return "", "", &Error{StatusFailed, "there is no place for temporary files of the command's own: no home directory, and no XDG_RUNTIME_DIR", "set HOME"}
+		return "", "", &Error{StatusFailed, "there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, and others can replace what is in /tmp", "set HOME"}
 	}
 	dir = h.Runtime + "/" + h.Instance
 	tmp = dir + "/tmp"
 	p.Dirs = append(p.Dirs, h.Runtime, dir, tmp)
+	if p.Report.Unkept != "" {
+		p.cacheDst = tmp + "/cache"
+		p.Dirs = append(p.Dirs, p.cacheDst)
+	}
 	return dir, tmp, nil
 }
 
@@ -369,7 +373,7 @@ func (p *Plan) privateCache(req Request, v *view, pol *policy.Policy) error {
 		return nil
 	}
 	src, err := p.cacheDir(req, v)
-	if err != nil {
+	if err != nil || p.Report.Unkept != "" { // then it is with the temporary files, see session
 		return err
 	}
 	r := &policy.Rule{Path: src, Access: policy.Write, Layer: policy.Builtin, Source: SourceCache}

@@ -42,7 +42,7 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	if err != nil {
 		return Bwrap{}, err
 	}
-	if dir != "" {
+	if h.Keeps(dir) == nil {
 		remember(dir, file, key+v.String()+"\n", h.UID)
 	}
 	return Bwrap{path, v}, nil

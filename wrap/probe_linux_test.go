@@ -23,7 +23,7 @@ type fakeBwrap struct {
 }
 
 func newFakeBwrap(t *testing.T, version, body string) *fakeBwrap {
-	f := &fakeBwrap{t: t, dir: t.TempDir(), host: &Host{UID: os.Geteuid()}}
+	f := &fakeBwrap{t: t, dir: t.TempDir(), host: &Host{FS: OS{}, UID: os.Geteuid()}}
 	bin := filepath.Join(f.dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)

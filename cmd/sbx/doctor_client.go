@@ -82,7 +82,7 @@ func (r *clientReport) ask(client *agents.Client) error {
 		return err
 	}
 	vars, cacheDir := variables(host)
-	probe, err := newProbe(cacheDir)
+	probe, err := newProbe(host, cacheDir)
 	if err != nil {
 		return err
 	}
@@ -175,9 +175,12 @@ type probe struct {
 	command           string
 }
 
-func newProbe(cacheDir string) (*probe, error) {
+func newProbe(host *wrap.Host, cacheDir string) (*probe, error) {
 	if cacheDir == "" {
 		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "there is no home directory to put the file for the probe in"}
+	}
+	if err := unkept(host, cacheDir, "there is no place for the file of the probe", ""); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
 		return nil, err

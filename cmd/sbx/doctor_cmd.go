@@ -344,6 +344,10 @@ func (d *diagnosis) cache(host *wrap.Host, dir string) {
 		d.add("cache", "bad", policy.Plain(dir)+" is not a directory", []string{"move it away"})
 		return
 	}
+	if why := host.Keeps(dir); why != nil {
+		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(), []string{"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist"})
+		return
+	}
 	d.add("cache", "ok", policy.Plain(dir), nil)
 }
 

@@ -37,6 +37,9 @@ func (c *initCmd) Run() error {
 			return &usageError{policy.Plain(filepath.Join(dir, name)) + " exists already", "sbx init --print shows what would have been written"}
 		}
 	}
+	if err := unkept(host, dir, "no config file can be written", "sbx init --print shows what would be in it"); err != nil {
+		return err
+	}
 	path := filepath.Join(dir, "config.toml")
 	if err := writeNew(path, sampleConfig); err != nil {
 		return err

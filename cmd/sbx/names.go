@@ -72,5 +72,8 @@ func (s *state) shellsDir() (string, error) {
 	if err != nil || !ok {
 		return "", &usageError{"there is no home directory to keep the names of shells in", "set HOME or XDG_DATA_HOME"}
 	}
+	if err := unkept(s.host, filepath.Dir(dir), "the names of shells cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
+		return "", err
+	}
 	return dir, shims.Dir(dir).AddShells(own)
 }

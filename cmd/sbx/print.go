@@ -356,6 +356,9 @@ func restrictions(p *wrap.Plan) []string {
 	for _, h := range p.Limits.Held {
 		out = append(out, "  held by: "+h)
 	}
+	if p.Report.Unkept != "" {
+		out = append(out, "  cache: of this run alone, since "+p.Report.Unkept)
+	}
 	for _, g := range p.Gaps {
 		out = append(out, "  gap: "+g)
 	}

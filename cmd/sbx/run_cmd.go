@@ -72,19 +72,14 @@ func load(opts *options) (*state, error) {
 	}
 	s.vars.Lent = wrap.Tools(host, opts.shell.lends(host.Environ))
 	s.vars.Around = s.around()
-	places, err := s.places()
-	if err != nil {
-		return nil, err
-	}
-	files, err := config.Find(places)
+	log := logger(opts.LogLevel)
+	files, err := s.files(log)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.asAgreed(files); err != nil {
 		return nil, err
 	}
-	log := logger(opts.LogLevel)
-	log.debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
 	for _, f := range files {
 		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
 	}
@@ -186,6 +181,24 @@ func (s *state) places() (config.Files, error) {
 		return s.believed(f)
 	}
 	return f, nil
+}
+
+// files reads the config files. Where the home directory is somebody else's and
+// closed, none of the user's can be there.
+func (s *state) files(log logging) ([]config.File, error) {
+	places, err := s.places()
+	if err != nil {
+		return nil, err
+	}
+	log.debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
+	files, err := config.Find(places)
+	var bad *config.FileError
+	if errors.As(err, &bad) && slices.Contains(places.User, bad.Path) && s.host.Foreign(bad.Path) {
+		s.doubts = append(s.doubts, "no config file of yours is read: "+policy.Plain(s.vars.Home)+" belongs to another user and may not be searched")
+		places.User = nil
+		files, err = config.Find(places)
+	}
+	return files, err
 }
 
 // resolve selects the profiles (flags, SBX_PROFILE, files) and adds the flags.

@@ -67,6 +67,9 @@ func (c *shimAddCmd) Run() error {
 			return shimError(err)
 		}
 	}
+	if err := unkept(s.host, policy.Dir(string(dir)), "shims cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
+		return err
+	}
 	target := shims.Program(s.host.Self, s.host.Path())
 	if root := s.vars.Root; root != "" && (policy.Within(target, root) || policy.Within(s.host.Self, root)) {
 		say("warning", policy.Plain(target)+" lies in this project, where a command in the sandbox can put something else in its place, which your shells would run; install sbx elsewhere")

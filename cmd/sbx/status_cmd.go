@@ -88,11 +88,7 @@ func standingOutside() (*standing, error) {
 		return nil, err
 	}
 	st := &standing{Profiles: s.policy.Profiles, Tier: "none", Network: s.policy.Network, Root: s.vars.Root, Config: []configJSON{}, Pending: []string{}}
-	places, err := s.places()
-	if err != nil {
-		return nil, err
-	}
-	files, err := config.Find(places)
+	files, err := s.files(logger(""))
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +175,9 @@ func (st *standing) tripwire(s *state) error {
 	}
 	for _, c := range changes {
 		st.Pending = append(st.Pending, c.Path)
+	}
+	if why := s.host.Keeps(policy.Dir(store.Dir)); why != nil {
+		st.attention = append(st.attention, "this project is unwatched: "+why.Error())
 	}
 	if len(changes) > 0 {
 		st.attention = append(st.attention, "sbx tripwire shows what is new")

@@ -22,7 +22,7 @@ func records(v policy.Vars, h *wrap.Host) (store tripwire.Store, root string) {
 }
 
 func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
-	store.UID, store.Harmless = h.UID, gitdir.Harmless
+	store.UID, store.Harmless, store.Keeps = h.UID, gitdir.Harmless, h.Keeps
 	if dir, ok, err := v.Expand("$XDG_STATE_HOME/sbx/tripwire"); ok && err == nil {
 		store.Dir = dir
 	}
@@ -54,8 +54,12 @@ func (s *state) watch(p *wrap.Plan) error {
 		}
 	}
 	var cannot *tripwire.UnwritableError
+	if errors.As(err, &cannot) && s.settings.Tripwire == "required" {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: "this project cannot be watched, and tripwire = \"required\" (" + s.settings.Where["tripwire"] + "): " + cannot.Err.Error(),
+			Hint: "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists"}
+	}
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
-		s.notice("what this run leaves for your tools to run cannot be reported later: " + cannot.Err.Error())
+		s.notice("this project is unwatched; what the run leaves for your tools to run cannot be reported later: " + cannot.Err.Error())
 		return nil
 	}
 	return tripwireError(err)
@@ -114,6 +118,15 @@ func withExposed(p *wrap.Plan) ([]tripwire.Watch, error) {
 		watched = append(watched, tripwire.Watch{Kind: tripwire.Place, Path: path, State: state})
 	}
 	return watched, nil
+}
+
+// unkept is the error for something that a user asked to have kept, where it
+// cannot be.
+func unkept(h *wrap.Host, dir, what, hint string) error {
+	if why := h.Keeps(dir); why != nil {
+		return &wrap.Error{Status: wrap.StatusFailed, Text: what + ": " + why.Error(), Hint: hint}
+	}
+	return nil
 }
 
 // fewPaths lists the paths of changes on a line, five at most.

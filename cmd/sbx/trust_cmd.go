@@ -77,6 +77,9 @@ func (c *trustCmd) Run() error {
 			}
 		}
 		if f.state != trust.Trusted {
+			if err := unkept(f.host, policy.Dir(f.store.Dir), "what you agree to cannot be kept", "set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
+				return err
+			}
 			// The bytes that were shown, whatever lies there by now.
 			if err := f.store.Add(path, f.data); err != nil {
 				return err
@@ -204,6 +207,7 @@ func (s *state) canonical(names []rawText) ([]string, error) {
 type candidate struct {
 	path   string
 	data   []byte
+	host   *wrap.Host
 	store  trust.Store
 	state  trust.State
 	agreed []byte // what was agreed to before
@@ -217,11 +221,7 @@ func lookAt(path string) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := s.places()
-	if err != nil {
-		return nil, err
-	}
-	files, err := config.Find(places)
+	files, err := s.files(logger(""))
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func lookAt(path string) (*candidate, error) {
 	if i < 0 {
 		return nil, &config.FileError{Path: path, Text: "no such file"}
 	}
-	f := &candidate{path: path, data: files[i].Data, store: s.trustStore()}
+	f := &candidate{path: path, data: files[i].Data, host: s.host, store: s.trustStore()}
 	if f.state, f.agreed, err = f.store.Check(path, f.data); err != nil {
 		say("warning", err.Error()) // trusting it makes a new record
 	}

@@ -3,6 +3,7 @@ enabled                 = true
 default_profile         = "work"
 fallback_on_unavailable = "warn"
 min_tier                = "full"
+tripwire                = "required"
 shell                   = "/bin/bash"
 audit                   = true
 hints                   = false
