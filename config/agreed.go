@@ -44,7 +44,7 @@ func (t *tightener) upheld(p *profileDoc) (*profileDoc, error) {
 	if err != nil {
 		return nil, err
 	}
-	drop := map[string]string{"min_tier": "reduced", "limits": "best-effort"}
+	drop := map[string]string{"min_tier": "reduced", "limits": "best-effort", "on_unmasked": "warn"}
 	for _, s := range p.Scalars() {
 		switch {
 		case drop[s.Key] != s.Value:
@@ -58,8 +58,8 @@ func (t *tightener) upheld(p *profileDoc) (*profileDoc, error) {
 
 // Uphold puts back into a policy what no project file may take from a run, a
 // trusted one neither, however it goes about it (by a profile that it extends
-// or makes the default): the tier that is needed, and that limits are
-// enforced. Asked are the profiles that the user named, none when the default
+// or makes the default): the tier that is needed, that limits are
+// enforced, and that a run ends when what is hidden from it is not any more. Asked are the profiles that the user named, none when the default
 // counts; over are the flags on top of them, which are the user's own word.
 func (s *Settings) Uphold(pol *policy.Policy, asked []string, vars policy.Vars, over ...*policy.Profile) error {
 	if s.Outside == nil {
@@ -89,5 +89,6 @@ func (s *Settings) Uphold(pol *policy.Policy, asked []string, vars policy.Vars, 
 	}
 	uphold("min_tier", base.MinTier, &pol.MinTier)
 	uphold("limits", base.Limits, &pol.Limits)
+	uphold("on_unmasked", base.OnUnmasked, &pol.OnUnmasked)
 	return nil
 }

@@ -42,8 +42,8 @@ func TestAgreed(t *testing.T) {
 		{"it may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\naudit=true", outcome{
 			Top: "enabled=true fallback=warn min_tier=full audit=true",
 		}},
-		{"tier and limits of a profile", "[profiles.moderate]\nmin_tier='full'", "[profiles.moderate]\nmin_tier='reduced'\nlimits='best-effort'\nallow_network=true", outcome{
-			Wider: []string{"allow_network true"}, Notices: []string{never + "profiles.moderate.min_tier (line 2), profiles.moderate.limits (line 3)"},
+		{"tier and limits of a profile", "[profiles.moderate]\nmin_tier='full'", "[profiles.moderate]\nmin_tier='reduced'\nlimits='best-effort'\non_unmasked='warn'\nallow_network=true", outcome{
+			Wider: []string{"allow_network true"}, Notices: []string{never + "profiles.moderate.min_tier (line 2), profiles.moderate.limits (line 3), profiles.moderate.on_unmasked (line 4)"},
 		}},
 		{"what is so anyway needs no notice", "[profiles.moderate]\nlimits='best-effort'", "enabled=true\nhints=true\n[profiles.moderate]\nlimits='best-effort'", outcome{}},
 		{"a tighter tier counts", "", "[profiles.moderate]\nmin_tier='full'\nlimits='enforce'", outcome{}},
@@ -75,7 +75,7 @@ func resolved(t *testing.T, s *Settings, names ...string) *policy.Policy {
 // TestUphold goes about the tier and the limits by what a profile extends and
 // by which is the default.
 func TestUphold(t *testing.T) {
-	const user = "default_profile='work'\n[profiles.work]\nextends='moderate'\nmin_tier='full'\n[profiles.lax]\nlimits='best-effort'\nmin_tier='reduced'\n"
+	const user = "default_profile='work'\n[profiles.work]\nextends='moderate'\nmin_tier='full'\n[profiles.lax]\non_unmasked='warn'\nlimits='best-effort'\nmin_tier='reduced'\n"
 	tests := []struct {
 		name, project string
 		asked         []string
@@ -85,7 +85,7 @@ func TestUphold(t *testing.T) {
 		{"nothing", "", nil, nil, "full", "enforce"},
 		{"another default", "default_profile='lax'", nil, nil, "full", "enforce"},
 		{"a parent", "[profiles.work]\nextends='lax'", nil, nil, "full", "enforce"},
-		{"a profile of its own", "default_profile='mine'\n[profiles.mine]\nextends='lax'\nlimits='best-effort'", nil, nil, "full", "enforce"},
+		{"a profile of its own", "default_profile='mine'\n[profiles.mine]\nextends='lax'\nlimits='best-effort'\non_unmasked='warn'", nil, nil, "full", "enforce"},
 		{"one without a single value", "default_profile='mine'\n[profiles.mine]\n", nil, nil, "full", "enforce"},
 		{"its own, asked for", "[profiles.mine]\nextends='lax'", []string{"mine"}, nil, "full", "enforce"},
 		{"the user's, asked for", "[profiles.mine]\n", []string{"lax"}, nil, "reduced", "best-effort"},
@@ -109,8 +109,8 @@ func TestUphold(t *testing.T) {
 			if err := s.Uphold(p, tt.asked, testVars, over...); err != nil {
 				t.Fatal(err)
 			}
-			if p.MinTier != tt.tier || p.Limits != tt.limits {
-				t.Errorf("tier %s, limits %s", p.MinTier, p.Limits)
+			if unmasked := map[string]string{"enforce": "end", "best-effort": "warn"}[tt.limits]; p.MinTier != tt.tier || p.Limits != tt.limits || p.OnUnmasked != unmasked {
+				t.Errorf("tier %s, limits %s, on_unmasked %s", p.MinTier, p.Limits, p.OnUnmasked)
 			}
 		})
 	}

@@ -24,6 +24,7 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"protect":                 {"", "[profiles.moderate]\nprotect='watch'"},
 	"environment":             {"default_profile='strict'", "[profiles.strict]\nenvironment='inherit'"},
 	"limits":                  {"", "[profiles.moderate]\nlimits='best-effort'"},
+	"on_unmasked":             {"", "[profiles.moderate]\non_unmasked='warn'"},
 	"min_tier":                {"[profiles.moderate]\nmin_tier='full'", "[profiles.moderate]\nmin_tier='reduced'"},
 	"timeout_seconds":         {"[profiles.moderate]\ntimeout_seconds=5", "[profiles.moderate]\ntimeout_seconds=50"},
 	"memory_limit_mb":         {"[profiles.moderate]\nmemory_limit_mb=5", "[profiles.moderate]\nmemory_limit_mb=50"},

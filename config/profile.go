@@ -51,6 +51,7 @@ var profileFields = []profileField{
 	{"environment", readWord(func(p *profileDoc) *string { return &p.Environment }, "inherit", "list")},
 	{"limits", readWord(func(p *profileDoc) *string { return &p.Limits }, "enforce", "best-effort")},
 	{"min_tier", readWord(func(p *profileDoc) *string { return &p.MinTier }, tiers...)},
+	{"on_unmasked", readWord(func(p *profileDoc) *string { return &p.OnUnmasked }, "end", "warn")},
 	{"timeout_seconds", readReal(func(p *profileDoc) *float64 { return &p.TimeoutSeconds }, minSeconds, maxSeconds)},
 	{"memory_limit_mb", readWhole(func(p *profileDoc) *int { return &p.MemoryLimitMB }, maxMB)},
 	{"cpus", readReal(func(p *profileDoc) *float64 { return &p.CPUs }, minCPUs, maxCPUs)},

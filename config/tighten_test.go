@@ -225,7 +225,7 @@ func randomProject(r *rand.Rand, names []string) string {
 	keys := []string{
 		"allow_network=%s", "true", "false", "git='%s'", "none", "full", "cache='%s'", "none", "private", "share_pid=%s", "true", "false",
 		"new_session='%s'", "no", "yes", "seccomp='%s'", "off", "/f.json", "environment='%s'", "list", "inherit", "limits='%s'", "best-effort", "enforce",
-		"min_tier='%s'", "full", "reduced", "timeout_seconds=%s", "10", "1000", "procs=%s", "5", "5000", "cpus=%s", "1", "8", "file_size_limit_mb=%s", "0.5", "9", "tmpfs_limit_mb=%s", "10", "4000",
+		"min_tier='%s'", "full", "reduced", "on_unmasked='%s'", "end", "warn", "timeout_seconds=%s", "10", "1000", "procs=%s", "5", "5000", "cpus=%s", "1", "8", "file_size_limit_mb=%s", "0.5", "9", "tmpfs_limit_mb=%s", "10", "4000",
 		"env_pass=['%s']", "A_TOKEN", "*", "env_drop=['%s']", "LANG", "*", "env_set={%s='1'}", "LD_PRELOAD", "A",
 	}
 	var b strings.Builder

@@ -26,6 +26,7 @@ var ranks = map[string][]string{
 	"environment":   {"list", "inherit"},
 	"limits":        {"enforce", "best-effort"},
 	"min_tier":      {"full", "reduced"},
+	"on_unmasked":   {"end", "warn"},
 }
 
 // Wider reports whether value b of a single key gives more than value a.
@@ -100,7 +101,7 @@ func (p *Policy) Scalars() []Scalar {
 	return []Scalar{
 		{"allow_network", SwitchOf(p.Network).text()}, {"share_pid", SwitchOf(p.SharePID).text()},
 		{"new_session", p.NewSession}, {"seccomp", p.Seccomp}, {"git", p.Git}, {"cache", p.Cache}, {"protect", p.Protected},
-		{"environment", p.Environment}, {"limits", p.Limits}, {"min_tier", p.MinTier},
+		{"environment", p.Environment}, {"limits", p.Limits}, {"min_tier", p.MinTier}, {"on_unmasked", p.OnUnmasked},
 		{"timeout_seconds", number(p.TimeoutSeconds)}, {"memory_limit_mb", number(float64(p.MemoryLimitMB))},
 		{"cpus", number(p.CPUs)}, {"procs", number(float64(p.Procs))}, {"file_size_limit_mb", number(p.FileSizeMB)}, {"tmpfs_limit_mb", number(float64(p.TmpfsLimitMB))},
 	}

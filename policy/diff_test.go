@@ -39,7 +39,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffScalars(t *testing.T) {
-	base := Policy{NewSession: "auto", Seccomp: "default", Git: "commit", Cache: "none", Protected: "enforce", Environment: "list", Limits: "enforce", MinTier: "full", TmpfsLimitMB: 10}
+	base := Policy{NewSession: "auto", Seccomp: "default", Git: "commit", Cache: "none", Protected: "enforce", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "end", TmpfsLimitMB: 10}
 	for _, c := range []struct {
 		name   string
 		change func(p *Policy)
@@ -53,6 +53,7 @@ func TestDiffScalars(t *testing.T) {
 		{"git", func(p *Policy) { p.Git = "full" }, Change{"git", "full", "commit", "full", true}},
 		{"protect", func(p *Policy) { p.Protected = "watch" }, Change{"protect", "watch", "enforce", "watch", true}},
 		{"environment", func(p *Policy) { p.Environment = "inherit" }, Change{"environment", "inherit", "list", "inherit", true}},
+		{"on_unmasked", func(p *Policy) { p.OnUnmasked = "warn" }, Change{"on_unmasked", "warn", "end", "warn", true}},
 		{"limits", func(p *Policy) { p.Limits = "best-effort" }, Change{"limits", "best-effort", "enforce", "best-effort", true}},
 		{"tier", func(p *Policy) { p.MinTier = "reduced" }, Change{"min_tier", "reduced", "full", "reduced", true}},
 		{"a limit", func(p *Policy) { p.Procs = 5 }, Change{"procs", "5", "none", "5", false}},

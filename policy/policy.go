@@ -22,6 +22,7 @@ type Policy struct {
 	Environment string // inherit, list
 	Limits      string // enforce, best-effort
 	MinTier     string // full, reduced
+	OnUnmasked  string // end, warn: what follows when the host replaces a hidden file while the command runs
 
 	TimeoutSeconds float64 // 0: none
 	MemoryLimitMB  int     // 0: none
@@ -178,6 +179,7 @@ func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
 		Protected:   cmp.Or(p.Protected, "enforce"),
 		Environment: cmp.Or(p.Environment, "list"), Limits: cmp.Or(p.Limits, "enforce"),
 		MinTier:        cmp.Or(p.MinTier, "reduced"),
+		OnUnmasked:     cmp.Or(p.OnUnmasked, "end"),
 		TimeoutSeconds: p.TimeoutSeconds, MemoryLimitMB: p.MemoryLimitMB, CPUs: p.CPUs, Procs: p.Procs, FileSizeMB: p.FileSizeMB,
 		TmpfsLimitMB: cmp.Or(p.TmpfsLimitMB, DefaultTmpfsMB),
 		EnvPass:      p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),

@@ -122,7 +122,7 @@ func TestResolve(t *testing.T) {
 	}
 	want := &Policy{
 		Profiles: []string{"a", "b"}, Network: true, NewSession: "auto", Seccomp: "strict", Git: "full", Cache: "none", Protected: "enforce", Environment: "list",
-		Limits: "enforce", MinTier: "reduced", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: DefaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
+		Limits: "enforce", MinTier: "reduced", OnUnmasked: "end", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: DefaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
 		Rules: []Rule{{Path: "/h/x", Access: Block}, {Path: "/w", Access: Write, OfCWD: true}, {Path: "/w/y", Access: Block, Layer: Flag, Source: "--block", Must: true}},
 		Where: map[string]string{"seccomp": "a", "allow_network": "u:1:1", "procs": "u:1:1", "file_size_limit_mb": "a", "git": "--git", "env_set.A": "a", "env_set.Z": "a"},
 	}
@@ -183,10 +183,10 @@ func TestKeys(t *testing.T) {
 	if p.List("no_such") != nil || p.Private.Items[0].Text != "private_paths" || p.EnvDrop.Items[0].Text != "env_drop" {
 		t.Error("lists are mixed up")
 	}
-	full := &Profile{AllowNetwork: No, SharePID: Yes, NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none", Protected: "watch", Environment: "list", Limits: "enforce", MinTier: "full",
+	full := &Profile{AllowNetwork: No, SharePID: Yes, NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none", Protected: "watch", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "warn",
 		TimeoutSeconds: 1.5, MemoryLimitMB: 2, CPUs: .25, Procs: 3, FileSizeMB: .5, TmpfsLimitMB: 4}
 	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"new_session", "yes"}, {"seccomp", "off"}, {"git", "full"}, {"cache", "none"}, {"protect", "watch"}, {"environment", "list"}, {"limits", "enforce"},
-		{"min_tier", "full"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"}, {"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}
+		{"min_tier", "full"}, {"on_unmasked", "warn"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"}, {"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}
 	if d := cmp.Diff(want, full.Scalars()); d != "" {
 		t.Error(d)
 	}

@@ -24,6 +24,7 @@ type Profile struct {
 	Environment  string // inherit, list
 	Limits       string // enforce, best-effort
 	MinTier      string // full, reduced
+	OnUnmasked   string // end, warn
 
 	TimeoutSeconds float64 // seconds; 0 says nothing
 	MemoryLimitMB  int     // mebibytes; 0 says nothing
@@ -104,6 +105,7 @@ var scalars = []struct {
 	{"environment", func(p *Profile) string { return p.Environment }, func(d, s *Profile) { d.Environment = s.Environment }},
 	{"limits", func(p *Profile) string { return p.Limits }, func(d, s *Profile) { d.Limits = s.Limits }},
 	{"min_tier", func(p *Profile) string { return p.MinTier }, func(d, s *Profile) { d.MinTier = s.MinTier }},
+	{"on_unmasked", func(p *Profile) string { return p.OnUnmasked }, func(d, s *Profile) { d.OnUnmasked = s.OnUnmasked }},
 	{"timeout_seconds", func(p *Profile) string { return number(p.TimeoutSeconds) }, func(d, s *Profile) { d.TimeoutSeconds = s.TimeoutSeconds }},
 	{"memory_limit_mb", func(p *Profile) string { return number(float64(p.MemoryLimitMB)) }, func(d, s *Profile) { d.MemoryLimitMB = s.MemoryLimitMB }},
 	{"cpus", func(p *Profile) string { return number(p.CPUs) }, func(d, s *Profile) { d.CPUs = s.CPUs }},

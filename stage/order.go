@@ -41,6 +41,10 @@ type Order struct {
 	// descriptor itself goes.
 	Keep []int
 
+	// Masks are what process 1 watches while the command runs. One that is not in
+	// place when the command is to be started is an error.
+	Masks []Mask
+
 	// Hints are what may be said after the command has failed: the first that holds.
 	Hints []Hint
 
@@ -119,6 +123,9 @@ func (o *Order) Encode() []byte {
 	}
 	for _, n := range o.Keep {
 		put("keep", utoa(uint64(n)))
+	}
+	for i := range o.Masks {
+		put("watch", o.Masks[i].encode())
 	}
 	for i := range o.Hints {
 		put("hint", o.Hints[i].encode())
@@ -203,6 +210,10 @@ func (o *Order) field(key, value string) bool {
 		}
 		o.Wall.Rules = append(o.Wall.Rules, landlock.Rule{Path: path, Allow: landlock.FS(allow), Dev: dev, Ino: ino})
 		return true
+	case "watch":
+		m, ok := decodeMask(value)
+		o.Masks = append(o.Masks, m)
+		return ok
 	case "hint":
 		h, ok := decodeHint(value)
 		o.Hints = append(o.Hints, h)

@@ -158,6 +158,7 @@ type stage struct {
 	outer   outer
 	forward uint64
 	courier courier
+	masks   masks
 	tty     int
 	pid     int // of the command
 
@@ -210,6 +211,9 @@ func serve(o *Order, w walls) int {
 	setMask(2, everySignal)
 	catch()
 	s.killed = s.kills()
+	if !s.masks.open(o) {
+		return statusFailed
+	}
 	if status, err := s.start(w); err != nil {
 		return status
 	}
@@ -280,9 +284,9 @@ func threads() uint64 {
 // closeOthers closes what is not the stage's own, standard error but for one:
 // there the messages go, and the outer process holds it as well.
 func (s *stage) closeOthers() {
-	keep := [11]int{2, s.tty, s.order.OOM}
-	for i, w := range s.order.Wires.fields() {
-		keep[3+i] = *w.fd
+	keep := append(s.masks.fds(), 2, s.tty, s.order.OOM)
+	for _, w := range s.order.Wires.fields() {
+		keep = append(keep, *w.fd)
 	}
 	for at := 0; ; {
 		next := maxFD
@@ -328,7 +332,22 @@ func (s *stage) woken(ns int64) bool {
 	}
 	// Not RawSyscall: the runtime may rest meanwhile.
 	n, _, _ := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(s.outer.wires.Epoll), uintptr(unsafe.Pointer(&ev[0])), 2, uintptr(ms), 0, 0)
-	return int(n) > 0
+	s.heed()
+	return int(n) > 0 && (ev[0].Fd != maskEvent || int(n) > 1)
+}
+
+// heed looks at the masks when something has happened to one.
+func (s *stage) heed() {
+	if s.masks.stirred(0) {
+		s.masks.look()
+	}
+}
+
+// nap sleeps, and heeds the masks all the same.
+func (s *stage) nap(ns int64) {
+	for until := now() + ns; ns > 0 && s.masks.stirred(ns); ns = until - now() {
+		s.masks.look()
+	}
 }
 
 // settled is how long nothing happens until the command is taken to be one that
@@ -367,6 +386,7 @@ func (s *stage) wait() {
 
 // look finds out what has happened, and acts on it.
 func (s *stage) look() {
+	s.heed()
 	s.reap()
 	if s.ended {
 		return
@@ -420,7 +440,7 @@ func (s *stage) signals() state {
 	st := s.outer.state()
 	seen := sight{st.pending & s.forward, s.own()}
 	if s.courier.unsure(seen) || s.doubt && seen.own == 0 && !s.reaped {
-		sleep(1e6)
+		s.nap(1e6)
 		st = s.outer.state()
 		seen = sight{st.pending & s.forward, seen.own | s.own()}
 	}
@@ -486,7 +506,7 @@ func (s *stage) commandStopped(by int) {
 			if s.outer.state().stopped || s.moved() {
 				return
 			}
-			sleep(5e6)
+			s.nap(5e6)
 		}
 	}
 	if s.outer.state().stopped {
@@ -502,7 +522,7 @@ func (s *stage) commandStopped(by int) {
 		if st.stopped || st.gone || st.pending&bit(sigCONT)&^s.courier.passed != 0 {
 			return
 		}
-		sleep(1e6)
+		s.nap(1e6)
 	}
 	// Nobody would continue it: the kernel does not stop a group without a shell.
 	s.resume(true)
@@ -619,10 +639,13 @@ func (s *stage) finish() int {
 	if s.outer.state().stopped {
 		s.outer.signal(sigCONT)
 	}
-	if !s.outOfMemory() {
+	s.masks.last()
+	if !s.masks.exposed && !s.outOfMemory() {
 		s.hint()
 	}
 	switch {
+	case s.masks.exposed:
+		return statusFailed
 	case s.timedOut:
 		return statusTimeout
 	case s.status.Exited():

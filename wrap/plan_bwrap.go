@@ -50,6 +50,11 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	for i := range a.Ops {
 		a.Ops[i].Dst = v.inside(a.Ops[i].Dst)
 	}
+	if watched := masks(a.Ops, pol); a.Stage {
+		p.Stage.Masks = watched
+	} else if len(watched) > 0 {
+		p.Gaps = append(p.Gaps, unwatched)
+	}
 	if pol.Seccomp != "off" {
 		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network})
 		if err != nil {

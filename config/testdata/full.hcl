@@ -25,6 +25,7 @@ profiles "work" {
   cache           = "private"
   environment     = "inherit"
   limits          = "best-effort"
+  on_unmasked     = "warn"
   min_tier        = "reduced"
   timeout_seconds = 60.5
   memory_limit_mb = 2048

@@ -1,0 +1,66 @@
+package wrap
+
+import (
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
+)
+
+// masks lists the mounts that the host can take away while the command runs:
+// those at names in a directory of the host's, which hide what is there or make
+// it read-only. A rename over such a name, or its removal, detaches the mount.
+func masks(ops []bwrapargs.Op, pol *policy.Policy) []stage.Mask {
+	shown := make(map[string]bwrapargs.Kind, len(ops)) // what a path is mounted as
+	var out []stage.Mask
+	tops := make(map[string]string, len(ops))
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind == bwrapargs.RemountRO || op.Kind == bwrapargs.Symlink {
+			continue
+		}
+		over, ok := op.Dst, false
+		kind := bwrapargs.Tmpfs
+		for over != "/" && !ok {
+			over = policy.Dir(over)
+			kind, ok = shown[over]
+		}
+		shown[op.Dst] = op.Kind
+		host := ok && (kind == bwrapargs.Bind || kind == bwrapargs.ROBind)
+		if !host {
+			tops[op.Dst] = op.Dst
+			continue
+		}
+		top := tops[over]
+		tops[op.Dst] = top
+		m := stage.Mask{Path: op.Dst, Top: top}
+		switch op.Kind {
+		case bwrapargs.Tmpfs, bwrapargs.ROData:
+			if pol.OnUnmasked == "warn" || restless(base(op.Dst)) {
+				m.Kind = stage.HidesTold
+			}
+		case bwrapargs.ROBind:
+			if kind != bwrapargs.Bind {
+				continue // read-only in read-only
+			}
+			m.Kind = stage.Protects
+		default:
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// restless reports whether programs outside replace a hidden file of that name
+// all the time, as each shell does with its history when it ends. A run could
+// not last beside them, so that is told, and ends nothing.
+func restless(name string) bool {
+	switch name {
+	case ".zhistory", ".histfile", ".history", "fish_history", ".lesshst", ".viminfo", "recently-used.xbel", ".Xauthority", ".ICEauthority", ".claude.json":
+		return true
+	}
+	return policy.Match(".*_history", name) || policy.Match(".*_hist", name)
+}
+
+// unwatched is the gap of a run in which no process of sbx's stays.
+const unwatched = "no process of sbx's watches the host (--direct, --share-pid): a hidden or read-only file that an editor, git or mv replaces there while the command runs is neither from then on"

@@ -1,0 +1,59 @@
+package wrap
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/stage"
+)
+
+// A mount is watched when its mount point is a name of the host's, and it hides
+// or protects: what stands in a directory that the sandbox made cannot be taken
+// away outside.
+func TestMasks(t *testing.T) {
+	op := func(kind bwrapargs.Kind, dst string) bwrapargs.Op {
+		return bwrapargs.Op{Kind: kind, Src: dst, Dst: dst}
+	}
+	const bind, ro, data, tmpfs = bwrapargs.Bind, bwrapargs.ROBind, bwrapargs.ROData, bwrapargs.Tmpfs
+	project := []bwrapargs.Op{op(bind, "/h/u/p"), op(data, "/h/u/p/.env"), op(bind, "/h/u/p/.git"), op(ro, "/h/u/p/.git/config"), op(ro, "/h/u/p/.git/hooks"), op(tmpfs, "/h/u/p/keys")}
+	for _, c := range []struct {
+		name string
+		ops  []bwrapargs.Op
+		warn bool
+		want []stage.Mask
+	}{
+		{"nothing", nil, false, nil},
+		{"an empty root", slices.Concat([]bwrapargs.Op{op(ro, "/usr"), op(ro, "/etc"), op(data, "/etc/shadow"), op(tmpfs, "/tmp"), op(tmpfs, "/h/u"), op(ro, "/h/u/.gitconfig")}, project,
+			[]bwrapargs.Op{op(bwrapargs.RemountRO, "/h/u/p/keys"), op(bwrapargs.RemountRO, "/")}), false, []stage.Mask{
+			{Kind: stage.Hides, Path: "/etc/shadow", Top: "/etc"},
+			{Kind: stage.Hides, Path: "/h/u/p/.env", Top: "/h/u/p"},
+			{Kind: stage.Protects, Path: "/h/u/p/.git/config", Top: "/h/u/p"},
+			{Kind: stage.Protects, Path: "/h/u/p/.git/hooks", Top: "/h/u/p"},
+			{Kind: stage.Hides, Path: "/h/u/p/keys", Top: "/h/u/p"},
+		}},
+		{"only told", project[:2], true, []stage.Mask{{Kind: stage.HidesTold, Path: "/h/u/p/.env", Top: "/h/u/p"}}},
+		{"the host's root", []bwrapargs.Op{op(ro, "/"), op(bwrapargs.Proc, "/proc"), op(bwrapargs.Dev, "/dev"), op(tmpfs, "/dev/shm"), op(tmpfs, "/run"), op(ro, "/run/x"), op(data, "/h/u/.netrc"), op(data, "/h/u/.bash_history"), op(data, "/h/u/.claude.json"),
+			op(bind, "/h/u/p"), op(ro, "/h/u/p/.envrc"), op(tmpfs, "/h/u/.ssh"), op(data, "/h/u/.ssh/x"), op(ro, "/h/u/q")}, false, []stage.Mask{
+			{Kind: stage.Hides, Path: "/run", Top: "/"},
+			{Kind: stage.Hides, Path: "/h/u/.netrc", Top: "/"},
+			{Kind: stage.HidesTold, Path: "/h/u/.bash_history", Top: "/"},
+			{Kind: stage.HidesTold, Path: "/h/u/.claude.json", Top: "/"},
+			{Kind: stage.Protects, Path: "/h/u/p/.envrc", Top: "/"},
+			{Kind: stage.Hides, Path: "/h/u/.ssh", Top: "/"},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pol := &policy.Policy{OnUnmasked: "end"}
+			if c.warn {
+				pol.OnUnmasked = "warn"
+			}
+			if d := cmp.Diff(c.want, masks(c.ops, pol)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
