@@ -38,6 +38,7 @@ type Op struct {
 	Src  string
 	Dst  string
 	Data []byte // content of an ROData file
+	Shut bool   // of an ROData file: it cannot be opened at all
 	Perm uint32 // mode bits of a Tmpfs or ROData; 0 is bwrap's own choice
 	Size int64  // bytes; bounds a Tmpfs, 0 is no bound
 
@@ -245,7 +246,16 @@ func (w *writer) op(o *Op) {
 	case Dev:
 		w.add("--dev", o.Dst)
 	case ROData:
-		w.perm(o)
+		switch {
+		case o.Shut && w.version.Less(hasPerms):
+			// bwrap mounts everything without devices, so that one cannot be opened.
+			w.add("--ro-bind", "/dev/null", o.Dst)
+			return
+		case o.Shut:
+			w.add("--perms", "0000")
+		default:
+			w.perm(o)
+		}
 		w.add("--ro-bind-data", w.fd(o.Dst, o.Data), o.Dst)
 	case RemountRO:
 		w.add("--remount-ro", o.Dst)

@@ -365,3 +365,17 @@ func FuzzParseVersion(f *testing.F) {
 		}
 	})
 }
+
+// A file that cannot be opened, whatever bwrap can do about its mode.
+func TestShut(t *testing.T) {
+	for _, tt := range []struct {
+		minor int
+		want  string
+	}{{4, "--ro-bind /dev/null /d"}, {5, "--perms 0000 --ro-bind-data 7 /d"}, {11, "--perms 0000 --ro-bind-data 7 /d"}} {
+		a := Args{Version: Version{Minor: tt.minor}, Ops: []Op{{Kind: ROData, Dst: "/d", Perm: 0o444, Shut: true}}}
+		words, fds := a.Words(func() int { return 7 })
+		if got := strings.Join(words, " "); !strings.HasSuffix(got, tt.want) || len(fds) != strings.Count(tt.want, "7") {
+			t.Errorf("bwrap 0.%d: %s, %d descriptors", tt.minor, got, len(fds))
+		}
+	}
+}

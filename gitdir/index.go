@@ -2,30 +2,62 @@ package gitdir
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"strconv"
 )
 
 // Gitlinks lists the entries of an index that are repositories of their own:
 // `git status` in the work tree runs git in each (gitformat-index(5)). ok is
 // false for what cannot be read, a split index for instance.
 func Gitlinks(index []byte) (paths []string, ok bool) {
-	return entries(index, func(mode uint32, _ []byte) bool { return mode == 0o160000 })
+	return entries(index, func(mode uint32, _, _ []byte) bool { return mode == 0o160000 })
+}
+
+// Entry is a file that an index holds.
+type Entry struct {
+	Path string // relative to the work tree
+	Hash []byte // of the blob, SHA-1 or SHA-256 by its length
 }
 
 // Tracked lists those of some names, relative to the work tree, that an index
 // holds. ok is as with [Gitlinks].
-func Tracked(index []byte, names ...string) (paths []string, ok bool) {
-	return entries(index, func(_ uint32, name []byte) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return string(name) == n })
-	})
+func Tracked(index []byte, names map[string]bool) (found []Entry, ok bool) {
+	for _, size := range []int{sha1.Size, sha256.Size} {
+		found = nil
+		_, ok = entriesOf(index, size, func(mode uint32, name, hash []byte) bool {
+			if names[string(name)] && mode&0o170000 == 0o100000 {
+				found = append(found, Entry{string(name), slices.Clone(hash)})
+			}
+			return false
+		})
+		if ok {
+			return found, true
+		}
+	}
+	return nil, false
+}
+
+// Blob is the name of an object with a content (git-hash-object(1)), of as many
+// bytes as the repository's other names have.
+func Blob(data []byte, size int) []byte {
+	h := sha1.New()
+	if size == sha256.Size {
+		h = sha256.New()
+	}
+	h.Write(strconv.AppendInt([]byte("blob "), int64(len(data)), 10))
+	h.Write([]byte{0})
+	h.Write(data)
+	return h.Sum(nil)
 }
 
 // maxName bounds the name of an entry, in bytes: PATH_MAX.
 const maxName = 4096
 
 // entries lists the names in an index that are wanted.
-func entries(index []byte, wanted func(mode uint32, name []byte) bool) (paths []string, ok bool) {
+func entries(index []byte, wanted func(mode uint32, name, hash []byte) bool) (paths []string, ok bool) {
 	for _, hash := range []int{20, 32} {
 		if paths, ok = entriesOf(index, hash, wanted); ok {
 			return paths, true
@@ -35,7 +67,7 @@ func entries(index []byte, wanted func(mode uint32, name []byte) bool) (paths []
 }
 
 // entriesOf reads an index whose object names have so many bytes.
-func entriesOf(index []byte, hash int, wanted func(mode uint32, name []byte) bool) (paths []string, ok bool) {
+func entriesOf(index []byte, hash int, wanted func(mode uint32, name, hash []byte) bool) (paths []string, ok bool) {
 	const header, modeAt = 12, 24
 	if len(index) < header+hash || string(index[:4]) != "DIRC" {
 		return nil, false
@@ -81,7 +113,7 @@ func entriesOf(index []byte, hash int, wanted func(mode uint32, name []byte) boo
 		if version == 4 {
 			whole = []byte(name)
 		}
-		if wanted(mode, whole) {
+		if wanted(mode, whole, data[40:40+hash]) {
 			paths = append(paths, string(whole))
 		}
 		if size > len(data) {

@@ -144,6 +144,9 @@ func (v *survey) hidden() {
 // opened returns the rule by which a person shows a path that another rule
 // hides, or "".
 func (v *survey) opened(path, real string, hidden []string) string {
+	if _, shown := v.plan.Report.Concealed(); slices.Contains(shown, real) {
+		return "the repository: " + wrap.SourceTracked
+	}
 	if r, ok := v.pol.Decide(path); ok && r.Access != policy.Block && (r.Access == policy.Read || r.Access == policy.Write) {
 		return r.Source
 	}

@@ -33,10 +33,6 @@ func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.
 		return home, name == "HOME" && hasHome && strings.HasPrefix(home, "/")
 	})
 	g := &hinter{p: p, h: h, v: v, pol: pol, say: req.Hints}
-	if len(p.tracked) > 0 && takesAll(req.Command) {
-		name := p.tracked[0]
-		g.add(stage.Always, "", g.shown(name)+" is tracked by git and hidden here, so that git cannot add or stash it"+g.lever("read", join(req.Root, name), policy.Block, " shows it"))
-	}
 	g.notFound(u.programs)
 	g.trapped()
 	g.full()
@@ -44,8 +40,48 @@ func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.
 	g.debugger(u.debugger)
 	g.network(u)
 	g.files(u.uses)
+	g.concealed()
 	return g.out
 }
+
+// concealed is said after any failure that nothing else explains: a program that
+// finds a .env without a line in it cannot know why.
+func (g *hinter) concealed() {
+	if len(g.v.hidden) == 0 {
+		return
+	}
+	// Those that a program takes for empty come first: of the others it says so.
+	paths := slices.Clone(g.v.hidden)
+	blank := func(path string) bool { i, ok := g.v.find(path); return ok && g.v.mounts[i].blank }
+	slices.SortStableFunc(paths, func(a, b string) int {
+		switch {
+		case blank(a) && !blank(b):
+			return -1
+		case blank(b) && !blank(a):
+			return 1
+		}
+		return 0
+	})
+	names := make([]string, 0, maxNamed)
+	for _, path := range paths[:min(len(paths), maxNamed)] {
+		name := path
+		if policy.Within(path, g.h.CWD) {
+			name = path[len(g.h.CWD)+1:]
+		}
+		name = g.shown(name)
+		if blank(path) {
+			name += " (reads as empty)"
+		}
+		names = append(names, name)
+	}
+	if n := len(paths) - len(names); n > 0 {
+		names = append(names, strconv.Itoa(n)+" more")
+	}
+	g.add(stage.Always, "", "hidden here: "+strings.Join(names, ", ")+g.lever("read", paths[0], policy.Block, " shows "+base(paths[0])))
+}
+
+// maxNamed bounds how many hidden files a line names.
+const maxNamed = 3
 
 // interactive reports whether a command is a shell at which somebody sits.
 func interactive(words []string) bool {

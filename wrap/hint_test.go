@@ -27,7 +27,9 @@ func hinted(t *testing.T, m machine, script string) []string {
 	for _, h := range p.Stage.Hints {
 		switch h.When {
 		case stage.Always:
-			out = append(out, h.Text)
+			if !strings.HasPrefix(h.Text, "hidden here: ") { // see TestUsualHints
+				out = append(out, h.Text)
+			}
 		case stage.Missing:
 			out = append(out, "without "+h.Path+": "+h.Text)
 		case stage.NotFound:
@@ -292,17 +294,19 @@ func TestUsualHints(t *testing.T) {
 		return fmt.Sprint(stage.Full) + dir + ": " + shown + " is full, a directory of the sandbox's own in memory (tmpfs_limit_mb = 2048): a larger tmpfs_limit_mb in a profile makes room"
 	}
 	fulls := []string{full("/dev/shm", "/dev/shm"), full("/home/u", "~"), full("/tmp", "/tmp"), full("/var/tmp", "/var/tmp")}
+	// The last: it holds after any failure.
+	hidden := fmt.Sprint(stage.Always) + ": hidden here: .env (reads as empty), .env.local (reads as empty), tls.key: -r ~/src/app/.env shows .env"
 	off := fmt.Sprint(stage.Cut) + ": the network is off (moderate: allow_network = false): --net turns it on"
 
 	m := developer()
 	m.command = []string{"git"}
 	m.request.Hints.On = true
-	if d := cmp.Diff(append(append([]string{trapped}, fulls...), off), text(m)); d != "" {
+	if d := cmp.Diff(append(append([]string{trapped}, fulls...), off, hidden), text(m)); d != "" {
 		t.Error(d)
 	}
 	on := m
 	on.over = policy.Profile{AllowNetwork: policy.Yes}
-	if d := cmp.Diff(append([]string{trapped}, fulls...), text(on)); d != "" {
+	if d := cmp.Diff(append(append([]string{trapped}, fulls...), hidden), text(on)); d != "" {
 		t.Error("with the network: ", d)
 	}
 	for script, want := range map[string]stage.When{"make": stage.Cut, "npm test": stage.Often, "cd x && npm run a": stage.Often, "npm ci && npm test": stage.Unheard, "curl http://x": stage.Unheard} {
@@ -318,7 +322,7 @@ func TestUsualHints(t *testing.T) {
 	}
 	locked := m
 	locked.request.Hints.Locked = []string{"allow_network"}
-	if got := text(locked); got[len(got)-1] != fmt.Sprint(stage.Cut)+": the network is off (moderate: allow_network = false); the administrator has locked that" {
+	if got := text(locked); got[len(got)-2] != fmt.Sprint(stage.Cut)+": the network is off (moderate: allow_network = false); the administrator has locked that" {
 		t.Error(got)
 	}
 	for name, change := range map[string]func(*machine){

@@ -90,7 +90,10 @@ func (f *inner) at(path string) (host string, own Info) {
 		}
 		return host, Info{}
 	case host == m.path && m.eff == policy.Block && m.info.Kind != Dir:
-		return "", Info{Kind: File, Mode: 0o444, UID: f.v.host.UID}
+		if m.blank {
+			return "", Info{Kind: File, Mode: 0o444, UID: f.v.host.UID}
+		}
+		return "", Info{Kind: File, UID: f.v.host.UID}
 	case host == m.path:
 		return "", dir
 	}

@@ -14,6 +14,7 @@ import (
 type machine struct {
 	files    string // all of them
 	more     string // laid over files
+	prepare  func(*fakeFS)
 	uid      int
 	home     string // "" is /home/u
 	homes    []string
@@ -40,6 +41,9 @@ func user(files string) machine { return machine{files: files, uid: 1000} }
 func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 	t.Helper()
 	fs := newFS(t, m.uid, m.files, m.more)
+	if m.prepare != nil {
+		m.prepare(fs)
+	}
 	if m.home == "" {
 		m.home = "/home/u"
 		if m.uid == 0 {

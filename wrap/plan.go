@@ -37,7 +37,6 @@ type Plan struct {
 	Report   Report         // what explain and the status line show
 
 	lateEnv  []policy.Var // given to the command by bwrap, see environment
-	tracked  []string     // hidden files that git tracks, where the command may stage them
 	closed   []string     // of the caller's descriptors, for people
 	pwd      string       // the working directory, by the caller's name for it
 	cacheDst string       // where the private cache is seen; "" without one
@@ -141,7 +140,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	v.shareTmp(req.Tmp)
-	p.tracked = v.guardTracked(req.Root, req.Command)
+	v.conceal(req.Root, git)
 	if err := p.limit(req, h, v, pol); err != nil {
 		return nil, err
 	}
@@ -420,4 +419,13 @@ func (r *Report) Hidden() []string {
 		}
 	}
 	return out
+}
+
+// Concealed lists the hidden files of the project, and those shown all the same,
+// since git tracks them and has the content.
+func (r *Report) Concealed() (hidden, shown []string) {
+	if r.view == nil {
+		return nil, nil
+	}
+	return r.view.hidden, r.view.tracked
 }

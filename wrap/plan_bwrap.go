@@ -254,7 +254,7 @@ func (v *view) expected() []byte {
 		}
 		sign := byte('=')
 		if op.Held == nil {
-			if sign = '!'; m.eff != policy.Block {
+			if sign = '!'; m.eff != policy.Block && !m.copied {
 				continue
 			}
 		}
@@ -366,6 +366,9 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 		// mount point cannot be renamed.
 		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.path, Held: m.held()}, over != policy.Write || m.info.Kind == Dir
 	case policy.Read, policy.Protect:
+		if m.copied {
+			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: m.copy, Perm: 0o444 | m.info.Mode&0o111}, true
+		}
 		covered := over == policy.Read || over == policy.Protect
 		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.path, Held: m.held()}, !covered
 	case policy.Block:
@@ -375,7 +378,8 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 }
 
 // mask hides a file or directory that is there. A file keeps its place and
-// loses its content; so does a socket, to which no one can then connect.
+// cannot be opened, or loses its content, see conceal; so does a socket, to which
+// no one can then connect.
 func (v *view) mask(m mount) (bwrapargs.Op, bool) {
 	if m.info.Kind == Dir {
 		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: 4096, Perm: 0o755}, true
@@ -384,11 +388,7 @@ func (v *view) mask(m mount) (bwrapargs.Op, bool) {
 	if v.host.UID != 0 && m.info.UID != v.host.UID && !v.host.FS.Access(m.path, 'r') && !v.host.FS.Access(m.path, 'w') {
 		return bwrapargs.Op{}, false
 	}
-	perm := uint32(0o444)
-	if m.shut {
-		perm = 0o100 // 0 is bwrap's own choice
-	}
-	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: perm}, true
+	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: 0o444, Shut: !m.blank}, true
 }
 
 // freeze makes read-only what had to be writable while mount points were made:

@@ -102,6 +102,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	if err := p.program(req, h, v); err != nil {
 		return nil, err
 	}
+	v.conceal(req.Root, git)
 	c, err := v.carve()
 	if err != nil {
 		return nil, err

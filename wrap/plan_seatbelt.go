@@ -53,6 +53,7 @@ func seat(req Request, h *Host) (*Plan, error) {
 	v.own(tmp, Dir, policy.Write)
 	v.own(session+"/"+manifestName, File, policy.Read)
 	v.bare, v.project = true, cmp.Or(req.Root, h.CWD)
+	v.conceal(req.Root, git)
 	if err := p.limit(req, h, v, pol); err != nil {
 		return nil, err
 	}

@@ -275,7 +275,7 @@ func TestAsk(t *testing.T) {
 		{"the flag's own path", "/srv/flag", Answer{To: "/srv/flag", Kind: Dir, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
 			Levers: []Lever{hide("/srv/flag")}, Fixed: ownUser}},
 		{"hidden by a flag", "/srv/flag/hidden", Answer{To: "/srv/flag/hidden", Kind: File, Seen: true,
-			Mark: &Mark{Path: "/srv/flag/hidden", Access: policy.Block, Rule: "/srv/flag/hidden", Layer: policy.Flag, Source: "--block"}, Why: "hidden: an empty file is in its place",
+			Mark: &Mark{Path: "/srv/flag/hidden", Access: policy.Block, Rule: "/srv/flag/hidden", Layer: policy.Flag, Source: "--block"}, Why: "hidden: a file that cannot be opened is in its place",
 			Levers: []Lever{{To: "read", Text: "leave out --block /srv/flag/hidden"}, {To: "write", Text: "leave out --block /srv/flag/hidden"}}}},
 		{"of another user's in it", "/srv/flag/theirs", Answer{To: "/srv/flag/theirs", Kind: File, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
 			Levers: []Lever{hide("/srv/flag/theirs")}, Fixed: ownUser}},

@@ -225,7 +225,11 @@ func (s *sim) run(op bwrapargs.Op) {
 		}
 		if at, ok := s.destination(op.Dst, n.Kind); ok {
 			s.last++
-			s.on[simKey{at.m.id, at.rel}] = &simMount{id: s.last, at: op.Dst, src: op.Src, ro: op.Kind == bwrapargs.ROBind}
+			m := &simMount{id: s.last, at: op.Dst, src: op.Src, ro: op.Kind == bwrapargs.ROBind}
+			if n.Kind == Device { // mounted so that it cannot be opened
+				m.src, m.own = "", &simNode{kind: Device}
+			}
+			s.on[simKey{at.m.id, at.rel}] = m
 		}
 	case bwrapargs.Tmpfs, bwrapargs.Proc, bwrapargs.Dev, bwrapargs.Dir:
 		at, ok := s.destination(op.Dst, Dir)

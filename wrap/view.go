@@ -35,6 +35,10 @@ type view struct {
 	homes   []string          // canonical; see lendable
 	vetted  map[string]error  // what sources said
 	stores  []string          // where sbx remembers runs; see ran
+
+	// Files of the project, see conceal.
+	hidden  []string
+	tracked []string // shown, since git tracks them unchanged
 }
 
 // mount is what the rules say at one canonical path.
@@ -48,7 +52,10 @@ type mount struct {
 	over  int           // index of the mount it lies in, -1 for none
 	eff   policy.Access // see weigh
 	idle  bool          // it changes nothing where it stands
-	shut  bool          // hidden, and a file that cannot be read in the place of an empty one
+	blank bool          // hidden, and an empty file in the place of one that cannot be opened
+
+	copied bool   // a file that is shown as a copy
+	copy   []byte // its content
 }
 
 // look lays the rules of pol over the host.
@@ -521,7 +528,7 @@ func (v *view) sort() {
 func (v *view) weigh(m *mount) policy.Access {
 	over := v.around(m)
 	m.idle = false
-	if m.pin || m.src != "" {
+	if m.pin || m.src != "" || m.copied {
 		return m.rule.Access
 	}
 	a := m.rules.Access(over)

@@ -35,6 +35,9 @@ func (s *Sight) why(a *Answer) string {
 		case a.Kind == Dir:
 			return "hidden: an empty directory is in its place"
 		}
+		if info, err := s.FS.Lstat(a.To); err == nil && (info.Kind == Device || info.Mode&0o444 == 0) {
+			return "hidden: a file that cannot be opened is in its place"
+		}
 		return "hidden: an empty file is in its place"
 	}
 	return s.whyShown(a)

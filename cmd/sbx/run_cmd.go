@@ -669,6 +669,13 @@ func statusLine(p *wrap.Plan, cwd string) string {
 		rw = []string{"nothing"}
 	}
 	parts = append(parts, "rw "+strings.Join(rw, " "), tier(p))
+	hidden, shown := p.Report.Concealed()
+	if len(hidden) > 0 {
+		parts = append(parts, "hidden "+fewNames(hidden, cwd))
+	}
+	if len(shown) > 0 {
+		parts = append(parts, "shown "+fewNames(shown, cwd)+" ("+wrap.SourceTracked+")")
+	}
 	if p.Report.Filter != nil {
 		parts = append(parts, "filter "+p.Report.Filter.String())
 	}
@@ -676,6 +683,22 @@ func statusLine(p *wrap.Plan, cwd string) string {
 		parts = append(parts, "gaps "+strconv.Itoa(n))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// fewNames are the first of some paths, as seen from the working directory.
+func fewNames(paths []string, cwd string) string {
+	const few = 4
+	var b strings.Builder
+	for i, path := range paths {
+		switch {
+		case i == few:
+			return b.String() + " and " + strconv.Itoa(len(paths)-few) + " more"
+		case i > 0:
+			b.WriteByte(' ')
+		}
+		b.WriteString(policy.Plain(strings.TrimPrefix(path, cwd+"/")))
+	}
+	return b.String()
 }
 
 func onOff(b bool) string {

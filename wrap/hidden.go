@@ -1,0 +1,147 @@
+package wrap
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/gitdir"
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+const (
+	maxIndex   = 32 << 20 // bytes of an index that is read
+	maxTracked = 1 << 20  // bytes of a tracked file that is shown as a copy
+)
+
+// SourceTracked is the source of the rule for a hidden file whose content the
+// repository has.
+const SourceTracked = "git tracks it, unchanged"
+
+// conceal decides what stands in the place of each hidden file, where mounts can
+// put something there. Most cannot be opened: to a program that takes an empty
+// file for a file (terraform and its state) silence does more harm than an error.
+// A .env of a project is empty, since so much reads it in passing (grep -r, tar,
+// make's include). What git tracks and has unchanged is no secret to a command
+// that can read the repository, and is shown.
+func (v *view) conceal(root string, g *gitGuard) {
+	tops := append([]string{root}, g.trees...)
+	trees := make(map[string]*tracked, 1)
+	for i := range v.mounts {
+		m := &v.mounts[i]
+		if m.eff != policy.Block || m.idle || m.info.Kind == Dir {
+			continue
+		}
+		if m.info.Kind == Socket {
+			m.blank = true // to connect to it is refused, whatever it can be opened for
+			continue
+		}
+		at := slices.IndexFunc(tops, func(top string) bool { return len(top) > 1 && m.path != top && policy.Within(m.path, top) })
+		if at < 0 {
+			continue
+		}
+		if !v.bare {
+			top := tops[at]
+			if trees[top] == nil {
+				trees[top] = g.tracked(v, top)
+			}
+			t, name := trees[top], m.path[len(top)+1:]
+			switch {
+			case !t.has(name):
+				m.blank = base(name) == ".env" || strings.HasPrefix(base(name), ".env.")
+			case m.rule.Layer == policy.Builtin && t.show(v, m, name):
+				v.tracked = append(v.tracked, m.path)
+				continue
+			}
+		}
+		v.hidden = append(v.hidden, m.path)
+	}
+}
+
+// tracked is what git tracks in a work tree.
+type tracked struct {
+	entries []gitdir.Entry
+	all     bool // the index is there and cannot be read: any file may be tracked
+	open    bool // what the index names the command can read in the repository
+}
+
+// tracked reads the index of a work tree, for the names of hidden files.
+func (g *gitGuard) tracked(v *view, top string) *tracked {
+	dir := join(top, ".git")
+	info, err := g.host.FS.Lstat(dir)
+	switch {
+	case err == nil && info.Kind == Absent:
+		return &tracked{}
+	case err == nil && info.Kind == File:
+		to, ok := g.target(dir, top, info)
+		if !ok {
+			return &tracked{all: true}
+		}
+		dir = to
+	case err != nil || info.Kind != Dir:
+		return &tracked{all: true}
+	}
+	index := join(dir, "index")
+	info, err = g.host.FS.Lstat(index)
+	if err == nil && info.Kind == Absent {
+		return &tracked{} // new: it tracks nothing yet
+	}
+	if err != nil || info.Kind != File || info.Size > maxIndex {
+		return &tracked{all: true}
+	}
+	data, err := g.host.FS.Head(index, int(info.Size))
+	if err != nil {
+		return &tracked{all: true}
+	}
+	t := &tracked{}
+	names := make(map[string]bool, 4)
+	for i := range v.mounts {
+		if m := &v.mounts[i]; m.eff == policy.Block && policy.Within(m.path, top) && m.path != top {
+			names[m.path[len(top)+1:]] = true
+		}
+	}
+	entries, ok := gitdir.Tracked(data, names)
+	t.entries, t.all = entries, !ok
+	t.open = len(entries) > 0 && g.whole(v, g.common(dir))
+	return t
+}
+
+// whole reports whether a repository that the command can read has its objects
+// itself: one that borrows them or was cloned in part names contents that it has
+// not got.
+func (g *gitGuard) whole(v *view, dir string) bool {
+	if !shows(v.access(join(dir, "objects"))) || g.exists(join(dir, "objects/info/alternates")) {
+		return false
+	}
+	whole := true
+	err := gitdir.Each(g.configText(join(dir, "config")), func(s gitdir.Setting) {
+		whole = whole && s.Name() != "extensions.partialclone" && s.Name() != "remote.promisor"
+	})
+	return whole && err == nil
+}
+
+func (t *tracked) has(name string) bool {
+	return t.all || slices.ContainsFunc(t.entries, func(e gitdir.Entry) bool { return e.Path == name })
+}
+
+// show has a mount show a file as a copy when its content is what the index
+// says. The index is the command's to write, an earlier run may have. So what
+// counts is the hash: who can name that of a content has the content, and nothing
+// is told to who guesses it but yes or no, once in a run. A filter changes the
+// content, so one that was decrypted has another hash. The copy is what was
+// looked at; what is written to the file later is not seen.
+func (t *tracked) show(v *view, m *mount, name string) bool {
+	if t.all || !t.open || m.info.Kind != File || m.info.Size > maxTracked {
+		return false
+	}
+	data, err := v.host.FS.Head(m.path, maxTracked+1)
+	if err != nil || !slices.ContainsFunc(t.entries, func(e gitdir.Entry) bool {
+		return e.Path == name && bytes.Equal(e.Hash, gitdir.Blob(data, len(e.Hash)))
+	}) {
+		return false
+	}
+	m.rule = &policy.Rule{Path: m.path, Access: policy.Read, Layer: policy.Builtin, Source: SourceTracked}
+	m.rules, m.eff = policy.Stand{Give: m.rule}, policy.Read
+	m.copied, m.copy = true, data
+	return true
+}
