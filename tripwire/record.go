@@ -44,7 +44,7 @@ type entry struct {
 // with the kind as one letter.
 const magic = "sbx tripwire 1 "
 
-const kindLetters = "npgsldk"
+const kindLetters = "npgsldkto"
 
 func header(root string) string { return magic + policy.Quote(root) + "\n" }
 
@@ -239,7 +239,7 @@ func (r *record) accept(paths []string) bool {
 		}
 	}
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
-		return slices.Contains(paths, e.path) && (e.kind == Settings || e.kind == Name || e.kind != Kept && e.kind != Place && e.broken())
+		return slices.Contains(paths, e.path) && e.kind != Listed && e.kind != Obeyed && (e.kind == Settings || e.kind == Name || e.kind != Kept && e.kind != Place && e.broken())
 	})
 	for i := range r.entries {
 		e := &r.entries[i]
@@ -249,7 +249,8 @@ func (r *record) accept(paths []string) bool {
 			}
 		}
 	}
-	return changed || len(r.entries) < n
+	fewer := len(r.entries) < n
+	return r.acceptObeyed(paths) || changed || fewer
 }
 
 // with is the state with one more name. That of an index begins with its stamp.

@@ -22,6 +22,11 @@ type Store struct {
 	// a rebase, that it is worth no alarm. It is asked at each look, since that can change; nil means that
 	// nothing is harmless.
 	Harmless func(path string) bool
+
+	// Tells is where the changes that Check returns are told of. Of those that are
+	// no alarm it returns what was not told there yet, and records that it is now;
+	// none when it is Untold.
+	Tells Telling
 }
 
 // DamagedError is a record, or a directory of records, that cannot be
@@ -53,17 +58,30 @@ func (e *UnwritableError) Unwrap() error { return e.Err }
 // The errors are [*DamagedError], and [*UnwritableError], which comes together
 // with the changes.
 func (s Store) Check(root string, watches []Watch) ([]Change, error) {
-	watches = inOrder(watches)
+	watches, listed := cutListed(inOrder(watches))
 	recs, err := s.load(root)
 	if err != nil {
 		return nil, err
 	}
 	changes := s.changes(recs, root, watches)
+	more, put := s.obeyed(recs[0], listed)
+	changes = withObeyed(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh }))
 	watches = s.links(recs[0], watches)
-	if own := recs[0]; own.settled(watches) {
+	if own := recs[0]; own.settled(watches) && len(put) == 0 {
 		return changes, nil
 	}
-	return changes, s.add(root, watches)
+	return changes, s.add(root, watches, put)
+}
+
+// withObeyed adds changes of the list to others, but for paths that are among
+// those.
+func withObeyed(changes, more []Change) []Change {
+	if len(more) == 0 {
+		return changes
+	}
+	out := slices.Concat(changes, more)
+	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
 }
 
 // Pending is Check without recording.
@@ -72,7 +90,8 @@ func (s Store) Pending(root string) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.changes(recs, root, nil), nil
+	more, _ := s.obeyed(recs[0], recs[0].listed())
+	return withObeyed(s.changes(recs, root, nil), more), nil
 }
 
 // inOrder sorts watches as records are, without those given twice. A planner
@@ -144,7 +163,7 @@ func (s Store) changes(recs []*record, root string, watches []Watch) []Change {
 		left := watches
 		for j := range r.entries {
 			e := &r.entries[j]
-			if i > 0 && !policy.Within(e.path, root) {
+			if i > 0 && !policy.Within(e.path, root) || e.kind == Listed || e.kind == Obeyed {
 				continue
 			}
 			for len(left) > 0 && compare(left[0].Kind, left[0].Path, e.kind, e.path) < 0 {
@@ -266,7 +285,7 @@ func (s Store) harmless(kind Kind, path string) bool {
 
 // add records watches. The record is read again under the lock: another sbx
 // may have written it since.
-func (s Store) add(root string, watches []Watch) error {
+func (s Store) add(root string, watches []Watch, put []entry) error {
 	f, unlock, err := s.writable()
 	if err != nil {
 		return err
@@ -280,9 +299,10 @@ func (s Store) add(root string, watches []Watch) error {
 	if r == nil {
 		r = &record{root: root}
 	}
-	if !r.merge(watches, time.Now().Unix()) {
+	if !r.merge(watches, time.Now().Unix()) && len(put) == 0 {
 		return nil
 	}
+	r.put(put)
 	for i := range r.entries {
 		if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
 			e.content, e.kept = keep(e.path, e.state)

@@ -37,6 +37,14 @@ const (
 	// read-only: State is as for a Name, of a directory with all that is in it.
 	// That it is gone is a change, too.
 	Kept
+
+	// Listed is about the names in the directory Path that tools obey by
+	// themselves, see names.toml: State has those that are there, see [StateOf].
+	Listed
+
+	// Obeyed is one of them. It has no watch of its own: the record has one entry
+	// for each that was seen.
+	Obeyed
 )
 
 // whole reports whether a State says what one thing is, rather than list names.
@@ -58,7 +66,15 @@ type Change struct {
 	Since  time.Time // when the baseline was taken
 	Before []byte    // the content of the file that was there, nil when it was not kept
 	Added  []string  // of a config file, the settings that are new
+	Grade  Grade     // Alarm but for names of the list
+	Told   bool      // a person was told already, and it is no alarm
+
+	fresh bool // it is about to be told
 }
+
+// Open reports whether it still waits for a person: an alarm until it is
+// accepted, anything else until it was told on a terminal.
+func (c *Change) Open() bool { return c.Grade == Alarm || !c.Told }
 
 // Unseen reports whether the thing could not be looked at: Now has the cause.
 func (c *Change) Unseen() bool { return strings.HasPrefix(c.Now, "other (") }
@@ -82,8 +98,10 @@ func Look(kind Kind, path string) (string, error) {
 		return "", errors.New(policy.Quote(path) + ": not an absolute path")
 	}
 	switch path = policy.Clean(path); kind {
-	case Name:
+	case Name, Obeyed:
 		return lookName(path)
+	case Listed:
+		return StateOf(pickFrom(path)), nil
 	case Pattern:
 		return lookPattern(path)
 	case Nested:

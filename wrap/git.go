@@ -206,13 +206,17 @@ func (g *gitGuard) nested(dir string) {
 		return
 	}
 	if to.Info.Size > maxListed {
-		g.notes = append(g.notes, policy.Plain(dir)+" has too many entries to be searched for repositories in it: theirs are not guarded")
+		g.notes = append(g.notes, policy.Plain(dir)+" has too many entries to be searched: repositories in it are not guarded, and names that tools obey by themselves are not watched")
 		return
 	}
-	names, err := g.directories(to.Path)
-	if err != nil {
-		return // the command cannot read it either, or the plan fails elsewhere
+	entries, ok := g.res.dirs[to.Path]
+	if !ok {
+		if entries, err = g.host.FS.ReadDir(to.Path); err != nil {
+			return // the command cannot read it either, or the plan fails elsewhere
+		}
 	}
+	g.obeyed(to.Path, entries)
+	names := directories(entries)
 	below := make([]string, 0, 2*len(names))
 	for _, n := range names {
 		below = append(below, n+"/.git", n+"/HEAD")
@@ -251,16 +255,31 @@ func (g *gitGuard) inside(dir string, git bool) {
 	g.inner--
 }
 
-// directories are the names in a directory that may be directories or links to
-// such, sorted. Of the others there may be very many.
-func (g *gitGuard) directories(dir string) ([]string, error) {
-	entries, ok := g.res.dirs[dir]
-	if !ok {
-		var err error
-		if entries, err = g.host.FS.ReadDir(dir); err != nil {
-			return nil, err
+// obeyed watches the names in a directory that tools obey by themselves and
+// that stay writable.
+func (g *gitGuard) obeyed(dir string, entries []Entry) {
+	picked := tripwire.Pick(namesOf(entries), func(rel string) ([]string, bool) {
+		sub := join(dir, rel)
+		if info, err := g.host.FS.Lstat(sub); err != nil || info.Kind != Dir {
+			return nil, info.Kind == Link
 		}
+		below, _ := g.host.FS.ReadDir(sub)
+		return namesOf(below), false
+	})
+	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, State: tripwire.StateOf(picked)})
+}
+
+func namesOf(entries []Entry) []string {
+	names := make([]string, len(entries))
+	for i := range entries {
+		names[i] = entries[i].Name
 	}
+	return names
+}
+
+// directories are the names of entries that may be directories or links to
+// such, sorted. Of the others there may be very many.
+func directories(entries []Entry) []string {
 	var names []string
 	for _, e := range entries {
 		if (e.Kind == Dir || e.Kind == Link || e.Kind == Absent) && e.Name != ".git" {
@@ -268,7 +287,7 @@ func (g *gitGuard) directories(dir string) ([]string, error) {
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	return names
 }
 
 // seen notes a git directory or file and reports whether it was looked at

@@ -36,6 +36,12 @@ func (v *view) watch(more []tripwire.Watch, temporary string) []tripwire.Watch {
 	out = slices.DeleteFunc(out, func(w tripwire.Watch) bool {
 		return !v.creates(w) || temporary != "" && policy.Within(w.Path, temporary)
 	})
+	for i := range out {
+		if out[i].Kind == tripwire.Listed {
+			dir := out[i].Path
+			out[i].State = tripwire.Narrowed(out[i].State, func(rel string) bool { return v.access(join(dir, rel)) == policy.Write })
+		}
+	}
 	slices.SortFunc(out, func(a, b tripwire.Watch) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind))
 	})
@@ -48,7 +54,7 @@ func (v *view) creates(w tripwire.Watch) bool {
 	switch w.Kind {
 	case tripwire.Gitlinks:
 		return true // of a git directory that is open, wherever its work tree is
-	case tripwire.Nested:
+	case tripwire.Nested, tripwire.Listed:
 		dir = w.Path
 	}
 	return v.access(dir) == policy.Write && v.src(dir) == ""

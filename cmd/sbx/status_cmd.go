@@ -34,6 +34,7 @@ type standing struct {
 	Filter    *filterJSON  `json:"filter,omitempty"` // from a file
 	Gaps      int          `json:"gaps"`
 	Pending   []string     `json:"tripwire"`
+	Noted     []string     `json:"tripwire_notes,omitempty"` // changed, and no alarm
 	attention []string
 }
 
@@ -173,13 +174,17 @@ func (st *standing) tripwire(s *state) error {
 	if err != nil {
 		return tripwireError(err)
 	}
-	for _, c := range changes {
+	alarms, noted := byGrade(changes)
+	for _, c := range alarms {
 		st.Pending = append(st.Pending, c.Path)
+	}
+	for _, c := range noted {
+		st.Noted = append(st.Noted, c.Path)
 	}
 	if why := s.host.Keeps(policy.Dir(store.Dir)); why != nil {
 		st.attention = append(st.attention, "this project is unwatched: "+why.Error())
 	}
-	if len(changes) > 0 {
+	if len(alarms) > 0 {
 		st.attention = append(st.attention, "sbx tripwire shows what is new")
 	}
 	return nil
@@ -225,14 +230,18 @@ func (st *standing) print() error {
 
 func (st *standing) printPending(line func(name, text string)) {
 	const few = 10
-	if len(st.Pending) > 0 {
-		line("tripwire", colour("31", strconv.Itoa(len(st.Pending))+" new or changed"))
-	}
-	for i, path := range st.Pending {
-		if i == few {
-			line("", "and "+strconv.Itoa(len(st.Pending)-few)+" more")
-			return
+	list := func(title string, paths []string) {
+		if len(paths) > 0 {
+			line("tripwire", title)
 		}
-		line("", policy.Plain(below(path, st.Root)))
+		for i, path := range paths {
+			if i == few {
+				line("", "and "+strconv.Itoa(len(paths)-few)+" more")
+				return
+			}
+			line("", policy.Plain(below(path, st.Root)))
+		}
 	}
+	list(colour("31", strconv.Itoa(len(st.Pending))+" new or changed"), st.Pending)
+	list(strconv.Itoa(len(st.Noted))+" of lesser grade (sbx tripwire shows it)", st.Noted)
 }

@@ -34,6 +34,13 @@ func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
 // recorded does not.
 func (s *state) watch(p *wrap.Plan) error {
 	store, root := recordStore(s.vars, s.host), cmp.Or(s.around(), s.host.CWD)
+	switch {
+	case s.opts.Quiet:
+	case isTerminal(2):
+		store.Tells = tripwire.ToTerminal
+	default:
+		store.Tells = tripwire.ToLog
+	}
 	watched, err := withExposed(p)
 	if err != nil {
 		return tripwireError(err)
@@ -46,6 +53,10 @@ func (s *state) watch(p *wrap.Plan) error {
 		var more []tripwire.Change
 		more, err = store.Check(other.root, other.watched)
 		changes = append(changes, more...)
+	}
+	changes, noted := byGrade(changes)
+	if len(noted) > 0 {
+		s.tell("new or changed since an earlier run here, by a command or by you: " + fewPaths(noted, root) + " (sbx tripwire shows it; said once)")
 	}
 	if len(changes) > 0 {
 		text := "new or changed since an earlier run here, and your tools may run it: " + fewPaths(changes, root) + " (sbx tripwire shows it)"
@@ -63,6 +74,18 @@ func (s *state) watch(p *wrap.Plan) error {
 		return nil
 	}
 	return tripwireError(err)
+}
+
+// byGrade takes the changes that are no alarm out of others.
+func byGrade(all []tripwire.Change) (alarms, noted []tripwire.Change) {
+	for _, c := range all {
+		if c.Grade == tripwire.Alarm {
+			alarms = append(alarms, c)
+		} else {
+			noted = append(noted, c)
+		}
+	}
+	return alarms, noted
 }
 
 // tell is a line that a person or a client has to hear of, unless -q says

@@ -14,7 +14,11 @@ import (
 // how many are left.
 func (t *tripped) ask(in io.Reader) (left int, err error) {
 	lines := bufio.NewReader(in)
-	left = len(t.changes)
+	for i := range t.changes {
+		if t.changes[i].Open() {
+			left++
+		}
+	}
 	for i := range t.changes {
 		c := &t.changes[i]
 		t.printOne(c)
@@ -36,7 +40,9 @@ func (t *tripped) ask(in io.Reader) (left int, err error) {
 			err = nil
 			continue
 		}
-		left--
+		if c.Open() {
+			left--
+		}
 	}
 	return left, nil
 }

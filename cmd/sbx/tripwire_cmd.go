@@ -93,6 +93,7 @@ func (c *tripwireListCmd) Run() error {
 		t.search()
 	}
 	left := len(t.changes)
+	open := len(slices.DeleteFunc(slices.Clone(t.changes), func(c tripwire.Change) bool { return !c.Open() }))
 	switch {
 	case c.Quiet:
 	case c.JSON:
@@ -101,14 +102,14 @@ func (c *tripwireListCmd) Run() error {
 	case left == 0:
 		fmt.Println("nothing new or changed in " + policy.Plain(t.root))
 	case isTerminal(0) && isTerminal(1):
-		left, err = t.ask(os.Stdin)
+		open, err = t.ask(os.Stdin)
 	default:
 		t.print()
 	}
 	if c.Deep && !c.Quiet && !c.JSON {
 		t.printDeep()
 	}
-	if err == nil && left+len(t.deep) > 0 {
+	if err == nil && open+len(t.deep) > 0 {
 		return exitError(1)
 	}
 	return err
@@ -291,7 +292,7 @@ func (t *tripped) print() {
 	fmt.Println("to delete one:")
 	for i := range t.changes {
 		c := &t.changes[i]
-		if n, err := c.Entries(); err == nil && !c.Unseen() {
+		if n, err := c.Entries(); err == nil && !c.Unseen() && c.Now != "" {
 			fmt.Println("  " + t.removeLine(t.changes[i:i+1], n))
 		}
 	}
@@ -302,6 +303,9 @@ func (t *tripped) printOne(c *tripwire.Change) {
 	since := ""
 	if !c.Since.IsZero() {
 		since = ", " + happened(c) + " since " + c.Since.Format("2006-01-02 15:04")
+	}
+	if c.Grade != tripwire.Alarm {
+		since += " (" + c.Grade.String() + ")"
 	}
 	fmt.Println(colour("1", t.shown(c)) + ": " + tripwire.Describe(c.Now) + since)
 	for _, line := range c.Preview() {
@@ -336,7 +340,9 @@ type trippedJSON struct {
 type pendingJSON struct {
 	Path    string   `json:"path"`
 	Quoted  string   `json:"path_quoted,omitempty"` // in Go's notation, when the path is not UTF-8
-	What    string   `json:"what,omitempty"`        // new, changed
+	What    string   `json:"what,omitempty"`        // new, changed, gone
+	Grade   string   `json:"grade"`                 // alarm, note, instructions
+	Told    bool     `json:"told,omitempty"`        // said once on a terminal: it does not count for the exit status
 	Was     string   `json:"was"`
 	Now     string   `json:"now"`
 	Since   string   `json:"since,omitempty"`
@@ -355,7 +361,7 @@ func pendingOf(changes []tripwire.Change) []pendingJSON {
 	out := []pendingJSON{}
 	for i := range changes {
 		c := &changes[i]
-		j := pendingJSON{Path: c.Path, What: happened(c), Was: c.Was, Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
+		j := pendingJSON{Path: c.Path, What: happened(c), Grade: c.Grade.String(), Told: !c.Open(), Was: c.Was, Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
 		if c.Since.IsZero() {
 			j.What, j.Since = "", ""
 		}
