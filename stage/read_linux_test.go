@@ -15,6 +15,8 @@ func TestParseStatus(t *testing.T) {
 		strings.Replace(text, "S (sleeping)", "T (stopped)", 1):      {false, true, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
 		strings.Replace(text, "S (sleeping)", "t (tracing stop)", 1): {false, false, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
 		strings.Replace(text, "S (sleeping)", "Z (zombie)", 1):       {true, false, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
+		// It was continued between the two lines.
+		strings.NewReplacer("S (sleeping)", "T (stopped)", "ShdPnd:\t8000000000004200", "ShdPnd:\t0000000000020000").Replace(text): {false, false, bit(sigCONT)},
 		"":       {gone: true},
 		"State:": {gone: true},
 	} {

@@ -320,6 +320,7 @@ func (s *stage) listen() {
 	if !s.woken(0) {
 		s.poll = 25e6
 	}
+	neverStopped()
 }
 
 // woken waits for a signal, at most for ns, for ever when that is negative.
@@ -392,15 +393,18 @@ func (s *stage) look() {
 		return
 	}
 	s.clock()
-	now := s.signals()
-	switch {
-	case now.stopped && !s.stopped && !s.timedOut && s.order.Group != Shared:
-		// Somebody stopped the outer process alone. In a shared group the terminal
-		// did it, to the command as well.
+	s.signals()
+	if s.behind && s.outer.front() {
+		s.hand()
+	}
+}
+
+// freeze stops the command's group when the outer process was stopped. In a
+// shared group the terminal did it, to the command as well.
+func (s *stage) freeze(outer state) {
+	if outer.stopped && !s.stopped && !s.ended && !s.timedOut && s.order.Group != Shared {
 		s.frozen = true
 		s.kill(true, sigSTOP)
-	case s.behind && s.outer.front():
-		s.hand()
 	}
 }
 
@@ -435,8 +439,9 @@ func (s *stage) reap() {
 	}
 }
 
-// signals passes on what is new and returns the state of the outer process.
-func (s *stage) signals() state {
+// signals passes on what is new. What comes while the outer process is stopped
+// waits with the command until both go on.
+func (s *stage) signals() {
 	st := s.outer.state()
 	seen := sight{st.pending & s.forward, s.own()}
 	if s.courier.unsure(seen) || s.doubt && seen.own == 0 && !s.reaped {
@@ -446,9 +451,11 @@ func (s *stage) signals() state {
 	}
 	group, one := s.courier.take(seen)
 	s.told |= group
-	if (group|one)&bit(sigCONT) != 0 {
+	// A stop takes a pending SIGCONT away, also where it stops nobody itself.
+	if (group|one)&bit(sigCONT) != 0 || (s.frozen || s.mirrored) && !st.stopped {
 		s.resume(group&bit(sigCONT) != 0)
 	}
+	s.freeze(st)
 	for n := 1; n <= lastRT; n++ {
 		switch {
 		case n == sigCONT:
@@ -458,7 +465,6 @@ func (s *stage) signals() state {
 			s.kill(false, n)
 		}
 	}
-	return st
 }
 
 // own takes the signals that came to this process from outside, some at a time:
@@ -510,6 +516,7 @@ func (s *stage) commandStopped(by int) {
 		}
 	}
 	if s.outer.state().stopped {
+		s.frozen = s.order.Group != Shared
 		return
 	}
 	if by != sigTSTP && by != sigTTIN && by != sigTTOU {
@@ -536,8 +543,10 @@ func (s *stage) moved() bool {
 	return errno == 0 && info[0] != 0
 }
 
-// resume continues the command.
+// resume continues the command: all of its group where all of it was stopped,
+// whether or not that has been reported yet.
 func (s *stage) resume(group bool) {
+	stopped := s.stopped || s.frozen
 	s.frozen, s.mirrored = false, false
 	if s.order.Group == Front {
 		if s.outer.front() {
@@ -547,7 +556,7 @@ func (s *stage) resume(group bool) {
 		}
 	}
 	if s.order.Group != Shared || !group {
-		s.kill(group || s.stopped, sigCONT)
+		s.kill(group || stopped, sigCONT)
 	}
 }
 

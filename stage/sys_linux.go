@@ -158,6 +158,24 @@ func now() int64 {
 	return ts.Nano()
 }
 
+// neverStopped lets a timer continue this process once a second. A SIGSTOP to
+// the caller's group stops it as well, and then a SIGCONT to the outer process
+// alone, or the end of the time, would find nobody. Where the kernel refuses the
+// timer, a SIGCONT to the group is needed.
+func neverStopped() {
+	event := struct {
+		value          uint64
+		signal, notify int32 // SIGEV_SIGNAL
+		_              [48]byte
+	}{signal: sigCONT}
+	second := syscall.Timespec{Sec: 1}
+	every := [2]syscall.Timespec{second, second} // interval, first
+	var id int32
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_TIMER_CREATE, 1, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&id))); errno == 0 {
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_TIMER_SETTIME, uintptr(id), 0, uintptr(unsafe.Pointer(&every)), 0, 0, 0)
+	}
+}
+
 func sleep(ns int64) {
 	ts := syscall.NsecToTimespec(ns)
 	_, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)

@@ -160,6 +160,8 @@ func parseStatus(b []byte) (s state) {
 		}
 		if len(line) > 8 && line[:8] == "ShdPnd:\t" {
 			s.pending = hex(line[8:])
+			// It came after State was written: a stop takes a SIGCONT away that is pending.
+			s.stopped = s.stopped && s.pending&bit(sigCONT) == 0
 			return s
 		}
 	}

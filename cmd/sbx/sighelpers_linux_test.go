@@ -123,6 +123,28 @@ func tallyMain() {
 	writeCounts(os.Args[1], counts)
 }
 
+// heed NAME appends a line to NAME every few milliseconds, and to NAME.got the
+// number of each signal that it gets.
+func heedMain() {
+	got := make(chan os.Signal, 10_000)
+	signal.Notify(got, countable...)
+	line := func(name, text string) {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		die(err)
+		_, err = f.WriteString(text + "\n")
+		die(err)
+		die(f.Close())
+	}
+	for {
+		line(os.Args[1], "")
+		select {
+		case s := <-got:
+			line(os.Args[1]+".got", fmt.Sprint(int(s.(syscall.Signal))))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 func writeCounts(name string, counts map[int]int) {
 	var lines []string
 	for n, c := range counts {
