@@ -274,3 +274,21 @@ func TestUnhide(t *testing.T) {
 		}
 	}
 }
+
+func TestEscape(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                             "",
+		"plain é 漢\t\n😀 \"'\\":         "plain é 漢\t\n😀 \"'\\",
+		"\x1b[31m\r\x7f\x00":           `\u001b[31m\u000d\u007f\u0000`,
+		"\u009b\u0085":                 `\u009b\u0085`,
+		"a\x9bb\xff":                   `a\x9bb\xff`,
+		"\u202e\u2066\u200e\u061c":     `\u202e\u2066\u200e\u061c`,
+		"\u200b\ufeff\u2028\u2029":     `\u200b\ufeff\u2028\u2029`,
+		"\U000e0001":                   `\udb40\udc01`,
+		"a real \ufffd, then \xe2\x80": "a real \ufffd, then \\xe2\\x80",
+	} {
+		if got := Escape(in); got != want {
+			t.Errorf("Escape(%q) = %s, want %s", in, got, want)
+		}
+	}
+}

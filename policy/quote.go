@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -19,6 +21,33 @@ func Plain(s string) string {
 		return Quote(s)
 	}
 	return s
+}
+
+// Escape makes a text that may quote anything harmless to a terminal: characters
+// that drive it, hide or reorder text become \u202e as in JSON, bytes that are no
+// UTF-8 \x9b. Newline and tab stay.
+func Escape(s string) string {
+	bad := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) && r != '\n' && r != '\t' }
+	if !strings.ContainsFunc(s, bad) {
+		return s
+	}
+	var b strings.Builder
+	for i, size := 0, 0; i < len(s); i += size {
+		var r rune
+		r, size = utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !bad(r) || r == utf8.RuneError:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // Nearest returns the known word that word was probably meant to be, or "".

@@ -3,6 +3,7 @@ package stage
 import (
 	"runtime"
 	"syscall"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -200,15 +201,20 @@ func say(text string) {
 	}
 }
 
-// plain makes a path or word fit for a line of text.
+// plain makes a path or word fit for a line of text. Of a letter beyond ASCII it
+// keeps no more than is sure to be harmless: package unicode would cost at each start.
 func plain(s string) string {
 	b := make([]byte, 0, len(s))
 	const hex = "0123456789abcdef"
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c == 0x7f {
+	for i, size := 0, 0; i < len(s); i += size {
+		var r rune
+		r, size = utf8.DecodeRuneInString(s[i:])
+		if r >= ' ' && r < 0x7f || r > 0xad && r < 0x2000 && r != 0x61c || r >= 0x3041 && r < 0xd800 {
+			b = append(b, s[i:i+size]...)
+			continue
+		}
+		for _, c := range []byte(s[i : i+size]) {
 			b = append(b, '\\', 'x', hex[c>>4], hex[c&15])
-		} else {
-			b = append(b, c)
 		}
 	}
 	return string(b)

@@ -104,6 +104,7 @@ type hinter struct {
 }
 
 func (g *hinter) add(when stage.When, path, text string) {
+	text = strings.ReplaceAll(policy.Escape(text), "\n", `\n`) // the stage writes it as it is
 	if len(text) <= stage.MaxHint {
 		g.out = append(g.out, stage.Hint{When: when, Path: path, Text: text})
 	}

@@ -39,10 +39,10 @@ func (c *activateCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stdout.WriteString(text); err != nil {
+	if _, err := stdout.WriteString(text); err != nil {
 		return err
 	}
-	if isTerminal(1) {
+	if onTerminal() {
 		say("hint", "this is for a shell to run: write "+activateLine(shell)+" into "+startFile(shell))
 	}
 	return nil

@@ -67,7 +67,7 @@ func (c *agentCmd) Help() string {
 func (c *agentCmd) Run() error {
 	err := c.run()
 	if err != nil && c.PrintEnv {
-		fmt.Println("false") // for the eval, so that what comes after && does not start
+		fmt.Fprintln(stdout, "false") // for the eval, so that what comes after && does not start
 	}
 	return err
 }
@@ -440,7 +440,7 @@ func (l *launch) world(env []string) *agents.World {
 func worldOf(host *wrap.Host, env []string) *agents.World {
 	home := os.Getenv("HOME")
 	return &agents.World{
-		Env: env, Passwd: wrap.PasswdShell(host.UID), Home: home, CWD: host.CWD, TTY: isTerminal(0) && isTerminal(1),
+		Env: env, Passwd: wrap.PasswdShell(host.UID), Home: home, CWD: host.CWD, TTY: isTerminal(0) && onTerminal(),
 		Exec: func(path string) bool { return runs(path) && unix.Access(path, unix.X_OK) == nil },
 		Read: func(path string) (string, error) {
 			info, err := os.Stat(path)
@@ -567,32 +567,36 @@ func (l *launch) status() string {
 
 func (l *launch) show() error {
 	for _, v := range l.set {
-		fmt.Println(v.Name + "=" + shellLine([]string{v.Value}))
+		fmt.Fprintln(stdout, v.Name+"="+shellLine([]string{v.Value}))
 	}
-	fmt.Println(shellLine(l.argv))
+	fmt.Fprintln(stdout, shellLine(l.argv))
 	by := l.choice.By
 	if len(l.choice.Prefix) > 0 {
 		by = shellLine(l.choice.Prefix) + " (" + by + ")"
 	} else {
 		by = policy.Plain(l.choice.Shell) + " (" + by + ")"
 	}
-	fmt.Println("# its commands go to " + by + ", profile " + strings.Join(l.state.policy.Profiles, "+") + ", net " + onOff(l.state.policy.Network) + ", writable " + policy.Plain(l.session.Root))
+	fmt.Fprintln(stdout, "# its commands go to "+by+", profile "+strings.Join(l.state.policy.Profiles, "+")+", net "+onOff(l.state.policy.Network)+", writable "+policy.Plain(l.session.Root))
 	return nil
 }
 
 // export prints the variables for a POSIX shell.
 func (l *launch) export() error {
 	for _, n := range append(slices.Clone(settled), l.drop...) {
-		fmt.Println("unset " + n)
+		fmt.Fprintln(stdout, "unset "+n)
 	}
 	for _, v := range l.set {
-		fmt.Println("export " + v.Name + "=" + "'" + strings.ReplaceAll(v.Value, "'", `'\''`) + "'")
+		value := "'" + strings.ReplaceAll(v.Value, "'", `'\''`) + "'"
+		if onTerminal() { // for a person to read and paste
+			value = shellLine([]string{v.Value})
+		}
+		fmt.Fprintln(stdout, "export "+v.Name+"="+value)
 	}
 	return nil
 }
 
 func listAgents() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, c := range agents.All() {
 		how := "sbx agent " + c.Name
 		text := strings.Join(c.Inside, "; ")

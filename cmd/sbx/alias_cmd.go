@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/shims"
@@ -39,6 +38,6 @@ func (c *aliasCmd) Run() error {
 		}
 		b.WriteString(shims.Alias(c.Shell, name, words))
 	}
-	_, err = os.Stdout.WriteString(b.String())
+	_, err = stdout.WriteString(b.String())
 	return err
 }

@@ -160,7 +160,7 @@ func parseRun(left []string) (*options, error) {
 // parseFlags reads the flags of a run.
 func parseFlags(args []string) (*options, error) {
 	var cli runCLI
-	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Description(runHelp), kong.UsageOnError(),
+	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.Description(runHelp), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
 	if err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func parseFlags(args []string) (*options, error) {
 		return nil, err
 	}
 	if cli.Version {
-		fmt.Println("sbx " + version)
+		fmt.Fprintln(stdout, "sbx "+version)
 		return nil, exitError(0)
 	}
 	o := &cli.options
@@ -183,6 +183,14 @@ func parseFlags(args []string) (*options, error) {
 		return nil, &usageError{"--json goes with --dry-run", "the command's own output is untouched"}
 	}
 	return o, o.check()
+}
+
+// exitHelp ends sbx after --help.
+func exitHelp(status int) {
+	if err := finish(nil); err != nil {
+		status = report(err)
+	}
+	os.Exit(status)
 }
 
 func plainHelp(v *kong.Value) string { return v.Help }
@@ -332,7 +340,7 @@ func stray(word string, left []string) error {
 func runCommand(args []string) error {
 	var cli commandCLI
 	args, cli.Agent.words = agentWords(args)
-	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
+	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
 	if err != nil {
 		return err

@@ -257,7 +257,7 @@ func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, tex
 }
 
 func (r *clientReport) print() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	line := func(status, name, text string, fixes ...string) {
 		sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[status], fmt.Sprintf("%-4s", status)), name, harmless(text))

@@ -453,7 +453,7 @@ func (d *diagnosis) names(path string) {
 }
 
 func (d *diagnosis) print() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
 	for _, c := range d.Checks {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, harmless(c.Text))

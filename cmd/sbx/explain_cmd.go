@@ -153,8 +153,8 @@ func (s *state) explain() (*explanation, error) {
 }
 
 func (e *explanation) print() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	head := func(text string) { w.Flush(); fmt.Fprintln(os.Stdout, colour("1", text)) }
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, colour("1", text)) }
 	head("profile " + strings.Join(e.Profiles, " + "))
 	if e.Tier != wrap.TierFull {
 		fmt.Fprintf(w, "  tier\t%s\t%s\n", e.Tier, strings.TrimPrefix(e.Lack+", engine "+e.Engine, ", "))

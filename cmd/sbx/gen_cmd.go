@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ func (c *completionCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.WriteString(text)
+	_, err = stdout.WriteString(text)
 	return err
 }
 
@@ -36,7 +35,7 @@ func (c *manCmd) Run() error {
 	if c.Page == "sbx-sh" {
 		page = man.Shell
 	}
-	_, err := os.Stdout.WriteString(page)
+	_, err := stdout.WriteString(page)
 	return err
 }
 

@@ -20,7 +20,7 @@ type initCmd struct {
 
 func (c *initCmd) Run() error {
 	if c.Print {
-		_, err := os.Stdout.WriteString(sampleConfig)
+		_, err := stdout.WriteString(sampleConfig)
 		return err
 	}
 	host, err := wrap.Look()
@@ -44,7 +44,7 @@ func (c *initCmd) Run() error {
 	if err := writeNew(path, sampleConfig); err != nil {
 		return err
 	}
-	fmt.Println("wrote " + policy.Plain(path))
+	fmt.Fprintln(stdout, "wrote "+policy.Plain(path))
 	return nil
 }
 

@@ -47,7 +47,7 @@ func main() {
 	if verify.IsProbe(args) {
 		os.Exit(verify.Probe(args))
 	}
-	if err := run(args); err != nil {
+	if err := finish(run(args)); err != nil {
 		os.Exit(report(err))
 	}
 }
@@ -69,7 +69,7 @@ func run(args []string) error {
 	case len(left) == 1 && left[0] == "--direct" && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
 		return execute(&options{Direct: true, given: true}, command)
 	case len(left) == 1 && left[0] == "--version" && !cut:
-		fmt.Println("sbx " + version)
+		fmt.Fprintln(stdout, "sbx "+version)
 		return nil
 	case len(left) > 0 && slices.Contains(commandNames, left[0]):
 		if cut && left[0] == "why" {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,7 +126,7 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 	writeConfined(&b, p.Confined)
 	fmt.Fprintf(&b, "exec    %s\n", policy.Plain(p.Path))
 	writeArgv(&b, p)
-	_, err := os.Stdout.WriteString(b.String())
+	_, err := stdout.WriteString(b.String())
 	return err
 }
 
@@ -324,7 +323,7 @@ func shownEnv(p *wrap.Plan) []string {
 }
 
 func printJSON(v any) error {
-	e := json.NewEncoder(os.Stdout)
+	e := json.NewEncoder(stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
+	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // profilesCmd is about the profiles there are.
@@ -54,7 +54,7 @@ func (c *profilesListCmd) Run() error {
 	if c.JSON {
 		return printJSON(out)
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, p := range out {
 		mark := " "
 		if p.Default {
@@ -84,18 +84,18 @@ func (c *profilesShowCmd) Run() error {
 		return err
 	}
 	if text, ok := profiles.Text(c.Name); ok && len(set[c.Name]) == 1 && !c.Flat {
-		_, err := os.Stdout.WriteString(text)
+		_, err := stdout.WriteString(text)
 		return err
 	}
 	if c.Flat {
-		_, err = os.Stdout.WriteString(profileTOML(flat))
+		_, err = stdout.WriteString(profileTOML(flat))
 		return err
 	}
 	var b strings.Builder
 	for _, p := range set[c.Name] {
 		fmt.Fprintf(&b, "# %s\n%s", p.Source, profileTOML(p))
 	}
-	_, err = os.Stdout.WriteString(b.String())
+	_, err = stdout.WriteString(b.String())
 	return err
 }
 
@@ -187,15 +187,14 @@ func (c *profilesDiffCmd) Run() error {
 	if c.JSON {
 		err = printJSON(out)
 	} else {
-		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 		for _, ch := range out {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, policy.Plain(ch.What), ch.From, ch.To)
 		}
 		err = w.Flush()
 	}
 	if err != nil {
-		report(err)
-		return exitError(2)
+		return &wrap.Error{Status: 2, Text: err.Error()}
 	}
 	if wider {
 		return exitError(1)

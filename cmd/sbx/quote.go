@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -15,8 +18,35 @@ func shellLine(words []string) string {
 		q, err := syntax.Quote(w, syntax.LangBash)
 		if err != nil {
 			q = policy.Quote(w)
+		} else if strings.ContainsFunc(w, func(r rune) bool { return r == utf8.RuneError || r > 0x7f && !unicode.IsPrint(r) }) {
+			q = byBytes(w)
 		}
 		out[i] = q
 	}
 	return strings.Join(out, " ")
+}
+
+// byBytes quotes a word with characters that no terminal should get. syntax.Quote
+// writes them as \u202e, which a shell understands in a locale of UTF-8 only, and
+// \x may swallow a digit after it.
+func byBytes(w string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for i, r := range w {
+		size := utf8.RuneLen(r)
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(w[i:], "\uFFFD"):
+			size = 1
+			fallthrough
+		case !unicode.IsPrint(r):
+			for _, c := range []byte(w[i : i+size]) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + "'"
 }

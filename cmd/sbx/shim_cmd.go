@@ -88,7 +88,7 @@ func (c *shimAddCmd) Run() error {
 		return printJSON(out)
 	}
 	for _, j := range out {
-		fmt.Println(addedLine(&j))
+		fmt.Fprintln(stdout, addedLine(&j))
 	}
 	s.hintPath(dir, out)
 	return nil
@@ -172,7 +172,7 @@ func (c *shimRemoveCmd) Run() error {
 		}
 		out = append(out, shimJSON{Name: name, Change: "removed", Shim: string(dir) + "/" + name})
 		if !c.JSON {
-			fmt.Println(policy.Plain(name) + ": removed")
+			fmt.Fprintln(stdout, policy.Plain(name)+": removed")
 		}
 	}
 	if c.JSON {
@@ -194,10 +194,10 @@ func (c *shimListCmd) Run() error {
 		return printJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Println("no shims; sbx shim add npm pip cargo makes some")
+		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, j := range list {
 		program := policy.Plain(j.Program)
 		if j.Program == "" {

@@ -307,11 +307,11 @@ func (b *firstBytes) Write(p []byte) (int, error) {
 
 func (r *shimReport) print() error {
 	if len(r.Tools) == 0 && len(r.Problems) == 0 {
-		fmt.Println("no shims; sbx shim add npm pip cargo makes some")
+		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
 	titles := map[string]string{"shell": "this shell", "login": "login shell", "interactive": "at a prompt", "sh": "sh -c", "cron": "cron", "session": "desktop, editor", "absolute": "absolute path"}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, t := range r.Tools {
 		fmt.Fprintf(w, "%s (profile %s)\n", t.Name, t.Profile)
 		for _, a := range t.Answers {
@@ -322,13 +322,13 @@ func (r *shimReport) print() error {
 		return err
 	}
 	for _, p := range r.Problems {
-		fmt.Println("problem: " + p)
+		fmt.Fprintln(stdout, "problem: "+p)
 	}
 	for _, n := range r.Notes {
-		fmt.Println("note: " + n)
+		fmt.Fprintln(stdout, "note: "+n)
 	}
 	if r.OK {
-		fmt.Println("all shims answer in this shell")
+		fmt.Fprintln(stdout, "all shims answer in this shell")
 	}
 	return nil
 }

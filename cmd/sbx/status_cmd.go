@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -192,7 +191,7 @@ func (st *standing) tripwire(s *state) error {
 
 // print keeps to one screen: long lists are cut.
 func (st *standing) print() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	line := func(name, text string) { fmt.Fprintf(w, "%s\t%s\n", name, text) }
 	profile := strings.Join(st.Profiles, "+") + ", network " + onOff(st.Network)
 	switch {

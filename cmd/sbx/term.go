@@ -1,11 +1,12 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/policy"
 )
 
 // say writes one line to standard error: "sbx: KIND: TEXT". It is one write,
@@ -18,25 +19,12 @@ func say(kind, text string) {
 	_, _ = syscall.Write(2, []byte(line+harmless(text)+"\n"))
 }
 
-// harmless takes out what would drive the terminal, whatever a text quotes.
+// harmless makes one line of a text, and takes out what would drive the terminal.
 func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, text)
+	return strings.ReplaceAll(policy.Escape(text), "\n", `\n`)
 }
 
 func isTerminal(fd int) bool {
 	_, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
 	return err == nil
-}
-
-// colour wraps a text in an SGR sequence when standard output can show it.
-func colour(sgr, text string) string {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(1) {
-		return text
-	}
-	return "\x1b[" + sgr + "m" + text + "\x1b[0m"
 }

@@ -69,7 +69,7 @@ func (t *tripped) remove(c *tripwire.Change, lines *bufio.Reader) (gone bool, er
 // is none of them.
 func replyTo(lines *bufio.Reader, question string, answers ...string) string {
 	for {
-		fmt.Print(question)
+		fmt.Fprint(stdout, question)
 		line, err := lines.ReadString('\n')
 		line = strings.ToLower(strings.TrimSpace(line))
 		for _, a := range answers {
@@ -78,7 +78,7 @@ func replyTo(lines *bufio.Reader, question string, answers ...string) string {
 			}
 		}
 		if err != nil {
-			fmt.Println()
+			fmt.Fprintln(stdout)
 			return ""
 		}
 	}

@@ -100,8 +100,8 @@ func (c *tripwireListCmd) Run() error {
 		err = printJSON(t.report())
 	case left == 0 && c.Deep:
 	case left == 0:
-		fmt.Println("nothing new or changed in " + policy.Plain(t.root))
-	case isTerminal(0) && isTerminal(1):
+		fmt.Fprintln(stdout, "nothing new or changed in "+policy.Plain(t.root))
+	case isTerminal(0) && onTerminal():
 		open, err = t.ask(os.Stdin)
 	default:
 		t.print()
@@ -137,12 +137,12 @@ func (t *tripped) search() {
 
 func (t *tripped) printDeep() {
 	if len(t.deep) == 0 {
-		fmt.Println("no repository in " + policy.Plain(t.root) + " has settings or hooks that run programs, but for its own")
+		fmt.Fprintln(stdout, "no repository in "+policy.Plain(t.root)+" has settings or hooks that run programs, but for its own")
 	} else {
-		fmt.Println("repositories with settings or hooks that run programs, or that point elsewhere; they may well be yours:")
+		fmt.Fprintln(stdout, "repositories with settings or hooks that run programs, or that point elsewhere; they may well be yours:")
 	}
 	for i := range t.deep {
-		fmt.Println()
+		fmt.Fprintln(stdout)
 		t.printOne(&t.deep[i])
 	}
 	if !t.searched {
@@ -168,7 +168,7 @@ func (c *tripwireAcceptCmd) Run() error {
 		if err := t.accept(&chosen[i]); err != nil {
 			return err
 		}
-		fmt.Println("accepted " + t.shown(&chosen[i]))
+		fmt.Fprintln(stdout, "accepted "+t.shown(&chosen[i]))
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (c *tripwireRemoveCmd) Run() error {
 		if err := chosen[i].Remove(); err != nil {
 			return tripwireError(err)
 		}
-		fmt.Println("removed " + t.shown(&chosen[i]))
+		fmt.Fprintln(stdout, "removed "+t.shown(&chosen[i]))
 	}
 	return nil
 }
@@ -285,15 +285,15 @@ func (t *tripped) removeLine(changes []tripwire.Change, entries int) string {
 func (t *tripped) print() {
 	for i := range t.changes {
 		t.printOne(&t.changes[i])
-		fmt.Println()
+		fmt.Fprintln(stdout)
 	}
-	fmt.Println("to take them as yours:")
-	fmt.Println("  " + shellLine(append([]string{"sbx", "tripwire", "accept"}, t.words(t.changes)...)))
-	fmt.Println("to delete one:")
+	fmt.Fprintln(stdout, "to take them as yours:")
+	fmt.Fprintln(stdout, "  "+shellLine(append([]string{"sbx", "tripwire", "accept"}, t.words(t.changes)...)))
+	fmt.Fprintln(stdout, "to delete one:")
 	for i := range t.changes {
 		c := &t.changes[i]
 		if n, err := c.Entries(); err == nil && !c.Unseen() && c.Now != "" {
-			fmt.Println("  " + t.removeLine(t.changes[i:i+1], n))
+			fmt.Fprintln(stdout, "  "+t.removeLine(t.changes[i:i+1], n))
 		}
 	}
 }
@@ -307,7 +307,7 @@ func (t *tripped) printOne(c *tripwire.Change) {
 	if c.Grade != tripwire.Alarm {
 		since += " (" + c.Grade.String() + ")"
 	}
-	fmt.Println(colour("1", t.shown(c)) + ": " + tripwire.Describe(c.Now) + since)
+	fmt.Fprintln(stdout, colour("1", t.shown(c))+": "+tripwire.Describe(c.Now)+since)
 	for _, line := range c.Preview() {
 		text := "  " + line
 		switch line[:min(2, len(line))] {
@@ -316,7 +316,7 @@ func (t *tripped) printOne(c *tripwire.Change) {
 		case "- ":
 			text = colour("31", text)
 		}
-		fmt.Println(text)
+		fmt.Fprintln(stdout, text)
 	}
 }
 

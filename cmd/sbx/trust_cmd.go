@@ -71,7 +71,7 @@ func (c *trustCmd) Run() error {
 				return err
 			}
 			if f.state != trust.Trusted && !c.Yes && isTerminal(0) && !confirm("trust "+policy.Plain(path)+"?") {
-				fmt.Println("not trusted")
+				fmt.Fprintln(stdout, "not trusted")
 				declined = true
 				continue
 			}
@@ -87,7 +87,7 @@ func (c *trustCmd) Run() error {
 		}
 		out = append(out, f.json())
 		if !c.JSON {
-			fmt.Println(map[bool]string{true: "was trusted already", false: "trusted"}[f.state == trust.Trusted])
+			fmt.Fprintln(stdout, map[bool]string{true: "was trusted already", false: "trusted"}[f.state == trust.Trusted])
 		}
 	}
 	if c.JSON {
@@ -116,7 +116,7 @@ func (c *untrustCmd) Run() error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(policy.Plain(path) + map[bool]string{true: ": no longer trusted", false: ": was not trusted"}[was])
+		fmt.Fprintln(stdout, policy.Plain(path)+map[bool]string{true: ": no longer trusted", false: ": was not trusted"}[was])
 	}
 	return nil
 }
@@ -250,8 +250,8 @@ func (f *candidate) json() trustJSON {
 // print shows what trusting the file means: all of it, since what is cut off
 // would be where to hide.
 func (f *candidate) print() error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	head := func(text string) { w.Flush(); fmt.Fprintln(os.Stdout, text) }
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, text) }
 	head(colour("1", policy.Plain(f.path)))
 	if f.state == trust.Changed {
 		head("changed since it was trusted:")
@@ -301,7 +301,7 @@ func selections(names []string) string {
 
 // confirm asks a person at the terminal.
 func confirm(question string) bool {
-	fmt.Fprint(os.Stderr, question+" [y/N] ")
+	fmt.Fprint(os.Stderr, harmless(question)+" [y/N] ")
 	var answer []byte
 	for buf := make([]byte, 1); len(answer) < 64; {
 		if n, err := os.Stdin.Read(buf); n == 0 || err != nil || buf[0] == '\n' {
@@ -350,7 +350,7 @@ func listTrusted(names []rawText, asJSON bool) error {
 		return printJSON(out)
 	}
 	for _, r := range out {
-		fmt.Printf("%-7s  %s\n", r.State, policy.Plain(r.Path))
+		fmt.Fprintf(stdout, "%-7s  %s\n", r.State, policy.Plain(r.Path))
 	}
 	return nil
 }

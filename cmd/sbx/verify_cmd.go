@@ -187,9 +187,9 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 func (c *verifyCmd) print(r *verify.Report) error {
 	switch {
 	case c.JSON:
-		return r.JSON(os.Stdout)
+		return r.JSON(stdout)
 	case c.JUnit:
-		return r.JUnit(os.Stdout)
+		return r.JUnit(stdout)
 	}
-	return r.Table(os.Stdout, c.Verbose, colour)
+	return r.Table(stdout, c.Verbose, colour)
 }

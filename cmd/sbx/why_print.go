@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/policy"
@@ -21,7 +20,7 @@ func printAnswers(answers []answerJSON, within bool) error {
 	if within && levers > 0 {
 		b.WriteString("\nthe levers are for where the sandbox is started\n")
 	}
-	_, err := os.Stdout.WriteString(b.String())
+	_, err := stdout.WriteString(b.String())
 	return err
 }
 

@@ -2,6 +2,7 @@ package ptytest
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -312,4 +313,31 @@ func (p *Terminal) Eventually(within time.Duration, what string, holds func() (b
 			p.t.Fatalf("not within %v: %s: %s\non the screen:\n%s", within, what, said, p.Screen())
 		}
 	}
+}
+
+// Output runs a program on a terminal of its own, types keys, and returns every
+// byte that reached the terminal, as it is.
+func Output(t testing.TB, cmd *exec.Cmd, keys string) []byte {
+	t.Helper()
+	heedSignals()
+	master, slave, err := open()
+	if err != nil {
+		t.Fatal("terminal: ", err)
+	}
+	defer master.Close()
+	if err := unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 200}); err != nil {
+		t.Fatal("terminal: ", err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	err = cmd.Start()
+	slave.Close()
+	if err != nil {
+		t.Fatal("terminal: ", err)
+	}
+	defer time.AfterFunc(2*Patience, func() { _ = cmd.Process.Kill() }).Stop()
+	_, _ = master.WriteString(keys)
+	out, _ := io.ReadAll(master) // ends with EIO when nobody has the terminal open
+	_ = cmd.Wait()
+	return out
 }
