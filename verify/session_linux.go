@@ -60,6 +60,7 @@ func Outside(sub *Subject) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{Profiles: plan.Report.Policy.Profiles, Place: sub.Host.CWD, Results: Evaluate(checks, answers)}
+	r.Results = append(r.Results, sub.replaced(plan, planted.Nonce)...)
 	r.Results = append(r.Results, back...)
 	r.Results = append(r.Results, compare(before, after, site, touched(site, asked, answers))...)
 	return r, nil
