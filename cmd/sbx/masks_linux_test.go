@@ -140,13 +140,13 @@ func TestUnmaskedWindow(t *testing.T) {
 			}
 			slices.Sort(windows)
 			at := func(q float64) time.Duration { return windows[int(q*float64(len(windows)-1))].Round(time.Microsecond) }
-			t.Logf("%d runs, the new content was read in %d; from rename to stop: least %v, median %v, 95 %% %v, 99 %% %v, most %v", runs, seen, at(0), at(.5), at(.95), at(.99), at(1))
+			t.Logf("%d runs, the new content was read in %d; from the call of rename to the stop: least %v, median %v, 95 %% %v, 99 %% %v, most %v", runs, seen, at(0), at(.5), at(.95), at(.99), at(1))
 		})
 	}
 }
 
-// window runs snoop, replaces .env, and says for how long something still ran, and
-// whether it saw the content.
+// window runs snoop, replaces .env, and says how long after the call of rename(2)
+// something that saw the content still ran, and whether it did.
 func (w *world) window(t *testing.T, words []string) (time.Duration, bool) {
 	t.Helper()
 	w.write(t, "proj/.env", "OLD")
@@ -167,10 +167,10 @@ func (w *world) window(t *testing.T, words []string) (time.Duration, bool) {
 		t.Fatalf("not ready, or the file was not hidden before: %s", said.String())
 	}
 	time.Sleep(20 * time.Millisecond)
+	renamed := monotonic()
 	if err := os.Rename(filepath.Join(w.proj, "new"), filepath.Join(w.proj, ".env")); err != nil {
 		t.Fatal(err)
 	}
-	renamed := monotonic()
 	err := cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 125 || said.String() != "sbx: error: .env was replaced on the host; it is no longer hidden\n" {
