@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -37,6 +39,10 @@ func (sub *Subject) replace(plan *wrap.Plan, r *Result, nonce string) (Verdict, 
 		return Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
 	}
 	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"), filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
+	var dir unix.Stat_t
+	if unix.Stat(sub.Host.CWD, &dir) == nil {
+		defer func() { _ = unix.UtimesNanoAt(unix.AT_FDCWD, sub.Host.CWD, []unix.Timespec{dir.Atim, dir.Mtim}, 0) }()
+	}
 	for _, name := range []string{path, other} {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
