@@ -81,6 +81,14 @@ func sightOf(state string) sight {
 	return sight{Telling(f[0][0] - '0'), f[1], unescape(f[2]), unescape(f[3])}
 }
 
+// settledAt reports whether an Obeyed entry is as it was recorded or accepted,
+// by the stamp of now alone.
+func (e *entry) settledAt(stamp string) bool {
+	rest, ok := strings.CutPrefix(e.state[min(1, len(e.state)):], "/"+stamp+"/")
+	is, base, two := strings.Cut(rest, "/")
+	return stamp != "" && ok && two && is == base
+}
+
 // cutListed takes the watches of kind Listed out of others.
 func cutListed(watches []Watch) (others, listed []Watch) {
 	is := func(w Watch) bool { return w.Kind == Listed }
@@ -113,16 +121,20 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 			}
 			put = append(put, e)
 		}
-		for _, rel := range slices.Concat(open, own.gone(w.Path, open, shut)) {
+		for _, rel := range append(open, own.gone(w.Path, open, shut)...) {
 			e := entry{kind: Obeyed, path: join(w.Path, rel), time: now.Unix()}
 			known := own.at(Obeyed, e.path)
+			stamp, young := stampAt(e.path, now)
+			if known != nil && known.settledAt(stamp) {
+				continue // nearly always
+			}
 			first := marker == nil || slices.Contains(split(marker.state), shutName(rel))
 			if known != nil {
 				e = *known
 			} else if !first {
 				e.time = marker.time
 			}
-			is := e.look(known != nil, first, now)
+			is := e.look(known != nil, first, stamp, young)
 			c := Change{Path: e.path, Was: is.base, Now: is.now, Since: time.Unix(e.time, 0), Grade: gradeOf(rel), Told: is.told == ToTerminal}
 			if e.kept {
 				c.Before = []byte(e.content)
@@ -143,12 +155,11 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 
 // look is the sight of an entry as it is now. A file is read when its stamp is
 // another one only.
-func (e *entry) look(known, first bool, at time.Time) sight {
+func (e *entry) look(known, first bool, stamp string, young bool) sight {
 	var is sight
 	if known {
 		is = sightOf(e.state)
 	}
-	stamp, young := stampAt(e.path, at)
 	if known && stamp != "" && stamp == is.stamp {
 		return is
 	}
@@ -253,7 +264,8 @@ func (r *record) acceptObeyed(paths []string) bool {
 				continue
 			}
 			e := entry{kind: Obeyed, path: path, time: time.Now().Unix()}
-			e.state = e.look(false, true, time.Now()).String()
+			stamp, young := stampAt(path, time.Now())
+			e.state = e.look(false, true, stamp, young).String()
 			r.put([]entry{e})
 			changed = true
 			break

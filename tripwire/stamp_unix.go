@@ -45,7 +45,18 @@ func (s *stamps) add(dir int, name string, depth int) {
 		return
 	}
 	defer unix.Close(fd)
-	names, _ := namesIn(fd)
+	var names []string
+	var buf [4096]byte
+	for {
+		n, err := unix.ReadDirent(fd, buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
 	for _, n := range sorted(names) {
 		var st unix.Stat_t
 		if s.entries == 0 || statAt(fd, n, &st) != nil {

@@ -259,11 +259,21 @@ func (g *gitGuard) inside(dir string, git bool) {
 // that stay writable.
 func (g *gitGuard) obeyed(dir string, entries []Entry) {
 	picked := tripwire.Pick(namesOf(entries), func(rel string) ([]string, bool) {
-		sub := join(dir, rel)
-		if info, err := g.host.FS.Lstat(sub); err != nil || info.Kind != Dir {
-			return nil, info.Kind == Link
+		kind := Absent
+		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == rel }); i >= 0 {
+			kind = entries[i].Kind
 		}
-		below, _ := g.host.FS.ReadDir(sub)
+		if kind == Absent { // deeper, or the file system does not tell
+			info, err := g.host.FS.Lstat(join(dir, rel))
+			if err != nil {
+				return nil, false
+			}
+			kind = info.Kind
+		}
+		if kind != Dir {
+			return nil, kind == Link
+		}
+		below, _ := g.host.FS.ReadDir(join(dir, rel))
 		return namesOf(below), false
 	})
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, State: tripwire.StateOf(picked)})
