@@ -60,15 +60,15 @@ func (c *carver) spots() []spot {
 		s := spot{path: m.path, info: m.info, dir: m.info.Kind == Dir, src: m.src}
 		switch m.eff {
 		case policy.Write:
-			s.allow = landlock.Write | landlock.ResolveUnix
+			s.allow = landlock.Write
 		case policy.Protect:
 			if c.v.watched {
 				c.expose(m.path)
 				continue
 			}
-			s.allow = landlock.Read | landlock.ResolveUnix
+			s.allow = landlock.Read
 		case policy.Read:
-			s.allow = landlock.Read | landlock.ResolveUnix
+			s.allow = landlock.Read
 		case policy.Block:
 			if c.closed(m.info, m.path) {
 				continue
@@ -77,6 +77,9 @@ func (c *carver) spots() []spot {
 			if m.info.Kind == Absent {
 				continue
 			}
+		}
+		if s.allow != 0 && (m.info.Kind == Socket || c.v.meant(join(m.path, "s"))) {
+			s.allow |= landlock.ResolveUnix // elsewhere a socket is a service that nobody named
 		}
 		out = append(out, s)
 	}

@@ -42,6 +42,8 @@ type Host struct {
 	Store string // directory of the user's sessions: what their commands may do is written there
 	Tmp   string // in it, the one that the commands of this run's session may write; "" for none
 
+	Sockets []string // paths of the host's sockets, as far as they are known: absolute, as they were bound or found
+
 	Engine   string       // what runs the command, as [Choose] found it
 	Lack     *Unavailable // why it is not one of tier full
 	Landlock int          // version of Landlock, 0 for none

@@ -33,6 +33,7 @@ type machine struct {
 	mac      bool
 	known    bool // which files the descriptors lead to
 	byName   bool
+	sockets  []string // of the host, as far as they are known
 }
 
 // user is a run of a plain user.
@@ -85,7 +86,7 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 		return &Host{Engine: EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b", FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
 			Environ: m.env, FDs: m.fds, TTY: true, Self: "/usr/local/bin/sbx"}, fs
 	}
-	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName,
+	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName, Sockets: m.sockets,
 		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
 }
 

@@ -47,7 +47,7 @@ type Plan struct {
 type Report struct {
 	Policy  *policy.Policy
 	Env     []EnvChange
-	Usual   int      // how many of the gaps every run on a terminal has
+	Usual   int      // how many of the gaps every run has, or every one on a terminal
 	Notes   []string // gaps that a person should hear of without asking
 	Command string   // the file that will run, as the sandbox sees it
 	Filter  *Filter  // the seccomp filter from a file; nil without one
@@ -129,6 +129,10 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.root = req.Root
+	if err := v.deafen(pol); err != nil {
+		return nil, err
+	}
 	if err := v.remapTo(req.Remap); err != nil {
 		return nil, err
 	}
@@ -168,10 +172,11 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err
 	}
-	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, p.wallGaps(pol, h), gaps(h), p.Limits.Gaps)
+	p.Gaps = slices.Concat(v.loose, v.gaps, git.gaps, p.Gaps, p.wallGaps(pol, h), gaps(h), p.Limits.Gaps, []string{GapSockets})
+	p.Report.Usual = 1
 	p.Report.OwnSession = !p.sharesGroup(pol, h)
 	if !p.Report.OwnSession && !p.scoped(landlock.Signal) {
-		p.Report.Usual = 1
+		p.Report.Usual++
 		p.Gaps = append(p.Gaps, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
 	}
 	return p, nil

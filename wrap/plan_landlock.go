@@ -68,7 +68,7 @@ func confine(req Request, h *Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.bare, v.watched = true, pol.Protected == "watch"
+	v.root, v.bare, v.watched = req.Root, true, pol.Protected == "watch"
 	p := &Plan{Engine: EngineLandlock, Tier: TierReduced, Dirs: own, Confined: &Confined{NoCaps: h.UID == 0}}
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err

@@ -13,15 +13,29 @@ import (
 // only inherited is not.
 func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 	var rules []policy.Rule
+	eachPointer(pol, h, func(name, path string, let bool) {
+		if !let && h.maskable(path) {
+			rules = append(rules, policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: "$" + name})
+		}
+	})
+	if len(rules) == 0 {
+		return pol
+	}
+	out := *pol
+	out.Add(rules...)
+	return &out
+}
+
+// eachPointer calls do for the paths that variables of the caller's name; let is
+// one that a person lets through by name.
+func eachPointer(pol *policy.Policy, h *Host, do func(name, path string, let bool)) {
 	for _, kv := range h.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		split, suffixes := pointer(name)
 		if split == nil || value == "" {
 			continue
 		}
-		if v := pol.Env(name); v.Pass && v.Layer > policy.Builtin {
-			continue
-		}
+		v := pol.Env(name)
 		for _, path := range split(value) {
 			for _, s := range suffixes {
 				if path == "" {
@@ -30,18 +44,12 @@ func pointed(pol *policy.Policy, h *Host) *policy.Policy {
 				if path[0] != '/' && h.CWD != "" { // programs look from where they are
 					path = join(h.dir(), path)
 				}
-				if full := policy.Clean(path + s); path[0] == '/' && h.maskable(full) {
-					rules = append(rules, policy.Rule{Path: full, Access: policy.Block, Layer: policy.Builtin, Source: "$" + name})
+				if path[0] == '/' {
+					do(name, policy.Clean(path+s), v.Pass && v.Layer > policy.Builtin)
 				}
 			}
 		}
 	}
-	if len(rules) == 0 {
-		return pol
-	}
-	out := *pol
-	out.Add(rules...)
-	return &out
 }
 
 // maskable reports whether hiding a path leaves the run what it is about.

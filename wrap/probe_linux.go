@@ -25,7 +25,8 @@ var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-syste
 // and what is around this process, so that a run normally starts no other
 // process. A failure is never kept. A wrong verdict in that file can make a run
 // fail; it never opens one: what an older version would leave out, the system
-// call filter refuses as well.
+// call filter refuses as well. Beside it stands where sockets of the host were
+// found, see [view.deafen]; h has them afterwards.
 func Find(h *Host, dir string) (Bwrap, error) {
 	path, st, err := locate(h)
 	if err != nil {
@@ -34,7 +35,10 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	key := probeKey(path, st, h.UID)
 	file := verdictFile(dir, h.UID)
 	if dir != "" {
-		if v, ok := cached(file, key, h.UID); ok {
+		if v, seen, ok := cached(file, key, h.UID); ok {
+			if now := h.findSockets(seen); now != seen {
+				remember(dir, file, key+v.String()+"\n"+now.text(), h.UID)
+			}
 			return Bwrap{path, v}, nil
 		}
 	}
@@ -42,8 +46,8 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	if err != nil {
 		return Bwrap{}, err
 	}
-	if h.Keeps(dir) == nil {
-		remember(dir, file, key+v.String()+"\n", h.UID)
+	if seen := h.findSockets(nil); h.Keeps(dir) == nil {
+		remember(dir, file, key+v.String()+"\n"+seen.text(), h.UID)
 	}
 	return Bwrap{path, v}, nil
 }
@@ -56,7 +60,7 @@ func Forget(h *Host, dir string) bool {
 		return false
 	}
 	file := verdictFile(dir, h.UID)
-	if _, ok := cached(file, probeKey(path, st, h.UID), h.UID); !ok {
+	if _, _, ok := cached(file, probeKey(path, st, h.UID), h.UID); !ok {
 		return false
 	}
 	return syscall.Unlink(file) == nil
@@ -173,7 +177,7 @@ var sysctls = []string{
 // probeKey is the text that a kept verdict stands under.
 func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	var b strings.Builder
-	b.WriteString("sbx probe 2\n" + policy.Quote(path) + "\n")
+	b.WriteString("sbx probe 3\n" + policy.Quote(path) + "\n")
 	for _, n := range []int64{int64(uid), int64(st.Dev), int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano(), int64(st.Mode)} {
 		b.WriteString(strconv.FormatInt(n, 10) + " ")
 	}
@@ -236,15 +240,17 @@ func sysctl(name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// cached returns the version of a kept verdict. Only what remember would have
-// written counts.
-func cached(file, key string, uid int) (bwrapargs.Version, bool) {
+// cached returns the version of a kept verdict, and what was seen of sockets. Only
+// what remember would have written counts.
+func cached(file, key string, uid int) (v bwrapargs.Version, seen *lookout, ok bool) {
 	rest, ok := keptUnder(file, key, uid)
 	if !ok {
-		return bwrapargs.Version{}, false
+		return v, nil, false
 	}
-	v, ok := bwrapargs.ParseVersion(rest)
-	return v, ok && rest == v.String()+"\n" && !v.Less(bwrapargs.Oldest)
+	line, text, _ := strings.Cut(rest, "\n")
+	seen, err := parseLookout(text)
+	v, ok = bwrapargs.ParseVersion(line)
+	return v, seen, ok && err == nil && line == v.String() && !v.Less(bwrapargs.Oldest)
 }
 
 // probe runs bwrap for real, with every kind of wall that a run uses.

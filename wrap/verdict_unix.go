@@ -27,7 +27,7 @@ func keptUnder(file, key string, uid int) (rest string, ok bool) {
 	if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG || int(st.Uid) != uid || st.Mode&0o022 != 0 {
 		return "", false
 	}
-	buf := make([]byte, 4096)
+	buf := make([]byte, min(st.Size, 256<<10))
 	n, err := syscall.Read(fd, buf)
 	if err != nil || n <= 0 {
 		return "", false

@@ -23,12 +23,14 @@ type view struct {
 	vacant   []string // where protected names would be
 	family   []family // patterns of protected names
 	table    *mountTable
-	remap    string // where the working directory is seen; "" is where it is
-	watched  bool   // protected paths are watched in the place of being made read-only
-	bare     bool   // there are no mounts: what is there is what the host has
-	ahead    bool   // what is not there can be hidden and protected all the same, and so can links: rules go by paths
-	project  string // with ahead: the work tree, or the working directory
-	nailed   []link // with ahead: links at hidden and protected names, where the command could replace them
+	remap    string   // where the working directory is seen; "" is where it is
+	watched  bool     // protected paths are watched in the place of being made read-only
+	bare     bool     // there are no mounts: what is there is what the host has
+	ahead    bool     // what is not there can be hidden and protected all the same, and so can links: rules go by paths
+	root     string   // of the work tree
+	let      []string // what variables name that a person lets through
+	project  string   // with ahead: the work tree, or the working directory
+	nailed   []link   // with ahead: links at hidden and protected names, where the command could replace them
 
 	refused map[string]string // grants that were not opened, by name, with the reason
 	kept    []kept            // what no variable opens, canonical; see lendable
