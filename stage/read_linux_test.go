@@ -101,7 +101,7 @@ func TestStart(t *testing.T) {
 	if got != want {
 		t.Errorf("%q, want %q (%v)", got, want, err)
 	}
-	c.path = "/nonexistent"
+	c.path = "/proc/nonexistent"
 	if _, err := c.start(); err != syscall.ENOENT {
 		t.Error(err)
 	}

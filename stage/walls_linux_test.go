@@ -170,14 +170,16 @@ func TestWallsThatFail(t *testing.T) {
 			want   string
 			status int
 		}{
-			"no program":         {func(o *Order) { o.Filter = make([]byte, 8) }, "the system call filter: invalid argument", 125},
-			"jumps out":          {func(o *Order) { o.Filter = refuse(1, 1)[:16] }, "the system call filter: invalid argument", 125},
-			"no such right":      {func(o *Order) { o.Wall = &landlock.Ruleset{FS: 1 << 60} }, "landlock_create_ruleset: invalid argument", 125},
-			"nothing denied":     {func(o *Order) { o.Wall = &landlock.Ruleset{} }, "landlock_create_ruleset: ", 125},
-			"a path not there":   {func(o *Order) { o.Wall = readAlso("/nonexistent") }, "landlock: open /nonexistent: no such file or directory", 125},
-			"a link":             {func(o *Order) { o.Wall = readAlso("/proc/self/exe") }, "landlock: open /proc/self/exe: too many levels of symbolic links", 125},
-			"refuses execve":     {func(o *Order) { o.Filter = refuse(1, syscall.SYS_EXECVE) }, "sh: operation not permitted", 126},
-			"and then the end":   {func(o *Order) { o.Filter, o.Path = refuse(1, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP), "/nonexistent" }, "sh: no such file or directory", 127},
+			"no program":       {func(o *Order) { o.Filter = make([]byte, 8) }, "the system call filter: invalid argument", 125},
+			"jumps out":        {func(o *Order) { o.Filter = refuse(1, 1)[:16] }, "the system call filter: invalid argument", 125},
+			"no such right":    {func(o *Order) { o.Wall = &landlock.Ruleset{FS: 1 << 60} }, "landlock_create_ruleset: invalid argument", 125},
+			"nothing denied":   {func(o *Order) { o.Wall = &landlock.Ruleset{} }, "landlock_create_ruleset: ", 125},
+			"a path not there": {func(o *Order) { o.Wall = readAlso("/proc/nonexistent") }, "landlock: open /proc/nonexistent: no such file or directory", 125},
+			"a link":           {func(o *Order) { o.Wall = readAlso("/proc/self/exe") }, "landlock: open /proc/self/exe: too many levels of symbolic links", 125},
+			"refuses execve":   {func(o *Order) { o.Filter = refuse(1, syscall.SYS_EXECVE) }, "sh: operation not permitted", 126},
+			"and then the end": {func(o *Order) {
+				o.Filter, o.Path = refuse(1, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP), "/proc/nonexistent"
+			}, "sh: no such file or directory", 127},
 			"a file not mounted": {func(o *Order) { o.Reopen = []int{0} }, "descriptor 0: no such file or directory", 125},
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -35,10 +35,9 @@ var usualPrograms = []struct {
 
 func TestUsualPrograms(t *testing.T) {
 	needBwrap(t)
-	w := newWorld(t)
+	t.Parallel()
 	from, err := filepath.Abs("testdata/programs")
 	must(t, err)
-	must(t, os.CopyFS(filepath.Join(w.proj, "programs"), os.DirFS(from)))
 	// Debian's java has its settings there, which profile strict does not show.
 	settings, err := filepath.Glob("/etc/java-*")
 	must(t, err)
@@ -49,7 +48,6 @@ func TestUsualPrograms(t *testing.T) {
 	for _, dir := range settings {
 		show = append(show, "-r", dir)
 	}
-	w.env = append(w.env, "GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
 	ways := [][]string{
 		nil,                                               // the control: without sbx
 		{"--seccomp", "default"}, {"--seccomp", "strict"}, // all programs; then those that take a moment
@@ -58,9 +56,13 @@ func TestUsualPrograms(t *testing.T) {
 	}
 	for _, p := range usualPrograms {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			for _, name := range p.need {
 				needProgram(t, name)
 			}
+			w := newWorld(t)
+			must(t, os.CopyFS(filepath.Join(w.proj, "programs"), os.DirFS(from)))
+			w.env = append(w.env, "GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
 			ways := ways
 			if p.slow {
 				ways = ways[:4]

@@ -53,8 +53,10 @@ var toolchains = []struct {
 
 func TestToolchains(t *testing.T) {
 	needBwrap(t)
+	t.Parallel()
 	for _, tc := range toolchains {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.env = toolEnv(t, w)
 			for _, name := range tc.need {
@@ -140,7 +142,7 @@ func toolEnv(t *testing.T, w *world) []string {
 	env := slices.DeleteFunc(slices.Clone(w.env), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 	return append(env, "PATH="+path+":/usr/local/bin:/usr/bin:/bin", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "CGO_ENABLED=0",
 		// Java takes the home directory from passwd.
-		"MAVEN_OPTS=-Duser.home="+w.dir+"/home", "npm_config_update_notifier=false")
+		"MAVEN_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.home="+w.dir+"/home", "npm_config_update_notifier=false")
 }
 
 // do runs a script outside, in a directory of the world.

@@ -15,6 +15,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/testenv"
 )
 
 func main() {
@@ -47,6 +49,7 @@ type summary struct {
 func (s *summary) run(args []string) error {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "TMPDIR="+testenv.TempDir())
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

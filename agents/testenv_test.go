@@ -1,0 +1,3 @@
+package agents
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

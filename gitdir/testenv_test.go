@@ -1,0 +1,3 @@
+package gitdir
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

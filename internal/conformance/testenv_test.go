@@ -1,0 +1,3 @@
+package conformance
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package jailtest
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package ptytest
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

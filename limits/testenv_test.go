@@ -1,0 +1,3 @@
+package limits
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package man
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package profiles
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

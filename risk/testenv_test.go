@@ -1,0 +1,3 @@
+package risk
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package seccomp
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

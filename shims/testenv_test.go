@@ -1,0 +1,3 @@
+package shims
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

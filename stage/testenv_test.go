@@ -1,0 +1,3 @@
+package stage
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package tripwire
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package verify
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

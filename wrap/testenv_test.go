@@ -1,0 +1,3 @@
+package wrap
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"
