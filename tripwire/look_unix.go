@@ -132,7 +132,7 @@ func lookNested(path string) (string, error) {
 	}
 	var found []string
 	for _, n := range names {
-		if n != ".git" && holdsGit(dir, n) {
+		if n != ".git" && !apart(join(path, n)) && holdsGit(dir, n) {
 			found = append(found, n)
 		}
 	}

@@ -158,7 +158,9 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 func (e *entry) look(known, first bool, stamp string, young bool) sight {
 	var is sight
 	if known {
-		is = sightOf(e.state)
+		if is = sightOf(e.state); apart(e.path) {
+			return is
+		}
 	}
 	if known && stamp != "" && stamp == is.stamp {
 		return is
@@ -246,6 +248,9 @@ func pickFrom(dir string) []string {
 		return nil
 	}
 	return Pick(names, func(rel string) ([]string, bool) {
+		if apart(join(dir, rel)) {
+			return nil, false
+		}
 		state, _, err := describeFile(join(dir, rel))
 		if kind, _, _ := strings.Cut(state, " "); err != nil || kind != "dir" {
 			return nil, kind == "link"

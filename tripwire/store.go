@@ -200,6 +200,8 @@ func (s Store) changes(recs []*record, root string, watches []Watch) []Change {
 func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
 	switch {
+	case err == errApart:
+		return out
 	case err != nil:
 		c.Now = unseen(err)
 		return append(out, c)

@@ -97,7 +97,10 @@ func Look(kind Kind, path string) (string, error) {
 	if !strings.HasPrefix(path, "/") || strings.IndexByte(path, 0) >= 0 {
 		return "", errors.New(policy.Quote(path) + ": not an absolute path")
 	}
-	switch path = policy.Clean(path); kind {
+	if path = policy.Clean(path); apart(path) {
+		return "", errApart
+	}
+	switch kind {
 	case Name, Obeyed:
 		return lookName(path)
 	case Listed:

@@ -143,7 +143,7 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 	}
 	for _, e := range entries {
 		path := join(s.path, e.Name)
-		if e.Kind == Link || named(path) {
+		if e.Kind == Link || named(path) || c.silent(path) {
 			continue
 		}
 		c.rule(spot{path: path}, s.allow)
@@ -161,6 +161,20 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 		}
 		i = n
 	}
+}
+
+// silent leaves out an entry on a file system that gives no answer: not even a
+// rule can be made about it.
+func (c *carver) silent(path string) bool {
+	r, ok := c.v.host.FS.(*remotes)
+	if !ok {
+		return false
+	}
+	err := r.reach(path)
+	if err != nil {
+		c.gaps = append(c.gaps, err.Error()+": it is closed in this run")
+	}
+	return err != nil
 }
 
 // each calls do for the topmost spots, with those below each.

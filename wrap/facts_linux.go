@@ -17,16 +17,25 @@ import (
 
 	"github.com/sbx-sandbox/sbx/landlock"
 	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/tripwire"
 )
 
 // Look gathers what a plan needs to know of this machine, bwrap aside.
 func Look() (*Host, error) {
-	h := &Host{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
+	fs := newRemotes()
+	h := &Host{FS: fs, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
 	h.Homes = homes(h.Environ, h.UID)
 	if err := h.settled("/etc/passwd"); err != nil {
 		return nil, err
 	}
-	h.CWD = workingDir()
+	cwd := getcwd()
+	if len(fs.far) > 0 {
+		if err := fs.needs(append(h.places(), cwd)...); err != nil {
+			return nil, err
+		}
+		tripwire.Apart = h.apart
+	}
+	h.CWD = workingDir(cwd)
 	fds, err := descriptors()
 	if err != nil {
 		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "is /proc mounted?"}
@@ -38,17 +47,36 @@ func Look() (*Host, error) {
 	return h, nil
 }
 
-// workingDir is getcwd(2), "" when the directory was deleted or cannot be
-// reached from the root ("(unreachable)").
-func workingDir() string {
+// places are the directories that each run looks into, beside the working
+// directory.
+func (h *Host) places() []string {
+	out := slices.Clone(h.Homes)
+	for _, home := range h.Homes {
+		out = append(out, join(home, ".config"), join(home, ".cache"), join(home, ".local/share"), join(home, ".local/state"))
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+		if dir, ok := lookupEnv(h.Environ, name); ok && strings.HasPrefix(dir, "/") {
+			out = append(out, policy.Clean(dir))
+		}
+	}
+	return out
+}
+
+// getcwd is getcwd(2), "" when the directory was deleted or cannot be reached
+// from the root ("(unreachable)"). It looks at no file.
+func getcwd() string {
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Getcwd(buf)
 	if err != nil || n < 2 || buf[0] != '/' {
 		return ""
 	}
-	dir := string(buf[:n-1])
+	return string(buf[:n-1])
+}
+
+// workingDir is dir, as getcwd has it, when it still is the working directory.
+func workingDir(dir string) string {
 	var st, here syscall.Stat_t
-	if syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
+	if dir == "" || syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
 		return ""
 	}
 	return dir

@@ -70,6 +70,16 @@ func infoOf(st *syscall.Stat_t) Info {
 	return i
 }
 
+// touch looks at a path as others will: at the name, at what it leads to, and at
+// the file system.
+func (OS) touch(path string) {
+	var st syscall.Stat_t
+	var fs unix.Statfs_t
+	_ = syscall.Lstat(path, &st)
+	_ = syscall.Stat(path, &st)
+	_ = unix.Statfs(path, &fs)
+}
+
 // Readlink is readlink(2).
 func (OS) Readlink(path string) (string, error) {
 	buf := make([]byte, 4096)

@@ -217,6 +217,9 @@ func (g *gitGuard) nested(dir string) {
 	}
 	g.obeyed(to.Path, entries)
 	names := directories(entries)
+	if r, ok := g.host.FS.(*remotes); ok && len(r.far) > 0 {
+		names = slices.DeleteFunc(names, func(name string) bool { return g.farAway(join(to.Path, name)) })
+	}
 	below := make([]string, 0, 2*len(names))
 	for _, n := range names {
 		below = append(below, n+"/.git", n+"/HEAD")
@@ -236,6 +239,16 @@ func (g *gitGuard) nested(dir string) {
 		}
 	}
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Nested, Path: to.Path, State: strings.Join(found, "/")})
+}
+
+// farAway leaves out a directory that some other machine or program would have
+// to be asked about.
+func (g *gitGuard) farAway(path string) bool {
+	apart := g.host.apart(path)
+	if apart {
+		g.notes = append(g.notes, policy.Plain(path)+" is on a file system that asks elsewhere"+g.host.mountType(path)+" and is not looked at: a repository there is neither protected nor watched")
+	}
+	return apart
 }
 
 // inside guards a repository in a writable directory, with mounts of its own as

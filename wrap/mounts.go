@@ -11,6 +11,7 @@ type Mount struct {
 	Dev   string // "8:1"
 	Root  string // of the mount, in its file system
 	Point string // where it is mounted
+	Type  string // of the file system: "ext4", "fuse.sshfs"; "" where that is not known
 }
 
 // parseMounts reads mountinfo: "36 35 98:0 /root /point opts - type source".
@@ -24,7 +25,9 @@ func parseMounts(text string) []Mount {
 			field[i], line, _ = strings.Cut(line, " ")
 		}
 		if field[4] != "" {
-			mounts = append(mounts, Mount{field[2], unescape(field[3]), unescape(field[4])})
+			_, kind, _ := strings.Cut(" "+line, " - ") // behind options, of which there may be none
+			kind, _, _ = strings.Cut(kind, " ")
+			mounts = append(mounts, Mount{field[2], unescape(field[3]), unescape(field[4]), kind})
 		}
 	}
 	return mounts

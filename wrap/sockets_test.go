@@ -42,7 +42,7 @@ func TestDeafened(t *testing.T) {
 		{name: "a directory is shown by name", profile: "moderate", known: all, change: func(m *machine) { m.over.Read = flagPaths("--allow-read", "/srv/x") }, want: []string{"/etc/app/s", "/opt/app/run/s", "/opt/app/run/t", "/srv/x/s", "/usr/local/s"}},
 		{name: "a directory is writable by name", profile: "moderate", known: all, change: func(m *machine) { m.over.Write = flagPaths("--allow-write", "/srv/x") }, want: []string{"/etc/app/s", "/opt/app/run/s", "/opt/app/run/t", "/usr/local/s"}},
 		{name: "by a link", profile: "moderate", known: []string{"/opt/here/s", "/opt/link/s"}, want: []string{"/opt/app/run/s"}},
-		{name: "by another mount", profile: "moderate", more: "/opt/vol/s socket\n", mounts: []Mount{{"8:1", "/", "/"}, {"0:9", "/", "/run"}, {"0:9", "/svc", "/opt/vol"}}, known: []string{"/run/svc/s"}, want: []string{"/opt/vol/s"}},
+		{name: "by another mount", profile: "moderate", more: "/opt/vol/s socket\n", mounts: []Mount{{Dev: "8:1", Root: "/", Point: "/"}, {Dev: "0:9", Root: "/", Point: "/run"}, {Dev: "0:9", Root: "/svc", Point: "/opt/vol"}}, known: []string{"/run/svc/s"}, want: []string{"/opt/vol/s"}},
 		{name: "twenty", profile: "moderate", more: text(many("/opt/big", 20)), known: many("/opt/big", 20), want: func() []string { l := many("/opt/big", 20); slices.SortFunc(l, comparePaths); return l }()},
 		{name: "more", profile: "moderate", more: text(many("/opt/big", 21)), known: many("/opt/big", 21), want: []string{"/opt/big"}},
 		{name: "more, here and there", profile: "moderate", more: text(many("/opt/a/run", 15)) + text(many("/opt/b/run", 7)), known: append(many("/opt/a/run", 15), many("/opt/b/run", 7)...),

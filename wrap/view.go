@@ -37,6 +37,7 @@ type view struct {
 	homes   []string          // canonical; see lendable
 	vetted  map[string]error  // what sources said
 	stores  []string          // where sbx remembers runs; see ran
+	muted   []muted
 
 	// Files of the project, see conceal.
 	hidden  []string
@@ -60,6 +61,27 @@ type mount struct {
 	copy   []byte // its content
 }
 
+// muted is a rule about a path on a file system that gives no answer.
+type muted struct {
+	rule *policy.Rule
+	at   *SilentError
+}
+
+// mute notes a rule that nothing comes of, since no answer comes: what it hides
+// or protects must not be visible at all then, and what it opens nobody named.
+func (v *view) mute(r *policy.Rule, err error) bool {
+	var e *SilentError
+	if !errors.As(err, &e) || r.Must || isGrant(r) && r.Layer != policy.Builtin {
+		return false
+	}
+	if isGrant(r) {
+		v.gaps = append(v.gaps, r.Source+": not opened: "+e.Error())
+	} else {
+		v.muted = append(v.muted, muted{r, e})
+	}
+	return true
+}
+
 // look lays the rules of pol over the host.
 func look(pol *policy.Policy, host *Host, res *resolver) (*view, error) {
 	v := &view{res: res, host: host, ahead: host.Engine == EngineSeatbelt}
@@ -72,6 +94,12 @@ func look(pol *policy.Policy, host *Host, res *resolver) (*view, error) {
 	}
 	if err := v.vet(found); err != nil {
 		return nil, err
+	}
+	for _, m := range v.muted {
+		// What is hidden or protected there cannot be found.
+		if shows(v.access(m.at.Point)) {
+			return nil, silent(m.at, m.rule.Path, m.rule.Source)
+		}
 	}
 	v.pin()
 	v.keepLinks(found)
@@ -160,7 +188,7 @@ func (v *view) locate(pol *policy.Policy) ([]place, error) {
 			continue
 		}
 		to, err := v.res.resolve(r.Path)
-		if v.nowhere(r, err) || err != nil && r.Lent != 0 {
+		if v.nowhere(r, err) || err != nil && (r.Lent != 0 || v.mute(r, err)) {
 			continue
 		}
 		if err != nil {
@@ -271,12 +299,16 @@ func absent(r *policy.Rule) error {
 }
 
 func ruleError(r *policy.Rule, err error) error {
+	var e *SilentError
+	if errors.As(err, &e) {
+		return silent(e, r.Path, r.Source)
+	}
 	return &Error{Status: StatusFailed, Text: r.Source + ": " + err.Error()}
 }
 
 func (v *view) expand(pol *policy.Policy, r *policy.Rule) ([]place, error) {
 	dir, err := v.res.resolve(policy.Dir(r.Path))
-	if v.nowhere(r, err) {
+	if v.nowhere(r, err) || err != nil && v.mute(r, err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -44,6 +44,10 @@ func main() {
 	if stage.IsSweep(args) {
 		os.Exit(stage.Sweep(args))
 	}
+	if wrap.IsAsk(args) {
+		wrap.Ask(args)
+		return
+	}
 	if verify.IsProbe(args) {
 		os.Exit(verify.Probe(args))
 	}

@@ -1,0 +1,289 @@
+package wrap
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/policy"
+)
+
+// A file system that asks another machine or another program can keep whoever
+// looks at it waiting for ever, and not even SIGKILL gets out of that. So which
+// paths lie on one is decided by the mount table, a process of its own is the
+// first to look there, and what need not be looked at is not.
+
+// remotes is the FS of a machine, with its mount table.
+type remotes struct {
+	OS
+	table    []Mount
+	err      error        // why there is no table
+	far      []int        // mounts that ask elsewhere
+	answers  map[int]bool // those that were asked: whether they answered
+	ask      func(paths []string) []bool
+	unneeded bool // what was not asked yet is not to be asked now
+}
+
+// remoteTypes are the types of such file systems as the mount table has them. fuseblk
+// is a disk of this machine's.
+var remoteTypes = []string{
+	"fuse", "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "vboxsf", "prl_fs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "orangefs",
+	"afs", "coda", "ncpfs", "davfs", "sshfs", "autofs",
+}
+
+func remoteType(kind string) bool {
+	return strings.HasPrefix(kind, "fuse.") || slices.Contains(remoteTypes, kind)
+}
+
+func newRemotes() *remotes {
+	r := &remotes{ask: answered}
+	r.table, r.err = r.OS.Mounts()
+	for i := range r.table {
+		if p := r.table[i].Point; remoteType(r.table[i].Type) && !policy.Within(p, "/proc") && !policy.Within(p, "/sys") {
+			r.far = append(r.far, i)
+		}
+	}
+	return r
+}
+
+// Mounts returns the table as it was read.
+func (r *remotes) Mounts() ([]Mount, error) { return r.table, r.err }
+
+// on is the mount of that kind that a canonical path lies on, -1 for none.
+func (r *remotes) on(path string) int {
+	at := -1
+	for _, i := range r.far {
+		if p := r.table[i].Point; policy.Within(path, p) && (at < 0 || len(p) >= len(r.table[at].Point)) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return -1
+	}
+	for i := range r.table { // something of this machine's may be mounted over it
+		if p := r.table[i].Point; policy.Within(path, p) && (len(p) > len(r.table[at].Point) || len(p) == len(r.table[at].Point) && i > at) {
+			return -1
+		}
+	}
+	return at
+}
+
+// SilentError is a path on a file system that gives no answer.
+type SilentError struct{ Point, Type string }
+
+func (e *SilentError) Error() string {
+	return policy.Plain(e.Point) + " (" + policy.Plain(e.Type) + ") gives no answer"
+}
+
+// errUnneeded is what is said of a path that nothing has to know anything about.
+var errUnneeded = errors.New("it is not looked at")
+
+// reach says why a path cannot be looked at. The first path on a mount that asks
+// elsewhere is looked at by another process first.
+func (r *remotes) reach(path string) error {
+	if len(r.far) == 0 {
+		return nil
+	}
+	i := r.on(path)
+	if i < 0 {
+		return nil
+	}
+	answers, asked := r.answers[i]
+	if !asked {
+		if r.unneeded {
+			return errUnneeded
+		}
+		answers = r.ask([]string{path})[0]
+		r.note(i, answers)
+	}
+	if !answers {
+		return &SilentError{r.table[i].Point, r.table[i].Type}
+	}
+	return nil
+}
+
+func (r *remotes) note(i int, answers bool) {
+	if r.answers == nil {
+		r.answers = make(map[int]bool, 4)
+	}
+	// Each name in a directory of the automounter may be another machine.
+	if !answers || r.table[i].Type != "autofs" {
+		r.answers[i] = answers
+	}
+}
+
+// needs asks for everything on the way to paths that a run cannot do without, all
+// at one time.
+func (r *remotes) needs(paths ...string) error {
+	var at []int
+	var ask []string
+	for _, path := range paths {
+		for dir := path; len(r.far) > 0 && strings.HasPrefix(dir, "/"); dir = policy.Dir(dir) {
+			if i := r.on(dir); i >= 0 && !slices.Contains(ask, dir) && (r.table[i].Point == dir || dir == path) {
+				at, ask = append(at, i), append(ask, dir)
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	for n, ok := range r.ask(ask) {
+		r.note(at[n], ok)
+		if !ok {
+			m := &r.table[at[n]]
+			return silent(&SilentError{m.Point, m.Type}, ask[n], "")
+		}
+	}
+	return nil
+}
+
+// silent is the end of a run that needs an answer: for a path, and by a rule, or
+// "" for none.
+func silent(e *SilentError, path, source string) error {
+	text := e.Error() + ", and this run needs one"
+	if path != e.Point {
+		text = policy.Plain(path) + ": " + text
+	}
+	if source != "" {
+		text = source + ": " + text
+	}
+	return &Error{StatusFailed, text, "mend the mount, or take it away: umount -l " + policy.Plain(e.Point)}
+}
+
+func (r *remotes) Lstat(path string) (Info, error) {
+	if err := r.reach(path); err != nil {
+		return Info{}, err
+	}
+	return r.OS.Lstat(path)
+}
+
+func (r *remotes) Readlink(path string) (string, error) {
+	if err := r.reach(path); err != nil {
+		return "", err
+	}
+	return r.OS.Readlink(path)
+}
+
+func (r *remotes) ReadDir(path string) ([]Entry, error) {
+	if err := r.reach(path); err != nil {
+		return nil, err
+	}
+	return r.OS.ReadDir(path)
+}
+
+func (r *remotes) Access(path string, rwx byte) bool {
+	return r.reach(path) == nil && r.OS.Access(path, rwx)
+}
+
+func (r *remotes) Head(path string, n int) ([]byte, error) {
+	if err := r.reach(path); err != nil {
+		return nil, err
+	}
+	return r.OS.Head(path, n)
+}
+
+// Exist is not asked about names on other mounts, see [Host.apart].
+func (r *remotes) Exist(dir string, below []string) []bool {
+	if r.reach(dir) != nil {
+		below = slices.Clone(below) // there, and nothing that can be looked at
+		return slices.Repeat([]bool{true}, len(below))
+	}
+	return r.OS.Exist(dir, below)
+}
+
+// apart reports whether a path leads to a file system that asks elsewhere, by its
+// own place or by links, and has not answered in this run. The directory that
+// the path lies in is canonical.
+func (h *Host) apart(path string) bool {
+	r, ok := h.FS.(*remotes)
+	if !ok || len(r.far) == 0 {
+		return false
+	}
+	r.unneeded = true
+	defer func() { r.unneeded = false }()
+	err := r.reach(path)
+	if err == nil {
+		if info, _ := r.Lstat(path); info.Kind != Link {
+			return false
+		}
+		_, err = newResolver(r).resolve(path)
+	}
+	return err == errUnneeded || errors.As(err, new(*SilentError))
+}
+
+// mountType is the type of the file system that such a path lies on, in
+// parentheses; "" for one that a link leads to.
+func (h *Host) mountType(path string) string {
+	if r, ok := h.FS.(*remotes); ok {
+		if i := r.on(path); i >= 0 {
+			return " (" + policy.Plain(r.table[i].Type) + ")"
+		}
+	}
+	return ""
+}
+
+// answerTime bounds the wait for all the mounts that are asked at one time.
+const answerTime = 3 * time.Second
+
+// askWord is the first argument of sbx when it is the process that looks.
+const askWord = "--look-at-mounts"
+
+// answered starts a process that looks at paths, and reports which of them it
+// came back from. That process may stay until the mount answers or goes: it can be neither
+// ended nor waited for. When it could not be started nothing is known, and
+// all goes on as it would without.
+func answered(paths []string) []bool {
+	done := make([]bool, len(paths))
+	fail := func() []bool { return slices.Repeat([]bool{true}, len(paths)) }
+	out, in, err := os.Pipe()
+	if err != nil {
+		return fail()
+	}
+	defer out.Close()
+	p, err := os.StartProcess("/proc/self/exe", append([]string{"sbx", askWord}, paths...), &os.ProcAttr{Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Files: []*os.File{nil, in, nil}})
+	in.Close()
+	if err != nil {
+		return fail()
+	}
+	_ = out.SetReadDeadline(time.Now().Add(answerTime))
+	buf := make([]byte, 1)
+	for range paths {
+		n, err := out.Read(buf)
+		switch {
+		case n == 1 && int(buf[0]) < len(done):
+			done[buf[0]] = true
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			_ = p.Kill()
+			_ = p.Release()
+			return done
+		default: // it has gone, and not for a mount
+			_, _ = p.Wait()
+			return fail()
+		}
+	}
+	_, _ = p.Wait()
+	return done
+}
+
+// IsAsk reports whether the arguments of sbx are those of the process that looks
+// at mounts.
+func IsAsk(args []string) bool { return len(args) > 1 && args[0] == askWord && len(args) < 250 }
+
+// Ask looks at paths, and writes the number of each that it came back from.
+func Ask(args []string) {
+	done := make(chan byte)
+	for i, path := range args[1:] {
+		go func() {
+			OS{}.touch(path)
+			done <- byte(i)
+		}()
+	}
+	for range args[1:] {
+		_, _ = os.Stdout.Write([]byte{<-done})
+	}
+}
