@@ -284,6 +284,17 @@ func TestOptions(t *testing.T) {
 		args   []uint64
 		want   string
 	}{
+		{"sched_setaffinity of process 1", level("default"), 122, []uint64{1, 128, 1 << 40}, "EPERM"},
+		{"sched_setaffinity of process 1, upper half set", level("strict"), 122, []uint64{high | 1, 128, 1 << 40}, "EPERM"},
+		{"sched_setaffinity, own", level("strict"), 122, []uint64{0, 128, 1 << 40}, "allow"},
+		{"sched_setaffinity of a thread", level("dev"), 122, []uint64{17, 128, 1 << 40}, "allow"},
+		{"sched_setscheduler of process 1", level("dev"), 119, []uint64{1, 5, 1 << 40}, "EPERM"},
+		{"sched_setscheduler of another", level("default"), 119, []uint64{17, 5, 1 << 40}, "allow"},
+		{"sched_setattr, strict", level("strict"), 274, []uint64{0, 1 << 40, 0}, "EPERM"},
+		{"setpriority of process 1", level("default"), 140, []uint64{0, 1, 19}, "EPERM"},
+		{"setpriority of another", level("default"), 140, []uint64{0, 17, 19}, "allow"},
+		{"setpriority by group", level("dev"), 140, []uint64{1, 0, 19}, "EPERM"},
+		{"setpriority by user", level("default"), 140, []uint64{2, 0, 19}, "EPERM"},
 		{"prlimit64, own", level("default"), 261, []uint64{0, 7, 1 << 20, 0}, "allow"},
 		{"prlimit64 of process 1", level("default"), 261, []uint64{1, 7, 1 << 20, 0}, "EPERM"},
 		{"prlimit64 of process 1, upper half set", level("dev"), 261, []uint64{high | 1, 7, 1 << 20, 0}, "EPERM"},

@@ -170,7 +170,7 @@ var trials = []trial{
 	}},
 	{"own priority", byNone, 0, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, 0) }},
 	{"priority of another", byCloser, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, os.Getppid()) }},
-	{"priority of a group", byCloser, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PGRP, 0) }},
+	{"priority of a group", byAll, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PGRP, 0) }},
 	// Invalid: a thread shares the signal handlers.
 	{"clone PARENT", byHost, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_THREAD) }},
 	{"clone THREAD", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_THREAD) }},

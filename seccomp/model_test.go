@@ -54,8 +54,7 @@ func (m model) decide(number uint32, args []uint64) string {
 // strict is a list of what is refused; the filter has one of what is allowed.
 func (m model) strict(name string, known bool) string {
 	switch name {
-	case "sched_setparam", "sched_setscheduler", "sched_setattr", // CAP_SYS_NICE
-		"adjtimex", "clock_adjtime", // CAP_SYS_TIME
+	case "adjtimex", "clock_adjtime", // CAP_SYS_TIME
 		"setgroups", "setfsuid", "setfsgid": // CAP_SETUID, CAP_SETGID
 		return "EPERM"
 	case "uselib", "_sysctl", "sysfs", "ustat", "remap_file_pages", // of old kernels
@@ -77,7 +76,7 @@ func (m model) strict(name string, known bool) string {
 // looks reports whether arguments of a call matter, under some options.
 func (m model) looks(name string) bool {
 	return slices.Contains([]string{"clone", "unshare", "ioctl", "personality", "socket", "socketpair", "chmod", "fchmod", "creat", "mknod", "fchmodat", "fchmodat2", "mknodat",
-		"open", "openat", "prlimit64", "setpriority", "ioprio_set", "prctl"}, name)
+		"open", "openat", "prlimit64", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr", "ioprio_set", "prctl"}, name)
 }
 
 // everywhere is what all levels have.
@@ -115,7 +114,14 @@ func (m model) everywhere(name string, full func(int) uint64) string {
 	case "fanotify_init", "fanotify_mark":
 		return refuse(m.o.Host || strict, "EPERM")
 	case "setpriority":
-		return refuse((m.o.Host || strict) && !(arg(0) == 0 && arg(1) == 0), "EPERM")
+		if m.o.Host || strict {
+			return refuse(arg(0) != 0 || arg(1) != 0, "EPERM")
+		}
+		return refuse(arg(0) != 0 || arg(1) == 1, "EPERM")
+	case "sched_setaffinity":
+		return refuse(arg(0) == 1, "EPERM")
+	case "sched_setparam", "sched_setscheduler", "sched_setattr":
+		return refuse(strict || arg(0) == 1, "EPERM")
 	case "ioprio_set":
 		return refuse((m.o.Host || strict) && !(arg(0) == 1 && arg(1) == 0), "EPERM")
 	case "prlimit64":

@@ -77,7 +77,7 @@ var usual = [...]allowed{
 	// Limits, priority and accounts.
 	{"getrlimit", 97, 163}, {"setrlimit", 160, 164}, {"getrusage", 98, 165}, {"times", 100, 153}, {"sysinfo", 99, 179},
 	{"uname", 63, 160}, {"getpriority", 140, 141}, {"ioprio_get", 252, 31}, {"getcpu", 309, 168}, {"sched_yield", 24, 124},
-	{"sched_getaffinity", 204, 123}, {"sched_setaffinity", 203, 122}, {"sched_getparam", 143, 121},
+	{"sched_getaffinity", 204, 123}, {"sched_getparam", 143, 121},
 	{"sched_getscheduler", 145, 120}, {"sched_getattr", 315, 275}, {"sched_get_priority_max", 146, 125},
 	{"sched_get_priority_min", 147, 126}, {"sched_rr_get_interval", 148, 127},
 
@@ -172,12 +172,10 @@ var unusual = [...]call{
 	{"process_mrelease", 448, 448, enosys, inStrict},
 	{"name_to_handle_at", 303, 264, enosys, inStrict},
 
-	// The kernel asks for a privilege in these, and EPERM is its own answer. Without
+	// The kernel asks for a privilege in these, and EPERM is its own answer. So do
+	// sched_setparam, sched_setscheduler and sched_setattr, which are in calls: without
 	// one a policy other than real-time may be set, which does more harm to others
 	// than good to the caller.
-	{"sched_setparam", 142, 118, eperm, inStrict},
-	{"sched_setscheduler", 144, 119, eperm, inStrict},
-	{"sched_setattr", 314, 274, eperm, inStrict},
 	{"adjtimex", 159, 171, eperm, inStrict},
 	{"clock_adjtime", 305, 266, eperm, inStrict},
 	{"setgroups", 116, 159, eperm, inStrict},

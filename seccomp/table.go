@@ -102,6 +102,17 @@ var calls = [...]call{
 	// of its own, which is all that setrlimit(2) does, a program asks for by 0.
 	{"prlimit64", 302, 261, othersLimits, always},
 
+	// Process 1 is sbx's own, of the command's user, and has to be quick when the
+	// host replaces what is hidden. Its main thread, which does all the work, has
+	// its number. A nice value, once raised, cannot be lowered again without a
+	// privilege; by group or user it would be that of process 1, too, and of the
+	// host's processes where these are shared.
+	{"sched_setaffinity", 203, 122, initAffinity, always},
+	{"sched_setparam", 142, 118, initSchedule, always},
+	{"sched_setscheduler", 144, 119, initSchedule, always},
+	{"sched_setattr", 314, 274, initSchedule, always},
+	{"setpriority", 141, 140, othersPriority, always},
+
 	// Keyrings are not confined by namespaces: the session keyring of the
 	// caller stays reachable. ENOSYS is a kernel without CONFIG_KEYS, which
 	// Kerberos and runc go on without; EPERM stops runc.
@@ -203,9 +214,6 @@ var calls = [...]call{
 	{"mq_notify", 244, 184, enosys, onHost | inStrict},
 	{"mq_getsetattr", 245, 185, enosys, onHost | inStrict},
 
-	// A nice value, once raised, cannot be lowered again without a privilege, and
-	// by group or user it would be that of the host's processes.
-	{"setpriority", 141, 140, othersPriority, onHost | inStrict},
 	{"ioprio_set", 251, 30, othersIOPriority, onHost | inStrict},
 
 	// It tells who opens what, in directories that cannot be read as well. The

@@ -31,6 +31,8 @@ const (
 	othersLimits
 	othersPriority
 	othersIOPriority
+	initAffinity
+	initSchedule
 	markOption
 
 	verdicts              // how many there are
@@ -68,6 +70,8 @@ var refusals = [verdicts][]refusal{
 	othersLimits:     {{"a process other than 0 and a new limit", "EPERM"}},
 	othersPriority:   {{"anything but PRIO_PROCESS 0", "EPERM"}},
 	othersIOPriority: {{"anything but IOPRIO_WHO_PROCESS 0", "EPERM"}},
+	initAffinity:     {{"process 1", "EPERM"}},
+	initSchedule:     {{"process 1", "EPERM"}},
 	markOption:       {{"option 0x53425821", "errno 1464"}},
 }
 
@@ -81,6 +85,14 @@ func (v verdict) refusals(o Options) []refusal {
 	case ioctlCommand:
 		if o.Level == "strict" {
 			return []refusal{{"TIOCSTI, TIOCLINUX or TIOCSETD", "EPERM"}}
+		}
+	case othersPriority:
+		if o.Level != "strict" && !o.Host {
+			return []refusal{{"anything but PRIO_PROCESS, and that of process 1", "EPERM"}}
+		}
+	case initSchedule:
+		if o.Level == "strict" {
+			return []refusal{{"any process", "EPERM"}}
 		}
 	case pairFamily:
 		if o.NoUnix {
@@ -204,9 +216,21 @@ func (p *program) check(v verdict) label {
 		p.nonZero(2, p.at[eperm], p.at[allow]) // asks, sets nothing, with NULL
 		return p.forOthers(0)
 	case othersPriority:
+		if p.o.Level != "strict" && !p.o.Host {
+			who := p.notInit(1)
+			p.equal(prioProcess, who, p.at[eperm])
+			return p.loadArg(0)
+		}
 		return p.priority(prioProcess)
 	case othersIOPriority:
 		return p.priority(ioprioWhoProcess)
+	case initAffinity:
+		return p.notInit(0)
+	case initSchedule:
+		if p.o.Level == "strict" {
+			return p.at[eperm]
+		}
+		return p.notInit(0)
 	case markOption:
 		p.equal(MarkOption, p.at[mark], p.at[allow])
 		return p.loadArg(0)
@@ -306,6 +330,12 @@ func (p *program) nonZero(arg uint32, yes, no label) label {
 // a process, is 0: the caller itself.
 func (p *program) forOthers(arg uint32) label {
 	p.equal(0, p.at[allow], label(len(p.ops)))
+	return p.loadArg(arg)
+}
+
+// notInit refuses what is about process 1.
+func (p *program) notInit(arg uint32) label {
+	p.equal(1, p.at[eperm], p.at[allow])
 	return p.loadArg(arg)
 }
 
