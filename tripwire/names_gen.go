@@ -475,7 +475,7 @@ var told = [...]listedName{
 	{"heroku.yml", "heroku.yml", Note},
 	{"hie.yaml", "hie.yaml", Alarm},
 	{"husky.config.js", "husky.config.js", Alarm},
-	{"irbrc", "irbrc", Note},
+	{"irb.rc", "irb.rc", Note},
 	{"jenkinsfile", "Jenkinsfile", Note},
 	{"jitpack.yml", "jitpack.yml", Note},
 	{"jsconfig.json", "jsconfig.json", Note},

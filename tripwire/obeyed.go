@@ -81,6 +81,14 @@ func sightOf(state string) sight {
 	return sight{Telling(f[0][0] - '0'), f[1], unescape(f[2]), unescape(f[3])}
 }
 
+// ofLink is the state of a link without that of what it leads to.
+func ofLink(state string) string {
+	if end := strings.LastIndexByte(state, '\n'); end >= 0 && strings.HasPrefix(state, "link ") {
+		return state[:end]
+	}
+	return state
+}
+
 // settledAt reports whether an Obeyed entry is as it was recorded or accepted,
 // by the stamp of now alone.
 func (e *entry) settledAt(stamp string) bool {
@@ -124,7 +132,7 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 		for _, rel := range append(open, own.gone(w.Path, open, shut)...) {
 			e := entry{kind: Obeyed, path: join(w.Path, rel), time: now.Unix()}
 			known := own.at(Obeyed, e.path)
-			stamp, young := stampAt(e.path, now)
+			stamp, young := stampAt(w.Path, rel, now)
 			if known != nil && known.settledAt(stamp) {
 				continue // nearly always
 			}
@@ -134,8 +142,8 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 			} else if !first {
 				e.time = marker.time
 			}
-			is := e.look(known != nil, first, stamp, young)
-			c := Change{Path: e.path, Was: is.base, Now: is.now, Since: time.Unix(e.time, 0), Grade: gradeOf(rel), Told: is.told == ToTerminal}
+			is := e.look(w.Path, known != nil, first, stamp, young)
+			c := Change{Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0), Grade: gradeOf(rel), Told: is.told == ToTerminal}
 			if e.kept {
 				c.Before = []byte(e.content)
 			}
@@ -155,7 +163,7 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 
 // look is the sight of an entry as it is now. A file is read when its stamp is
 // another one only.
-func (e *entry) look(known, first bool, stamp string, young bool) sight {
+func (e *entry) look(dir string, known, first bool, stamp string, young bool) sight {
 	var is sight
 	if known {
 		if is = sightOf(e.state); apart(e.path) {
@@ -165,7 +173,7 @@ func (e *entry) look(known, first bool, stamp string, young bool) sight {
 	if known && stamp != "" && stamp == is.stamp {
 		return is
 	}
-	now, err := Look(Name, e.path)
+	now, err := lookListed(dir, e.path[len(join(dir, "")):])
 	if err != nil {
 		now = unseen(err)
 	}
@@ -194,7 +202,7 @@ func (r *record) gone(dir string, open, shut []string) (out []string) {
 		if e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || r.at(Listed, policy.Dir(e.path)) != nil && policy.Dir(e.path) != dir {
 			continue
 		}
-		if stamp, _ := stampAt(e.path, time.Time{}); stamp == "" {
+		if stamp, _ := stampAt(dir, rel, time.Time{}); stamp == "" {
 			out = append(out, rel)
 		}
 	}
@@ -269,8 +277,8 @@ func (r *record) acceptObeyed(paths []string) bool {
 				continue
 			}
 			e := entry{kind: Obeyed, path: path, time: time.Now().Unix()}
-			stamp, young := stampAt(path, time.Now())
-			e.state = e.look(false, true, stamp, young).String()
+			stamp, young := stampAt(dir, path[len(join(dir, "")):], time.Now())
+			e.state = e.look(dir, false, true, stamp, young).String()
 			r.put([]entry{e})
 			changed = true
 			break

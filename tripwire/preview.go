@@ -38,6 +38,9 @@ func (c *Change) Preview() []string {
 	switch kind {
 	case "link":
 		p.add("+ -> " + Plain(text))
+		if c.Was == c.Now {
+			p.add("+ what it leads to has changed")
+		}
 	case "file":
 		p.file(c)
 	case "dir":

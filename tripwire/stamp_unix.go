@@ -5,6 +5,7 @@ package tripwire
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,20 +17,72 @@ const tick = time.Second
 // stampAt is what tells whether a thing is the one that was looked at, of a
 // directory with what is in it; "" when nothing is there. It is young when it
 // may be written again with the same stamp.
-func stampAt(path string, now time.Time) (text string, young bool) {
+func stampAt(dir, rel string, now time.Time) (text string, young bool) {
 	var st unix.Stat_t
+	path := join(dir, rel)
 	if retry(func() error { return unix.Lstat(path, &st) }) != nil {
 		return "", false
 	}
-	newest := ctime(&st)
-	text = stamp(&st)
-	if uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR {
-		s := stamps{entries: maxEntries, newest: newest}
+	s := stamps{entries: maxEntries, newest: ctime(&st)}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFDIR:
 		s.add(unix.AT_FDCWD, path, 0)
-		sum := sha256.Sum256(s.text)
-		text, newest = text+hex.EncodeToString(sum[:16]), s.newest
+	case unix.S_IFLNK:
+		s.target(dir, rel)
 	}
-	return text, newest > now.Add(-tick).UnixNano()
+	if text = stamp(&st); len(s.text) > 0 {
+		sum := sha256.Sum256(s.text)
+		text += hex.EncodeToString(sum[:16])
+	}
+	return text, s.newest > now.Add(-tick).UnixNano()
+}
+
+// target adds what a link leads to.
+func (s *stamps) target(dir, rel string) {
+	fd, err := openTarget(dir, rel, openPath)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return
+	}
+	s.newest = max(s.newest, ctime(&st))
+	s.text = append(append(s.text, "->"...), stamp(&st)...)
+	if uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR {
+		s.add(fd, ".", 0)
+	}
+}
+
+// lookListed is Look of a Name in a directory, but of a link that leads to
+// something in the directory: the state of that follows on a line of its own,
+// which is empty for other links.
+func lookListed(dir, rel string) (string, error) {
+	state, err := Look(Name, join(dir, rel))
+	if err != nil || !strings.HasPrefix(state, "link ") {
+		return state, err
+	}
+	fd, err := openTarget(dir, rel, unix.O_RDONLY)
+	if err != nil {
+		return state + "\n", nil
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return state + "\n", nil
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFREG:
+		data, err := readFD(fd, int(min(st.Size, maxFile)), maxFile)
+		if err != nil || st.Size > maxFile {
+			return state + "\nfile " + stamp(&st), nil
+		}
+		return state + "\nfile " + sum(data), nil
+	case unix.S_IFDIR:
+		return state + "\n" + dirState(fd, ".", &st), nil
+	}
+	return state + "\nother", nil
 }
 
 // stamps collects those below a directory, within the bounds of a digest.

@@ -173,7 +173,7 @@ sandbox can write such a file, and the host runs it later. This list says which 
 
 The grades: **alarm** runs without being asked (when you enter the directory, open it in an editor, use git), **note** is obeyed when a tool is
 started, **instructions** are obeyed by coding agents. "Tried" says with which release the tool was seen to obey the file; the rest is from the
-tools' documentation. Case counts, but on macOS. Names in directories further down are not watched.
+tools' documentation, and some tools ask before they obey. Case counts, but on macOS. Names in directories further down are not watched.
 
 `
 

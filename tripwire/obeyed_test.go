@@ -1,0 +1,170 @@
+//go:build linux
+
+package tripwire
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFind(t *testing.T) {
+	for _, tt := range []struct {
+		rel  string
+		fold bool
+		want string
+	}{
+		{"CLAUDE.md", false, "instructions"},
+		{"claude.md", false, ""},
+		{"claude.MD", true, "instructions"},
+		{".npmrc", false, "note"},
+		{".NPMRC", false, ""},
+		{".NPMRC", true, "note"},
+		{".hg/hgrc", false, "alarm"},
+		{".HG/hgrc", true, "alarm"},
+		{".clauſe", true, ""},
+		{".cursorruleſ", true, "instructions"}, // U+017F folds to s
+		{"mise.local.toml", false, "alarm"},
+		{"mise.prod.toml", false, "alarm"},
+		{".config/mise.prod.toml", false, "alarm"},
+		{"sub/mise.prod.toml", false, ""},
+		{".config/x/mise.prod.toml", false, ""},
+		{"a.sublime-project", false, "alarm"},
+		{"a.SUBLIME-PROJECT", false, ""},
+		{"a.SUBLIME-PROJECT", true, "alarm"},
+		{".envrc", false, ""}, // protected
+		{"Makefile", false, ""},
+		{".github", false, ""},
+		{"", false, ""},
+		{"CLAUDE.mdx", false, ""},
+		{"CLAUDE.m", false, ""},
+	} {
+		got := ""
+		if g, ok := Find(tt.rel, tt.fold); ok {
+			got = g.String()
+		}
+		if got != tt.want {
+			t.Errorf("%q, fold %v: %q, want %q", tt.rel, tt.fold, got, tt.want)
+		}
+	}
+	for _, table := range [][]listedName{told[:], toldParents[:], toldPatterns[:]} {
+		if !slices.IsSortedFunc(table, func(a, b listedName) int { return strings.Compare(a.key, b.key) }) {
+			t.Error("a table is not sorted: names in it cannot be found")
+		}
+	}
+	for _, l := range told {
+		if _, ok := Find(l.name, false); !ok {
+			t.Errorf("%s is not found", l.name)
+		}
+	}
+}
+
+// Many names that match a pattern are no burden: some are enough for an alarm.
+func TestPickBounded(t *testing.T) {
+	var names []string
+	for i := range 5000 {
+		names = append(names, number(int64(i))+".desktop")
+	}
+	if got := Pick(append(names, "CLAUDE.md"), nil); len(got) != maxPerPattern+1 {
+		t.Errorf("%d names", len(got))
+	}
+}
+
+func TestSightText(t *testing.T) {
+	for _, s := range []sight{{}, {ToLog, "a.b", "file x", ""}, {ToTerminal, "", "link a/b\n%2F\nfile 1", "link \n"}, {Untold, "s", "", "other (no/such)"}} {
+		if got := sightOf(s.String()); got != s {
+			t.Errorf("%q becomes %q", s, got)
+		}
+		e := entry{state: s.String()}
+		if want := s.stamp != "" && s.now == s.base; e.settledAt(s.stamp) != want || e.settledAt(s.stamp+"x") || e.settledAt("") {
+			t.Errorf("%q is not settled as it should be", s)
+		}
+	}
+	for _, odd := range []string{"", "x", "1/2", "//", "12/a/b/c"} {
+		_ = sightOf(odd)
+		e := entry{state: odd}
+		if e.settledAt("") {
+			t.Errorf("%q is settled", odd)
+		}
+	}
+}
+
+// told runs Check as a run does and says what it tells of.
+func (s Store) told(t *testing.T, root string, to Telling) []string {
+	t.Helper()
+	s.Tells = to
+	state, err := Look(Listed, root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := s.Check(root, []Watch{{Listed, root, state}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return short(root, changes)
+}
+
+func TestTellOnce(t *testing.T) {
+	s := newStore(t)
+	root := tree(t, map[string]string{"CLAUDE.md": "a", ".hg/hgrc": "a"})
+	want := func(what string, got []string, lines ...string) {
+		t.Helper()
+		if lines == nil {
+			lines = []string{}
+		}
+		if d := cmp.Diff(lines, got); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(root+"/"+name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("at first", s.told(t, root, ToTerminal))
+	write("CLAUDE.md", "b")
+	write(".hg/hgrc", "b")
+	note, alarm := `CLAUDE.md: file -> file ("a")`, `.hg/hgrc: file -> file ("a")`
+	want("with -q", s.told(t, root, Untold), alarm)
+	want("in a log", s.told(t, root, ToLog), alarm, note)
+	want("in a log again", s.told(t, root, ToLog), alarm)
+	want("to a person", s.told(t, root, ToTerminal), alarm, note)
+	want("to a person again", s.told(t, root, ToTerminal), alarm)
+	pending, err := s.Pending(root)
+	if err != nil || len(pending) != 2 || pending[0].Open() != true || pending[1].Open() != false {
+		t.Errorf("pending: %v, %v", pending, err)
+	}
+	// Another text of the same size, as fast as a machine can.
+	for i := range 20 {
+		write("CLAUDE.md", string(rune('c'+i)))
+		want("again", s.told(t, root, ToTerminal), alarm, note)
+	}
+	write("CLAUDE.md", "a")
+	want("as it was", s.told(t, root, ToTerminal), alarm)
+	if err := s.Accept(root, root+"/.hg/hgrc"); err != nil {
+		t.Fatal(err)
+	}
+	want("accepted", s.told(t, root, ToTerminal))
+	// New ones, without a run that saw them, accepted at once.
+	write("AGENTS.md", "x")
+	if err := s.Accept(root, root+"/AGENTS.md"); err != nil {
+		t.Fatal(err)
+	}
+	want("a new one accepted", s.told(t, root, ToTerminal))
+	// Once nothing is young any more a look writes nothing.
+	time.Sleep(tick + 100*time.Millisecond)
+	s.told(t, root, ToTerminal)
+	before, err := os.Stat(s.Dir + "/" + FileName(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.told(t, root, ToTerminal)
+	if after, err := os.Stat(s.Dir + "/" + FileName(root)); err != nil || !os.SameFile(before, after) {
+		t.Error("the record was written without a reason", err)
+	}
+}
