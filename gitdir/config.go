@@ -12,183 +12,188 @@ type Setting struct {
 	Sub     string // as written in quotes; lower case when written with a dot
 	Key     string // lower case
 	Value   string // "" also for a key without "="
+	full    string
 }
 
 // Name is "section.key", for a choice by what it means.
 func (s *Setting) Name() string { return s.Section + "." + s.Key }
 
+// Full is the whole name, as git prints it.
+func (s *Setting) Full() string { return s.full }
+
 var errSyntax = errors.New("not a git config file")
 
-// Each calls f for every setting of a config file, in order. Git refuses to
-// work with a file that has a mistake in it, so nothing behind one counts.
+// Each calls f for every setting of a config file, in order, as git 2.39 reads it
+// (config.c, git_parse_source). Git refuses to work with a file that has a mistake
+// in it, so nothing behind one counts.
 func Each(data []byte, f func(Setting)) error {
-	if i := bytes.IndexByte(data, 0); i >= 0 {
-		// git ends a text there; what sbx would make of the rest is another file.
-		return errors.Join(Each(data[:i], f), errSyntax)
-	}
 	r := reader{text: data}
-	if strings.HasPrefix(string(data), "\xef\xbb\xbf") {
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		r.at = 3
 	}
 	for {
-		switch c := r.skip(); {
-		case c == 0 && r.end():
+		switch c := r.next(); {
+		case c == '\n' && r.end:
 			return nil
+		case space(c):
+		case c == '#' || c == ';':
+			for c != '\n' {
+				c = r.next()
+			}
+			if r.end {
+				return nil
+			}
 		case c == '[':
-			if !r.section() {
+			r.name = r.name[:0]
+			if !r.section() || len(r.name) == 0 {
 				return errSyntax
 			}
+			r.name = append(r.name, '.')
+			r.stem = len(r.name)
 		case letter(c):
-			if r.set.Section == "" || !r.setting() {
+			r.name = append(r.name[:r.stem], lower(c))
+			if !r.setting() {
 				return errSyntax
 			}
-			f(r.set)
+			f(settingOf(text(r.name), text(r.value)))
 		default:
 			return errSyntax
 		}
 	}
 }
 
+// text ends at a NUL, as it does for git.
+func text(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
+
+// settingOf splits a name: what is between the first dot and the last is in quotes
+// in the file.
+func settingOf(name, value string) Setting {
+	s := Setting{Key: name, Value: value, full: name}
+	section, rest, found := strings.Cut(name, ".")
+	if !found {
+		return s
+	}
+	s.Section, s.Key = section, rest
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+		s.Sub, s.Key = rest[:i], rest[i+1:]
+	}
+	return s
+}
+
 type reader struct {
-	text []byte
-	at   int
-	set  Setting
+	text  []byte
+	at    int
+	end   bool   // a line feed was made up
+	name  []byte // of the setting, up to stem that of its section
+	stem  int
+	value []byte
 }
 
-func (r *reader) end() bool { return r.at >= len(r.text) }
-
-// peek is the next byte, 0 at the end. CR LF reads as LF.
-func (r *reader) peek() byte {
-	if r.end() {
-		return 0
-	}
-	if c := r.text[r.at]; c != '\r' || r.at+1 >= len(r.text) || r.text[r.at+1] != '\n' {
-		return c
-	}
-	r.at++
-	return '\n'
-}
-
+// next is the next byte. CR LF reads as LF, and so does the end.
 func (r *reader) next() byte {
-	c := r.peek()
+	if r.at >= len(r.text) {
+		r.end = true
+		return '\n'
+	}
+	c := r.text[r.at]
 	r.at++
+	if c == '\r' && r.at < len(r.text) && r.text[r.at] == '\n' {
+		r.at++
+		return '\n'
+	}
 	return c
 }
 
-// skip goes over white space and comments and returns what stands there.
-func (r *reader) skip() byte {
-	for !r.end() {
-		switch c := r.peek(); c {
-		case ' ', '\t', '\n', '\r', '\v', '\f':
-			r.at++
-		case '#', ';':
-			for !r.end() && r.peek() != '\n' {
-				r.at++
-			}
+// section reads "name]", "name.sub]" or `name "sub"]`.
+func (r *reader) section() bool {
+	for {
+		switch c := r.next(); {
+		case r.end:
+			return false
+		case c == ']':
+			return true
+		case space(c):
+			return r.subsection(c)
+		case keyChar(c) || c == '.':
+			r.name = append(r.name, lower(c))
 		default:
-			return c
+			return false
 		}
 	}
-	return 0
 }
 
-// section reads "[name]", "[name.sub]" or `[name "sub"]`.
-func (r *reader) section() bool {
-	r.at++
-	start := r.at
-	for c := r.peek(); letter(c) || digit(c) || c == '-' || c == '.'; c = r.peek() {
-		r.at++
+func (r *reader) subsection(c byte) bool {
+	for ; space(c); c = r.next() {
+		if c == '\n' {
+			return false
+		}
 	}
-	name := strings.ToLower(string(r.text[start:min(r.at, len(r.text))]))
-	r.set = Setting{}
-	r.set.Section, r.set.Sub, _ = strings.Cut(name, ".")
-	switch c := r.next(); c {
-	case ']':
-		return name != ""
-	case ' ', '\t':
-		return r.subsection()
-	}
-	return false
-}
-
-func (r *reader) subsection() bool {
-	for r.peek() == ' ' || r.peek() == '\t' {
-		r.at++
-	}
-	if r.next() != '"' {
+	if c != '"' {
 		return false
 	}
-	var sub []byte
+	r.name = append(r.name, '.')
 	for {
-		c := r.next()
-		switch {
-		case r.at > len(r.text) || c == '\n':
+		switch c = r.next(); c {
+		case '\n':
 			return false
-		case c == '"':
-			r.set.Sub = string(sub)
-			return r.next() == ']' && r.set.Section != ""
-		case c == '\\':
-			if c = r.next(); r.at > len(r.text) || c == '\n' {
+		case '"':
+			return r.next() == ']'
+		case '\\':
+			if c = r.next(); c == '\n' {
 				return false
 			}
 		}
-		sub = append(sub, c)
+		r.name = append(r.name, c)
 	}
 }
 
 // setting reads "key", or "key = value" up to the end of the line.
 func (r *reader) setting() bool {
-	start := r.at
-	for c := r.peek(); letter(c) || digit(c) || c == '-'; c = r.peek() {
-		r.at++
+	c := r.next()
+	for ; !r.end && keyChar(c); c = r.next() {
+		r.name = append(r.name, lower(c))
 	}
-	r.set.Key, r.set.Value = strings.ToLower(string(r.text[start:r.at])), ""
-	for r.peek() == ' ' || r.peek() == '\t' {
-		r.at++
+	for c == ' ' || c == '\t' {
+		c = r.next()
 	}
-	switch {
-	case r.end():
-		return true
-	case r.peek() == '\n':
-		r.at++
-		return true
-	case r.peek() == '#' || r.peek() == ';':
-		return true
-	case r.peek() != '=':
-		return false
-	}
-	r.at++
-	return r.value()
+	r.value = r.value[:0]
+	return c == '\n' || c == '=' && r.readValue()
 }
 
-// value reads a value: quotes may open and close anywhere in it, a backslash at
-// the end of a line goes on with the next, and a comment ends it.
-func (r *reader) value() bool {
-	var out []byte
-	quoted, comment, kept := false, false, 0 // kept is what trailing space does not take away
+// readValue reads a value: quotes may open and close anywhere in it, a backslash
+// at the end of a line goes on with the next, and a comment ends it.
+func (r *reader) readValue() bool {
+	quoted, comment, spaces := false, false, 0
 	for {
 		c := r.next()
 		switch {
-		case r.at > len(r.text), c == '\n':
-			r.set.Value = string(out[:kept])
+		case c == '\n':
 			return !quoted
 		case comment:
 			continue
-		case !quoted && (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'):
-			if len(out) > 0 {
-				out = append(out, c)
+		case space(c) && !quoted:
+			if len(r.value) > 0 {
+				spaces++
 			}
 			continue
-		case !quoted && (c == '#' || c == ';'):
+		case !quoted && (c == ';' || c == '#'):
 			comment = true
 			continue
-		case c == '"':
+		}
+		for ; spaces > 0; spaces-- {
+			r.value = append(r.value, ' ')
+		}
+		switch c {
+		case '"':
 			quoted = !quoted
-			kept = len(out)
 			continue
-		case c == '\\':
-			c = r.next()
-			switch c {
+		case '\\':
+			switch c = r.next(); c {
 			case '\n':
 				continue
 			case 't':
@@ -202,10 +207,18 @@ func (r *reader) value() bool {
 				return false
 			}
 		}
-		out = append(out, c)
-		kept = len(out)
+		r.value = append(r.value, c)
 	}
 }
 
-func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func digit(c byte) bool  { return '0' <= c && c <= '9' }
+// space is what git takes for white space: neither VT nor FF.
+func space(c byte) bool   { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+func letter(c byte) bool  { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func keyChar(c byte) bool { return letter(c) || '0' <= c && c <= '9' || c == '-' }
+
+func lower(c byte) byte {
+	if letter(c) {
+		return c | 0x20
+	}
+	return c
+}

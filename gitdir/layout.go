@@ -10,12 +10,7 @@ var Executed = []string{"hooks", "config", "config.worktree", "commondir", "info
 // rebase-merge/git-rebase-todo in a git directory.
 const Todo = "git-rebase-todo"
 
-// Later is what lies in a git directory only while something is unfinished, and
-// decides what is run when it goes on: steps, and the names of strategies, which
-// are programs (git-rebase(1), git-cherry-pick(1)).
-var Later = []string{"rebase-merge/" + Todo, "rebase-merge/strategy", "sequencer/opts"}
-
-// Linked is the same for the private directory of a linked work tree,
+// Linked is the same as Executed for the private directory of a linked work tree,
 // .git/worktrees/NAME (git-worktree(1)).
 var Linked = []string{"commondir", "gitdir", "config.worktree"}
 

@@ -44,19 +44,17 @@ func Words(line string) []string {
 
 // Notable lists the settings in a config file that are not plain: those that
 // make git run or read something, and those that are not known, as
-// "section.sub.key=value". A file that git would refuse gives what comes before
-// the mistake.
+// "section.sub.key=value". Of a file that git would refuse the last one says so.
 func Notable(data []byte) []string {
 	var out []string
-	_ = Each(data, func(s Setting) {
+	err := Each(data, func(s Setting) {
 		if !plain(&s) {
-			name := s.Section + "."
-			if s.Sub != "" {
-				name += s.Sub + "."
-			}
-			out = append(out, name+s.Key+"="+s.Value)
+			out = append(out, s.Full()+"="+s.Value)
 		}
 	})
+	if err != nil {
+		out = append(out, "what follows is not read: there is a mistake in it")
+	}
 	return out
 }
 

@@ -196,9 +196,10 @@ func (f *files) lock() (unlock func(), err error) {
 	}
 }
 
-// write replaces a record, whole or not at all. The lock is held, so the name
-// of the new file is nobody else's, but for one that was killed.
-func (f *files) write(name string, data []byte) error {
+// write replaces a file, whole or not at all, and with lasting also when the power
+// fails. The lock is held, so the name of the new file is nobody else's, but for
+// one that was killed.
+func (f *files) write(name string, data []byte, lasting bool) error {
 	tmp := name + ".new"
 	_ = unix.Unlinkat(f.fd, tmp, 0)
 	fd, err := unix.Openat(f.fd, tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -212,6 +213,9 @@ func (f *files) write(name string, data []byte) error {
 			n, err = 0, nil
 		}
 		rest = rest[max(n, 0):]
+	}
+	if lasting && err == nil {
+		err = retry(func() error { return unix.Fsync(fd) })
 	}
 	if cerr := unix.Close(fd); err == nil {
 		err = cerr

@@ -17,11 +17,9 @@ import (
 func lookName(path string) (string, error) {
 	// Nearly all names are absent, and one system call says so.
 	var st unix.Stat_t
-	switch err := retry(func() error { return unix.Lstat(path, &st) }); err {
-	case nil:
-	case unix.ENOENT, unix.ENOTDIR:
+	if err := retry(func() error { return unix.Lstat(path, &st) }); unreachable(err) {
 		return "", nil
-	default:
+	} else if err != nil {
 		return "", fail(path, err)
 	}
 	dir, err := openDir(policy.Dir(path))
@@ -147,7 +145,7 @@ func holdsGit(dir int, name string) bool {
 		err := statAt(dir, name+rest, &st)
 		// Nobody's git gets into a directory that may not be searched; when it may
 		// be, what is in it is new.
-		return err != unix.ENOENT && err != unix.ENOTDIR && err != unix.EACCES
+		return !unreachable(err) && err != unix.EACCES
 	}
 	if !has("/.git") && !(has("/HEAD") && (has("/commondir") || has("/objects") && has("/refs"))) {
 		return false

@@ -31,6 +31,9 @@ func (c *Change) Preview() []string {
 		}
 		return p.lines
 	}
+	for _, line := range c.Notes {
+		p.add("+ " + line)
+	}
 	if c.Was != "" && c.Before == nil {
 		p.add("- was " + Describe(c.Was))
 	}

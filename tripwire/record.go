@@ -36,17 +36,40 @@ type entry struct {
 	content string // without NUL
 }
 
-// A record is a line "sbx tripwire 1 ROOT", the root quoted, and behind it for
+// A record is a line "sbx tripwire 2 ROOT", the root quoted, and behind it for
 // each entry
 //
 //	kind and path NUL state NUL time NUL "=" and the content kept, or nothing NUL
 //
-// with the kind as one letter.
-const magic = "sbx tripwire 1 "
+// with the kind as one letter. Version 1 had another one, "l", in the place of
+// "r"; what it says is forgotten.
+const (
+	magic       = "sbx tripwire "
+	version     = "2"
+	kindLetters = "npgsrdkto"
+	oldLetter   = 'l'
+)
 
-const kindLetters = "npgsldkto"
+func header(root string) string { return magic + version + " " + policy.Quote(root) + "\n" }
 
-func header(root string) string { return magic + policy.Quote(root) + "\n" }
+// errNewer is what becomes of a record that this sbx does not understand: it is
+// left as it is.
+var errNewer = errors.New("a newer sbx wrote it, and this one leaves it as it is")
+
+// versionOf reads the version of a record, and returns the record as if it were
+// of this one.
+func versionOf(data string) (text string, old bool, err error) {
+	rest, ok := strings.CutPrefix(data, magic)
+	number, rest, ok2 := strings.Cut(rest, " ")
+	n, good := seconds(number)
+	switch {
+	case !ok || !ok2 || !good || n == 0:
+		return "", false, errDamaged
+	case n > 2:
+		return "", false, errNewer
+	}
+	return magic + version + " " + rest, n == 1, nil
+}
 
 // FileName is where the record of a root lies in the store.
 func FileName(root string) string {
@@ -76,6 +99,10 @@ var errDamaged = errors.New("it is damaged")
 // decode reads the record of a root. Nothing in it is taken on trust: one that
 // is not exactly as encode writes it is an error.
 func decode(data, root string) (*record, error) {
+	data, old, err := versionOf(data)
+	if err != nil {
+		return nil, err
+	}
 	rest, ok := strings.CutPrefix(data, header(root))
 	if !ok {
 		return nil, errors.New("it is no record of " + policy.Plain(root))
@@ -83,6 +110,12 @@ func decode(data, root string) (*record, error) {
 	r := &record{root: root, entries: make([]entry, 0, min(maxWatched, strings.Count(rest, "\x00")/4))}
 	for rest != "" {
 		var e entry
+		if old && rest[0] == oldLetter {
+			_, rest, ok = cutEntry(kindLetters[Repository:Repository+1] + rest[1:])
+			if ok {
+				continue
+			}
+		}
 		if e, rest, ok = cutEntry(rest); !ok {
 			return nil, errDamaged
 		}
@@ -131,8 +164,12 @@ func seconds(text string) (n int64, ok bool) {
 
 // rootOf reads the root in the first line of any record.
 func rootOf(data string) (string, error) {
+	data, _, err := versionOf(data)
+	if err != nil {
+		return "", err
+	}
 	line, _, ok := strings.Cut(data, "\n")
-	quoted, found := strings.CutPrefix(line, magic)
+	quoted, found := strings.CutPrefix(line, magic+version+" ")
 	root, err := strconv.Unquote(quoted)
 	if !ok || !found || err != nil || header(root) != line+"\n" {
 		return "", errDamaged
@@ -163,9 +200,11 @@ func (r *record) merge(watches []Watch, now int64) bool {
 			out, changed = append(out, entry{kind: w.Kind, path: w.Path, state: w.State, time: now}), true
 			continue
 		}
-		if w.Kind == Gitlinks && old[0].state != w.State {
-			old[0].state, changed = w.State, true
-		} else if !w.Kind.whole() && old[0].state != w.State {
+		if w.Kind == Repository && old[0].state != w.State {
+			state := mergedRepository(old[0].state, w.State)
+			changed = changed || state != old[0].state
+			old[0].state = state
+		} else if w.Kind.lists() && old[0].state != w.State {
 			left := both(old[0].state, w.State)
 			changed = changed || left != old[0].state
 			old[0].state = left
@@ -186,10 +225,10 @@ func (r *record) settled(watches []Watch) bool {
 		if len(old) == 0 || compare(old[0].kind, old[0].path, w.Kind, w.Path) != 0 {
 			return false
 		}
-		if w.Kind == Gitlinks && old[0].state != w.State {
+		if w.Kind == Repository && old[0].state != w.State {
 			return false
 		}
-		if !w.Kind.whole() && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
+		if w.Kind.lists() && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
 			return false
 		}
 	}
@@ -239,7 +278,7 @@ func (r *record) accept(paths []string) bool {
 		}
 	}
 	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
-		return slices.Contains(paths, e.path) && e.kind != Listed && e.kind != Obeyed && (e.kind == Settings || e.kind == Name || e.kind != Kept && e.kind != Place && e.broken())
+		return slices.Contains(paths, e.path) && (e.kind == Settings || e.kind == Name || e.kind.lists() && e.broken())
 	})
 	for i := range r.entries {
 		e := &r.entries[i]
@@ -253,11 +292,8 @@ func (r *record) accept(paths []string) bool {
 	return r.acceptObeyed(paths) || changed || fewer
 }
 
-// with is the state with one more name. That of an index begins with its stamp.
+// with is the state with one more name.
 func (e *entry) with(name string) string {
-	if e.kind == Gitlinks {
-		return e.state + "/" + name
-	}
 	return strings.Join(sorted(append(split(e.state), name)), "/")
 }
 
@@ -275,8 +311,6 @@ func (e *entry) names(path string) (string, bool) {
 		return base(policy.Dir(path)), true
 	case e.kind == Nested && policy.Dir(path) == e.path && path != e.path:
 		return base(path), true
-	case e.kind == Gitlinks && base(path) == ".git" && policy.Within(path, e.path) && policy.Dir(path) != e.path:
-		return escape(strings.TrimPrefix(policy.Dir(path)[len(e.path):], "/")), true
 	case e.kind == Pattern && policy.Dir(path) == policy.Dir(e.path):
 		return base(path), policy.Match(base(e.path), base(path))
 	}

@@ -18,11 +18,6 @@ type Store struct {
 	// is not there; nil is the answer "it can" to all.
 	Keeps func(dir string) error
 
-	// Harmless says of a git directory or pointer that appeared, or of the steps of
-	// a rebase, that it is worth no alarm. It is asked at each look, since that can change; nil means that
-	// nothing is harmless.
-	Harmless func(path string) bool
-
 	// Tells is where the changes that Check returns are told of. Of those that are
 	// no alarm it returns what was not told there yet, and records that it is now;
 	// none when it is Untold.
@@ -58,40 +53,37 @@ func (e *UnwritableError) Unwrap() error { return e.Err }
 // The errors are [*DamagedError], and [*UnwritableError], which comes together
 // with the changes.
 func (s Store) Check(root string, watches []Watch) ([]Change, error) {
-	watches, listed := cutListed(inOrder(watches))
-	recs, err := s.load(root)
+	watches, listed := cutListed(slices.Clone(inOrder(watches)))
+	l, err := s.load(root)
 	if err != nil {
 		return nil, err
 	}
-	changes := s.changes(recs, root, watches)
-	more, put := s.obeyed(recs[0], listed)
-	changes = withObeyed(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh }))
-	watches = s.links(recs[0], watches)
-	if own := recs[0]; own.settled(watches) && len(put) == 0 {
+	changes := l.repositories(s.changes(l, root, watches), watches)
+	more, put := s.obeyed(l.recs[0], listed)
+	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
+	if own := l.recs[0]; own.settled(watches) && len(put) == 0 {
+		if l.ix.fresh {
+			s.remember(root, l.ix)
+		}
 		return changes, nil
 	}
-	return changes, s.add(root, watches, put)
-}
-
-// withObeyed adds changes of the list to others, but for paths that are among
-// those.
-func withObeyed(changes, more []Change) []Change {
-	if len(more) == 0 {
-		return changes
-	}
-	out := slices.Concat(changes, more)
-	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
+	return changes, s.add(root, watches, put, l.ix)
 }
 
 // Pending is Check without recording.
 func (s Store) Pending(root string) ([]Change, error) {
-	recs, err := s.load(root)
+	l, err := s.load(root)
 	if err != nil {
 		return nil, err
 	}
-	more, _ := s.obeyed(recs[0], recs[0].listed())
-	return withObeyed(s.changes(recs, root, nil), more), nil
+	more, _ := s.obeyed(l.recs[0], l.recs[0].listed())
+	return inPlace(append(s.changes(l, root, nil), more...)), nil
+}
+
+// inPlace sorts changes by path, one for each.
+func inPlace(out []Change) []Change {
+	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
 }
 
 // inOrder sorts watches as records are, without those given twice. A planner
@@ -110,17 +102,22 @@ func inOrder(watches []Watch) []Watch {
 
 // load reads the record of root, an empty one when there is none, and behind it
 // those of the directories above.
-func (s Store) load(root string) ([]*record, error) {
-	recs := []*record{{root: root}}
-	if s.Dir == "" {
-		return recs, nil
+func (s Store) load(root string) (*looker, error) {
+	recs, ix := []*record{{root: root}}, noIndexes()
+	if s.Dir != "" {
+		f, err := s.open()
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			defer f.close()
+			if recs, err = f.load(root); err != nil {
+				return nil, err
+			}
+			ix = f.indexes(root)
+		}
 	}
-	f, err := s.open()
-	if err != nil || f == nil {
-		return recs, err
-	}
-	defer f.close()
-	return f.load(root)
+	return newLooker(recs, ix), nil
 }
 
 func (f *files) load(root string) ([]*record, error) {
@@ -149,6 +146,9 @@ func (f *files) record(root string) (*record, error) {
 		return nil, err
 	}
 	r, err := decode(data, root)
+	if err == errNewer {
+		return nil, &UnwritableError{fail(join(f.path, name), err)}
+	}
 	if err != nil {
 		return nil, &DamagedError{join(f.path, name), err.Error()}
 	}
@@ -157,9 +157,10 @@ func (f *files) record(root string) (*record, error) {
 
 // changes compares. The first record is root's own and counts as a whole: what
 // a run could write besides is in it, too.
-func (s Store) changes(recs []*record, root string, watches []Watch) []Change {
+func (s Store) changes(l *looker, root string, watches []Watch) []Change {
 	var out []Change
-	for i, r := range recs {
+	var repositories []*entry
+	for i, r := range l.recs {
 		left := watches
 		for j := range r.entries {
 			e := &r.entries[j]
@@ -170,34 +171,28 @@ func (s Store) changes(recs []*record, root string, watches []Watch) []Change {
 				left = left[1:]
 			}
 			known := len(left) > 0 && left[0].Kind == e.kind && left[0].Path == e.path
-			if e.kind == Gitlinks {
-				stamp := ""
-				if known {
-					stamp = left[0].State
-				} else {
-					stamp = Stamp(indexOf(e.path))
-				}
-				out = s.linked(out, e, stamp)
+			if e.kind == Repository {
+				repositories = append(repositories, e)
 				continue
 			}
 			if known {
-				out = s.compare(out, e, left[0].State, nil)
+				out = l.compare(out, e, left[0].State, nil)
 				continue
 			}
 			now, err := Look(e.kind, e.path)
-			out = s.compare(out, e, now, err)
+			out = l.compare(out, e, now, err)
 		}
 	}
-	if len(out) > 1 {
-		slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-		out = slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
+	// What is shown as a part of something new is not shown again.
+	for _, e := range repositories {
+		out = l.repository(out, e)
 	}
 	return out
 }
 
 // compare adds what is different from an entry. A thing that cannot be looked
 // at is different: a command can see to it that it cannot.
-func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
+func (l *looker) compare(out []Change, e *entry, now string, err error) []Change {
 	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
 	switch {
 	case err == errApart:
@@ -221,9 +216,11 @@ func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 		}
 		return append(out, c)
 	case e.kind != Name:
-		return s.appeared(out, e, now)
-	case s.harmless(e.kind, e.path):
-		return out
+		return l.appeared(out, e, now)
+	case base(e.path) == ".git":
+		if c.Notes = l.git(e.path); len(c.Notes) == 0 {
+			return out
+		}
 	}
 	if e.kept {
 		c.Before = []byte(e.content)
@@ -232,25 +229,26 @@ func (s Store) compare(out []Change, e *entry, now string, err error) []Change {
 }
 
 // appeared adds the names of a pattern or a directory that were not there.
-func (s Store) appeared(out []Change, e *entry, now string) []Change {
+func (l *looker) appeared(out []Change, e *entry, now string) []Change {
 	known := split(e.state)
 	for _, name := range split(now) {
 		if slices.Contains(known, name) {
 			continue
 		}
 		path := join(policy.Dir(e.path), name)
+		var notes []string
 		if e.kind == Nested {
 			path = nestedPath(e.path, name)
-		}
-		if s.harmless(e.kind, path) {
-			continue
+			if notes = l.git(path); len(notes) == 0 {
+				continue
+			}
 		}
 		state, err := Look(Name, path)
 		if err != nil {
 			state = unseen(err)
 		}
 		if state != "" {
-			out = append(out, Change{Path: path, Now: state, Since: time.Unix(e.time, 0)})
+			out = append(out, Change{Path: path, Now: state, Since: time.Unix(e.time, 0), Notes: notes})
 		}
 	}
 	return out
@@ -277,23 +275,16 @@ func set(out []Change, e *entry, now string) []Change {
 
 func unseen(err error) string { return "other (" + err.Error() + ")" }
 
-// asked are the names of which a look inside tells whether they are worth an
-// alarm.
-var asked = []string{".git", "git-rebase-todo", "strategy", "opts"}
-
-func (s Store) harmless(kind Kind, path string) bool {
-	return s.Harmless != nil && (kind == Nested || kind == Gitlinks || slices.Contains(asked, base(path))) && s.Harmless(path)
-}
-
 // add records watches. The record is read again under the lock: another sbx
 // may have written it since.
-func (s Store) add(root string, watches []Watch, put []entry) error {
+func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error {
 	f, unlock, err := s.writable()
 	if err != nil {
 		return err
 	}
 	defer f.close()
 	defer unlock()
+	f.keepIndexes(root, ix)
 	r, err := f.record(root)
 	if err != nil {
 		return err
@@ -311,6 +302,18 @@ func (s Store) add(root string, watches []Watch, put []entry) error {
 		}
 	}
 	return f.save(r)
+}
+
+// remember keeps what was read of indexes. When it cannot be kept they are read
+// again.
+func (s Store) remember(root string, ix *indexes) {
+	f, unlock, err := s.writable()
+	if err != nil {
+		return
+	}
+	defer f.close()
+	defer unlock()
+	f.keepIndexes(root, ix)
 }
 
 // writable opens the store for a change, and locks it.
@@ -341,7 +344,7 @@ func (f *files) save(r *record) error {
 	if !ok {
 		return &DamagedError{join(f.path, name), "more names are to be watched than a record holds"}
 	}
-	return f.write(name, data)
+	return f.write(name, data, true)
 }
 
 // Accept forgets the entries of changed paths: a thing that exists is protected
@@ -358,12 +361,13 @@ func (s Store) Accept(root string, paths ...string) error {
 	if err != nil {
 		return err
 	}
+	l := newLooker(recs, f.indexes(root))
 	for i, r := range recs {
 		mine := paths
 		if i > 0 {
 			mine = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !policy.Within(p, root) })
 		}
-		if !r.accept(mine) {
+		if known := l.accept(r, mine); !r.accept(mine) && !known {
 			continue
 		}
 		if err := f.save(r); err != nil {
@@ -397,6 +401,9 @@ func (s Store) Records() ([]string, error) {
 			continue // accepted just now
 		}
 		root, err := rootOf(data)
+		if err == errNewer {
+			continue
+		}
 		if err != nil || FileName(root) != name {
 			return nil, &DamagedError{join(f.path, name), errDamaged.Error()}
 		}

@@ -230,21 +230,23 @@ func TestHiddenBehind(t *testing.T) {
 	check(t, s, root, nil)
 }
 
-// What Harmless says counts for what appeared and is called .git, each time.
+// A repository that appeared is told of while there is something in it.
 func TestHarmless(t *testing.T) {
 	s, root := newStore(t), tree(t, nil)
-	harmless := true
-	s.Harmless = func(path string) bool { return harmless && strings.HasPrefix(path, root+"/") }
 	w := []Watch{{Path: root + "/.git"}, {Path: root + "/.envrc"}, {Kind: Nested, Path: root}}
 	check(t, s, root, w)
-	put(t, root+"/.git/HEAD", "")
 	put(t, root+"/.envrc", "")
-	put(t, root+"/sub/.git/HEAD", "")
-	put(t, root+"/bare/HEAD", "")
-	put(t, root+"/bare/objects/", "")
-	put(t, root+"/bare/refs/", "")
+	dirs := []string{root + "/.git", root + "/bare", root + "/sub/.git"}
+	for _, dir := range dirs {
+		put(t, dir+"/HEAD", "ref: refs/heads/main\n")
+		put(t, dir+"/objects/", "")
+		put(t, dir+"/refs/", "")
+		put(t, dir+"/config", "[core]\nbare=false\n")
+	}
 	check(t, s, root, watchAll(t, w...), ".envrc:  -> file")
-	harmless = false
+	for _, dir := range dirs {
+		put(t, dir+"/hooks/post-checkout", "x x")
+	}
 	check(t, s, root, watchAll(t, w...), ".envrc:  -> file", ".git:  -> dir", "bare:  -> dir", "sub/.git:  -> dir")
 }
 
@@ -326,9 +328,9 @@ func TestDamaged(t *testing.T) {
 		want string // part of the error; "" for none
 	}{
 		{"as it should be", file(good), ""},
-		{"empty", file(""), "it is no record"},
+		{"empty", file(""), "it is damaged"},
 		{"of another root", file(strings.Replace(good, root, "/other", 1)), "it is no record"},
-		{"another version", file("sbx tripwire 2" + good[14:]), "it is no record"},
+		{"no version", file("sbx tripwire 0" + good[14:]), "it is damaged"},
 		{"cut short", file(good[:len(good)-1]), "it is damaged"},
 		{"a line too much", file(good + "\n"), "it is damaged"},
 		{"unsorted", file(header(root) + "n/b\x00\x000\x00\x00n/a\x00\x000\x00\x00"), "it is damaged"},
@@ -392,6 +394,48 @@ func TestDamaged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A record of a newer sbx is left as it is, and nothing stops for it; one of an
+// older is read, but for what it said of indexes.
+func TestVersions(t *testing.T) {
+	root := tree(t, nil)
+	good := string((&record{root: root, entries: []entry{{path: root + "/a", time: time.Now().Unix()}}}).encode())
+	s := newStore(t)
+	check(t, s, "/elsewhere", []Watch{{Path: "/elsewhere/x"}}) // makes the store
+	file := s.Dir + "/" + FileName(root)
+	newer := "sbx tripwire 3" + good[14:] + "what nobody knows yet"
+	for _, name := range []string{file, file + ".index"} {
+		text := newer
+		if name != file {
+			text = "sbx index 2 x"
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, root+"/a", "")
+	var cannot *UnwritableError
+	for name, do := range map[string]func() error{
+		"check":   func() error { _, err := s.Check(root, []Watch{{Path: root + "/new"}}); return err },
+		"pending": func() error { _, err := s.Pending(root); return err },
+		"accept":  func() error { return s.Accept(root, root+"/a") },
+	} {
+		if err := do(); !errors.As(err, &cannot) || !strings.Contains(err.Error(), "a newer sbx wrote it") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.Records(); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(file); string(data) != newer {
+		t.Errorf("%q, %v", data, err)
+	}
+	older := "sbx tripwire 1" + good[14:] + "l" + root + "\x00stamp/a/b\x000\x00\x00"
+	if err := os.WriteFile(file, []byte(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s, root, []Watch{{Path: root + "/a", State: "file " + sha("")}}, "a:  -> file")
 }
 
 func many(n int) string {

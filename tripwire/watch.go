@@ -23,11 +23,13 @@ const (
 	// in its place meanwhile.
 	Settings
 
-	// Gitlinks is about the index of the work tree at Path: State is the Stamp
-	// of the index.
-	// Entries that are repositories of their own, at any depth, are recorded: git
-	// in the work tree runs git in each.
-	Gitlinks
+	// Repository is about a git directory: State is the work tree that belongs to
+	// it, "" for none. What makes git in the work tree run something and was not
+	// there is told of, at any depth: in repositories that its index names, in new
+	// submodules and work trees, in steps of a rebase that waits. Its own settings
+	// and hooks, which are protected while a command runs, only when the whole of it
+	// is new.
+	Repository
 
 	// Place is about a directory that something watched lies in and that could be
 	// moved away: State is which one it is, and as for a Name when it is none.
@@ -47,8 +49,9 @@ const (
 	Obeyed
 )
 
-// whole reports whether a State says what one thing is, rather than list names.
-func (k Kind) whole() bool { return k == Name || k == Place || k == Kept }
+// lists reports whether a State lists names, of which those that are gone are
+// forgotten.
+func (k Kind) lists() bool { return k == Pattern || k == Nested || k == Settings }
 
 // Watch is a name that a run could make or replace, with what was there when
 // the run was planned.
@@ -65,7 +68,8 @@ type Change struct {
 	Now    string    // State as Look gives it, or "other (CAUSE)" for what could not be looked at
 	Since  time.Time // when the baseline was taken
 	Before []byte    // the content of the file that was there, nil when it was not kept
-	Added  []string  // of a config file, the settings that are new
+	Added  []string  // of what was there before, the settings and programs that are new
+	Notes  []string  // of a repository that is new, what is not usual in it and where it leads
 	Grade  Grade     // Alarm but for names of the list
 	Told   bool      // a person was told already, and it is no alarm
 
@@ -115,8 +119,8 @@ func Look(kind Kind, path string) (string, error) {
 		return lookPlace(path)
 	case Kept:
 		return lookKept(path)
-	case Gitlinks:
-		return Stamp(indexOf(path)), nil
+	case Repository:
+		return treeOf(path), nil
 	}
 	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
 }

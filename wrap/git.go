@@ -329,28 +329,27 @@ func (g *gitGuard) guard(dir, root string) {
 	if g.seen(dir) {
 		return
 	}
+	tree := root
+	if base(dir) == ".git" {
+		tree = policy.Dir(dir)
+	}
+	g.repository(dir, tree)
 	if g.pol.Git == "full" {
 		g.record(dir)
 		return
 	}
 	g.protect(dir, gitdir.Executed...)
 	g.hookLinks(join(dir, "hooks"))
-	g.later(dir)
 	g.worktrees(join(dir, "worktrees"))
 	g.modules(join(dir, "modules"), 0)
-	if base(dir) == ".git" {
-		g.index(policy.Dir(dir), dir)
-	}
 	g.settings(join(dir, "config"), root)
 	g.settings(join(dir, "config.worktree"), root)
 }
 
-// index watches for repositories that the command puts into the index of a work
-// tree, at any depth.
-func (g *gitGuard) index(tree, dir string) {
-	if !g.seen("index " + tree) {
-		g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Gitlinks, Path: tree, State: tripwire.Stamp(join(dir, "index"))})
-	}
+// repository watches for what a command makes in a git directory although what
+// git runs from it is protected. tree is its work tree, "" for none.
+func (g *gitGuard) repository(dir, tree string) {
+	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Repository, Path: dir, State: tree})
 }
 
 // settings protects what a config file of a git directory names, and watches
@@ -372,19 +371,6 @@ func (g *gitGuard) record(dir string) {
 		path := join(dir, name)
 		state, err := tripwire.Look(tripwire.Name, path)
 		if err == nil {
-			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
-		}
-	}
-}
-
-// later watches for what git runs when somebody goes on with a rebase. It stays
-// writable: a rebase inside has to work.
-func (g *gitGuard) later(dir string) {
-	for _, name := range gitdir.Later {
-		path := join(dir, name)
-		if !g.exists(path) {
-			g.appears(path)
-		} else if state, err := tripwire.Look(tripwire.Name, path); err == nil {
 			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
 		}
 	}
@@ -421,10 +407,14 @@ func (g *gitGuard) worktrees(dir string) {
 	for _, e := range entries {
 		sub := join(dir, e.Name)
 		g.protect(sub, gitdir.Linked...)
-		g.later(sub)
+		tree := ""
 		if file, ok := g.line(join(sub, "gitdir"), sub); ok {
 			g.pointerFile(file)
+			if base(file) == ".git" {
+				tree = policy.Dir(file)
+			}
 		}
+		g.repository(sub, tree)
 		g.modules(join(sub, "modules"), 0)
 	}
 }
@@ -451,6 +441,9 @@ func (g *gitGuard) modules(dir string, depth int) {
 			tree := g.checkout(join(sub, "config"), sub)
 			if tree != "" {
 				g.pointerFile(join(tree, ".git"))
+			}
+			if g.exists(join(sub, "HEAD")) && (g.exists(join(sub, "objects")) || g.exists(join(sub, "commondir"))) {
+				g.repository(sub, tree) // logs have a HEAD, too
 			}
 			g.settings(join(sub, "config"), tree)
 			g.worktrees(join(sub, "worktrees"))

@@ -21,8 +21,7 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 	g.guard(common, root)
 	if common != dir {
 		g.protect(dir, gitdir.Linked...)
-		g.later(dir)
-		g.index(root, dir)
+		g.repository(dir, root)
 		g.modules(join(dir, "modules"), 0)
 		g.settings(join(dir, "config.worktree"), root)
 	}

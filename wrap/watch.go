@@ -52,7 +52,7 @@ func (v *view) watch(more []tripwire.Watch, temporary string) []tripwire.Watch {
 func (v *view) creates(w tripwire.Watch) bool {
 	dir := policy.Dir(w.Path)
 	switch w.Kind {
-	case tripwire.Gitlinks:
+	case tripwire.Repository:
 		return true // of a git directory that is open, wherever its work tree is
 	case tripwire.Nested, tripwire.Listed:
 		dir = w.Path

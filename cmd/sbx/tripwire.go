@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/gitdir"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/session"
 	"github.com/sbx-sandbox/sbx/tripwire"
@@ -22,7 +21,7 @@ func records(v policy.Vars, h *wrap.Host) (store tripwire.Store, root string) {
 }
 
 func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
-	store.UID, store.Harmless, store.Keeps = h.UID, gitdir.Harmless, h.Keeps
+	store.UID, store.Keeps = h.UID, h.Keeps
 	if dir, ok, err := v.Expand("$XDG_STATE_HOME/sbx/tripwire"); ok && err == nil {
 		store.Dir = dir
 	}
@@ -157,7 +156,12 @@ func fewPaths(changes []tripwire.Change, root string) string {
 	const few = 5
 	var out []string
 	for i := range changes[:min(few, len(changes))] {
-		out = append(out, policy.Plain(below(changes[i].Path, root)))
+		c := &changes[i]
+		text := policy.Plain(below(c.Path, root))
+		if c.Unseen() {
+			text += " " + tripwire.Plain(strings.TrimPrefix(c.Now, "other "))
+		}
+		out = append(out, text)
 	}
 	text := strings.Join(out, ", ")
 	if n := len(changes) - few; n > 0 {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/sbx-sandbox/sbx/gitdir"
 	"github.com/sbx-sandbox/sbx/policy"
 	"github.com/sbx-sandbox/sbx/tripwire"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -122,7 +121,7 @@ const maxSearched = 2_000_000
 // record of them: below the first level nothing is watched.
 func (t *tripped) search() {
 	var found []string
-	found, t.searched = gitdir.Search(t.root, maxSearched)
+	found, t.searched = tripwire.Search(t.root, maxSearched)
 	for _, path := range found {
 		if slices.ContainsFunc(t.changes, func(c tripwire.Change) bool { return policy.Within(path, c.Path) }) {
 			continue

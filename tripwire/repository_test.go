@@ -1,0 +1,139 @@
+//go:build linux
+
+package tripwire
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func isHarmless(path string) bool { return harmless(surveyGit(noIndexes(), path)) }
+
+// Every way to make git run something is an alarm, and nothing that git itself
+// leaves is.
+func TestPlainRepositories(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("HOME", t.TempDir())
+	git := func(dir string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=b"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	// git writes paths without links, and what asks here has none either; on macOS
+	// directories for temporary files have one above them.
+	temp := func() string {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	fresh := func() string {
+		dir := temp()
+		git(dir, "init", "-q")
+		return dir
+	}
+	origin := fresh()
+	git(origin, "commit", "-q", "--allow-empty", "-m", "x")
+	clone := filepath.Join(temp(), "clone")
+	git(origin, "clone", "-q", origin, clone)
+	tree := filepath.Join(origin, "tree")
+	git(origin, "worktree", "add", "-q", tree)
+	git(origin, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", clone, "deep/sub")
+	for _, dir := range []string{fresh(), clone, tree, filepath.Join(origin, "deep/sub")} {
+		if facts := surveyGit(noIndexes(), filepath.Join(dir, ".git")); !harmless(facts) {
+			t.Errorf("%s is an alarm: %v", dir, facts)
+		}
+	}
+	evil := map[string]func(git string) error{
+		"hook":        func(g string) error { return os.WriteFile(g+"/hooks/pre-commit", nil, 0o755) },
+		"fsmonitor":   func(g string) error { return add(g+"/config", "[core]\nfsmonitor=./x\n") },
+		"hooksPath":   func(g string) error { return add(g+"/config", "[core]\nhooksPath=x\n") },
+		"include":     func(g string) error { return add(g+"/config", "[include]\npath=x\n") },
+		"filter":      func(g string) error { return add(g+"/config", "[filter \"x\"]\nclean=x\n") },
+		"ext":         func(g string) error { return add(g+"/config", "[remote \"x\"]\nurl=ext::sh\n") },
+		"worktree":    func(g string) error { return add(g+"/config", "[core]\nworktree=/\n") },
+		"broken":      func(g string) error { return add(g+"/config", "]") },
+		"config link": func(g string) error { os.Remove(g + "/config"); return os.Symlink("/dev/null", g+"/config") },
+		"commondir":   func(g string) error { return os.WriteFile(g+"/commondir", []byte("x"), 0o644) },
+		"worktreecfg": func(g string) error { return os.WriteFile(g+"/config.worktree", []byte("[core]\npager=x\n"), 0o644) },
+		"hooks link":  func(g string) error { os.RemoveAll(g + "/hooks"); return os.Symlink("/tmp", g+"/hooks") },
+		"no config":   func(g string) error { return os.Remove(g + "/config") },
+	}
+	for name, do := range evil {
+		dir := filepath.Join(fresh(), ".git")
+		if err := do(dir); err != nil {
+			t.Fatal(err)
+		}
+		if isHarmless(dir) {
+			t.Errorf("%s: no alarm", name)
+		}
+	}
+	for _, text := range []string{"gitdir: " + filepath.Join(fresh(), ".git") + "\n", "gitdir: x\n", "", fmt.Sprintf("gitdir: %s/.git/worktrees/tree\n", origin)} {
+		file := filepath.Join(fresh(), "sub")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if isHarmless(file) {
+			t.Errorf("%q: no alarm", text)
+		}
+	}
+}
+
+// What lies deep in a tree is found when it is not plain.
+func TestSearch(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{".git/hooks", "a/b/.git/hooks", "a/c/.git/objects", "a/c/.git/refs", "bare/objects", "bare/refs"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"a/b/.git/config": "[core]\nfsmonitor=./x\n", "a/c/.git/config": "[core]\nbare=false\n", "a/c/.git/HEAD": "ref: refs/heads/main\n", "bare/HEAD": "x", "bare/config": "[core]\nhooksPath=x\n", ".git/config": "[core]\nhooksPath=x\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, all := Search(root, 1000)
+	if diff := cmp.Diff([]string{filepath.Join(root, "a/b/.git"), filepath.Join(root, "bare")}, got); diff != "" || !all {
+		t.Error(diff, all)
+	}
+	if _, all := Search(root, 3); all {
+		t.Error("a search that was cut short says it was not")
+	}
+}
+
+func TestTodo(t *testing.T) {
+	for name, texts := range map[string]map[string]bool{
+		"rebase-merge/git-rebase-todo": {"pick 123 x\n# exec x\n\nfixup 2\n": true, "pick 1\nexec ./evil\n": false, " x ./evil": false, "x\t./evil": false, "": true, "EXEC y": false},
+		"rebase-merge/strategy":        {"ort\n": true, "evil": false},
+		"sequencer/opts":               {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false, "[": false},
+	} {
+		for text, want := range texts {
+			dir := tree(t, map[string]string{name: text})
+			s := newSurvey(noIndexes(), nil)
+			s.later(dir)
+			if harmless(s.facts) != want {
+				t.Errorf("%s: %q: %v", name, text, s.facts)
+			}
+		}
+	}
+}
+
+func add(path, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(text)
+	return err
+}
