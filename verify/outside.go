@@ -61,11 +61,15 @@ func (p *Place) judge(answers []Answer) (Verdict, string) {
 }
 
 // mounted proves that nothing is mounted but what the plan names, and nothing
-// writable but where it says so.
+// writable but where it says so. What lies below a mount that covers it, as the
+// host's mounts below the private /run do, nobody can reach.
 func (s *Site) mounted() Check {
 	return Check{Section: secOutside, Name: "mounts", Control: "compared with the plan", Ask: []Question{{Act: actSelf}}, Judge: ofSelf(func(self *Self) (Verdict, string) {
 		var more, open []string
 		for _, m := range self.Mounts {
+			if m.Covered {
+				continue
+			}
 			path := s.outsidePath(string(m.Path))
 			access, named := s.planned(path)
 			if !named {

@@ -70,9 +70,23 @@ func mountPoints() []Mount {
 			continue
 		}
 		options := strings.Split(f[5], ",")
-		out = append(out, Mount{Path: []byte(unescape(f[4])), ReadOnly: slices.Contains(options, "ro")})
+		path := unescape(f[4])
+		out = append(out, Mount{Path: []byte(path), ReadOnly: slices.Contains(options, "ro"), Covered: covered(path, f[0])})
 	}
 	return out
+}
+
+// covered reports whether the path of a mount leads to another one, or nowhere,
+// so that nothing on it can be reached. What cannot be told counts as reached.
+func covered(path, id string) bool {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err == unix.ENOENT || err == unix.ENOTDIR
+	}
+	defer unix.Close(fd)
+	info, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
+	at := field(string(info), "mnt_id:")
+	return err == nil && at != "" && at != id
 }
 
 // unescape reads the \ooo that the kernel writes for blanks and backslashes.

@@ -53,6 +53,7 @@ func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
 	v.places()
 	v.site.Servers = planted.servers(v.mounts, v.site.Walls)
 	v.sockets()
+	v.strangers()
 	v.environment(planted)
 	v.own()
 	return v.site
@@ -415,6 +416,33 @@ func (v *survey) sockets() {
 			if v.pol.Network && !v.site.Walls && !v.site.scoped(scopedAbstract) {
 				k.Opened = "the shared network"
 			}
+		}
+		v.site.Sockets = append(v.site.Sockets, k)
+	}
+}
+
+// strangers are the sockets of the host in directories that are shown, whoever's
+// they are: as far as the kernel names them, and as far as a look goes that is
+// longer than a run could take.
+func (v *survey) strangers() {
+	const names = 20000
+	found := slices.Clone(v.subject.Host.Sockets)
+	for _, dir := range append([]string{"/opt", "/srv", "/usr/local", "/etc", "/var/lib"}, v.subject.Host.Homes...) {
+		if dir = canonical(dir); v.mounts.at(dir).shows() {
+			found = append(found, wrap.Sockets(dir, names)...)
+		}
+	}
+	for _, path := range found {
+		var st unix.Stat_t
+		path = canonical(path)
+		a := v.mounts.at(path)
+		if !a.shows() && !(a.Access == policy.Block && a.mount == path && a.rule == wrap.SourceSocket) || unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK ||
+			slices.ContainsFunc(v.site.Sockets, func(o Socket) bool { return o.Path == path }) {
+			continue
+		}
+		k := Socket{Name: "service", Path: path, Out: errnoOf0(connectUnix(path)), Opened: a.named(path)}
+		if k.Opened == "" && (policy.Within(path, v.subject.Host.CWD) || policy.Within(path, v.subject.Root)) {
+			k.Opened = a.rule + ", in the project"
 		}
 		v.site.Sockets = append(v.site.Sockets, k)
 	}

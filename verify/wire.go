@@ -97,6 +97,7 @@ type Self struct {
 type Mount struct {
 	Path     []byte `json:"path"`
 	ReadOnly bool   `json:"ro,omitempty"`
+	Covered  bool   `json:"covered,omitempty"` // its path leads elsewhere: something is mounted over it, or above
 }
 
 // FD is an open descriptor that was there when the probe started.

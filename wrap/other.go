@@ -58,3 +58,6 @@ func Package(root, path string) string { return "" }
 
 // Mended knows nothing of other systems.
 func Mended(string) (known, mended bool) { return false, false }
+
+// LookForSockets does nothing: the engine of this system goes by paths.
+func (h *Host) LookForSockets(string) {}

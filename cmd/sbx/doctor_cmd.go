@@ -84,6 +84,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		d.inside(outer)
 	} else {
 		d.engines(host, facts)
+		host.LookForSockets(cacheDir) // for the runs to come
 	}
 	d.kernel(facts)
 	d.cache(host, cacheDir)

@@ -112,10 +112,13 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 		}
 		return nil, wrap.Exec(plan, s.host)
 	}
+	s.host.LookForSockets(s.cacheDir)
 	for _, n := range s.settings.Notices {
 		s.notice(n)
 	}
-	// The child's first three descriptors are pipes.
+	// The child's first three descriptors are pipes, and so it is in no group that
+	// has the terminal to itself.
+	s.host.Front = false
 	for len(s.host.FDs) > 0 && s.host.FDs[0].Num <= 2 {
 		s.host.FDs = s.host.FDs[1:]
 	}
