@@ -125,6 +125,8 @@ type loader struct {
 	locked  []string
 	base    *Settings
 	outside *Settings
+
+	narrowed int // profiles in project files that are not trusted
 }
 
 func newLoader(builtin policy.Set, vars policy.Vars) *loader {

@@ -243,7 +243,7 @@ func TestExtendsDoesNotExplode(t *testing.T) {
 	b.WriteString("[profiles.a30]\n[profiles.b30]\n")
 	for _, layer := range []policy.Layer{policy.User, policy.Project} {
 		_, err := Load(testBuiltin(), []File{file(layer, b.String())}, testVars)
-		if err == nil || !strings.Contains(err.Error(), "extends adds up more than 256 profiles") && !strings.Contains(err.Error(), "more than 32 profiles") {
+		if err == nil || !strings.Contains(err.Error(), "extends adds up more than 256 profiles") && !strings.Contains(err.Error(), "more than 16 profiles") {
 			t.Error(layer, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	untrustedSize     = 64 << 10
 	untrustedItems    = 256
-	untrustedProfiles = 32
+	untrustedProfiles = 16 // in all such files together: each is compared with what there is without it
 	maxNamed          = 12 // ignored keys named in a notice
 )
 
@@ -64,6 +64,7 @@ func (t *tightener) ignore(key string, at int) {
 
 func (t *tightener) limits() error {
 	src, items := t.doc.d.src, 0
+	t.l.narrowed += len(t.doc.profiles)
 	for _, p := range t.doc.profiles {
 		items += itemsOf(p.Profile)
 	}
@@ -73,8 +74,8 @@ func (t *tightener) limits() error {
 		return src.errorf(0, "larger than %d bytes"+why, untrustedSize)
 	case items > untrustedItems:
 		return src.errorf(0, "more than %d elements in lists"+why, untrustedItems)
-	case len(t.doc.profiles) > untrustedProfiles:
-		return src.errorf(0, "more than %d profiles"+why, untrustedProfiles)
+	case t.l.narrowed > untrustedProfiles:
+		return src.errorf(0, "more than %d profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust", untrustedProfiles)
 	}
 	return nil
 }

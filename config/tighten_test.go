@@ -140,7 +140,7 @@ func TestProjectErrorsFailClosed(t *testing.T) {
 		{"locked", "locked=['enabled']", ".sbx.toml:1:1: locked: only the administrator's file in /etc/sbx may lock keys"},
 		{"large", strings.Repeat("#", untrustedSize+1), ".sbx.toml:1:1: larger than 65536 bytes: too much for a project file that is not trusted"},
 		{"items", "[profiles.a]\nblocked_paths=[" + strings.Repeat("'/a',", 257) + "]", ".sbx.toml:1:1: more than 256 elements in lists: too much for a project file that is not trusted"},
-		{"profiles", manyProfiles(33), ".sbx.toml:1:1: more than 32 profiles: too much for a project file that is not trusted"},
+		{"profiles", manyProfiles(untrustedProfiles + 1), ".sbx.toml:1:1: more than 16 profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -162,11 +162,11 @@ func manyProfiles(n int) string {
 
 func TestNoticeIsBounded(t *testing.T) {
 	var b strings.Builder
-	for i := range 30 {
+	for i := range untrustedProfiles {
 		fmt.Fprintf(&b, "[profiles.p%d]\nenv_pass=['A']\n", i)
 	}
 	s := mustLoad(t, file(policy.Project, b.String()))
-	if len(s.Notices) != 1 || !strings.HasSuffix(s.Notices[0], ", and 48 more") {
+	if len(s.Notices) != 1 || !strings.HasSuffix(s.Notices[0], ", and 20 more") {
 		t.Errorf("%q", s.Notices)
 	}
 }

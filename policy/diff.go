@@ -124,10 +124,11 @@ func diffPaths(a, b *Policy) []Change {
 		}
 	}
 	slices.Sort(paths)
+	was, is := newAtlas(a), newAtlas(b)
 	var out []Change
 	for _, path := range slices.Compact(paths) {
-		x, y := a.Access(path), b.Access(path)
-		if x.reach() == y.reach() || path != "/" && implied(a.Access(Dir(path)), b.Access(Dir(path)), x, y) {
+		x, y := was.access(path), is.access(path)
+		if x.reach() == y.reach() || path != "/" && implied(was.access(Dir(path)), is.access(Dir(path)), x, y) {
 			continue
 		}
 		out = append(out, Change{pathKey(x, y), path, x.String(), y.String(), y.reach() > x.reach()})

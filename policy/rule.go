@@ -185,8 +185,24 @@ func (p *Policy) at(path string) (Rule, bool) {
 
 // stand adds up the rules at path itself. They are sorted by path, so the
 // literal ones are found by halving, and only those below the same directory
-// can be patterns for the name.
-func (p *Policy) stand(path string) (s Stand) {
+// can be patterns for the name. For many paths there is [atlas].
+func (p *Policy) stand(path string) Stand {
+	s := p.literal(path)
+	below := Dir(path) + "/"
+	if below == "//" {
+		below = "/"
+	}
+	i := p.from(below)
+	n := i
+	for n < len(p.Rules) && strings.HasPrefix(p.Rules[n].Path, below) {
+		n++
+	}
+	s.match(p.Rules[i:n], p.Rules, path)
+	return s
+}
+
+// literal adds up the rules that name path itself.
+func (p *Policy) literal(path string) (s Stand) {
 	for i := p.from(path); i < len(p.Rules); i++ {
 		r := &p.Rules[i]
 		if r.Path != path {
@@ -196,20 +212,17 @@ func (p *Policy) stand(path string) (s Stand) {
 			s.Add(r)
 		}
 	}
-	below := Dir(path) + "/"
-	if below == "//" {
-		below = "/"
-	}
-	for i := p.from(below); i < len(p.Rules); i++ {
-		r := &p.Rules[i]
-		if !strings.HasPrefix(r.Path, below) {
-			break
-		}
-		if r.Pattern && !r.Except && r.matches(path) && !p.Excepted(path) {
+	return s
+}
+
+// match adds the patterns among rules that are for path, unless an exception
+// takes it out.
+func (s *Stand) match(rules, excepts []Rule, path string) {
+	for i := range rules {
+		if r := &rules[i]; r.Pattern && !r.Except && r.matches(path) && !excepted(excepts, path) {
 			s.Add(r)
 		}
 	}
-	return s
 }
 
 // from is the index of the first rule whose path is not before path.
@@ -220,7 +233,16 @@ func (p *Policy) from(path string) int {
 
 // Excepted reports whether an exception takes path out of all patterns.
 func (p *Policy) Excepted(path string) bool {
-	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Except && r.matches(path) })
+	return excepted(p.Rules, path)
+}
+
+func excepted(rules []Rule, path string) bool {
+	for i := range rules {
+		if r := &rules[i]; r.Except && r.matches(path) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Rule) matches(path string) bool {
