@@ -119,6 +119,11 @@ type Args struct {
 	Chdir     string   // absolute, as seen inside
 	Unsetenv  []string // names that bwrap itself sees and the command does not
 	Setenv    []Var    // set for the command only; bwrap itself does not see them
+
+	// Descriptors of the caller's, 0 for none: one that bwrap reads from and closes
+	// when nearly everything is set up, one that process 1 keeps open and the command
+	// does not get, and one that bwrap writes its child's number to.
+	Block, Sync, Info int
 }
 
 // Var is an environment variable.
@@ -153,6 +158,15 @@ func (a *Args) Words(next func() int) (words []string, fds []FD) {
 	}
 	if a.Chdir != "" {
 		w.add("--chdir", a.Chdir)
+	}
+	if a.Block != 0 {
+		w.add("--block-fd", strconv.Itoa(a.Block))
+	}
+	if a.Sync != 0 {
+		w.add("--sync-fd", strconv.Itoa(a.Sync))
+	}
+	if a.Info != 0 {
+		w.add("--info-fd", strconv.Itoa(a.Info))
 	}
 	return w.words, w.fds
 }

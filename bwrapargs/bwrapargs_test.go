@@ -96,6 +96,7 @@ func TestWords(t *testing.T) {
 		{"variables of bwrap's alone", Args{Version: v8, Unsetenv: []string{"X", "Y"}, Setenv: []Var{{"X", "1"}}}, closed + " --unsetenv X --unsetenv Y --setenv X 1", nil},
 		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed + " --setenv LD_PRELOAD /x y --setenv B ", nil},
 		{"as process 1", Args{Version: v8, Stage: true}, without("--die-with-parent") + " --as-pid-1", nil},
+		{"descriptors of the caller's", Args{Version: v8, Block: 3, Sync: 4, Info: 5}, closed + " --block-fd 3 --sync-fd 4 --info-fd 5", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
 		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
 		{"two filters", Args{Version: v8, Seccomp: []byte{1, 2}, Filter: []byte{3}, Chdir: "/"}, closed + " --add-seccomp-fd 20 --add-seccomp-fd 21 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}, {Num: 21, Name: "seccomp filter from a file", Data: []byte{3}}}},
@@ -210,6 +211,15 @@ func read(words []string, fds []FD) (a Args, err error) {
 		case "--chdir":
 			a.Chdir = take()
 			continue
+		case "--block-fd":
+			a.Block, _ = strconv.Atoi(take())
+			continue
+		case "--sync-fd":
+			a.Sync, _ = strconv.Atoi(take())
+			continue
+		case "--info-fd":
+			a.Info, _ = strconv.Atoi(take())
+			continue
 		case "--unshare-net":
 			a.ShareNet = false
 			continue
@@ -268,6 +278,7 @@ func randomArgs(r *rand.Rand, odd string) Args {
 	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(), Session: coin(), Stage: coin()}
 	if coin() {
 		a.Chdir = "/" + odd
+		a.Block, a.Sync, a.Info = r.IntN(3), r.IntN(3), r.IntN(3)
 	}
 	if coin() {
 		a.Seccomp = []byte(odd)

@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// sweepName is the first argument by which sbx knows that it is to sweep; the
-// second is the number of a descriptor that the processes to end have open.
+// sweepName is the first argument by which sbx knows that it is to sweep. The
+// second is the number of a descriptor that the processes to end have open, the
+// third, if there is one, of a file with what bwrap says of its child.
 const sweepName = "--sweep-of-sandbox"
 
 // guard starts a process that stays until the stage is there. bwrap's child
@@ -14,46 +15,190 @@ const sweepName = "--sweep-of-sandbox"
 // killed just then, and asks only in its last step to be ended with it. The
 // guard waits for the parent's end and then executes sbx anew, to sweep; the
 // stage, which ends with the outer process by itself, ends the guard first. It
-// is no program of its own but two system calls in this one's memory, which the
-// outer process leaves behind when it executes bwrap.
+// is no program of its own but a few system calls in this one's memory, which
+// the outer process leaves behind when it executes bwrap.
 func guard(w Wires) error {
-	pidfd, _, errno := syscall.RawSyscall(pidfdOpen, uintptr(syscall.Getpid()), 0, 0)
-	if errno == syscall.ENOSYS || errno == syscall.EPERM { // before Linux 5.3, or a container's filter
-		return nil
-	}
-	if errno != 0 {
-		return errno
+	pidfd, err := selfFD()
+	if pidfd < 0 {
+		return err
 	}
 	g := &guarding
-	g.wait.fd, g.wait.events = int32(pidfd), 1 // POLLIN
-	for i, word := range []string{"sbx", sweepName, utoa(uint64(w.Read))} {
-		g.argv[i], _ = syscall.BytePtrFromString(word)
+	g.wait[0] = pollFD{int32(pidfd), pollIn, 0}
+	pid, err := g.start(
+		newStep(syscall.SYS_SETSID, nil), // what is sent to the group is not for the guard
+		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1}),
+		g.sweep(w.Read),
+	)
+	if err != nil {
+		return err
 	}
-	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
-	g.steps = [3]step{
-		{nr: syscall.SYS_SETSID}, // what is sent to the group is not for the guard
-		{nr: syscall.SYS_PPOLL, args: [6]uintptr{uintptr(unsafe.Pointer(&g.wait)), 1}},
-		{nr: syscall.SYS_EXECVE, args: [6]uintptr{uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(&g.argv)), uintptr(unsafe.Pointer(&g.env))}},
+	return bell(w.Guard, w.Relief, pid, sigKILL)
+}
+
+// Direct opens the ends at their numbers, does what [BeforeExec] does and starts
+// the guard of a run without a stage. That one has to see for itself when it is
+// not needed any more: a while after bwrap has closed the one pipe, by which time
+// the sandbox has asked to be ended with bwrap. When bwrap ends before that, and
+// process 1 not soon after, the guard sweeps. It holds nothing that is the
+// caller's: who waits for the end of a pipe would wait for the guard.
+func Direct(e Ends) error {
+	g := &guarding
+	above := max(e.Setup, e.Alive, e.Info) + 1
+	setup, err := opened(e.Setup, above)
+	if err != nil {
+		return err
 	}
-	old := setMask(2, everySignal)
-	pid, failed := run(cloneVM, &g.steps[0], uintptr(len(g.steps)))
-	setMask(2, old)
-	if failed != 0 {
-		return syscall.Errno(failed)
+	alive, info := setup, -1
+	if e.Alive >= 0 {
+		if alive, err = opened(e.Alive, above); err != nil {
+			return err
+		}
 	}
-	return bell(w.Guard, w.Relief, int(pid), sigKILL)
+	if e.Info >= 0 {
+		if info, err = noted(e.Info, above); err != nil {
+			return err
+		}
+	}
+	pidfd, err := selfFD()
+	BeforeExec()
+	if pidfd < 0 {
+		return err
+	}
+	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(setup), 0, 0}} // its end is always told
+	g.alive = pollFD{int32(alive), 0, 0}
+	g.linger, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
+	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID, nil))
+	steps = append(steps, closeAllBut(pidfd, setup, alive, info)...)
+	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.linger))})
+	lingers.end = 1 + 0 // bwrap still runs
+	steps = append(steps, newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}), lingers)
+	fds := []int{alive}
+	if e.Alive >= 0 {
+		lives := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.alive)), 1, uintptr(unsafe.Pointer(&g.soon))})
+		lives.end = 1 + 1 // nothing is left
+		steps = append(steps, lives)
+	}
+	if info >= 0 {
+		fds = append(fds, info)
+	}
+	for _, fd := range fds {
+		steps = append(steps, newStep(syscall.SYS_FCNTL, []uintptr{uintptr(fd), syscall.F_SETFD, 0}))
+	}
+	_, err = g.start(append(steps, g.sweep(fds...))...)
+	return err
+}
+
+// opened makes a pipe with the writing end at a number, to be passed on, and
+// returns the reading end, which is not among the numbers below another.
+func opened(at, above int) (int, error) {
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+		return -1, err
+	}
+	read, err := fcntl(p[0], syscall.F_DUPFD_CLOEXEC, above)
+	_ = syscall.Close(p[0])
+	return read, place(p[1], at, err)
+}
+
+// noted makes a file in memory at a number, to be passed on, and returns another
+// descriptor of it.
+func noted(at, above int) (int, error) {
+	name := [...]byte{'s', 'b', 'x', 0}
+	fd, _, errno := syscall.RawSyscall(memfdCreate, uintptr(unsafe.Pointer(&name)), 1 /* MFD_CLOEXEC */, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	own, err := fcntl(int(fd), syscall.F_DUPFD_CLOEXEC, above)
+	return own, place(int(fd), at, err)
+}
+
+// selfFD returns a descriptor of this process, -1 without an error where there
+// are none.
+func selfFD() (int, error) {
+	fd, _, errno := syscall.RawSyscall(pidfdOpen, uintptr(syscall.Getpid()), 0, 0)
+	switch errno {
+	case 0:
+		return int(fd), nil
+	case syscall.ENOSYS, syscall.EPERM: // before Linux 5.3, or a container's filter
+		return -1, nil
+	}
+	return -1, errno
+}
+
+// closeAllBut are the steps that close all descriptors but these.
+func closeAllBut(keep ...int) (steps []step) {
+	if _, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, 0); errno != 0 { // before Linux 5.9
+		for _, name := range list("/proc/self/fd") {
+			fd, ok := atou(name)
+			if _, err := fcntl(int(fd), syscall.F_GETFD, 0); ok && err == nil && !among(int(fd), keep) {
+				steps = append(steps, newStep(syscall.SYS_CLOSE, []uintptr{uintptr(fd)}))
+			}
+		}
+		return steps
+	}
+	for at := 0; at < maxFD; {
+		next := maxFD
+		for _, fd := range keep {
+			if fd >= at {
+				next = min(next, fd)
+			}
+		}
+		if next > at {
+			steps = append(steps, newStep(closeRangeNr, []uintptr{uintptr(at), uintptr(next - 1)}))
+		}
+		at = next + 1
+	}
+	return steps
+}
+
+func among(n int, list []int) bool {
+	for _, x := range list {
+		if x == n {
+			return true
+		}
+	}
+	return false
+}
+
+type pollFD struct {
+	fd              int32
+	events, revents int16
+}
+
+const pollIn = 1
+
+type guardMemory struct {
+	wait         [2]pollFD
+	alive        pollFD
+	linger, soon syscall.Timespec
+	path         *byte
+	argv         [5]*byte
+	env          [1]*byte
+	steps        []step
 }
 
 // guarding is what the guard reads: no stack and no heap keeps it where it is.
-var guarding struct {
-	wait struct {
-		fd              int32
-		events, revents int16
+var guarding guardMemory
+
+// sweep executes sbx anew.
+func (g *guardMemory) sweep(fds ...int) step {
+	words := []string{"sbx", sweepName}
+	for _, fd := range fds {
+		words = append(words, utoa(uint64(fd)))
 	}
-	path  *byte
-	argv  [4]*byte
-	env   [1]*byte
-	steps [3]step
+	for i, word := range words {
+		g.argv[i], _ = syscall.BytePtrFromString(word)
+	}
+	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
+	return newStep(syscall.SYS_EXECVE, []uintptr{uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(&g.argv)), uintptr(unsafe.Pointer(&g.env))})
+}
+
+func (g *guardMemory) start(steps ...step) (int, error) {
+	g.steps = steps
+	old := setMask(2, everySignal)
+	pid, failed := run(cloneVM, &g.steps[0], uintptr(len(g.steps)))
+	setMask(2, old)
+	return int(pid), failure(syscall.Errno(failed))
 }
 
 // relieve ends the guard.
@@ -63,7 +208,9 @@ func (o *outer) relieve() {
 
 // IsSweep reports whether the arguments after the program's name tell sbx to
 // sweep.
-func IsSweep(args []string) bool { return len(args) == 2 && args[0] == sweepName }
+func IsSweep(args []string) bool {
+	return (len(args) == 2 || len(args) == 3) && args[0] == sweepName
+}
 
 // Sweep ends what a bwrap left that was killed while it set up: all processes
 // that have the pipe open that this process has at the given number.
@@ -74,6 +221,13 @@ func Sweep(args []string) int {
 		return statusFailed
 	}
 	self := syscall.Getpid()
+	if len(args) > 2 {
+		fd, ok := atou(args[2])
+		if !ok {
+			return statusFailed
+		}
+		endChild(int(fd))
+	}
 	for range 10 {
 		found := false
 		for _, name := range list("/proc") {
@@ -90,6 +244,30 @@ func Sweep(args []string) int {
 		sleep(10e6)
 	}
 	return 0
+}
+
+// endChild ends bwrap's child, by the number that bwrap has written of it, if it
+// has and that one still is in a sandbox.
+func endChild(info int) {
+	var buf [4096]byte
+	n, _ := syscall.Pread(info, buf[:], 0)
+	const key = `"child-pid": `
+	for i := 0; i+len(key) < n; i++ {
+		if string(buf[i:i+len(key)]) != key {
+			continue
+		}
+		end := i + len(key)
+		for end < n && buf[end] >= '0' && buf[end] <= '9' {
+			end++
+		}
+		pid, ok := atou(string(buf[i+len(key) : end]))
+		own, err1 := readlink("/proc/self/ns/user")
+		its, err2 := readlink("/proc/" + utoa(pid) + "/ns/user")
+		if ok && err1 == nil && err2 == nil && own != its {
+			_ = syscall.Kill(int(pid), syscall.SIGKILL)
+		}
+		return
+	}
 }
 
 // holds reports whether a process has a pipe open.

@@ -87,6 +87,14 @@ type Wires struct {
 	Relief int // writing end
 }
 
+// Ends are descriptors that bwrap is given where no stage stays: by them the
+// guard sees how far it is. -1 is one that is not there.
+type Ends struct {
+	Setup int // writing end of a pipe that bwrap closes when nearly everything is set up: its --block-fd
+	Alive int // writing end of a pipe that process 1 has as long as it lives: its --sync-fd
+	Info  int // file where bwrap writes its child's number before that goes on: its --info-fd. There it is the command
+}
+
 // NoWires has none.
 var NoWires = Wires{-1, -1, -1, -1, -1, -1, -1, -1}
 

@@ -12,6 +12,7 @@ type step struct {
 	nr     uintptr
 	args   [6]uintptr
 	result uintptr
+	end    uintptr // one more than the result after which no further step is made; 0 is none
 }
 
 func newStep(nr uintptr, args []uintptr) step {
@@ -49,7 +50,7 @@ func (img *image) step() step {
 }
 
 // run starts a process that shares this one's memory, in which the steps are
-// made one after another until one fails, and returns its process id or an
+// made one after another until one fails or says that it is the last, and returns its process id or an
 // errno; with cloneVfork when the last step, an execve, has been made, or the
 // process has ended. All signals have to be blocked: a handler would run on a
 // stack that is in use.

@@ -40,7 +40,15 @@ next:
 	MOVQ AX, 56(R12)
 	CMPQ AX, $-4095
 	JCC  end
-	ADDQ $64, R12
+	MOVQ 64(R12), BX
+	TESTQ BX, BX
+	JZ   on
+	DECQ BX
+	CMPQ AX, BX
+	JEQ  end
+
+on:
+	ADDQ $72, R12
 	DECQ R13
 	JNZ  next
 

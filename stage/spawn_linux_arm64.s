@@ -39,7 +39,14 @@ next:
 	MOVD R0, 56(R19)
 	CMN  $4095, R0
 	BCS  end
-	ADD  $64, R19
+	MOVD 64(R19), R6
+	CBZ  R6, on
+	SUB  $1, R6
+	CMP  R6, R0
+	BEQ  end
+
+on:
+	ADD  $72, R19
 	SUBS $1, R20, R20
 	BNE  next
 

@@ -5,3 +5,6 @@ const seccompNr = 277
 
 // statxNr is statx(2).
 const statxNr = 291
+
+// memfdCreate is memfd_create(2).
+const memfdCreate = 279

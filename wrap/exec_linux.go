@@ -55,7 +55,13 @@ func Exec(p *Plan, h *Host) error {
 // prepareStage opens what leads from the stage to this process, and lets the
 // kernel end everything should the stage not have done so when the time is up.
 func prepareStage(p *Plan) error {
-	if p.Stage == nil || p.Stage.Group == stage.Look {
+	if p.Ends != nil {
+		if err := stage.Direct(*p.Ends); err != nil {
+			return unplaced("guard", err)
+		}
+		return nil
+	}
+	if p.Stage == nil { // with no engine
 		stage.BeforeExec()
 		return nil
 	}

@@ -28,6 +28,7 @@ type Plan struct {
 	Dirs     []string       // directories of sbx's own to be made first, mode 0700
 	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
 	Stage    *stage.Order   // what the stage is told; nil without one
+	Ends     *stage.Ends    // what bwrap has of the guard's where no stage stays; nil elsewhere
 	Session  string         // directory of this run alone, to be removed by a later one; "" for none
 	Files    []OwnFile      // made in Session just before the execution
 	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere

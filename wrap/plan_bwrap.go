@@ -45,6 +45,17 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	}
 	a.Stage = p.Stage != nil && p.Stage.Group != stage.Look
 	a.Session = !a.Stage && ownSession(pol, h)
+	if !a.Stage {
+		p.Ends = &stage.Ends{Setup: next(), Alive: -1, Info: -1}
+		if pol.SharePID { // there is no process 1 that could hold a pipe
+			p.Ends.Info = next()
+			a.Info = p.Ends.Info
+		} else {
+			p.Ends.Alive = next()
+			a.Sync = p.Ends.Alive
+		}
+		a.Block = p.Ends.Setup
+	}
 	a.Ops = append(a.Ops, p.manifest(v, pol, self)...)
 	a.Ops = append(a.Ops, v.freeze()...)
 	for i := range a.Ops {

@@ -203,7 +203,7 @@ func TestCommandIsUntouched(t *testing.T) {
 		}
 		before := stage
 		if direct {
-			before = []string{"bwrap", "--args", "20", "--"}
+			before = []string{"bwrap", "--args", "22", "--"}
 		}
 		if d := cmp.Diff(append(before, words...), p.Argv); d != "" {
 			t.Error(d)

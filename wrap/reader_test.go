@@ -93,7 +93,7 @@ func read(p *Plan) (s sandbox, err error) {
 		case "--setenv":
 			s.flags = append(s.flags, w, arg(), arg())
 			continue
-		case "--seccomp", "--add-seccomp-fd", "--cap-drop", "--unsetenv":
+		case "--seccomp", "--add-seccomp-fd", "--cap-drop", "--unsetenv", "--block-fd", "--sync-fd", "--info-fd":
 			s.flags = append(s.flags, w, arg())
 			continue
 		case "--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-pid", "--unshare-net",

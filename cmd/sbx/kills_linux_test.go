@@ -17,10 +17,10 @@ import (
 
 // TestKills kills runs at any moment, from the first to well after the command
 // has started, in every way. No process may stay, and nothing in the project.
-// SBX_TEST_KILLS is how many runs.
+// SBX_TEST_KILLS is how many runs with the stage, and as many without it.
 func TestKills(t *testing.T) {
 	needBwrap(t)
-	kills := 150
+	kills := 100
 	if n, err := strconv.Atoi(os.Getenv("SBX_TEST_KILLS")); err == nil {
 		kills = n
 	}
@@ -35,15 +35,15 @@ func TestKills(t *testing.T) {
 	before := treeOf(t, w.proj)
 	var mu sync.Mutex
 	tally := map[string]int{}
-	rows := make([]kill, kills)
+	rows := make([]kill, 2*kills)
 	for i := range rows {
-		rows[i] = someKill()
+		rows[i] = someKill(i%2 == 1)
 	}
 	each(t, 3, rows, func(t *testing.T, k kill) {
 		outcome := w.killed(t, k)
 		mu.Lock()
 		defer mu.Unlock()
-		tally[outcome]++
+		tally[map[bool]string{true: "direct, "}[k.plain]+outcome]++
 	})
 	t.Log(tally)
 	if left := survivors(fmt.Sprint("600.", os.Getpid()), patience); len(left) > 0 {
@@ -60,11 +60,12 @@ type kill struct {
 	n     syscall.Signal
 	to    string
 	limit bool
+	plain bool // --direct
 }
 
-func someKill() kill {
+func someKill(plain bool) kill {
 	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGSEGV, syscall.SIGABRT, syscall.SIGUSR1}
-	k := kill{delay: time.Duration(rand.IntN(15_000)) * time.Microsecond, n: signals[rand.IntN(len(signals))], to: []string{"pid", "pid", "group", "child", "stage", "guard", "command"}[rand.IntN(7)], limit: rand.IntN(4) == 0}
+	k := kill{delay: time.Duration(rand.IntN(15_000)) * time.Microsecond, n: signals[rand.IntN(len(signals))], to: []string{"pid", "pid", "group", "child", "stage", "guard", "command"}[rand.IntN(7)], limit: !plain && rand.IntN(4) == 0, plain: plain}
 	if rand.IntN(4) == 0 {
 		k.delay = time.Duration(15_000+rand.IntN(45_000)) * time.Microsecond
 	}
@@ -80,6 +81,9 @@ func (w *world) killed(t *testing.T, k kill) string {
 	words := []string{"sbx", "-q", "--", "sh", "-c", "sleep " + m + " & exec sleep " + m}
 	if k.limit {
 		words = append([]string{"sbx", "--timeout", "10m"}, words[1:]...)
+	}
+	if k.plain {
+		words = append([]string{"sbx", "--direct"}, words[1:]...)
 	}
 	l := w.launch(t, "session", words...)
 	time.Sleep(k.delay)
@@ -103,7 +107,7 @@ func (w *world) killed(t *testing.T, k kill) string {
 		l.kill()
 		end = l.next(patience)
 	}
-	left := gone(m, 1500*time.Millisecond)
+	left := gone(m, 5*time.Second)
 	if end != "nothing" && len(left) == 0 {
 		return target + ": gone"
 	}

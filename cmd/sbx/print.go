@@ -220,12 +220,21 @@ func writeFD(b *strings.Builder, fd bwrapargs.FD) {
 }
 
 // wires are the descriptors by which the stage sees and signals the process that
-// the caller started.
+// the caller started, or the guard sees bwrap.
 func wires(p *wrap.Plan) []bwrapargs.FD {
-	if p.Stage == nil {
-		return nil
-	}
 	var fds []bwrapargs.FD
+	if e := p.Ends; e != nil {
+		fds = append(fds, bwrapargs.FD{Num: e.Setup, Name: "pipe, writing end, open while bwrap sets up"})
+		if e.Alive >= 0 {
+			fds = append(fds, bwrapargs.FD{Num: e.Alive, Name: "pipe, writing end, open while process 1 lives"})
+		}
+		if e.Info >= 0 {
+			fds = append(fds, bwrapargs.FD{Num: e.Info, Name: "file for the number of bwrap's child"})
+		}
+	}
+	if p.Stage == nil {
+		return fds
+	}
 	w := p.Stage.Wires
 	for _, f := range []struct {
 		n    int
@@ -248,7 +257,7 @@ func words0(data []byte) []string {
 // optionLines puts each option of bwrap with its arguments on a line.
 func optionLines(words []string) [][]string {
 	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--bind-fd": 2, "--ro-bind-fd": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
-		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--add-seccomp-fd": 1, "--setenv": 2, "--unsetenv": 1, "--chdir": 1}
+		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--add-seccomp-fd": 1, "--setenv": 2, "--unsetenv": 1, "--chdir": 1, "--block-fd": 1, "--sync-fd": 1, "--info-fd": 1}
 	var lines [][]string
 	for i := 0; i < len(words); {
 		n := min(1+arity[words[i]], len(words)-i)
