@@ -1521,7 +1521,7 @@ var builtin = [...]policy.Profile{
 			{Text: "$HOME/.databricks"},
 			{Text: "$HOME/.snowflake"},
 			{Text: "$HOME/.snowsql"},
-			{Text: "$HOME/.dbt/profiles.yml"},
+			{Text: "$HOME/.dbt"},
 			{Text: "$HOME/.kaggle"},
 			{Text: "$HOME/.wandb"},
 			{Text: "$HOME/.huggingface"},

@@ -1718,7 +1718,7 @@ var darwin = [...]policy.Profile{
 			{Text: "$HOME/.databricks"},
 			{Text: "$HOME/.snowflake"},
 			{Text: "$HOME/.snowsql"},
-			{Text: "$HOME/.dbt/profiles.yml"},
+			{Text: "$HOME/.dbt"},
 			{Text: "$HOME/.kaggle"},
 			{Text: "$HOME/.wandb"},
 			{Text: "$HOME/.huggingface"},

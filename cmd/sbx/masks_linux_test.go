@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,4 +192,56 @@ func (w *world) window(t *testing.T, words []string) (time.Duration, bool) {
 		t.Errorf("%v, %q", err, said.String())
 	}
 	return time.Duration(max(log[last].Load()-renamed, 0)), log[first].Load() > 0
+}
+
+// Whatever the host replaces while a run starts, it does not come into view:
+// either the new file is hidden, or the run ends. And when one ends, it ends with
+// all that it started, however that holds on.
+func TestReplacedWhileStarting(t *testing.T) {
+	needBwrap(t)
+	w := newWorld(t)
+	runs := 40
+	if testing.Short() {
+		runs = 10
+	}
+	outcomes := map[string]int{}
+	for range runs {
+		w.write(t, "proj/.env", "OLD\n")
+		w.write(t, "proj/new", "NEW\n")
+		m := mark()
+		script := "(trap '' TERM HUP INT; setsid sleep " + m + " & exec sleep " + m + ") & (sleep " + m + " & kill -STOP $!); sleep 0.5; cat .env; exit 7"
+		cmd := exec.Command(sbxPath, "-q", "--", "sh", "-c", script)
+		var out strings.Builder
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.proj, w.env, &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.IntN(40_000)) * time.Microsecond)
+		if err := os.Rename(filepath.Join(w.proj, "new"), filepath.Join(w.proj, ".env")); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		text := out.String()
+		outcome := ""
+		switch status := cmd.ProcessState.ExitCode(); {
+		case strings.Contains(text, "NEW") || strings.Contains(text, "OLD"):
+			t.Errorf("read: %q", text)
+		case status == 7 && text == "":
+			outcome = "replaced before, and hidden"
+		case status == 125 && strings.Contains(text, "while the sandbox was being set up"):
+			outcome = "noticed in the set-up"
+		case status == 125 && text == "sbx: error: .env was replaced on the host; it is no longer hidden\n":
+			outcome = "ended"
+		default:
+			t.Errorf("status %d, %q", status, text)
+		}
+		outcomes[outcome]++
+		if left := gone(m, patience); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+	t.Log(outcomes)
+	if runs >= 40 && outcomes["ended"] == 0 {
+		t.Error("no run was there when the file was replaced: this test has shown nothing")
+	}
 }
