@@ -22,6 +22,7 @@ import (
 // that gives a run without walls away is there, then sbx under the name of one.
 func TestClients(t *testing.T) {
 	needBwrap(t)
+	t.Parallel()
 	c := newClients(t)
 	each(t, 4, clientRows(t), c.try)
 }

@@ -21,6 +21,7 @@ import (
 // between plan and mount shows that the race was on.
 func TestSwapsWhileStarting(t *testing.T) {
 	needBwrap(t)
+	t.Parallel()
 	w := newWorld(t)
 	starts := 500
 	if testing.Short() {

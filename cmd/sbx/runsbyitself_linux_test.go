@@ -59,6 +59,7 @@ func (w *world) pendingIn(t *testing.T, dir string) map[string]pendingJSON {
 // exist before, and of those that the command makes.
 func TestRunsByItself(t *testing.T) {
 	needBwrap(t)
+	t.Parallel()
 	if _, _, status := newWorld(t).run("/", "git", "--version"); status != 0 {
 		t.Skip("there is no git")
 	}

@@ -194,8 +194,10 @@ type verdicts struct {
 // TestVerifyFindsHoles runs sbx verify on sandboxes with a wall missing.
 func TestVerifyFindsHoles(t *testing.T) {
 	needBwrap(t)
+	t.Parallel()
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			w := verifyWorld(t)
 			got, code := w.verify(t, m.name, m.flags)
 			var holes, other []string
