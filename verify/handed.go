@@ -74,7 +74,7 @@ func (s *Site) descriptors() []Check {
 			return Proved, "no directory outside of the sandbox is open"
 		})}}
 	}
-	out := []Check{{Section: secFDs, Name: "open", Control: "a directory and a socket were left open in the run", Ask: []Question{{Act: actSelf}},
+	out := []Check{{Section: secFDs, Name: "open", Control: "a directory, a socket and two files were left open in the run", Ask: []Question{{Act: actSelf}},
 		Judge: ofSelf(func(self *Self) (Verdict, string) {
 			var bad []FD
 			for _, fd := range self.FDs {
@@ -89,7 +89,7 @@ func (s *Site) descriptors() []Check {
 		})}}
 	for _, n := range s.Pass {
 		if n > 2 {
-			out = append(out, known(secFDs, "passes", "fd "+strconv.Itoa(n), Allowed, "pipes, files and unnamed socket pairs pass, and what --keep-fd names"))
+			out = append(out, known(secFDs, "passes", "fd "+strconv.Itoa(n), Allowed, "pipes, unnamed socket pairs and files that the policy gives pass, and what --keep-fd names"))
 		}
 	}
 	return out

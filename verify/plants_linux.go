@@ -21,6 +21,7 @@ type Plants struct {
 	FDs    []int    // open without close-on-exec
 	Helper int      // process id
 	Dir    string   // of the socket that has a path
+	file   string   // in Dir, left open
 
 	listeners []*listener
 	cmd       *exec.Cmd
@@ -107,8 +108,8 @@ func (p *Plants) helper() error {
 	return err
 }
 
-// leaveOpen leaves a directory and a socket open for the run, at numbers that
-// nobody else uses.
+// leaveOpen leaves a directory, a socket, a file of the kernel's and one whose
+// name no policy can know open for the run, at numbers that nobody else uses.
 func (p *Plants) leaveOpen() error {
 	dir, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -129,7 +130,20 @@ func (p *Plants) leaveOpen() error {
 			break
 		}
 	}
-	for _, fd := range []int{dir, sock} {
+	kernels, err := unix.Open("/proc/self/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(kernels)
+	file, err := p.elsewhere()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(file)
+	for _, fd := range []int{dir, sock, kernels, file} {
+		if fd < 0 {
+			continue
+		}
 		n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 200)
 		if err != nil {
 			return err
@@ -137,6 +151,22 @@ func (p *Plants) leaveOpen() error {
 		p.FDs = append(p.FDs, n)
 	}
 	return nil
+}
+
+// elsewhere opens a file by a name that it loses; it has another.
+func (p *Plants) elsewhere() (int, error) {
+	name, other := p.Dir+"/opened", p.Dir+"/other"
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return -1, err
+	}
+	p.file = other
+	if err := unix.Link(name, other); err != nil {
+		p.file = "" // a file system without hard links: it does without this one
+		unix.Close(fd)
+		fd = -1
+	}
+	return fd, unix.Unlink(name)
 }
 
 // Close ends the process and removes the sockets.
@@ -159,6 +189,9 @@ func (p *Plants) Close() {
 		if l.path != "" && l.path[0] == '/' {
 			_ = unix.Unlink(l.path)
 		}
+	}
+	if p.file != "" {
+		_ = unix.Unlink(p.file)
 	}
 	if p.Dir != "" {
 		_ = unix.Rmdir(p.Dir)
