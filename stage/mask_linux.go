@@ -243,7 +243,7 @@ func (t *mountTable) at(path string) presence {
 		return gone
 	}
 	if t.text == nil {
-		t.text = readProc("/proc/self/mountinfo")
+		t.text = readMounts()
 	}
 	if mountedAt(t.text, path) {
 		return mounted
@@ -253,6 +253,23 @@ func (t *mountTable) at(path string) presence {
 		return vacant
 	}
 	return gone
+}
+
+// readMounts reads the table of mounts to its end.
+func readMounts() []byte {
+	fd, err := syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer syscall.Close(fd)
+	for size := 64 << 10; ; size *= 4 {
+		if data := readUpTo(fd, size); len(data) < size {
+			return data
+		}
+		if _, err := syscall.Seek(fd, 0, 0); err != nil {
+			return nil
+		}
+	}
 }
 
 // mountRoot asks statx(2) whether a path is where something is mounted.
