@@ -122,6 +122,7 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 	for _, w := range listed {
 		open, shut := openNames(w.State)
 		marker := own.at(Listed, w.Path)
+		forgetful := inMemory(w.Path)
 		if state := strings.Join(shut, "/"); marker == nil || marker.state != state {
 			e := entry{kind: Listed, path: w.Path, state: state, time: now.Unix()}
 			if marker != nil {
@@ -131,8 +132,14 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 		}
 		for _, rel := range append(open, own.gone(w.Path, open, shut)...) {
 			e := entry{kind: Obeyed, path: join(w.Path, rel), time: now.Unix()}
+			if apart(e.path) {
+				continue
+			}
 			known := own.at(Obeyed, e.path)
 			stamp, young := stampAt(w.Path, rel, now)
+			if young || forgetful {
+				stamp = "" // it could be written again and keep it
+			}
 			if known != nil && known.settledAt(stamp) {
 				continue // nearly always
 			}
@@ -142,7 +149,7 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 			} else if !first {
 				e.time = marker.time
 			}
-			is := e.look(w.Path, known != nil, first, stamp, young)
+			is := e.look(w.Path, known != nil, first, stamp)
 			c := Change{Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0), Grade: gradeOf(rel), Told: is.told == ToTerminal}
 			if e.kept {
 				c.Before = []byte(e.content)
@@ -163,12 +170,10 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 
 // look is the sight of an entry as it is now. A file is read when its stamp is
 // another one only.
-func (e *entry) look(dir string, known, first bool, stamp string, young bool) sight {
+func (e *entry) look(dir string, known, first bool, stamp string) sight {
 	var is sight
 	if known {
-		if is = sightOf(e.state); apart(e.path) {
-			return is
-		}
+		is = sightOf(e.state)
 	}
 	if known && stamp != "" && stamp == is.stamp {
 		return is
@@ -176,9 +181,6 @@ func (e *entry) look(dir string, known, first bool, stamp string, young bool) si
 	now, err := lookListed(dir, e.path[len(join(dir, "")):])
 	if err != nil {
 		now = unseen(err)
-	}
-	if young {
-		stamp = "" // it could be written again within one tick of the clock
 	}
 	is.stamp = stamp
 	if known && now == is.now {
@@ -199,7 +201,7 @@ func (r *record) gone(dir string, open, shut []string) (out []string) {
 	for ; i < len(r.entries) && strings.HasPrefix(r.entries[i].path, prefix); i++ {
 		e := &r.entries[i]
 		rel := e.path[len(prefix):]
-		if e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || r.at(Listed, policy.Dir(e.path)) != nil && policy.Dir(e.path) != dir {
+		if e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || apart(e.path) || r.at(Listed, policy.Dir(e.path)) != nil && policy.Dir(e.path) != dir {
 			continue
 		}
 		if stamp, _ := stampAt(dir, rel, time.Time{}); stamp == "" {
@@ -277,8 +279,7 @@ func (r *record) acceptObeyed(paths []string) bool {
 				continue
 			}
 			e := entry{kind: Obeyed, path: path, time: time.Now().Unix()}
-			stamp, young := stampAt(dir, path[len(join(dir, "")):], time.Now())
-			e.state = e.look(dir, false, true, stamp, young).String()
+			e.state = e.look(dir, false, true, "").String()
 			r.put([]entry{e})
 			changed = true
 			break

@@ -168,3 +168,36 @@ func TestTellOnce(t *testing.T) {
 		t.Error("the record was written without a reason", err)
 	}
 }
+
+// In memory no stamp is believed: a write by mmap leaves the times as they were
+// before recent kernels.
+func TestInMemory(t *testing.T) {
+	root, err := os.MkdirTemp("/dev/shm", "sbx-test")
+	if err != nil || !inMemory(root) {
+		t.Skip("/dev/shm is no tmpfs")
+	}
+	defer os.RemoveAll(root)
+	if err := os.WriteFile(root+"/CLAUDE.md", []byte("a"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(tick + 100*time.Millisecond)
+	s := newStore(t)
+	s.told(t, root, ToLog)
+	recs, err := s.load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := recs[0].at(Obeyed, root+"/CLAUDE.md"); e == nil || sightOf(e.state).stamp != "" {
+		t.Errorf("a stamp was kept: %+v", e)
+	}
+	// The control: elsewhere it is, and nothing is read again.
+	root = tree(t, map[string]string{"CLAUDE.md": "a"})
+	time.Sleep(tick + 100*time.Millisecond)
+	s.told(t, root, ToLog)
+	if recs, err = s.load(root); err != nil {
+		t.Fatal(err)
+	}
+	if e := recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || sightOf(e.state).stamp == "") {
+		t.Errorf("no stamp was kept: %+v", e)
+	}
+}
