@@ -276,14 +276,14 @@ func (g *gitGuard) obeyed(dir string, entries []Entry) {
 		if i := slices.IndexFunc(entries, func(e Entry) bool { return e.Name == rel }); i >= 0 {
 			kind = entries[i].Kind
 		}
-		if kind == Absent { // deeper, or the file system does not tell
+		if kind == Absent && !g.host.apart(join(dir, rel)) { // deeper, or the file system does not tell
 			info, err := g.host.FS.Lstat(join(dir, rel))
 			if err != nil {
 				return nil, false
 			}
 			kind = info.Kind
 		}
-		if kind != Dir {
+		if kind != Dir || g.host.apart(join(dir, rel)) {
 			return nil, kind == Link
 		}
 		below, _ := g.host.FS.ReadDir(join(dir, rel))

@@ -109,6 +109,9 @@ func TestSilentMounts(t *testing.T) {
 		{at: "proj/mnt", args: "status", soon: true},
 		{at: "proj/mnt", args: "tripwire", soon: true},
 		{at: "proj/mnt", args: "explain", soon: true},
+		// names that tools obey, and one that holds some
+		{at: "proj/.mvn", args: "-- true", soon: true},
+		{at: "proj/.github", args: "-- true", soon: true},
 		{at: "elsewhere", args: "-- true", said: "proj/link is on a file system that asks elsewhere", soon: true},
 		{at: "proj/mnt", args: "-w mnt -- true", ends: true, said: "--allow-write: "},
 		{at: "proj/mnt", args: "-r mnt -- true", ends: true, said: "--allow-read: "},
@@ -131,7 +134,7 @@ func TestSilentMounts(t *testing.T) {
 			t.Run(mode+" "+r.at+" "+r.args, func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, 0)
-				for _, dir := range []string{"proj/mnt", "home/.ssh", "home/.cache", "elsewhere"} {
+				for _, dir := range []string{"proj/mnt", "proj/.mvn", "proj/.github", "home/.ssh", "home/.cache", "elsewhere"} {
 					must(t, os.MkdirAll(filepath.Join(p.dir, dir), 0o755))
 				}
 				must(t, os.Symlink("../elsewhere", p.dir+"/proj/link"))
