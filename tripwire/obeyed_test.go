@@ -183,21 +183,21 @@ func TestInMemory(t *testing.T) {
 	time.Sleep(tick + 100*time.Millisecond)
 	s := newStore(t)
 	s.told(t, root, ToLog)
-	recs, err := s.load(root)
+	l, err := s.load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := recs[0].at(Obeyed, root+"/CLAUDE.md"); e == nil || sightOf(e.state).stamp != "" {
+	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); e == nil || sightOf(e.state).stamp != "" {
 		t.Errorf("a stamp was kept: %+v", e)
 	}
 	// The control: elsewhere it is, and nothing is read again.
 	root = tree(t, map[string]string{"CLAUDE.md": "a"})
 	time.Sleep(tick + 100*time.Millisecond)
 	s.told(t, root, ToLog)
-	if recs, err = s.load(root); err != nil {
+	if l, err = s.load(root); err != nil {
 		t.Fatal(err)
 	}
-	if e := recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || sightOf(e.state).stamp == "") {
+	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || sightOf(e.state).stamp == "") {
 		t.Errorf("no stamp was kept: %+v", e)
 	}
 }
