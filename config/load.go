@@ -65,6 +65,8 @@ type Settings struct {
 	Locked   []string  // keys nothing after the system layer may loosen
 	LockBase *Settings // built-in and system layers alone; nil when nothing is locked
 
+	NeedsFull *LockedError // a lock that only tier full holds, as CheckLocked found it; nil for none
+
 	// Outside is what is said outside of project files; nil when none is
 	// trusted. See [Settings.Uphold].
 	Outside *Settings

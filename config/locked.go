@@ -68,7 +68,56 @@ func (s *Settings) CheckLocked(final *policy.Policy, vars policy.Vars, noSandbox
 			}
 		}
 	}
+	s.NeedsFull = s.needsFull(base, final)
 	return nil
+}
+
+// needsFull returns the first lock that tier reduced does not hold, whatever the
+// policy says, nil for none. What the administrator's own layer leaves open needs
+// no holding.
+func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
+	for _, key := range s.Locked {
+		what := ""
+		switch {
+		case key == "share_pid" && !base.SharePID:
+			what = "with Landlock the processes of the host are visible"
+		case key == "private_paths" && slices.ContainsFunc(base.Rules, func(r policy.Rule) bool { return r.Access == policy.Private }):
+			what = "with Landlock no directory is private"
+		case key == "allow_network" && !base.Network:
+			what = "with Landlock the network of the host is visible"
+		case key == "tmpfs_limit_mb":
+			what = "with Landlock temporary files have no bound"
+		case key == "protected_paths" && final.Protected == "watch":
+			what = "with Landlock and protect = watch they can be changed"
+		}
+		if what != "" {
+			return &LockedError{Key: key, By: s.Where["locked."+key], What: what}
+		}
+	}
+	return nil
+}
+
+// FallsBack is what becomes of a run where no sandbox can be had: a lock that the
+// administrator set ends only by the administrator's own word. unlocked says what
+// somebody else wanted, and is "" when that counts.
+func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
+	b := s.LockBase
+	if b == nil || len(s.Locked) == 0 {
+		return s.Fallback, s.LoginFallback, ""
+	}
+	switch {
+	case tighter(fallbacks, b.Fallback, s.Fallback):
+		unlocked = "fallback_on_unavailable = " + policy.Quote(s.Fallback) + " in " + s.Where["fallback_on_unavailable"]
+	case s.LoginFallback && !b.LoginFallback:
+		unlocked = "login_fallback in " + s.Where["login_fallback"]
+	default:
+		return s.Fallback, s.LoginFallback, ""
+	}
+	fallback = s.Fallback
+	if tighter(fallbacks, b.Fallback, s.Fallback) {
+		fallback = b.Fallback
+	}
+	return fallback, s.LoginFallback && b.LoginFallback, unlocked + " does not count: " + s.Locked[0] + " is locked by " + s.Where["locked."+s.Locked[0]]
 }
 
 func (s *Settings) locked(key, what, source string) error {

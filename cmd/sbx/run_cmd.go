@@ -459,7 +459,26 @@ func (s *state) engine() error {
 	if s.host.Modelled {
 		return nil // there is no other
 	}
-	return wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
+	lock := s.settings.NeedsFull
+	if lock == nil {
+		return wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
+	}
+	if s.opts.Engine == wrap.EngineLandlock {
+		named := *lock
+		named.Source = "--engine landlock"
+		if os.Getenv("SBX_ENGINE") == s.opts.Engine {
+			named.Source = "SBX_ENGINE"
+		}
+		return &named
+	}
+	err := wrap.Choose(s.host, s.cacheDir, s.opts.Engine, wrap.TierFull)
+	var none *wrap.Unavailable
+	if errors.As(err, &none) {
+		why := *none
+		why.Hints = append([]string{lock.Key + " is locked by " + lock.By + ", and takes tier full: " + lock.What}, none.Hints...)
+		return &why
+	}
+	return err
 }
 
 func (s *state) plan(command []string) (*wrap.Plan, error) {
@@ -537,15 +556,21 @@ func (s *state) disabledBy() string {
 // is never given up.
 func (s *state) unavailable(command []string, err error) error {
 	var none *wrap.Unavailable
-	if c := s.opts.shell; c != nil && errors.As(err, &none) && s.settings.LoginFallback && c.person() && (c.Login || c.name.Login || c.Interactive) {
+	fallback, login, unlocked := s.settings.FallsBack()
+	if unlocked != "" && errors.As(err, &none) {
+		why := *none
+		why.Hints = append([]string{unlocked}, none.Hints...)
+		err = &why
+	}
+	if c := s.opts.shell; c != nil && errors.As(err, &none) && login && c.person() && (c.Login || c.name.Login || c.Interactive) {
 		say("WARNING", "Sandbox unavailable: "+none.Reason+". This shell runs WITHOUT a sandbox, since "+s.settings.Where["login_fallback"]+" says so.")
 		return s.execBare(command)
 	}
-	if !errors.As(err, &none) || s.settings.Fallback == "block" || s.policy.MinTier == wrap.TierFull || s.opts.MinTier != "" || s.opts.named() || s.opts.limited() != "" {
+	if !errors.As(err, &none) || fallback == "block" || s.policy.MinTier == wrap.TierFull || s.opts.MinTier != "" || s.opts.named() || s.opts.limited() != "" {
 		return err
 	}
 	say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
-	if s.settings.Fallback == "warn" {
+	if fallback == "warn" {
 		for _, h := range none.Hints {
 			say("hint", h)
 		}
