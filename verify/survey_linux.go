@@ -148,6 +148,9 @@ func (v *survey) opened(path, real string, hidden []string) string {
 	if _, shown := v.plan.Report.Concealed(); slices.Contains(shown, real) {
 		return "the repository: " + wrap.SourceTracked
 	}
+	if a := v.mounts.at(real); a.shows() && a.rule == wrap.SourceCleaned {
+		return "settings: " + a.rule
+	}
 	if r, ok := v.pol.Decide(path); ok && r.Access != policy.Block && (r.Access == policy.Read || r.Access == policy.Write) {
 		return r.Source
 	}

@@ -85,6 +85,9 @@ func (v *view) gives(h *Host, fd *FD) bool {
 	if !ok {
 		return false
 	}
+	if i, ok := v.find(to.Path); ok && v.mounts[i].copied {
+		return false // the command sees a copy, for a reason
+	}
 	a := v.access(to.Path)
 	return a == policy.Write || !fd.Writes && shows(a)
 }

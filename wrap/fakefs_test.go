@@ -242,6 +242,14 @@ func (f *fakeFS) Head(path string, n int) ([]byte, error) {
 	return []byte(node.Text[:min(n, len(node.Text))]), nil
 }
 
+func (f *fakeFS) Content(path string, want Info, n int) ([]byte, error) {
+	canon, node, links, err := f.namei(path, true)
+	if err != nil || node.Kind != File || !f.may(node, 'r') || canon != path || len(links) > 0 || node.Ino != want.Ino || len(node.Text) > n {
+		return nil, fmt.Errorf("open %s: cannot be read", path)
+	}
+	return []byte(node.Text), nil
+}
+
 func (f *fakeFS) Mounts() ([]Mount, error) { return f.mounts, nil }
 
 func (f *fakeFS) Exist(dir string, below []string) []bool {

@@ -61,6 +61,9 @@ type FS interface {
 	Mounts() ([]Mount, error)
 	// Head returns up to n first bytes of a regular file.
 	Head(path string, n int) ([]byte, error)
+	// Content returns what is in a regular file that is still the one of want, and
+	// has at most n bytes.
+	Content(path string, want Info, n int) ([]byte, error)
 }
 
 // speller is an FS of a volume that folds case: names are found however they

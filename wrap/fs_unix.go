@@ -103,6 +103,33 @@ func (OS) Head(path string, n int) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer syscall.Close(fd)
+	return upTo(fd, path, n)
+}
+
+// Content opens no link in the place of the file: what is looked at must be what
+// was resolved, since it is shown to the command.
+func (OS) Content(path string, want Info, n int) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return nil, &os.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	if is := infoOf(&st); is.Kind != File || is.Dev != want.Dev || is.Ino != want.Ino || is.Size > int64(n) {
+		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.ESTALE}
+	}
+	data, err := upTo(fd, path, n+1)
+	if len(data) > n {
+		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.EFBIG}
+	}
+	return data, err
+}
+
+// upTo returns the first n bytes.
+func upTo(fd int, path string, n int) ([]byte, error) {
 	buf := make([]byte, min(n, 8<<10))
 	got := 0
 	for got < n {

@@ -31,8 +31,10 @@ type gitGuard struct {
 	notes []string        // gaps that a person should hear of
 	done  map[string]bool // git directories and files looked at
 	left  int
-	inner int // nested repositories that may still be guarded one by one
-	words int // of commands in settings that may still be looked for
+	inner int               // nested repositories that may still be guarded one by one
+	words int               // of commands in settings that may still be looked for
+	gits  []string          // git directories, see clean
+	texts map[string][]byte // of config files, see content
 }
 
 const (
@@ -141,6 +143,7 @@ func (g *gitGuard) home(root string, level policy.Access) {
 		g.add(git, policy.Protect)
 		g.pointer(root, git, info, level)
 	default:
+		g.gits = append(g.gits, git)
 		g.add(git, policy.Protect)
 	}
 }
@@ -163,6 +166,7 @@ func (g *gitGuard) tree(dir string) {
 		g.add(git, policy.Protect)
 		g.pointer(dir, git, info, policy.Unseen)
 	default:
+		g.gits = append(g.gits, git)
 		g.add(git, policy.Protect)
 	}
 }
@@ -263,6 +267,7 @@ func (g *gitGuard) inside(dir string, git bool) {
 	case g.inner > 0:
 		g.tree(dir)
 	case g.inner > maxNested-maxPlain:
+		g.gits = append(g.gits, at)
 		g.add(at, policy.Protect)
 	}
 	g.inner--
@@ -334,6 +339,7 @@ func (g *gitGuard) guard(dir, root string) {
 		tree = policy.Dir(dir)
 	}
 	g.repository(dir, tree)
+	g.gits = append(g.gits, dir)
 	if g.pol.Git == "full" {
 		g.record(dir)
 		return

@@ -20,6 +20,9 @@ func (g *gitGuard) configText(file string) []byte {
 	if err != nil || to.Info.Kind != File {
 		return nil
 	}
+	if data, ok := g.content(to); ok {
+		return data
+	}
 	data, err := g.host.FS.Head(to.Path, maxGitConfig)
 	if err != nil {
 		return nil
@@ -28,6 +31,26 @@ func (g *gitGuard) configText(file string) []byte {
 		g.gaps = append(g.gaps, policy.Plain(file)+" is too large to be searched for programs that git runs")
 	}
 	return data
+}
+
+// content is what is in a config file, which is read once; ok is false when that
+// is not possible as a whole.
+func (g *gitGuard) content(to resolved) (data []byte, ok bool) {
+	if data, ok := g.texts[to.Path]; ok {
+		return data, data != nil
+	}
+	data, err := g.host.FS.Content(to.Path, to.Info, maxGitConfig-1)
+	switch {
+	case err != nil:
+		data = nil
+	case data == nil:
+		data = []byte{}
+	}
+	if g.texts == nil {
+		g.texts = make(map[string][]byte, 4)
+	}
+	g.texts[to.Path] = data
+	return data, data != nil
 }
 
 // config protects what a config file makes git run or read in a writable tree:
@@ -53,15 +76,24 @@ func (g *gitGuard) config(text []byte, file, root string, depth int) {
 	})
 }
 
-// expand makes a path of a config file absolute, "" for one that cannot be.
+// expand makes a path of a config file absolute, "" for one that cannot be, and
+// holds in place what the way there goes through.
 func (g *gitGuard) expand(path, dir string) string {
+	out := g.plainPath(path, dir)
+	if out != "" && path[0] != '~' {
+		g.upward(path, dir)
+	}
+	return out
+}
+
+// plainPath is the same, and holds nothing.
+func (g *gitGuard) plainPath(path, dir string) string {
 	switch rest, home := strings.CutPrefix(path, "~/"); {
 	case home && len(g.host.Homes) > 0:
 		return policy.Clean(join(g.host.Homes[0], rest))
 	case path == "" || path[0] == '~' || path[0] == '%' || path[0] != '/' && dir == "":
 		return ""
 	}
-	g.upward(path, dir)
 	return absolute(path, dir)
 }
 

@@ -20,6 +20,7 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 	common := g.common(dir)
 	g.guard(common, root)
 	if common != dir {
+		g.gits = append(g.gits, dir)
 		g.protect(dir, gitdir.Linked...)
 		g.repository(dir, root)
 		g.modules(join(dir, "modules"), 0)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/credentials"
 	"github.com/sbx-sandbox/sbx/gitdir"
 	"github.com/sbx-sandbox/sbx/policy"
 )
@@ -22,7 +23,7 @@ const SourceTracked = "git tracks it, unchanged"
 // put something there. Most cannot be opened: to a program that takes an empty
 // file for a file (terraform and its state) silence does more harm than an error.
 // A .env of a project is empty, since so much reads it in passing (grep -r, tar,
-// make's include). What git tracks and has unchanged is no secret to a command
+// make's include), and so are settings of package managers. What git tracks and has unchanged is no secret to a command
 // that can read the repository, and is shown.
 func (v *view) conceal(root string, g *gitGuard) {
 	tops := append([]string{root}, g.trees...)
@@ -36,6 +37,8 @@ func (v *view) conceal(root string, g *gitGuard) {
 			m.blank = true // to connect to it is refused, whatever it can be opened for
 			continue
 		}
+		// Package managers stop at settings that they cannot read, and need none.
+		m.blank = m.rule.Layer == policy.Builtin && credentials.Settings(base(m.path))
 		at := slices.IndexFunc(tops, func(top string) bool { return len(top) > 1 && m.path != top && policy.Within(m.path, top) })
 		if at < 0 {
 			continue
@@ -48,7 +51,7 @@ func (v *view) conceal(root string, g *gitGuard) {
 			t, name := trees[top], m.path[len(top)+1:]
 			switch {
 			case !t.has(name):
-				m.blank = base(name) == ".env" || strings.HasPrefix(base(name), ".env.")
+				m.blank = m.blank || base(name) == ".env" || strings.HasPrefix(base(name), ".env.")
 			case m.rule.Layer == policy.Builtin && t.show(v, m, name):
 				v.tracked = append(v.tracked, m.path)
 				continue
@@ -140,8 +143,7 @@ func (t *tracked) show(v *view, m *mount, name string) bool {
 	}) {
 		return false
 	}
-	m.rule = &policy.Rule{Path: m.path, Access: policy.Read, Layer: policy.Builtin, Source: SourceTracked}
-	m.rules, m.eff = policy.Stand{Give: m.rule}, policy.Read
-	m.copied, m.copy = true, data
+	m.turn(data)
+	m.rule.Source = SourceTracked
 	return true
 }

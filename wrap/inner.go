@@ -235,6 +235,9 @@ func (f *inner) Mounts() ([]Mount, error) { return nil, errors.ErrUnsupported }
 // Head implements [FS]. Nobody asks.
 func (f *inner) Head(string, int) ([]byte, error) { return nil, errors.ErrUnsupported }
 
+// Content implements [FS]. Nobody asks.
+func (f *inner) Content(string, Info, int) ([]byte, error) { return nil, errors.ErrUnsupported }
+
 // Access implements [FS] as far as permissions go; that a mount is read-only
 // is no matter of theirs.
 func (f *inner) Access(path string, rwx byte) bool {

@@ -137,6 +137,10 @@ func enclose(req Request, h *Host) (*Plan, error) {
 	if err := v.remapTo(req.Remap); err != nil {
 		return nil, err
 	}
+	v.conceal(req.Root, git)
+	if err := v.clean(req.Root, git); err != nil {
+		return nil, err
+	}
 	p := &Plan{Engine: EngineBwrap, Tier: TierFull, Path: h.Bwrap.Path, Dirs: own}
 	if err := p.descriptors(req, h, v); err != nil {
 		return nil, err
@@ -145,7 +149,6 @@ func enclose(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	v.shareTmp(req.Tmp)
-	v.conceal(req.Root, git)
 	if err := p.limit(req, h, v, pol); err != nil {
 		return nil, err
 	}
@@ -168,7 +171,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 		v.loose = append(v.loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
 	v.loose = append(v.loose, git.notes...)
-	p.Report.Notes = slices.Concat(p.closed, v.loose)
+	p.Report.Notes = slices.Concat(p.closed, v.loose, v.notes)
 	p.Report.Watch = v.watch(git.watch, req.Tmp)
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err

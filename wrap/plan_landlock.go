@@ -103,6 +103,9 @@ func confine(req Request, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	v.conceal(req.Root, git)
+	if err := v.clean(req.Root, git); err != nil {
+		return nil, err
+	}
 	c, err := v.carve()
 	if err != nil {
 		return nil, err

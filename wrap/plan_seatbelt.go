@@ -54,6 +54,9 @@ func seat(req Request, h *Host) (*Plan, error) {
 	v.own(session+"/"+manifestName, File, policy.Read)
 	v.bare, v.project = true, cmp.Or(req.Root, h.CWD)
 	v.conceal(req.Root, git)
+	if err := v.clean(req.Root, git); err != nil {
+		return nil, err
+	}
 	if err := p.limit(req, h, v, pol); err != nil {
 		return nil, err
 	}

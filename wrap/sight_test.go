@@ -120,7 +120,8 @@ func simulated(s *sim, path string, a Answer) (v verdict) {
 		v.Read = simMay(s.host, at, 'r')
 		v.Write = simMay(s.host, at, 'w') && (!at.m.ro || kind == Fifo)
 	default:
-		mask := at.rel == "" && at.m.ro && (kind == File && at.m.own.text == "" || kind == Dir && at.m.at == a.To && a.Mark != nil && a.Mark.Access == policy.Block)
+		copied := a.Mark != nil && a.Mark.Source == SourceCleaned // of a file that is empty
+		mask := at.rel == "" && at.m.ro && (kind == File && at.m.own.text == "" && !copied || kind == Dir && at.m.at == a.To && a.Mark != nil && a.Mark.Access == policy.Block)
 		v.Read, v.Write = !mask, !at.m.ro
 	}
 	return v

@@ -42,6 +42,7 @@ type view struct {
 	// Files of the project, see conceal.
 	hidden  []string
 	tracked []string // shown, since git tracks them unchanged
+	notes   []string // what a person should hear of, and is no gap
 }
 
 // mount is what the rules say at one canonical path.

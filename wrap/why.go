@@ -55,6 +55,13 @@ func (s *Sight) whyPrivate(a *Answer) string {
 
 // whyShown is about files of the host's that a rule opens.
 func (s *Sight) whyShown(a *Answer) string {
+	switch {
+	case a.Mark.Path != a.To:
+	case a.Mark.Source == SourceTracked:
+		return "a copy of the host's, as git has it, read-only"
+	case a.Mark.Source == SourceCleaned:
+		return "a copy of the host's without the credentials in it, read-only"
+	}
 	switch a.Kind {
 	case Device:
 		return "a device of the host's, which cannot be opened in a sandbox"
