@@ -110,7 +110,7 @@ func enter(p *Plan) error {
 // unplaced is the error for a descriptor that could not be put at its number.
 func unplaced(what string, err error) error {
 	e := &Error{StatusFailed, "Failed to initialize sandbox: " + what + ": " + err.Error(), ""}
-	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EMFILE) { // the number is above what the process may have
+	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.EINVAL) { // the number is above what the process may have
 		e.Hint = "raise the limit on open files: ulimit -n 1024"
 	}
 	return e
