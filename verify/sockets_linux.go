@@ -45,11 +45,24 @@ func connectUnix(path string) error {
 		if fd, err = open(unix.AF_UNIX, kind); err != nil {
 			return err
 		}
-		err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+		err = connect(fd, &unix.SockaddrUnix{Name: path})
 		unix.Close(fd)
 		if err != unix.EPROTOTYPE {
 			return err
 		}
+	}
+	return err
+}
+
+// connect goes on after a signal: on a socket with a time limit connect(2) is not
+// restarted, and what was interrupted is no refusal.
+func connect(fd int, addr unix.Sockaddr) error {
+	err := unix.Connect(fd, addr)
+	for err == unix.EINTR {
+		err = unix.Connect(fd, addr)
+	}
+	if err == unix.EISCONN {
+		return nil
 	}
 	return err
 }
@@ -68,7 +81,7 @@ func sendTCP(six bool, port int, word []byte) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := unix.Connect(fd, addr); err != nil {
+	if err := connect(fd, addr); err != nil {
 		return err
 	}
 	_, err = unix.Write(fd, word)
