@@ -83,16 +83,13 @@ func (l *looker) survey(dir string, r *repository) *survey {
 	v := newSurvey(l.ix, l.apart)
 	l.found[dir] = v
 	var st unix.Stat_t
-	if unreachable(unix.Lstat(dir, &st)) {
-		return v
-	}
 	if at := r.shown(dir); r.own {
 		v.seen[dir] = true
 		v.changing(at, dir, r.tree)
-	} else {
+	} else if !unreachable(unix.Lstat(dir, &st)) {
 		v.whole(at, dir, r.tree)
 	}
-	if index := join(dir, "index"); r.index && !v.index && r.tree != "" && unreachable(unix.Lstat(index, &st)) {
+	if index := join(dir, "index"); r.index && !v.index && r.tree != "" && unreachable(unix.Lstat(index, &st)) && !unreachable(unix.Lstat(dir, &st)) {
 		v.unread(index, "the index is gone", "")
 	}
 	return v

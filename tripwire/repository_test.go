@@ -8,8 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/gitdir"
 )
 
 func isHarmless(path string) bool { return harmless(surveyGit(noIndexes(), path)) }
@@ -136,4 +140,124 @@ func add(path, text string) error {
 	defer f.Close()
 	_, err = f.WriteString(text)
 	return err
+}
+
+// What was read of an index is not believed again while somebody may still write
+// it without a trace: when it is young, or open for writing and mapped.
+func TestRememberedIndex(t *testing.T) {
+	root := tree(t, nil)
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", root}, args...)...).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	git("init", "-q")
+	for _, name := range []string{"one", "two"} {
+		git("update-index", "--add", "--cacheinfo", "160000,1111111111111111111111111111111111111111,"+name)
+	}
+	path := root + "/.git/index"
+	read := func(x *indexes) []string {
+		t.Helper()
+		index, _, err := x.read(path, func() int { return 20 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return index.Links
+	}
+	x := noIndexes()
+	read(x)
+	if len(x.used) > 0 {
+		t.Error("a young index is remembered")
+	}
+	for {
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(time.Unix(0, ctime(&st))) > young {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(x)
+	if len(x.used) > 0 {
+		t.Error("an index that is open for writing is remembered")
+	}
+	size, err := f.Seek(0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(x)
+	if len(x.used) > 0 {
+		t.Error("an index that is mapped for writing is remembered")
+	}
+	if err := unix.Munmap(memory); err != nil {
+		t.Fatal(err)
+	}
+	read(x)
+	k := x.used[path]
+	if k == nil {
+		t.Fatal("an index that is at rest is not remembered")
+	}
+	// It is believed now, and no longer when it changes.
+	k.Links = []string{"believed"}
+	x = &indexes{known: x.used, used: map[string]*indexed{}}
+	if got := read(x); got[0] != "believed" {
+		t.Errorf("%q was read again", got)
+	}
+	if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(x); got[0] != "one" {
+		t.Errorf("%q is believed although it was changed", got)
+	}
+}
+
+// Nothing can be reached through a loop of links, and what is remembered and
+// damaged is not believed.
+func TestNothingNew(t *testing.T) {
+	dir := tree(t, map[string]string{"n/a": "-> b", "n/b": "-> a", "n/c/x": ""})
+	if got, err := Look(Nested, dir+"/n"); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := Look(Name, dir+"/n/a/.git"); got != "" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	s := newStore(t)
+	check(t, s, dir, []Watch{{Path: dir + "/x"}})
+	f, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	x := noIndexes()
+	x.used["/a/index"], x.fresh = &indexed{stamp: "s", Index: gitdir.Index{Links: []string{"l"}, Trees: []string{"t"}, Shared: "sharedindex.1"}}, true
+	f.keepIndexes(dir, x)
+	if diff := cmp.Diff(x.used["/a/index"].Index, f.indexes(dir).known["/a/index"].Index); diff != "" {
+		t.Error(diff)
+	}
+	put(t, s.Dir+"/"+indexName(dir), "")
+	data, err := os.ReadFile(s.Dir + "/" + indexName(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.keepIndexes(dir, x)
+	if data, err = os.ReadFile(s.Dir + "/" + indexName(dir)); err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-2] ^= 1
+	put(t, s.Dir+"/"+indexName(dir), string(data))
+	if k := f.indexes(dir).known; len(k) > 0 {
+		t.Errorf("%v is believed", k)
+	}
 }

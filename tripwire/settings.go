@@ -21,7 +21,7 @@ func SettingsOf(data []byte) string {
 	slices.Sort(lines)
 	state := strings.Join(slices.Compact(lines), "/")
 	if len(state) > maxSettings {
-		return escape("more than 16 KiB of settings")
+		return escape("more than 16 KiB of settings: " + sum([]byte(state)))
 	}
 	return state
 }

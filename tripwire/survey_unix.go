@@ -3,6 +3,7 @@
 package tripwire
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -202,7 +203,7 @@ func (s *survey) whole(at, dir, tree string) {
 func (s *survey) changing(at, dir, tree string) {
 	s.later(dir)
 	for _, name := range []string{"remotes", "branches"} {
-		names, err := listDir(join(dir, name))
+		names, err := namesAt(join(dir, name))
 		if err != nil {
 			s.unread(at, name+" could not be read: "+err.Error(), "")
 		}
@@ -270,7 +271,7 @@ func (s *survey) hooks(at, dir string) {
 	if unreachable(err) {
 		return
 	}
-	names, listed := listDir(dir)
+	names, listed := namesAt(dir)
 	if err != nil || listed != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR || len(names) > maxEntries {
 		text, _ := os.Readlink(dir)
 		s.add(at, "hooks is no directory that can be looked at", text+strconv.FormatInt(ctime(&st), 10))
@@ -406,7 +407,7 @@ const maxModules = 12
 // modules looks at the git directories of submodules: one called a/b has its own
 // in modules/a/b.
 func (s *survey) modules(dir string, depth int) {
-	names, err := listDir(dir)
+	names, err := namesAt(dir)
 	if err == nil && depth > maxModules && len(names) > 0 {
 		err = unix.ELOOP
 	}
@@ -440,7 +441,7 @@ func (s *survey) modules(dir string, depth int) {
 
 // worktrees looks at the private directories of linked work trees.
 func (s *survey) worktrees(dir string) {
-	names, err := listDir(dir)
+	names, err := namesAt(dir)
 	if err != nil {
 		s.unread(dir, "it could not be looked at: "+err.Error(), "")
 		return
@@ -505,6 +506,36 @@ func from(dir, path string) string {
 	}
 	return policy.Clean(path)
 }
+
+// namesAt lists a directory, none when it cannot be reached.
+func namesAt(path string) ([]string, error) {
+	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if unreachable(err) {
+		var st unix.Stat_t
+		if err == unix.ENOENT || unix.Lstat(path, &st) != nil {
+			return nil, nil
+		}
+		return nil, errNoDirectory // or a link to one
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var names []string
+	var buf [4096]byte
+	for {
+		n, err := unix.ReadDirent(fd, buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+var errNoDirectory = errors.New("it is no directory")
 
 // regular reads a small regular file without following a link or waiting on a
 // fifo.
