@@ -8,7 +8,10 @@ DESTDIR ?=
 # The program has a version of its own, so that a tree without tags, or
 # without git, needs nothing.
 VERSION ?= $(if $(wildcard .git),$(patsubst v%,%,$(shell git describe --tags --dirty 2>/dev/null)))
-LDFLAGS  = -s -w $(if $(VERSION),-X main.version=$(VERSION))
+LDFLAGS  = -s -w $(if $(VERSION),-X main.version=$(VERSION)) $(START)
+
+# On Linux the program looks at its limits on memory before the Go runtime does.
+START = $(if $(filter linux/amd64 linux/arm64,$(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)),-E sbx_start)
 
 # A checkout of another user (sudo make) makes git refuse to answer, and go
 # build with it; the version above is all of git that the program holds.

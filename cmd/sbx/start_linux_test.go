@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestTooLittleMemory: where a limit leaves the Go runtime too little, a line
+// says so, with 125; above it sbx runs.
+func TestTooLittleMemory(t *testing.T) {
+	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("only for amd64 and arm64")
+	}
+	bin := filepath.Join(t.TempDir(), "sbx")
+	build := exec.Command("go", "build", "-ldflags=-E sbx_start", "-o", bin, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	for limit, want := range map[string]int{"-v 100000": 125, "-v 800000": 125, "-v 1200000": 125, "-v 1299999": 125, "-d 60000": 125, "-d 79999": 125, "-v 1400000": 0, "-d 90000": 0, "-v unlimited": 0} {
+		cmd := exec.Command("sh", "-c", "ulimit "+limit+` && exec "$0" --version`, bin)
+		out, _ := cmd.CombinedOutput()
+		text := string(out)
+		if status := cmd.ProcessState.ExitCode(); status != want || strings.Count(text, "\n") != 1 || want == 125 && !strings.HasPrefix(text, "sbx: error: ") {
+			t.Errorf("ulimit %s: status %d, want %d: %s", limit, status, want, text)
+		}
+	}
+}
