@@ -82,8 +82,7 @@ func word(c byte) bool {
 
 // secretName reports whether what is called so is a credential, whatever it is.
 func secretName(name string) bool {
-	name = strings.ToLower(name)
-	flat := strings.NewReplacer("_", "", "-", "").Replace(name)
+	flat := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(name), "_", ""), "-", "")
 	for _, part := range []string{"password", "passwd", "passphrase", "token", "secret", "apikey", "accesskey", "privatekey", "extraheader"} {
 		if strings.Contains(flat, part) {
 			return true
