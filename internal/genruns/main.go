@@ -168,7 +168,7 @@ sandbox can write such a file, and the host runs it later. This list says which 
 - **told**: writable, since ` + "`mise use`, `npm config set`" + ` and edits of workflows have to work. What is new or changed since an earlier run is
   reported: an *alarm* by every run until you accept it, a *note* and *instructions* once, on one line. See
   [the tripwire](git.md#the-tripwire).
-- **hidden**: a secret as well; the command cannot read or change it.
+- **hidden**: a secret as well; the command cannot read the secret, nor change the file.
 - **left**: nothing is done, for the reason given.
 
 The grades: **alarm** runs without being asked (when you enter the directory, open it in an editor, use git), **note** is obeyed when a tool is
