@@ -21,6 +21,7 @@ func indexOf(files map[string]string) string {
 		binary.BigEndian.PutUint32(e[24:], 0o100644)
 		sum := sha1.Sum([]byte("blob " + strconv.Itoa(len(content)) + "\x00" + content))
 		copy(e[40:], sum[:])
+		binary.BigEndian.PutUint16(e[60:], uint16(len(name)))
 		e = append(e, name...)
 		b = append(b, append(e, make([]byte, 8-len(e)%8)...)...)
 	}
