@@ -225,24 +225,18 @@ func (l *lookout) holds(now int64) bool {
 // farMounts are the mount points whose files are another machine's or a program's
 // to show.
 func farMounts() []string {
-	data, err := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
+	mounts, err := OS{}.Mounts()
 	if err != nil {
 		return []string{"/"}
 	}
 	var out []string
-	for _, line := range strings.Split(string(data), "\n") {
-		before, after, _ := strings.Cut(line, " - ")
-		f := strings.Fields(before)
-		kind, _, _ := strings.Cut(after, " ")
-		kind, _, _ = strings.Cut(kind, ".") // fuse.sshfs
-		if len(f) > 4 && f[4] != "/" && slices.Contains(farFS[:], kind) {
-			out = append(out, unescape(f[4]))
+	for i := range mounts {
+		if m := &mounts[i]; m.Point != "/" && (m.Type == "fuseblk" || remoteType(m.Type)) {
+			out = append(out, m.Point)
 		}
 	}
 	return out
 }
-
-var farFS = [...]string{"fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "autofs", "virtiofs", "orangefs", "coda"}
 
 func beyond(far []string, path string) bool {
 	return slices.ContainsFunc(far, func(point string) bool { return policy.Within(path, point) })
