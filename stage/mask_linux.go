@@ -13,21 +13,29 @@ import (
 // (fcntl(2)) tells, by a signal. inotify(7) would tell of both, but a process
 // that has used it takes 10 ms to end, in which the kernel waits for itself.
 type masks struct {
-	mounts  int   // /proc/self/mountinfo, -1 when there is nothing to watch
-	moves   int   // a signalfd for moved
-	dirs    []int // open directories, in the order of watched
-	watched []string
+	mounts  int // /proc/self/mountinfo, -1 when there is nothing to watch
+	moves   int // a signalfd for moved
+	watched []watched
 	list    []Mask
 	state   []maskState
 	before  []content // of those that no longer protect, as they were found
 	exposed bool      // something hidden is not any more, and nothing runs any more
 }
 
+// watched is a directory in which a mask can be taken away. It stays open: the
+// command can make a directory of the user's own one that nothing can open.
+type watched struct {
+	path string
+	fd   int   // of the last one that could be opened, -1 for none
+	shut error // why what is there now is not watched
+}
+
 type maskState byte
 
 const (
-	inPlace maskState = iota
-	awaited           // gone, and nothing has taken the name yet
+	inPlace   maskState = iota
+	awaited             // gone, and nothing has taken the name yet
+	unwatched           // the same, and told: what takes the name would not be seen
 	told
 )
 
@@ -52,7 +60,10 @@ func (m *masks) open(o *Order) bool {
 	if len(o.Masks) == 0 {
 		return true
 	}
-	m.list, m.watched = o.Masks, watchedDirs(o.Masks)
+	m.list = o.Masks
+	for _, dir := range watchedDirs(o.Masks) {
+		m.watched = append(m.watched, watched{path: dir, fd: -1})
+	}
 	m.state, m.before = make([]maskState, len(m.list)), make([]content, len(m.list))
 	err := m.watch(o.Wires.Epoll)
 	if err == nil {
@@ -60,6 +71,12 @@ func (m *masks) open(o *Order) bool {
 	}
 	if err != nil {
 		say("warning: a hidden or read-only file that is replaced on the host while the command runs may go without notice: " + err.Error())
+	}
+	for _, w := range m.watched {
+		if w.shut != nil {
+			say("error: Failed to initialize sandbox: " + plain(w.path) + " holds something hidden or read-only and cannot be watched: " + w.shut.Error())
+			return false
+		}
 	}
 	var table mountTable
 	for i := range m.list {
@@ -85,38 +102,73 @@ func (m *masks) watch(epoll int) (err error) {
 	return syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, m.mounts, &ev)
 }
 
-// arm has the directories watched, in the place of those that it watched before:
-// others may be there now.
+// arm has the directories watched that are there now, by the descriptors that it
+// has of them, or by new ones.
 func (m *masks) arm(events uintptr) (err error) {
-	before := m.dirs
-	m.dirs = nil
 	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
 	owner := [2]int32{0 /* F_OWNER_TID */, int32(tid)}
-	for _, dir := range m.watched {
-		fd, e := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-		if e == syscall.ENOENT || e == syscall.ENOTDIR || e == syscall.EACCES {
-			continue // nothing is there, or it is another user's, and so is what happens in it
-		}
-		if e == nil {
-			m.dirs = append(m.dirs, fd)
-			for _, c := range [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))}, {fNotify, events | dnMultishot}} {
-				if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), c[0], c[1]); errno != 0 {
-					e = errno
-				}
-			}
-		}
+	for i := range m.watched {
+		w := &m.watched[i]
+		same, fd, e := w.open()
+		w.shut = e
 		if e != nil {
 			err = e
+			continue
 		}
-	}
-	for _, fd := range before {
-		_ = syscall.Close(fd)
+		if fd < 0 {
+			continue
+		}
+		for k, c := range [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))}, {fNotify, events | dnMultishot}} {
+			if same && k < 2 {
+				continue
+			}
+			if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), c[0], c[1]); errno != 0 {
+				err = errno
+			}
+		}
+		if !same && w.fd >= 0 {
+			_ = syscall.Close(w.fd)
+		}
+		w.fd = fd
 	}
 	return err
 }
 
+// open returns a descriptor of the directory that is there now, -1 for none, and
+// whether that is the one that it had.
+func (w *watched) open() (same bool, fd int, err error) {
+	var st, had syscall.Stat_t
+	switch err := syscall.Lstat(w.path, &st); {
+	case err == syscall.EACCES && w.fd < 0:
+		return false, -1, nil // another user's, and so is what happens in it
+	case err == syscall.ENOENT || err == syscall.ENOTDIR:
+		return false, -1, nil
+	case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFLNK:
+		return false, -1, syscall.ELOOP // and on the way to where it leads nothing is watched
+	case err != nil:
+		return false, -1, err
+	}
+	if w.fd >= 0 && syscall.Fstat(w.fd, &had) == nil && st.Dev == had.Dev && st.Ino == had.Ino {
+		return true, w.fd, nil
+	}
+	fd, err = syscall.Open(w.path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	switch {
+	case err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES && int(st.Uid) != syscall.Getuid():
+		return false, -1, nil
+	case err != nil:
+		return false, -1, err
+	}
+	return false, fd, nil
+}
+
 // fds are the descriptors that have to stay open.
-func (m *masks) fds() []int { return append([]int{m.mounts, m.moves}, m.dirs...) }
+func (m *masks) fds() []int {
+	fds := []int{m.mounts, m.moves}
+	for _, w := range m.watched {
+		fds = append(fds, w.fd)
+	}
+	return fds
+}
 
 // stirred waits for ns at most, and reports whether something has happened that
 // may have taken a mask away.
@@ -147,8 +199,9 @@ func (m *masks) look() {
 		var table mountTable
 		waits := false
 		for i := range m.list {
-			if m.state[i] != told {
-				if m.state[i] = m.judge(i, table.at(m.list[i].Path)); m.state[i] == told {
+			if m.state[i] < unwatched {
+				waits = waits || m.state[i] == awaited // and may be back, in a directory that is not watched
+				if m.state[i] = m.judge(i, table.at(m.list[i].Path)); m.state[i] >= unwatched {
 					found = append(found, i)
 				}
 				waits = waits || m.state[i] == awaited
@@ -165,30 +218,52 @@ func (m *masks) look() {
 	}
 }
 
-func (m *masks) judge(i int, at presence) maskState {
+// shut reports whether what takes the place of a mask would go without notice.
+func (m *masks) shut(i int) bool {
+	path := m.list[i].Path
+	for _, w := range m.watched {
+		if w.shut != nil && len(path) > len(w.path) && path[:len(w.path)] == w.path && (w.path == "/" || path[len(w.path)] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *masks) judge(i int, at presence) (state maskState) {
 	kind := m.list[i].Kind
+	state = told
 	switch {
 	case at == mounted:
 		return inPlace
 	case at == vacant && kind != Protects:
-		return awaited
-	case kind == Hides:
+		if !m.shut(i) {
+			return awaited
+		}
+		state = unwatched
+	}
+	switch kind {
+	case Hides:
 		_ = syscall.Kill(-1, syscall.SIGKILL)
 		m.exposed = true
-	case kind == Protects:
+	case Protects:
 		m.before[i].read(m.list[i].Path)
 	}
-	return told
+	return state
 }
 
 func (m *masks) tell(i int) {
 	path := near(m.list[i].Path)
-	switch m.list[i].Kind {
-	case Hides:
+	lost := "; what takes its place is not hidden, and a directory above it cannot be watched"
+	switch kind := m.list[i].Kind; {
+	case m.state[i] == unwatched && kind == Hides:
+		say("error: " + path + " was moved away" + lost)
+	case m.state[i] == unwatched:
+		say("warning: " + path + " was moved away while the command runs" + lost)
+	case kind == Hides:
 		say("error: " + path + " was replaced on the host; it is no longer hidden")
-	case HidesTold:
+	case kind == HidesTold:
 		say("warning: " + path + " was replaced on the host while the command runs; it is no longer hidden")
-	case Protects:
+	case kind == Protects:
 		how := "replaced"
 		if m.before[i].absent {
 			how = "removed"
