@@ -347,7 +347,7 @@ func (g *gitGuard) guard(dir, root string) {
 	g.protect(dir, gitdir.Executed...)
 	g.hookLinks(join(dir, "hooks"))
 	g.worktrees(join(dir, "worktrees"))
-	g.modules(join(dir, "modules"), 0)
+	g.modules(join(dir, "modules"), 0, false)
 	g.settings(join(dir, "config"), root)
 	g.settings(join(dir, "config.worktree"), root)
 }
@@ -421,14 +421,15 @@ func (g *gitGuard) worktrees(dir string) {
 			}
 		}
 		g.repository(sub, tree)
-		g.modules(join(sub, "modules"), 0)
+		g.modules(join(sub, "modules"), 0, false)
 	}
 }
 
 // modules protects each submodule's git directory below dir, at any depth: a
 // submodule called a/b has its own in modules/a/b. Nothing that a command could
-// have made, a HEAD in modules/a for instance, ends the search.
-func (g *gitGuard) modules(dir string, depth int) {
+// have made, a HEAD in modules/a for instance, ends the search. inside says that dir
+// is a git directory itself.
+func (g *gitGuard) modules(dir string, depth int, inside bool) {
 	entries := g.list(dir)
 	if depth > maxDepth || len(entries) > maxTrees {
 		g.add(dir, policy.Protect)
@@ -454,8 +455,10 @@ func (g *gitGuard) modules(dir string, depth int) {
 			g.settings(join(sub, "config"), tree)
 			g.worktrees(join(sub, "worktrees"))
 		}
-		if repository || !slices.Contains(gitdir.Bulk, e.Name) {
-			g.modules(sub, depth+1)
+		// In a git directory only modules holds more of them; elsewhere any name is
+		// a part of a submodule's, and a command can make a HEAD.
+		if !inside || !slices.Contains(gitdir.Bulk, e.Name) {
+			g.modules(sub, depth+1, g.bare(sub))
 		}
 	}
 }

@@ -116,6 +116,19 @@ func TestGitDirsInside(t *testing.T) {
 .git/modules/a/HEAD
 .git/modules/lost/
 .git/modules/lost/config
+.git/modules/logs/
+.git/modules/logs/x/
+.git/modules/logs/x/config
+.git/modules/logs/x/hooks/
+.git/modules/d/
+.git/modules/d/objects/
+.git/modules/d/objects/hooks/
+.git/modules/d/objects/hooks/config
+.git/modules/info/
+.git/modules/info/HEAD
+.git/modules/info/objects/
+.git/modules/info/refs/
+.git/modules/info/config
 .git/worktrees/
 .git/worktrees/w/
 .git/worktrees/w/commondir
@@ -128,9 +141,14 @@ func TestGitDirsInside(t *testing.T) {
 	for _, m := range p.Report.Mounts() {
 		got[m.Path] = m.Access
 	}
-	for _, path := range []string{"modules/a/b/hooks", "modules/a/b/modules/c/config", "modules/lost/config", "worktrees/w/commondir", "worktrees/w/gitdir"} {
+	for _, path := range []string{"modules/a/b/hooks", "modules/a/b/modules/c/config", "modules/lost/config", "modules/logs/x/config", "modules/logs/x/hooks", "modules/d/objects/hooks/config", "modules/info/config", "worktrees/w/commondir", "worktrees/w/gitdir"} {
 		if a := got[git+"/"+path]; a != policy.Protect {
 			t.Errorf("%s: %s", path, a)
+		}
+	}
+	for path := range got {
+		if strings.Contains(path, "modules/info/objects/") && !strings.HasSuffix(path, "/objects/info/alternates") {
+			t.Errorf("%s: what git fills with objects is searched", path)
 		}
 	}
 }

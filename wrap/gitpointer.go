@@ -23,7 +23,7 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 		g.gits = append(g.gits, dir)
 		g.protect(dir, gitdir.Linked...)
 		g.repository(dir, root)
-		g.modules(join(dir, "modules"), 0)
+		g.modules(join(dir, "modules"), 0, false)
 		g.settings(join(dir, "config.worktree"), root)
 	}
 	if level == policy.Unseen || g.inTrees(dir) && g.inTrees(common) {
