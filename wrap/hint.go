@@ -45,39 +45,35 @@ func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.
 }
 
 // concealed is said after any failure that nothing else explains: a program that
-// finds a .env without a line in it cannot know why.
+// finds a .env without a line in it cannot know why. Of other hidden files it says
+// itself that they cannot be opened.
 func (g *hinter) concealed() {
-	if len(g.v.hidden) == 0 {
-		return
-	}
-	// Those that a program takes for empty come first: of the others it says so.
-	paths := slices.Clone(g.v.hidden)
-	blank := func(path string) bool { i, ok := g.v.find(path); return ok && g.v.mounts[i].blank }
-	slices.SortStableFunc(paths, func(a, b string) int {
+	var names []string
+	first, more := "", 0
+	for _, path := range g.v.hidden {
+		i, ok := g.v.find(path)
 		switch {
-		case blank(a) && !blank(b):
-			return -1
-		case blank(b) && !blank(a):
-			return 1
+		case !ok || !g.v.mounts[i].blank:
+			continue
+		case first == "":
+			first = path
+		case len(names) == maxNamed:
+			more++
+			continue
 		}
-		return 0
-	})
-	names := make([]string, 0, maxNamed)
-	for _, path := range paths[:min(len(paths), maxNamed)] {
 		name := path
 		if policy.Within(path, g.h.CWD) {
 			name = path[len(g.h.CWD)+1:]
 		}
-		name = g.shown(name)
-		if blank(path) {
-			name += " (reads as empty)"
-		}
-		names = append(names, name)
+		names = append(names, g.shown(name))
 	}
-	if n := len(paths) - len(names); n > 0 {
-		names = append(names, strconv.Itoa(n)+" more")
+	if first == "" {
+		return
 	}
-	g.add(stage.Always, "", "hidden here: "+strings.Join(names, ", ")+g.lever("read", paths[0], policy.Block, " shows "+base(paths[0])))
+	if more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	g.add(stage.Always, "", "hidden here, and reads as empty: "+strings.Join(names, ", ")+g.lever("read", first, policy.Block, " shows "+base(first)))
 }
 
 // maxNamed bounds how many hidden files a line names.

@@ -27,7 +27,7 @@ func hinted(t *testing.T, m machine, script string) []string {
 	for _, h := range p.Stage.Hints {
 		switch h.When {
 		case stage.Always:
-			if !strings.HasPrefix(h.Text, "hidden here: ") { // see TestUsualHints
+			if !strings.HasPrefix(h.Text, "hidden here, ") { // see TestUsualHints
 				out = append(out, h.Text)
 			}
 		case stage.Missing:
@@ -295,7 +295,7 @@ func TestUsualHints(t *testing.T) {
 	}
 	fulls := []string{full("/dev/shm", "/dev/shm"), full("/home/u", "~"), full("/tmp", "/tmp"), full("/var/tmp", "/var/tmp")}
 	// The last: it holds after any failure.
-	hidden := fmt.Sprint(stage.Always) + ": hidden here: .env (reads as empty), .env.local (reads as empty), tls.key: -r ~/src/app/.env shows .env"
+	hidden := fmt.Sprint(stage.Always) + ": hidden here, and reads as empty: .env, .env.local: -r ~/src/app/.env shows .env"
 	off := fmt.Sprint(stage.Cut) + ": the network is off (moderate: allow_network = false): --net turns it on"
 
 	m := developer()
