@@ -13,7 +13,7 @@ import (
 const SourceSocket = "sockets of the host"
 
 // GapSockets is what is left of the host's sockets where directories are shown.
-const GapSockets = "a Unix socket in a directory that is shown can be connected to where sbx does not know of it: bound by a relative name, renamed since or of another network namespace, or more than two directories deep in /opt, /srv, /usr/local or /etc; and where it is bound after the start"
+const GapSockets = "a Unix socket in a directory that is shown can be connected to where sbx does not know of it: bound by a relative name, renamed since or of another network namespace, or more than two directories deep in /opt, /srv, /usr/local or /etc; and where it is bound after the start; the same goes for named pipes"
 
 // deafen hides the sockets of the host that lie where the rules show a
 // directory: whom a profile lets read /opt/app it does not let talk to the
@@ -45,7 +45,7 @@ func (v *view) deafen(pol *policy.Policy) error {
 	}
 	for _, path := range masks {
 		info, err := v.host.FS.Lstat(path)
-		if err != nil || info.Kind != Socket && info.Kind != Dir {
+		if err != nil || !rendezvous(info.Kind) && info.Kind != Dir {
 			continue
 		}
 		r := &policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: SourceSocket}
@@ -64,7 +64,7 @@ func (v *view) socketsShown() []string {
 	var out []string
 	add := func(path string, there bool) {
 		if shows(v.access(path)) && !v.meant(path) {
-			if info, err := v.host.FS.Lstat(path); there || err == nil && info.Kind == Socket {
+			if info, err := v.host.FS.Lstat(path); there || err == nil && rendezvous(info.Kind) {
 				out = append(out, path)
 			}
 		}
@@ -81,7 +81,7 @@ func (v *view) socketsShown() []string {
 			continue // most lie in /run
 		}
 		to, err := v.res.resolve(path)
-		if err != nil || to.Info.Kind != Socket {
+		if err != nil || !rendezvous(to.Info.Kind) {
 			continue
 		}
 		for _, name := range v.names(to.Path) {
@@ -95,13 +95,17 @@ func (v *view) socketsShown() []string {
 		}
 		entries, err := v.res.entries(to.Path)
 		for i := 0; err == nil && i < len(entries); i++ {
-			if entries[i].Kind == Socket {
+			if rendezvous(entries[i].Kind) {
 				add(join(to.Path, entries[i].Name), true)
 			}
 		}
 	}
 	return out
 }
+
+// rendezvous reports whether a kind of file leads to a process that waits at it. A
+// read-only mount does not keep a command from writing to a named pipe either.
+func rendezvous(k Kind) bool { return k == Socket || k == Fifo }
 
 // meant reports whether a socket is one that the run is about.
 func (v *view) meant(path string) bool {

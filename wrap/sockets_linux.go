@@ -169,7 +169,7 @@ const (
 	maxStamped = 32
 )
 
-// into notes the sockets in a directory, and returns the directories in it.
+// into notes the sockets and named pipes in a directory, and returns the directories in it.
 func (l *lookout) into(dir string, left *int) (dirs []string) {
 	fd, err := openDir(unix.AT_FDCWD, dir)
 	if err != nil {
@@ -186,7 +186,7 @@ func (l *lookout) into(dir string, left *int) (dirs []string) {
 				break
 			}
 			switch e.Kind {
-			case Socket:
+			case Socket, Fifo:
 				l.sockets = append(l.sockets, join(dir, e.Name))
 			case Dir:
 				dirs = append(dirs, join(dir, e.Name))

@@ -34,6 +34,7 @@ func TestDeafened(t *testing.T) {
 		want    []string
 	}{
 		{name: "moderate", profile: "moderate", known: all, want: []string{"/etc/app/s", "/opt/app/run/s", "/opt/app/run/t", "/usr/local/s"}},
+		{name: "a named pipe", profile: "moderate", more: "/opt/app/ctl fifo\n", known: []string{"/opt/app/ctl", "/opt/app/file"}, want: []string{"/opt/app/ctl"}},
 		{name: "strict", profile: "strict", known: all, want: []string{"/usr/local/s"}},
 		{name: "permissive", profile: "permissive", known: all,
 			want: []string{"/etc/app/s", "/home/u/.cache/d/s", "/home/u/.cache/s", "/home/u/s", "/opt/app/run/s", "/opt/app/run/t", "/srv/x/s", "/usr/local/s"}},
