@@ -25,6 +25,7 @@ type gitGuard struct {
 	host  *Host
 	res   *resolver
 	trees []string // the writable directories, canonical
+	works []string // the work trees met in them
 	rules []policy.Rule
 	watch []tripwire.Watch
 	gaps  []string
@@ -32,6 +33,7 @@ type gitGuard struct {
 	done  map[string]bool // git directories and files looked at
 	left  int
 	inner int               // nested repositories that may still be guarded one by one
+	pairs int               // config files and work trees that share them
 	words int               // of commands in settings that may still be looked for
 	gits  []string          // git directories, see clean
 	texts map[string][]byte // of config files, see content
@@ -51,8 +53,12 @@ const (
 	// names with slashes included.
 	maxTrees = 64
 	maxDepth = 12
-	// maxPrograms bounds the words of git's settings that are looked for as files.
-	maxPrograms = 256
+	// maxPrograms bounds the words of git's settings that are looked for as files,
+	// in each work tree again.
+	maxPrograms = 1024
+	// maxWorks bounds the work trees, and the config files and work trees that are
+	// looked at together.
+	maxWorks = 128
 	// maxListed bounds, in bytes as the file system counts, a directory that is
 	// searched for repositories. More costs more than the rest of the plan.
 	maxListed = 2 << 20
@@ -356,6 +362,36 @@ func (g *gitGuard) guard(dir, root string) {
 // git runs from it is protected. tree is its work tree, "" for none.
 func (g *gitGuard) repository(dir, tree string) {
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Repository, Path: dir, State: tree})
+	if tree != "" && g.inTrees(tree) && !slices.Contains(g.trees, tree) && !slices.Contains(g.works, tree) {
+		if len(g.works) == maxWorks {
+			g.tooMany()
+			return
+		}
+		g.works = append(g.works, tree)
+	}
+}
+
+// roots are the directories from which git starts programs that settings name.
+func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
+
+func (g *gitGuard) tooMany() {
+	const gap = "there are too many work trees to look in each for what git runs there"
+	if !slices.Contains(g.gaps, gap) {
+		g.gaps = append(g.gaps, gap)
+	}
+}
+
+// shared protects what a config file of a git directory names in one more of its
+// work trees: what is relative begins there.
+func (g *gitGuard) shared(file, tree string) {
+	if tree == "" || !slices.Contains(g.roots(), tree) || g.pol.Git == "full" || g.seen(file+"\x00"+tree) {
+		return
+	}
+	if g.pairs++; g.pairs > maxWorks {
+		g.tooMany()
+		return
+	}
+	g.config(g.configText(file), file, tree, 0)
 }
 
 // settings protects what a config file of a git directory names, and watches
@@ -367,6 +403,7 @@ func (g *gitGuard) settings(file, root string) {
 		return
 	}
 	text := g.configText(file)
+	g.seen(file + "\x00" + root)
 	g.config(text, file, root, 0)
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: tripwire.SettingsOf(text)})
 }
@@ -421,6 +458,8 @@ func (g *gitGuard) worktrees(dir string) {
 			}
 		}
 		g.repository(sub, tree)
+		g.shared(join(policy.Dir(dir), "config"), tree)
+		g.settings(join(sub, "config.worktree"), tree)
 		g.modules(join(sub, "modules"), 0, false)
 	}
 }

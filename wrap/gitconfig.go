@@ -61,10 +61,14 @@ func (g *gitGuard) config(text []byte, file, root string, depth int) {
 		switch s.Name() {
 		case "core.hookspath":
 			g.hooks(g.expand(s.Value, root), root)
+		case "init.templatedir":
+			g.template(g.expand(s.Value, root))
+		case "remote.url", "remote.pushurl", "branch.remote", "branch.pushremote", "remote.pushdefault":
+			g.remote(s.Value, root)
 		case "include.path", "includeif.path":
 			if path := g.expand(s.Value, policy.Dir(file)); path != "" {
 				g.named(path)
-				if depth < maxIncludes && !g.seen(path) {
+				if depth < maxIncludes && !g.seen("included "+path+"\x00"+root) {
 					g.config(g.configText(path), path, root, depth+1)
 				}
 			}
@@ -134,13 +138,50 @@ func (g *gitGuard) hooks(dir, root string) {
 	if dir == "" || root == "" {
 		return
 	}
-	if !policy.Within(g.host.CWD, dir) {
+	if !policy.Within(g.host.CWD, dir) && !policy.Within(root, dir) {
 		g.named(dir)
 		g.hookLinks(dir)
 		return
 	}
 	for _, name := range gitdir.Hooks {
 		g.named(join(dir, name))
+	}
+}
+
+// template protects the directory that init.templateDir names: `git init` and `git
+// clone` copy what is in it.
+func (g *gitGuard) template(dir string) {
+	if dir == "" {
+		return
+	}
+	if !policy.Within(g.host.CWD, dir) {
+		g.named(dir)
+	} else {
+		for _, name := range gitdir.Executed {
+			g.named(join(dir, name))
+		}
+	}
+	g.hookLinks(join(dir, "hooks"))
+}
+
+// remote guards a repository in a writable tree that git starts a program in when
+// it fetches or pushes.
+func (g *gitGuard) remote(url, root string) {
+	path := strings.TrimPrefix(url, "file://")
+	if colon := strings.IndexByte(path, ':'); colon >= 0 && !strings.Contains(path[:colon], "/") {
+		return
+	}
+	if path = g.plainPath(path, root); path == "" || !g.inTrees(path) {
+		return
+	}
+	for _, end := range []string{"", ".git"} {
+		to, err := g.res.resolve(path + end)
+		if err != nil || to.Info.Kind != Dir || !g.inTrees(to.Path) || slices.Contains(g.roots(), to.Path) || g.host.apart(to.Path) {
+			continue
+		}
+		if git := g.exists(join(to.Path, ".git")); git || g.bare(to.Path) {
+			g.inside(to.Path, git)
+		}
 	}
 }
 
@@ -206,7 +247,8 @@ func (g *gitGuard) program(word, root string) {
 
 // users reads the configuration of the person, which is out of the command's
 // reach and so may open things: hooks and settings of one's own are there
-// inside, read-only. What it names in a writable tree is protected.
+// inside, read-only. What it names in a writable tree is protected. The last files
+// open nothing: a profile does not show them, or a variable names them.
 func (g *gitGuard) users() {
 	for i := range g.pol.Rules {
 		r := &g.pol.Rules[i]
@@ -214,23 +256,40 @@ func (g *gitGuard) users() {
 			continue
 		}
 		if b := base(r.Path); b == ".gitconfig" || b == "config" && base(policy.Dir(r.Path)) == "git" {
-			g.user(r.Path, 0)
+			g.user(r.Path, 0, true)
 		}
+	}
+	for _, home := range g.host.Homes {
+		g.user(join(home, ".gitconfig"), 0, false)
+		g.user(join(home, ".config/git/config"), 0, false)
+	}
+	g.user("/etc/gitconfig", 0, false)
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
+		if path, _ := lookupEnv(g.host.Environ, name); strings.HasPrefix(path, "/") {
+			g.user(policy.Clean(path), 0, false)
+		}
+	}
+	if path, _ := lookupEnv(g.host.Environ, "GIT_TEMPLATE_DIR"); strings.HasPrefix(path, "/") {
+		g.template(policy.Clean(path))
 	}
 }
 
-func (g *gitGuard) user(file string, depth int) {
+func (g *gitGuard) user(file string, depth int, opens bool) {
 	if depth > maxIncludes || g.seen(file) {
 		return
 	}
 	text := g.configText(file)
-	if to, err := g.res.resolve(file); err == nil && (g.inTrees(to.Path) || slices.ContainsFunc(to.Links, func(l link) bool { return g.inTrees(l.Path) })) {
+	to, err := g.res.resolve(file)
+	if err != nil {
+		return
+	}
+	if !opens || g.inTrees(to.Path) || slices.ContainsFunc(to.Links, func(l link) bool { return g.inTrees(l.Path) }) {
 		// The command may have written it: it opens nothing.
 		g.named(to.Path)
 		for _, l := range to.Links {
 			g.named(l.Path) // watched, since a link cannot be held in place
 		}
-		for _, dir := range g.trees {
+		for _, dir := range g.roots() {
 			g.config(text, file, dir, depth)
 		}
 		return
@@ -239,7 +298,7 @@ func (g *gitGuard) user(file string, depth int) {
 		switch s.Name() {
 		case "core.hookspath":
 			if path := s.Value; path != "" && path[0] != '/' && path[0] != '~' {
-				for _, dir := range g.trees { // relative to any work tree
+				for _, dir := range g.roots() { // relative to any work tree
 					g.hooks(g.expand(path, dir), dir)
 				}
 				return
@@ -252,13 +311,15 @@ func (g *gitGuard) user(file string, depth int) {
 			g.show(path, file)
 			if path != "" {
 				g.named(path)
-				g.user(path, depth+1)
+				g.user(path, depth+1, true)
 			}
+		case "init.templatedir":
+			g.template(g.expand(s.Value, ""))
 		case "core.excludesfile", "core.attributesfile", "commit.template", "gpg.allowedsignersfile":
 			g.show(g.expand(s.Value, ""), file)
 		default:
 			if gitdir.Runs(&s) {
-				for _, dir := range g.trees {
+				for _, dir := range g.roots() {
 					g.programs(s.Value, dir)
 				}
 			}

@@ -23,8 +23,10 @@ func (g *gitGuard) pointer(root, file string, info Info, level policy.Access) {
 		g.gits = append(g.gits, dir)
 		g.protect(dir, gitdir.Linked...)
 		g.repository(dir, root)
+		g.shared(join(common, "config"), root)
 		g.modules(join(dir, "modules"), 0, false)
 		g.settings(join(dir, "config.worktree"), root)
+		g.shared(join(dir, "config.worktree"), root)
 	}
 	if level == policy.Unseen || g.inTrees(dir) && g.inTrees(common) {
 		return
