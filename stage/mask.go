@@ -13,11 +13,24 @@ type Mask struct {
 type MaskKind byte
 
 const (
-	Hides     MaskKind = iota // the run ends, with status 125
-	HidesTold                 // as Hides, but a warning is all
-	Protects                  // a warning, and what changes from then on is told at the end
+	Hides      MaskKind = iota // the run ends, with status 125
+	HidesTold                  // as Hides, but a warning is all
+	Copies                     // as Hides, of a file that is shown as it was, or in part
+	CopiesTold                 // as Copies, but a warning is all
+	Protects                   // a warning, and what changes from then on is told at the end
 	maskKinds
 )
+
+// ends reports whether the run ends when the mask is gone.
+func (k MaskKind) ends() bool { return k == Hides || k == Copies }
+
+// exposure says what can be seen when the mask is gone.
+func (k MaskKind) exposure() string {
+	if k == Copies || k == CopiesTold {
+		return "the new file would be shown whole"
+	}
+	return "it is no longer hidden"
+}
 
 func (m *Mask) encode() string {
 	return utoa(uint64(m.Kind)) + " " + utoa(uint64(len(m.Top))) + " " + m.Path

@@ -241,29 +241,29 @@ func (m *masks) judge(i int, at presence) (state maskState) {
 		}
 		state = unwatched
 	}
-	switch kind {
-	case Hides:
+	switch {
+	case kind.ends():
 		_ = syscall.Kill(-1, syscall.SIGKILL)
 		m.exposed = true
-	case Protects:
+	case kind == Protects:
 		m.before[i].read(m.list[i].Path)
 	}
 	return state
 }
 
 func (m *masks) tell(i int) {
-	path := near(m.list[i].Path)
+	path, kind := near(m.list[i].Path), m.list[i].Kind
 	lost := "; what takes its place is not hidden, and a directory above it cannot be watched"
-	switch kind := m.list[i].Kind; {
-	case m.state[i] == unwatched && kind == Hides:
+	switch {
+	case m.state[i] == unwatched && kind.ends():
 		say("error: " + path + " was moved away" + lost)
 	case m.state[i] == unwatched:
 		say("warning: " + path + " was moved away while the command runs" + lost)
-	case kind == Hides:
-		say("error: " + path + " was replaced on the host; it is no longer hidden")
-	case kind == HidesTold:
-		say("warning: " + path + " was replaced on the host while the command runs; it is no longer hidden")
-	case kind == Protects:
+	case kind.ends():
+		say("error: " + path + " was replaced on the host; " + kind.exposure())
+	case kind != Protects:
+		say("warning: " + path + " was replaced on the host while the command runs; " + kind.exposure())
+	default:
 		how := "replaced"
 		if m.before[i].absent {
 			how = "removed"

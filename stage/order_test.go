@@ -56,7 +56,7 @@ func TestDamagedOrders(t *testing.T) {
 	for _, bad := range []string{"filter=", "filter=00", "filter=000000000000000", "filter=000000000000000G", "filter=00000000000000AA", "filter=" + long,
 		"filter=0000000000000000\x00filter=0000000000000000", "wall=", "wall=1 2", "wall=1 2 3 4", "wall=1 2 x", "wall= 2 3", "wall=1 2 3\x00wall=1 2 3",
 		"beneath=1 0 0 /x", "wall=1 0 0\x00beneath=1 0 /x", "wall=1 0 0\x00beneath=1 0 0 x", "wall=1 0 0\x00beneath=1 0 0 ", "wall=1 0 0\x00beneath=1 0 0", "wall=1 0 0\x00beneath=-1 0 0 /x",
-		"reopen=", "reopen=x", "reopen=1073741824", "watch=", "watch=0 1 ", "watch=0 1 x", "watch=3 1 /x", "watch=0 0 /x", "watch=0 2 /x", "watch=0 2 /xy/z", "watch=-1 1 /x", "hint=", "hint=0 0 ", "hint=9 0 x", "hint=1 0 x", "hint=1 5 /x", "keep=-1", "keep=99999999999"} {
+		"reopen=", "reopen=x", "reopen=1073741824", "watch=", "watch=0 1 ", "watch=0 1 x", "watch=5 1 /x", "watch=0 0 /x", "watch=0 2 /x", "watch=0 2 /xy/z", "watch=-1 1 /x", "hint=", "hint=0 0 ", "hint=9 0 x", "hint=1 0 x", "hint=1 5 /x", "keep=-1", "keep=99999999999"} {
 		if o, err := decode([]byte("sbx=1\x00path=/x\x00" + bad + "\x00look=\x00")); err == nil {
 			t.Errorf("%q is an order: %+v", bad[:min(len(bad), 80)], o)
 		}

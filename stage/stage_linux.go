@@ -649,7 +649,10 @@ func (s *stage) finish() int {
 		s.outer.signal(sigCONT)
 	}
 	s.masks.last()
-	if !s.masks.exposed && !s.outOfMemory() {
+	switch {
+	case s.masks.exposed:
+		say("hint: the run was ended for that: start it again; with on_unmasked = \"warn\" in a profile it goes on")
+	case !s.outOfMemory():
 		s.hint()
 	}
 	switch {

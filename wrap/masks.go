@@ -35,8 +35,12 @@ func masks(ops []bwrapargs.Op, pol *policy.Policy) []stage.Mask {
 		m := stage.Mask{Path: op.Dst, Top: top}
 		switch op.Kind {
 		case bwrapargs.Tmpfs, bwrapargs.ROData:
+			m.Kind = stage.Hides
+			if len(op.Data) > 0 {
+				m.Kind = stage.Copies
+			}
 			if pol.OnUnmasked == "warn" || restless(base(op.Dst)) {
-				m.Kind = stage.HidesTold
+				m.Kind++ // a warning is all
 			}
 		case bwrapargs.ROBind:
 			if kind != bwrapargs.Bind {

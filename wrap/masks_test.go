@@ -35,6 +35,8 @@ func TestMasks(t *testing.T) {
 			{Kind: stage.Protects, Path: "/h/u/p/.git/hooks", Top: "/h/u/p"},
 			{Kind: stage.Hides, Path: "/h/u/p/keys", Top: "/h/u/p"},
 		}},
+		{"a copy", []bwrapargs.Op{op(bind, "/h/u/p"), {Kind: data, Dst: "/h/u/p/.env", Data: []byte("A=1")}}, false, []stage.Mask{{Kind: stage.Copies, Path: "/h/u/p/.env", Top: "/h/u/p"}}},
+		{"a copy, only told", []bwrapargs.Op{op(bind, "/h/u/p"), {Kind: data, Dst: "/h/u/p/.env", Data: []byte("A=1")}}, true, []stage.Mask{{Kind: stage.CopiesTold, Path: "/h/u/p/.env", Top: "/h/u/p"}}},
 		{"only told", project[:2], true, []stage.Mask{{Kind: stage.HidesTold, Path: "/h/u/p/.env", Top: "/h/u/p"}}},
 		{"the host's root", []bwrapargs.Op{op(ro, "/"), op(bwrapargs.Proc, "/proc"), op(bwrapargs.Dev, "/dev"), op(tmpfs, "/dev/shm"), op(tmpfs, "/run"), op(ro, "/run/x"), op(data, "/h/u/.netrc"), op(data, "/h/u/.bash_history"), op(data, "/h/u/.claude.json"),
 			op(bind, "/h/u/p"), op(ro, "/h/u/p/.envrc"), op(tmpfs, "/h/u/.ssh"), op(data, "/h/u/.ssh/x"), op(ro, "/h/u/q")}, false, []stage.Mask{

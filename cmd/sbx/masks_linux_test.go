@@ -19,6 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// noLongerHidden is what a run says that ended for a hidden file.
+const noLongerHidden = "sbx: error: .env was replaced on the host; it is no longer hidden\n" +
+	"sbx: hint: the run was ended for that: start it again; with on_unmasked = \"warn\" in a profile it goes on\n"
+
 // snoop LOG THREADS FILE... reads the files all the time, and keeps a record in
 // LOG, which is shared with who looks on: when it saw something there for the
 // first time, and the last moment at which it still ran. With "hinder" it keeps
@@ -188,7 +192,7 @@ func (w *world) window(t *testing.T, words []string) (time.Duration, bool) {
 	}
 	err := cmd.Wait()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 125 || said.String() != "sbx: error: .env was replaced on the host; it is no longer hidden\n" {
+	if !errors.As(err, &exit) || exit.ExitCode() != 125 || said.String() != noLongerHidden {
 		t.Errorf("%v, %q", err, said.String())
 	}
 	return time.Duration(max(log[last].Load()-renamed, 0)), log[first].Load() > 0
@@ -230,7 +234,7 @@ func TestReplacedWhileStarting(t *testing.T) {
 			outcome = "replaced before, and hidden"
 		case status == 125 && strings.Contains(text, "while the sandbox was being set up"):
 			outcome = "noticed in the set-up"
-		case status == 125 && text == "sbx: error: .env was replaced on the host; it is no longer hidden\n":
+		case status == 125 && text == noLongerHidden:
 			outcome = "ended"
 		default:
 			t.Errorf("status %d, %q", status, text)
