@@ -26,6 +26,7 @@ type gitGuard struct {
 	res   *resolver
 	trees []string // the writable directories, canonical
 	works []string // the work trees met in them
+	path  []string // see pathDirs
 	rules []policy.Rule
 	watch []tripwire.Watch
 	gaps  []string
@@ -93,6 +94,7 @@ func guardGit(pol *policy.Policy, h *Host, root string, res *resolver) (*policy.
 	}
 	if len(g.trees) > 0 {
 		g.users()
+		g.foremost()
 	}
 	if len(g.rules) == 0 {
 		return pol, g
@@ -244,6 +246,9 @@ func (g *gitGuard) nested(dir string) {
 		}
 		// A link is a way to a repository, too, wherever that is.
 		found = append(found, name)
+		if sub.Path != join(to.Path, name) {
+			g.seenAs(join(to.Path, name)) // a repository in its place has the same name
+		}
 		if sub.Path == join(to.Path, name) || g.inTrees(sub.Path) {
 			g.inside(sub.Path, git)
 		}
@@ -277,6 +282,43 @@ func (g *gitGuard) inside(dir string, git bool) {
 		g.add(at, policy.Protect)
 	}
 	g.inner--
+}
+
+// foremost watches for programs in a writable tree that the caller's PATH finds
+// before the system's: in an activated environment, or a directory of scripts.
+func (g *gitGuard) foremost() {
+	for _, dir := range g.pathDirs() {
+		for _, name := range habitual {
+			if path := join(dir, name); !g.exists(path) {
+				g.appears(path)
+			}
+		}
+	}
+}
+
+// pathDirs are the directories of PATH in a writable tree.
+func (g *gitGuard) pathDirs() []string {
+	if g.path == nil {
+		g.path = []string{}
+		for _, dir := range strings.Split(g.host.Path(), ":") {
+			if dir == "" {
+				dir = "."
+			}
+			to, err := g.res.resolve(absolute(dir, g.host.CWD))
+			if err == nil && to.Info.Kind == Dir && (g.inTrees(to.Path) || slices.Contains(g.trees, to.Path)) && !slices.Contains(g.path, to.Path) {
+				g.path = append(g.path, to.Path)
+			}
+		}
+	}
+	return g.path
+}
+
+// habitual are programs that prompts and editors start by themselves, or that
+// everybody types.
+var habitual = []string{
+	"awk", "basename", "bash", "cat", "chmod", "clear", "code", "cp", "curl", "cut", "date", "diff", "direnv", "dirname", "docker", "echo", "env", "find", "fish", "gh", "git", "gpg", "grep", "head", "hg", "hostname",
+	"id", "kubectl", "less", "ls", "make", "man", "mkdir", "mktemp", "mv", "nano", "nvim", "ps", "readlink", "rm", "sbx", "sbx-sh", "sed", "sh", "sleep", "sort", "ssh", "starship", "stty", "su", "sudo", "tail", "tar",
+	"test", "tmux", "touch", "tput", "tr", "tty", "uname", "vi", "vim", "wc", "wget", "which", "whoami", "xargs", "zsh",
 }
 
 // obeyed watches the names in a directory that tools obey by themselves and
@@ -356,17 +398,26 @@ func (g *gitGuard) guard(dir, root string) {
 	g.modules(join(dir, "modules"), 0, false)
 	g.settings(join(dir, "config"), root)
 	g.settings(join(dir, "config.worktree"), root)
+	if tree := g.checkout(join(dir, "config"), dir); tree != "" {
+		g.work(tree)
+		g.shared(join(dir, "config"), tree)
+	}
 }
 
 // repository watches for what a command makes in a git directory although what
 // git runs from it is protected. tree is its work tree, "" for none.
 func (g *gitGuard) repository(dir, tree string) {
 	g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Repository, Path: dir, State: tree})
-	if tree != "" && g.inTrees(tree) && !slices.Contains(g.trees, tree) && !slices.Contains(g.works, tree) {
-		if len(g.works) == maxWorks {
-			g.tooMany()
-			return
-		}
+	g.work(tree)
+}
+
+// work notes a work tree in a writable one.
+func (g *gitGuard) work(tree string) {
+	switch {
+	case tree == "" || !g.inTrees(tree) || slices.Contains(g.trees, tree) || slices.Contains(g.works, tree):
+	case len(g.works) == maxWorks:
+		g.tooMany()
+	default:
 		g.works = append(g.works, tree)
 	}
 }
@@ -411,11 +462,14 @@ func (g *gitGuard) settings(file, root string) {
 // record has the tripwire look at what is executed and may be changed.
 func (g *gitGuard) record(dir string) {
 	for _, name := range gitdir.Executed {
-		path := join(dir, name)
-		state, err := tripwire.Look(tripwire.Name, path)
-		if err == nil {
-			g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
-		}
+		g.seenAs(join(dir, name))
+	}
+}
+
+// seenAs watches a name, whatever is there.
+func (g *gitGuard) seenAs(path string) {
+	if state, err := tripwire.Look(tripwire.Name, path); err == nil {
+		g.watch = append(g.watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
 	}
 }
 
@@ -433,7 +487,9 @@ func (g *gitGuard) list(dir string) []Entry {
 	}
 	entries, err := g.res.entries(dir)
 	if g.left -= len(entries); err != nil || g.left < 0 {
-		g.add(dir, policy.Protect)
+		if g.add(dir, policy.Protect); err == nil {
+			g.notes = append(g.notes, policy.Plain(dir)+" holds too much to be looked at: it is read-only, and .git files that lead there are neither protected nor watched")
+		}
 		return nil
 	}
 	return entries
@@ -442,13 +498,19 @@ func (g *gitGuard) list(dir string) []Entry {
 // worktrees protects the pointers of linked work trees, at both ends.
 func (g *gitGuard) worktrees(dir string) {
 	entries := g.list(dir)
-	if len(entries) > maxTrees {
+	many := len(entries) > maxTrees
+	if many {
 		g.add(dir, policy.Protect)
-		g.gaps = append(g.gaps, policy.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees, so it is read-only")
-		return
+		g.notes = append(g.notes, policy.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is read-only, and their .git files are watched only (git worktree prune)")
 	}
 	for _, e := range entries {
 		sub := join(dir, e.Name)
+		if many {
+			if file, ok := g.line(join(sub, "gitdir"), sub); ok && base(file) == ".git" && g.inTrees(file) && !g.seen(file) {
+				g.seenAs(file)
+			}
+			continue
+		}
 		g.protect(sub, gitdir.Linked...)
 		tree := ""
 		if file, ok := g.line(join(sub, "gitdir"), sub); ok {
@@ -472,7 +534,7 @@ func (g *gitGuard) modules(dir string, depth int, inside bool) {
 	entries := g.list(dir)
 	if depth > maxDepth || len(entries) > maxTrees {
 		g.add(dir, policy.Protect)
-		g.gaps = append(g.gaps, policy.Plain(dir)+" is too deep or holds too much to be guarded, so it is read-only")
+		g.notes = append(g.notes, policy.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
 		return
 	}
 	for _, e := range entries {

@@ -209,8 +209,17 @@ func (g *gitGuard) hookLinks(dir string) {
 // programs looks at the words of a command line. One without a dot or a slash is
 // a file only where something that runs files stands before it.
 func (g *gitGuard) programs(line, root string) {
+	if len(g.host.Homes) > 0 && strings.Contains(line, "HOME") {
+		home := g.host.Homes[0]
+		line = strings.NewReplacer(`"$HOME"`, home, `"${HOME}"`, home, "${HOME}", home, "$HOME", home).Replace(line)
+	}
 	last := ""
 	for _, w := range gitdir.Words(line) {
+		if !strings.Contains(w, "/") {
+			for _, dir := range g.pathDirs() {
+				g.program(w, dir)
+			}
+		}
 		if strings.ContainsAny(w, "./") || slices.Contains(runners, base(last)) {
 			g.program(w, root)
 		}
