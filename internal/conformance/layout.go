@@ -83,7 +83,7 @@ func Layout() []Node {
 		link("$CWD/to-inside", "sub/a"), link("$CWD/to-outside", "$OUTSIDE/file"), link("$CWD/to-outside-dir", "$OUTSIDE"), link("$CWD/to-secret", "$HOME/.ssh/id_ed25519"), link("$CWD/to-env", ".env"), link("$CWD/to-hooks", ".git/hooks"),
 		{"$CWD/host.sock", Socket, 0, ""},
 
-		dir("$HOME"), file("$HOME/notes"), file("$HOME/.gitconfig"), file("$HOME/.bashrc"),
+		dir("$HOME"), file("$HOME/notes"), {"$HOME/.gitconfig", File, 0o644, "[user]\n\tname = u\n"}, file("$HOME/.bashrc"),
 		private("$HOME/.ssh"), secret("$HOME/.ssh/id_ed25519"), program("$HOME/.ssh/run"), private("$HOME/.aws"), secret("$HOME/.aws/credentials"), secret("$HOME/.netrc"), secret("$HOME/.bash_history"),
 		private("$HOME/.docker"), secret("$HOME/.docker/config.json"), dir("$HOME/.config"), dir("$HOME/.config/gh"), secret("$HOME/.config/gh/hosts.yml"), dir("$HOME/.config/tool"), file("$HOME/.config/tool/settings"),
 		dir("$HOME/.cache"), dir("$HOME/.cache/tool"), file("$HOME/.cache/tool/file"),
