@@ -39,6 +39,17 @@ func TestGit(t *testing.T) {
 		{"a token anywhere", "[alias]\n\tx = !curl -H 'Authorization: x' h\n\ty = !echo ghp_0123456789abcdef\n\tz = log\n", "[alias]\n\tz = log\n", "alias.x alias.y"},
 		{"CR LF", "[a]\r\n\ttoken = x\r\n\tb = c\r\n", "[a]\n\tb = c\r\n", "a.token"},
 		{"a mark of the byte order", "\xef\xbb\xbf[a]\n\ttoken = x\n\tb = c\n", "[a]\n\tb = c\n", "a.token"},
+		{"odd passwords", "[remote \"o\"]\n\turl = http://ada:a,b@h/x\n\turl = \"http://ada:a;b@h\"\n\turl = http://ada:a'b@h/\n\turl = http://ada:$ab@h/\n\turl = http://ada:${ab}@h/\n\turl = http://ada:%ab%@h/\n\turl = http://ada:a b@h/\n\tx = y\n",
+			"[remote \"o\"]\n\tx = y\n", "remote.o.url"},
+		{"in other places", "[url \"https://ada:a'b@h/\"]\n\tinsteadOf = https://h/\n[http]\n\tproxy = ada:a,b@p\n[a]\n\tb = c\n", "[a]\n\tb = c\n", "url.https://…@h/.insteadof http.proxy"},
+		{"comments", "[a]\n\tb = c\n# password = x\n", "[a]\n\tb = c\n", ""},
+		{"a section that is switched off", "[a]\n\tb = c\n#[http]\n# extraHeader = Authorization: Basic aHVudGVyMg==\n", "[a]\n\tb = c\n", ""},
+		{"a comment behind a setting", "[a]\n\tb = c ; token: x\n", "[a]\n\tb = c \n", ""},
+		{"names", "[x]\n\tpwd = a\n\tcredentials = b\n\tcred = c\n\ty = z\n", "[x]\n\ty = z\n", "x.pwd x.credentials x.cred"},
+		{"command lines", "[core]\n\tsshCommand = sshpass -p x ssh\n[remote \"o\"]\n\turl = ext::sh -c \"sshpass -px ssh h\"\n[alias]\n\tup = !curl -u ada:x https://h\n\tup = \"!curl -H \\\"PRIVATE-TOKEN: abc\\\" https://h\"\n\tup = !X_TOKEN=abc make\n\tup = !curl https://h/?private_token=abc\n" +
+			"[filter \"e\"]\n\tclean = openssl enc -aes-256-cbc -k x\n\tsmudge = openssl enc -d -pass pass:x\n[sendemail]\n\tsmtpServerOption = --auth-pw=x\n", "", "core.sshcommand remote.o.url alias.up filter.e.clean filter.e.smudge sendemail.smtpserveroption"},
+		{"command lines without", "[core]\n\tsshCommand = ssh -i ~/.ssh/id -p 2222\n[alias]\n\tup = push -u origin HEAD\n\tx = !curl -u \"$U:$P\" https://h\n\ty = !X_TOKEN=$(cat f) make\n\tz = log --format='%h %an: %s'\n\tw = !x --password-file f --no-token\n[remote \"o\"]\n\tfetch = +refs/heads/secret:refs/remotes/o/secret\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n",
+			"[core]\n\tsshCommand = ssh -i ~/.ssh/id -p 2222\n[alias]\n\tup = push -u origin HEAD\n\tx = !curl -u \"$U:$P\" https://h\n\ty = !X_TOKEN=$(cat f) make\n\tz = log --format='%h %an: %s'\n\tw = !x --password-file f --no-token\n[remote \"o\"]\n\tfetch = +refs/heads/secret:refs/remotes/o/secret\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n", ""},
 		{"no line feed at the end", "[a]\nb=c\ntoken=x", "[a]\n\tb=c\n", "a.token"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,23 +73,33 @@ func TestGit(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	for _, tt := range []struct{ name, in, want, names string }{
-		{"nothing", "registry=https://r/ ; x\n# c\n", "registry=https://r/ ; x\n# c\n", ""},
-		{"npm", "registry=https://r/\n//r/:_authToken=abc\n_auth = Zm9v\nalways-auth=true\n//r/:_password=\"eA==\"\n; a comment\nemail=a@b\n", "registry=https://r/\nalways-auth=true\nemail=a@b\n", "_authToken _auth _password"},
-		{"a reference", "//r/:_authToken=${NPM_TOKEN}\n//s/:_authToken=$T\n_authToken=${X-}\n", "//r/:_authToken=${NPM_TOKEN}\n//s/:_authToken=$T\n_authToken=${X-}\n", ""},
-		{"a reference with a default", "_authToken=${X-abc}\n", "", "_authToken"},
-		{"a user in a URL", "registry=https://u:p@r/\nx=1\n", "x=1\n", "a URL or token"},
-		{"yarn", "npmRegistryServer: \"https://r/\"\nnpmAuthToken: abc\nnpmScopes:\n  acme:\n    npmAuthIdent: \"u:p\"\n    npmAlwaysAuth: true\nnpmAuthToken: >-\n  abc\n  def\nyarnPath: x\n",
+	const npm, yarn, yarn1, bun = ".npmrc", ".yarnrc.yml", ".yarnrc", "bunfig.toml"
+	for _, tt := range []struct{ name, file, in, want, names string }{
+		{"nothing", npm, "registry=https://r/ ; x\n# c\n", "registry=https://r/ ; x\n# c\n", ""},
+		{"npm", npm, "registry=https://r/\n//r/:_authToken=abc\n_auth = Zm9v\nalways-auth=true\n//r/:_password=\"eA==\"\n; a comment\nemail=a@b\n", "registry=https://r/\nalways-auth=true\nemail=a@b\n", "_authToken _auth _password"},
+		{"a reference", npm, "//r/:_authToken=${NPM_TOKEN}\n//s/:_authToken=\"${T}\"\n_authToken=${X-}\nregistry=https://u:${P}@r/\n", "//r/:_authToken=${NPM_TOKEN}\n//s/:_authToken=\"${T}\"\n_authToken=${X-}\nregistry=https://u:${P}@r/\n", ""},
+		{"a reference with a default", npm, "_authToken=${X-abc}\n", "", "_authToken"},
+		{"references that npm does not know", npm, "_authToken=$X\n_password=%X%\n_auth=${X}abc\nregistry=https://u:$P@r/\nx=1\n", "x=1\n", "_authToken _password _auth a URL or token"},
+		{"a switch is the whole value", npm, "//r/:_authToken=0,abc\n_auth=1;abc\n_password=no abc\nx=1\n", "x=1\n", "_authToken _auth _password"},
+		{"a list", npm, "//r/:_authToken[]=abc\nx=1\n", "x=1\n", "_authToken"},
+		{"an escaped letter", npm, "\"//r/:_auth\\u0054oken\"=abc\ncafile=C:\\usr\n", "cafile=C:\\usr\n", "an escaped letter"},
+		{"a proxy without a scheme", npm, "proxy=me:abc@h:80\nhttps-proxy = me:a,b@h\nnoproxy=h\n", "noproxy=h\n", "proxy https-proxy"},
+		{"a user in a URL", npm, "registry=https://u:p@r/\nregistry=https://u:a,b@r/\nx=1\n", "x=1\n", "a URL or token"},
+		{"yarn", yarn, "npmRegistryServer: \"https://r/\"\nnpmAuthToken: abc\nnpmScopes:\n  acme:\n    npmAuthIdent: \"u:p\"\n    npmAlwaysAuth: true\nnpmAuthToken: >-\n  abc\n  def\nyarnPath: x\n",
 			"npmRegistryServer: \"https://r/\"\nnpmScopes:\n  acme:\n    npmAlwaysAuth: true\nyarnPath: x\n", "npmAuthToken npmAuthIdent"},
-		{"yarn 1", "registry \"https://r/\"\n\"//r/:_authToken\" abc\n", "registry \"https://r/\"\n", "_authToken"},
-		{"python", "[distutils]\nindex-servers = pypi\n[pypi]\nusername = __token__\npassword =\n   pypi-x\n   y\nrepository = https://r/\n", "[distutils]\nindex-servers = pypi\n[pypi]\nusername = __token__\nrepository = https://r/\n", "password"},
-		{"bun", "[install]\nregistry = { url = \"https://r/\", token = \"abc\" }\n[install.scopes]\n\"@a\" = { token = \"$T\", url = \"https://r/\" }\ntoken = \"\"\"\nabc\n\"\"\"\nx = 1\n", "[install]\n[install.scopes]\n\"@a\" = { token = \"$T\", url = \"https://r/\" }\nx = 1\n", "token"},
-		{"a random text", "x = 0123456789abcdef0123456789abcdef\ny = a-long-name-of-several-words-without-anything\n", "y = a-long-name-of-several-words-without-anything\n", "a random text"},
-		{"a comment alone", "a=b\n#_authToken=x\n", "a=b\n", ""},
-		{"a private key", "key=\"-----BEGIN RSA PRIVATE KEY-----\\nabc\"\nca=x\n", "ca=x\n", "a URL or token"},
+		{"yarn, behind a comment", yarn, "npmAuthToken:\n# c\n  abc\n\n  def\nx: y\n", "x: y\n", "npmAuthToken"},
+		{"yarn, a switch goes on", yarn, "npmAuthToken: 1\n  abc\nx: y\n", "npmAuthToken: 1\nx: y\n", "npmAuthToken"},
+		{"yarn, a switch in a text", yarn, "npmAuthToken: \"1,abc\"\nx: y\n", "x: y\n", "npmAuthToken"},
+		{"yarn, in braces", yarn, "npmScopes: {a: {npmAuthToken: \"${T}\"}, b: {x: y}}\n", "npmScopes: {a: {npmAuthToken: \"${T}\"}, b: {x: y}}\n", ""},
+		{"yarn 1", yarn1, "registry \"https://r/\"\n\"//r/:_authToken\" abc\n", "registry \"https://r/\"\n", "_authToken"},
+		{"bun", bun, "[install]\nregistry = { url = \"https://r/\", token = \"abc\" }\n[install.scopes]\n\"@a\" = { token = \"$T\", url = \"https://r/\" }\ntoken = \"\"\"\nabc\n\"\"\"\nx = 1\n", "[install]\n[install.scopes]\n\"@a\" = { token = \"$T\", url = \"https://r/\" }\nx = 1\n", "token"},
+		{"a random text", npm, "x = 0123456789abcdef0123456789abcdef\ny = a-long-name-of-several-words-without-anything\n", "y = a-long-name-of-several-words-without-anything\n", "a random text"},
+		{"a comment alone", npm, "a=b\n#_authToken=x\n", "a=b\n", ""},
+		{"a private key", npm, "key=\"-----BEGIN RSA PRIVATE KEY-----\\nabc\"\nca=x\n", "ca=x\n", "a URL or token"},
+		{"where to upload", ".pypirc", "[distutils]\nindex-servers =\n    pypi\n    own\n\n[own]\nrepository = https://r.example/simple/\nusername = __token__\n", "[distutils]\nindex-servers =\n    pypi\n    own\n\n[own]\nrepository = https://r.example/simple/\nusername = __token__\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, names, err := Lines([]byte(tt.in))
+			got, names, err := Lines(tt.file, []byte(tt.in))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +111,15 @@ func TestLines(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := Lines([]byte("a\x00b")); err == nil {
-		t.Error("a binary file was read")
+	for _, bad := range []struct{ file, in string }{
+		{npm, "a\x00b"}, {npm, "a\xff"}, {npm, "_auth=1\rabc"}, {npm, strings.Repeat("x", maxLine+1)},
+		{yarn, "? npmAuthToken\n: abc\n"}, {yarn, "npmScopes: {a: {npmAuthToken\n : abc}}\n"}, {yarn, "npmScopes: {a: {\nnpmAuthToken:\nabc}}\n"}, {yarn, "\"npmAuth\\\n  Token\": abc\n"},
+		{".pypirc", "[pypi]\nusername = a\npassword = abc\n"}, {".pypirc", "[pypi]\npassword = #abc\n"}, {".pypirc", "[pypi]\npassword =\n# c\n  abc\n"}, {".pypirc", "[pypi]\npassword = 1\n  abc\n"}, {".pypirc", "# abc\n"},
+		{".pypirc", "[pypi]\nrepository = https://u:a,b@h/\n"}, {".pypirc", "[pypi]\nusername = a\n  abc\n"}, {".pypirc", "[pypi]\nusername = 0123456789abcdef0123456789abcdef\n"}, {".pypirc", "[pypi]\nPASSWORD: abc\n"}, {".pypirc", "[pypi]\nabc\n"},
+	} {
+		if got, _, err := Lines(bad.file, []byte(bad.in)); err == nil {
+			t.Errorf("%s: of %q this is shown: %q", bad.file, bad.in, got)
+		}
 	}
 }
 
@@ -215,12 +243,14 @@ func TestGitLikeGit(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("//r/:_authToken=abc\nx=1\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		copied, _, err := Lines(data)
-		if err != nil {
-			return
-		}
-		if again, names, err := Lines(copied); err != nil || len(names) > 0 || !bytes.Equal(again, copied) {
-			t.Errorf("%q: the copy %q still has %q, %v", data, copied, names, err)
+		for _, file := range []string{".npmrc", ".yarnrc.yml", "bunfig.toml", ".pypirc"} {
+			copied, _, err := Lines(file, data)
+			if err != nil {
+				continue
+			}
+			if again, names, err := Lines(file, copied); err == nil && (len(names) > 0 || !bytes.Equal(again, copied)) {
+				t.Errorf("%s: %q: the copy %q still has %q", file, data, copied, names)
+			}
 		}
 	})
 }

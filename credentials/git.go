@@ -27,13 +27,13 @@ func Git(data []byte) (copied []byte, names []string, err error) {
 		}
 		return cut
 	})
-	if len(kept) == len(all) && !inURL(string(data)) && !token(string(data)) {
+	if len(kept) == len(all) && !noted(data) {
 		return data, nil, nil
 	}
 	copied = withoutSecrets(data)
 	// The copy has to say what the file says, less that.
 	var again []gitdir.Setting
-	if err := gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) }); err != nil || !slices.Equal(kept, again) || inURL(string(copied)) {
+	if err := gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) }); err != nil || !slices.Equal(kept, again) || told(copied) {
 		return nil, nil, errText
 	}
 	return copied, names, nil
@@ -75,6 +75,33 @@ func withoutSecrets(data []byte) []byte {
 		}
 	}
 	return out
+}
+
+// told reports whether a line holds a URL with a password, or a token.
+func told(data []byte) bool {
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if inURL(line, noReference) || token(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// noted reports whether a comment may hold a credential: an old URL, or a setting
+// that is switched off. What follows a "#" or ";" counts as one, in quotes, too:
+// the copy then has no comments, and is the same.
+func noted(data []byte) bool {
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if i := strings.IndexAny(line, "#;"); i >= 0 {
+			if len(line) > maxLine {
+				return true
+			}
+			if _, found := credential(line[i+1:], noReference, false); found {
+				return true
+			}
+		}
+	}
+	return told(data)
 }
 
 // headerEnd is the length of a section's header.
@@ -125,18 +152,94 @@ func settingEnd(b []byte) (stop, next int) {
 // secret reports whether a setting of git holds a credential.
 func secret(s *gitdir.Setting) bool {
 	switch {
-	case inURL(s.Sub) || inURL(s.Value) || inURL(s.Section) || token(s.Sub) || token(s.Value):
+	case inURL(s.Sub, noReference) || inURL(s.Value, noReference) || inURL(s.Section, noReference) || token(s.Sub) || token(s.Value):
 		return true
-	case s.Key == "proxy" && inURL("http://"+s.Value):
+	case strings.HasSuffix(s.Key, "proxy") && inURL("http://"+s.Value, noReference):
 		return true
 	case s.Section == "credential" && s.Key == "helper":
 		return !plainHelper(s.Value)
-	case s.Section == "alias":
-		return strings.Contains(strings.ToLower(s.Value), "authorization:")
-	case boolean(s.Value) && s.Key != "extraheader":
+	case strings.Contains(strings.ToLower(s.Value), "authorization:") || inCommand(s.Value):
+		return true
+	case s.Section == "alias" || boolean(s.Value) && s.Key != "extraheader":
 		return false
 	}
-	return s.Value != "" && secretName(s.Key) || strings.Contains(strings.ToLower(s.Value), "authorization:")
+	return s.Value != "" && secretName(s.Key)
+}
+
+// inCommand reports whether a value that may be a command line, or a URL with a
+// query, has a credential in its words, as far as its names tell: --password x,
+// -pass x, X_TOKEN=x, "X-Token: x", -u x:y of curl, what sshpass and openssl take.
+// A variable of the shell is none.
+func inCommand(value string) bool {
+	if !strings.ContainsAny(value, " \t\n?") && !strings.HasPrefix(value, "-") {
+		return false
+	}
+	if len(value) > maxLine {
+		return true
+	}
+	words := strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '`' })
+	sshpass, openssl := false, false
+	for i, w := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		program := w[strings.LastIndexByte(w, '/')+1:]
+		sshpass, openssl = sshpass || strings.HasSuffix(program, "sshpass"), openssl || strings.HasSuffix(program, "openssl")
+		switch {
+		case sshpass && (w == "-p" && given(next) || len(w) > 2 && strings.HasPrefix(w, "-p") && w[2] != '$'),
+			openssl && strings.EqualFold(w, "-k") && given(next),
+			(w == "-u" || w == "-U" || w == "--user" || w == "--proxy-user") && pair(next),
+			strings.HasPrefix(w, "-u") && pair(w[2:]),
+			strings.HasPrefix(w, "-") && flagged(w) && given(next):
+			return true
+		}
+		for from := 0; ; {
+			at := strings.IndexAny(w[from:], "=:")
+			if at < 0 {
+				break
+			}
+			at += from
+			text, start := w[at+1:], at
+			for start > from && (word(w[start-1]) || w[start-1] == '-') {
+				start--
+			}
+			name := w[start:at]
+			variable := strings.HasSuffix(w[:start], "$") || strings.HasSuffix(w[:start], "${")
+			switch {
+			case variable:
+			case flagged(name) && (text == "" && given(next) || text != "" && text[0] != '$' && text[0] != '%' && !boolean(text)),
+				strings.HasSuffix(name, "user") && text != "" && pair(text):
+				return true
+			}
+			from = at + 1
+		}
+	}
+	return false
+}
+
+// given reports whether the word behind a flag or a name is its value, and no
+// variable.
+func given(word string) bool {
+	return word != "" && word[0] != '-' && word[0] != '$' && word[0] != '%' && !boolean(word)
+}
+
+// pair reports whether a word is a user and a password, and not variables.
+func pair(word string) bool {
+	_, password, _ := strings.Cut(word, ":")
+	return password != "" && password[0] != '$' && password[0] != '/'
+}
+
+// flagged reports whether a flag or name has a credential for its value, and not
+// where one is.
+func flagged(name string) bool {
+	name = strings.TrimLeft(name, "-")
+	return secretName(name) && !strings.HasPrefix(name, "no-") && !elsewhere(name)
+}
+
+// elsewhere reports whether a flag says where a credential is, not what.
+func elsewhere(flag string) bool {
+	return slices.ContainsFunc([]string{"stdin", "file", "fd", "path", "store", "helper", "command", "cmd"}, func(end string) bool { return strings.HasSuffix(strings.ToLower(flag), end) })
 }
 
 // plainHelper reports whether a credential helper is a program, and no script that
@@ -160,7 +263,7 @@ func shown(s *gitdir.Setting) string {
 			sub = scheme + "://…@" + rest[at+1:]
 		}
 	}
-	if inURL(sub) || token(sub) || len(sub) > 100 {
+	if inURL(sub, noReference) || token(sub) || len(sub) > 100 {
 		sub = "…"
 	}
 	return s.Section + "." + sub + "." + s.Key

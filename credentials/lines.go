@@ -16,52 +16,76 @@ func Settings(name string) bool {
 	return false
 }
 
-// Lines leaves out of a settings file of a package manager the lines that hold
-// credentials, with those that go on with one, and returns the names in them. The
-// copy is the file itself when there is nothing to leave out; else it has no
-// comments.
-func Lines(data []byte) (copied []byte, names []string, err error) {
+// maxLine is how long, in bytes, a line or value is that is searched.
+const maxLine = 16 << 10
+
+// Lines leaves out of a settings file of a package manager, of that name, the
+// lines that hold credentials, with those that go on with one, and returns the
+// names in them. The copy is the file itself when there is nothing to leave out;
+// else it has no comments. A file that holds some and is written so that a line
+// does not say where one ends is an error.
+func Lines(file string, data []byte) (copied []byte, names []string, err error) {
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
 		return nil, nil, errText
 	}
-	lines := bytes.SplitAfter(data, []byte("\n"))
+	if file == ".pypirc" {
+		if !plainPython(string(data)) {
+			return nil, nil, errText
+		}
+		return data, nil, nil
+	}
+	ref, yaml := braced, strings.HasSuffix(file, ".yml")
+	quotes := yaml || strings.HasSuffix(file, ".toml")
+	if quotes && !yaml {
+		ref = dollar
+	}
 	var out []byte
-	cut, all := -1, true // the indent of what is left out, -1 for nothing
-	until := ""          // the quotes that end it
-	for _, raw := range lines {
+	all := true
+	cut, last := -1, "" // the indent of the setting that may go on, -1 for none, and the name in it
+	until := ""         // the quotes that end it
+	depth := 0          // of the braces that are open
+	for raw := range bytes.SplitAfterSeq(data, []byte("\n")) {
 		line := string(raw)
 		bare := strings.TrimLeft(line, " \t")
 		indent := len(line) - len(bare)
 		bare = strings.TrimRight(bare, "\r\n")
-		switch {
-		case until != "":
+		if len(bare) > maxLine || strings.Contains(bare, "\r") || yaml && strings.HasSuffix(bare, `\`) {
+			return nil, nil, errText // a line that may be two, or a name that may go on
+		}
+		if until != "" {
 			if strings.Contains(bare, until) {
 				until = ""
 			}
 			continue
-		case cut >= 0 && (bare == "" || indent > cut):
-			continue
 		}
-		cut = -1
-		comment := strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";")
-		name, found := credential(bare)
-		if !found {
-			if !comment {
-				out = append(out, raw...)
+		name, found := credential(bare, ref, quotes)
+		open := depth > 0 || strings.HasPrefix(bare, "?")
+		depth += strings.Count(bare, "{") - strings.Count(bare, "}")
+		if yaml && (open || depth != 0) && (found || named(bare)) {
+			return nil, nil, errText
+		}
+		switch {
+		case bare == "" && cut >= 0: // what goes on may stand behind it
+		case strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";"):
+			all = all && !found
+		case cut >= 0 && indent > cut:
+			if all = false; !slices.Contains(names, last) {
+				names = append(names, last)
 			}
-			continue
-		}
-		all = false
-		if comment {
-			continue
-		}
-		if cut = indent; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		for _, quotes := range []string{`"""`, "'''"} {
-			if strings.Count(bare, quotes)%2 == 1 {
-				until = quotes
+		case found:
+			if all, cut, last = false, indent, name; !slices.Contains(names, name) {
+				names = append(names, name)
 			}
+			for _, three := range []string{`"""`, "'''"} {
+				if strings.Count(bare, three)%2 == 1 {
+					until = three
+				}
+			}
+		default:
+			if cut = -1; yaml && name != "" {
+				cut, last = indent, name // a switch or a reference, that could go on as a text
+			}
+			out = append(out, raw...)
 		}
 	}
 	if all {
@@ -70,52 +94,132 @@ func Lines(data []byte) (copied []byte, names []string, err error) {
 	return out, names, nil
 }
 
-// credential finds one in a line, and returns its name.
-func credential(line string) (name string, found bool) {
-	if inURL(line) || token(line) {
+// plainPython reports whether a .pypirc says where to upload, and not how to log
+// in: it has sections, index-servers with what goes on below, repository and
+// username, each with a value of the usual letters, and no other line.
+func plainPython(text string) bool {
+	servers := false
+	for line := range strings.SplitSeq(text, "\n") {
+		bare := strings.Trim(line, " \t\r")
+		indented := bare != "" && line[0] != bare[0]
+		key, value := "", bare
+		if i := strings.IndexAny(bare, "=:"); i >= 0 && !indented {
+			key, value = strings.TrimRight(bare[:i], " \t"), strings.TrimLeft(bare[i+1:], " \t")
+		}
+		address := key == "repository" && (strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://"))
+		plain := !strings.ContainsFunc(value, func(r rune) bool {
+			return !letter(r) && r != '.' && r != ' ' && !(address && (r == ':' || r == '/'))
+		})
+		switch {
+		case bare == "":
+			continue
+		case indented:
+			if !servers || !plain {
+				return false
+			}
+			continue
+		case key == "" && bare[0] == '[' && bare[len(bare)-1] == ']':
+			value = bare[1 : len(bare)-1]
+			plain = !strings.ContainsFunc(value, func(r rune) bool { return !letter(r) && r != '.' && r != ' ' })
+		case key != "index-servers" && key != "username" && !address:
+			return false
+		}
+		if servers = key == "index-servers"; !plain || len(value) > 200 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return !letter(r) }), func(w string) bool { return token(w) || len(w) >= 32 })
+}
+
+// credential finds one in a line, and returns its name. Without one it is the name
+// of a setting that could hold one, and is a switch or a reference. quotes are
+// those of YAML and TOML: what stands in them is a whole value.
+func credential(line string, ref refer, quotes bool) (name string, found bool) {
+	if inURL(line, ref) || token(line) {
 		name, found = "a URL or token", true
 	}
-	for rest := line; ; {
-		start := strings.IndexFunc(rest, func(r rune) bool { return r < utf8.RuneSelf && (word(byte(r)) || r == '-') })
+	if escaped(line) {
+		name, found = "an escaped letter", true
+	}
+	for rest := strings.TrimRight(line, " \t"); ; {
+		start := strings.IndexFunc(rest, letter)
 		if start < 0 {
 			break
 		}
 		rest = rest[start:]
 		n := 0
-		for n < len(rest) && (word(rest[n]) || rest[n] == '-') {
+		for n < len(rest) && letter(rune(rest[n])) {
 			n++
 		}
 		w := rest[:n]
 		rest = rest[n:]
-		if secretName(w) && assigned(rest) {
+		switch {
+		case secretName(w):
+			if assigned(rest, ref, quotes) {
+				return w, true
+			}
+			if !found {
+				name = w
+			}
+		case len(w) >= 5 && strings.EqualFold(w[len(w)-5:], "proxy") && inURL("http://"+strings.TrimLeft(rest, "\"' \t=:"), ref):
 			return w, true
-		}
-		if len(w) >= 32 && random(w) && !found {
+		case len(w) >= 32 && random(w) && !found:
 			name, found = "a random text", true
 		}
 	}
 	return name, found
 }
 
-// assigned reports whether what follows a name gives it a value that is neither a
-// reference nor a switch. A value may begin on the next line.
-func assigned(rest string) bool {
-	trimmed := strings.TrimLeft(rest, "\"'] \t")
-	sep := len(trimmed) < len(rest) // a space will do, as in .yarnrc
-	if strings.HasPrefix(trimmed, "=") || strings.HasPrefix(trimmed, ":") {
-		trimmed, sep = strings.TrimLeft(trimmed[1:], " \t"), true
-		if trimmed == "" {
+// letter is one of a name.
+func letter(r rune) bool { return r < utf8.RuneSelf && (word(byte(r)) || r == '-') }
+
+// named reports whether a word of a line is the name of a credential.
+func named(line string) bool {
+	for w := range strings.FieldsFuncSeq(line, func(r rune) bool { return !letter(r) }) {
+		if secretName(w) {
 			return true
 		}
 	}
-	if strings.HasPrefix(trimmed, `"""`) || strings.HasPrefix(trimmed, "'''") {
-		return sep
+	return false
+}
+
+// escaped reports whether a letter is written by its number, as it can be in a name
+// between quotes.
+func escaped(line string) bool {
+	for {
+		_, rest, ok := strings.Cut(line, `\`)
+		if !ok || rest == "" {
+			return false
+		}
+		n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[rest[0]]
+		if n > 0 && len(rest) > n && strings.Trim(rest[1:1+n], "0123456789abcdefABCDEF") == "" {
+			return true
+		}
+		line = rest
 	}
-	if end := strings.IndexAny(trimmed, ",}#"); end >= 0 && !strings.HasPrefix(trimmed, "$") {
-		trimmed = trimmed[:end]
+}
+
+// assigned reports whether what follows a name gives it a value that is, as a
+// whole, neither a reference nor a switch. A value may begin on the next line.
+func assigned(rest string, ref refer, quotes bool) bool {
+	value := strings.TrimLeft(rest, "\"'[] \t")
+	sep := len(value) < len(rest) // a space will do, as in .yarnrc
+	if strings.HasPrefix(value, "=") || strings.HasPrefix(value, ":") {
+		if value, sep = strings.TrimLeft(value[1:], " \t"), true; value == "" {
+			return true
+		}
 	}
-	value := strings.Trim(trimmed, "\"' \t")
-	return sep && value != "" && !reference(value) && !boolean(value)
+	if !sep || value == "" {
+		return false
+	}
+	if q := value[0]; q == '"' || q == '\'' {
+		inner, behind, ok := strings.Cut(value[1:], string(q))
+		behind = strings.TrimLeft(behind, " \t")
+		if ok && (behind == "" || quotes && (behind[0] == ',' || behind[0] == '}')) && !strings.HasPrefix(value, `"""`) && !strings.HasPrefix(value, "'''") {
+			value = inner
+		}
+	}
+	return !ref(value) && !boolean(value)
 }
 
 // random reports whether a long word has what chosen words have not.

@@ -2,28 +2,34 @@ package credentials
 
 import "strings"
 
+// refer reports whether a value names a variable in a kind of file, and is none
+// itself.
+type refer func(value string) bool
+
 // inURL reports whether a text holds a URL with a password, or with a user that
-// may be a token.
-func inURL(text string) bool {
+// may be a token. What is between the scheme and the next of "/?#" counts, as git
+// and curl have it: quotes, commas and white space may be in a password.
+func inURL(text string, ref refer) bool {
 	for {
 		scheme, rest, ok := strings.Cut(text, "://")
 		if !ok {
 			return false
 		}
 		text = rest
-		if end := strings.IndexAny(rest, "/?# \t\r\n\"'<>`,;"); end >= 0 {
+		if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 			rest = rest[:end]
 		}
-		at := strings.LastIndexByte(rest, '@')
-		if at < 0 {
+		first, last := strings.IndexByte(rest, '@'), strings.LastIndexByte(rest, '@')
+		if first < 0 {
 			continue
 		}
-		user, password, both := strings.Cut(rest[:at], ":")
+		_, password, _ := strings.Cut(rest[:last], ":")
+		user, _, both := strings.Cut(rest[:first], ":")
 		switch {
-		case both && password != "" && !reference(password), token(user):
+		case password != "" && !ref(password), token(user):
 			return true
-		case strings.HasSuffix(scheme, "ssh") || strings.HasSuffix(scheme, "git"):
-		case !name(user) && !reference(user):
+		case strings.HasSuffix(scheme, "ssh") || strings.HasSuffix(scheme, "git") || both || strings.ContainsAny(user, " \t"):
+		case !name(user) && !ref(user):
 			return true
 		}
 	}
@@ -35,16 +41,23 @@ func name(user string) bool {
 	return len(user) < longest || strings.Contains(user, "%40") && len(user) < 3*longest
 }
 
-// reference reports whether a value names a variable, and is none itself.
-func reference(value string) bool {
-	value = strings.Trim(value, `"' `)
-	if rest, ok := strings.CutPrefix(value, "${"); ok {
-		inner, end, ok := strings.Cut(rest, "}")
-		// A default may stand in it: ${TOKEN:-abc}.
-		return ok && end == "" && variable(strings.TrimRight(inner, "?-:"))
+// noReference is for files in which a value means itself.
+func noReference(string) bool { return false }
+
+// braced is ${NAME}, of npm and yarn. A default that is empty may stand in it.
+func braced(value string) bool {
+	rest, begins := strings.CutPrefix(value, "${")
+	rest, ends := strings.CutSuffix(rest, "}")
+	for _, none := range []string{":-", "-", "?"} {
+		rest = strings.TrimSuffix(rest, none)
 	}
+	return begins && ends && variable(rest)
+}
+
+// dollar is $NAME as well, of Bun.
+func dollar(value string) bool {
 	rest, ok := strings.CutPrefix(value, "$")
-	return ok && variable(rest) || len(value) > 2 && value[0] == '%' && value[len(value)-1] == '%' && variable(value[1:len(value)-1])
+	return ok && variable(rest) || braced(value)
 }
 
 func variable(name string) bool {
@@ -65,10 +78,10 @@ func token(text string) bool {
 			before := i == 0 || !word(rest[i-1])
 			rest = rest[i+len(begin):]
 			n := 0
-			for n < len(rest) && (word(rest[n]) || rest[n] == '-' || rest[n] == '.') {
+			for before && n < min(12, len(rest)) && (word(rest[n]) || rest[n] == '-' || rest[n] == '.') {
 				n++
 			}
-			if before && n >= 12 {
+			if n == 12 {
 				return true
 			}
 		}
@@ -89,7 +102,7 @@ func secretName(name string) bool {
 		}
 	}
 	switch flat {
-	case "pass", "smtppass", "cookiefile", "auth", "npmauthident", "authorization", "otp":
+	case "pass", "smtppass", "cookiefile", "auth", "npmauthident", "authorization", "otp", "pwd", "authpw", "cred", "creds", "credential", "credentials":
 		return true
 	}
 	return false
@@ -97,6 +110,9 @@ func secretName(name string) bool {
 
 // boolean reports whether a value is a switch, or none: no credential is.
 func boolean(value string) bool {
+	if len(value) > len("always") {
+		return false
+	}
 	switch strings.ToLower(value) {
 	case "", "true", "false", "yes", "no", "on", "off", "0", "1", "null", "never", "always":
 		return true

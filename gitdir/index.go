@@ -77,18 +77,31 @@ func ReadIndex(src Source, hash int, shared func(name string) (Source, error)) (
 // Entry is a file that an index holds.
 type Entry struct {
 	Path string // relative to the work tree
-	Hash []byte // of the blob, SHA-1 or SHA-256 by its length
+	Hash []byte // of the blob, SHA-1 or SHA-256 by its length; nil for one that counts for nothing
 }
 
 // Tracked lists those of some names, relative to the work tree, that an index
-// holds. ok is false for what cannot be read, a split or sparse index for instance.
+// holds. A name that it holds twice, or for a merge, has no hash: git writes none
+// twice, and each would be a guess. ok is false for what cannot be read, a split or
+// sparse index for instance.
 func Tracked(index []byte, names map[string]bool) (found []Entry, ok bool) {
 	for _, size := range []int64{sha1.Size, sha256.Size} {
 		found, ok = nil, true
+		at := make(map[string]int, len(names))
 		x := &indexReader{src: bytes.NewReader(index), hash: size, all: true}
 		err := x.entries(func(e *indexEntry) {
 			ok = ok && e.mode&formatBits != treeMode
-			if names[string(e.name)] && e.mode&formatBits == fileMode {
+			if !names[string(e.name)] {
+				return
+			}
+			switch i, again := at[string(e.name)]; {
+			case again:
+				found[i].Hash = nil
+			case e.staged || e.mode&formatBits != fileMode:
+				at[string(e.name)] = len(found)
+				found = append(found, Entry{Path: string(e.name)})
+			default:
+				at[string(e.name)] = len(found)
 				found = append(found, Entry{string(e.name), slices.Clone(e.hash)})
 			}
 		})
@@ -153,6 +166,7 @@ var (
 // is not read unless the reader wants all.
 type indexEntry struct {
 	mode       uint32
+	staged     bool // it is one of several of a merge
 	hash, name []byte
 }
 
@@ -259,6 +273,7 @@ func (x *indexReader) entries(f func(*indexEntry)) error {
 		e.mode = binary.BigEndian.Uint32(data[24:])
 		e.hash = append(e.hash[:0], data[40:40+x.hash]...)
 		flags := binary.BigEndian.Uint16(data[fixed-2:])
+		e.staged = flags&0x3000 != 0
 		x.off += int64(fixed)
 		if flags&0x4000 != 0 {
 			x.off += 2

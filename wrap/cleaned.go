@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,9 @@ import (
 const SourceCleaned = "a copy without credentials"
 
 const (
-	maxConfigs  = 256       // config files of git that are searched for credentials
+	maxConfigs  = 1024      // config files of git that are searched for credentials
+	maxNames    = 2048      // directories among those of submodules and work trees
+	maxLooked   = 64 << 20  // bytes, as the file system counts, of a directory that is searched for repositories
 	maxSettings = 256 << 10 // bytes of a settings file of another program
 )
 
@@ -24,8 +27,10 @@ type cleaner struct {
 	v    *view
 	g    *gitGuard
 	left int
+	dirs int // names that may still be looked at, see maxNames
 	seen map[string]bool
 	made []mount    // copies at paths that have no mount yet
+	shut []string   // directories that are hidden as a whole
 	cut  []withheld // shown without
 	had  []withheld // shown with, since no copy can stand in their place
 }
@@ -38,9 +43,11 @@ type withheld struct {
 
 // clean puts copies without credentials in the place of settings files: those of
 // git, with all that they include, and those of package managers at the top of a
-// project. Where mounts cannot do that, or the file is to be written, it is told.
+// project, and of each tree that a person opened. Where mounts cannot do that, or
+// the file is to be written, it is told. What is too much to be searched is hidden:
+// how much there is may be the work of an earlier run.
 func (v *view) clean(root string, g *gitGuard) error {
-	c := &cleaner{v: v, g: g, left: maxConfigs, seen: make(map[string]bool, 16)}
+	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: maxNames, seen: make(map[string]bool, 16)}
 	for _, home := range v.host.Homes {
 		c.git(join(home, ".gitconfig"), 0)
 		c.git(join(home, ".config/git/config"), 0)
@@ -56,10 +63,21 @@ func (v *view) clean(root string, g *gitGuard) error {
 			c.git(policy.Clean(path), 0)
 		}
 	}
-	for _, dir := range g.gits {
-		c.repository(dir, 0)
+	for _, dir := range slices.Concat(g.gits, g.rest) {
+		if base(dir) == ".git" {
+			c.checkout(policy.Dir(dir))
+		} else {
+			c.repository(dir, 0)
+		}
+	}
+	for _, dir := range g.large {
+		c.tree(dir)
 	}
 	tops := append([]string{root, v.host.CWD}, g.trees...)
+	for _, dir := range c.opened() {
+		c.tree(dir)
+		tops = append(tops, dir)
+	}
 	for i, top := range tops {
 		if top == "" || slices.Contains(tops[:i], top) {
 			continue
@@ -70,15 +88,96 @@ func (v *view) clean(root string, g *gitGuard) error {
 	}
 	for i := range v.mounts {
 		m := &v.mounts[i]
-		if m.eff == policy.Block && !m.idle && m.info.Kind == File && m.rule.Layer == policy.Builtin && credentials.Settings(base(m.path)) && !v.bare && slices.Contains(tops, policy.Dir(m.path)) {
+		if m.eff == policy.Block && !m.idle && m.info.Kind == File && m.rule.Layer == policy.Builtin && base(m.path) == ".pypirc" && !v.bare && slices.Contains(tops, policy.Dir(m.path)) {
 			c.hidden(m)
 		}
 	}
-	if len(c.made) > 0 {
-		v.mounts = append(v.mounts, c.made...)
+	if n := len(c.made); n > maxMatches {
+		return &Error{StatusFailed, strconv.Itoa(n) + " settings files here hold credentials or are too many to be searched for some, too many to hide one by one", "remove them, or run in a directory with fewer repositories"}
+	}
+	if len(c.made)+len(c.shut) > 0 {
+		// What holds a place in a directory that is hidden now would show it.
+		v.mounts = slices.DeleteFunc(append(v.mounts, c.made...), func(m mount) bool {
+			return (m.pin || m.copied) && slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(m.path, dir) })
+		})
 		v.sort()
 	}
 	return c.tell()
+}
+
+// opened are the directories that a person opened for reading.
+func (c *cleaner) opened() []string {
+	var out []string
+	for i := range c.g.pol.Rules {
+		r := &c.g.pol.Rules[i]
+		if r.Access != policy.Read || r.Layer == policy.Builtin || r.Pattern {
+			continue
+		}
+		to, err := c.v.res.resolve(r.Path)
+		if err == nil && to.Info.Kind == Dir && !slices.Contains(out, to.Path) && !slices.Contains(c.g.trees, to.Path) {
+			out = append(out, to.Path)
+		}
+	}
+	return out
+}
+
+// tree looks at the repository at the top of a directory, and at those one level
+// down.
+func (c *cleaner) tree(dir string) {
+	c.checkout(dir)
+	if c.g.bare(dir) {
+		c.repository(dir, 0)
+	}
+	if to, err := c.v.res.resolve(dir); err != nil || to.Info.Size > maxLooked {
+		c.v.notes = append(c.v.notes, policy.Plain(dir)+" has too many entries to be searched: the command can read the credentials in the settings of repositories in it")
+		return
+	}
+	entries, err := c.v.res.entries(dir)
+	if err != nil {
+		return // only who knows a name finds something
+	}
+	names := slices.DeleteFunc(directories(entries), func(name string) bool {
+		apart := c.v.host.apart(join(dir, name))
+		if apart {
+			c.v.notes = append(c.v.notes, policy.Plain(join(dir, name))+" is on a file system that asks elsewhere and is not looked at: the command can read the credentials in the settings of a repository there")
+		}
+		return apart
+	})
+	below := make([]string, 0, 2*len(names))
+	for _, n := range names {
+		below = append(below, n+"/.git", n+"/HEAD")
+	}
+	there := c.v.host.FS.Exist(dir, below)
+	for i, name := range names {
+		sub := join(dir, name)
+		if there[2*i] {
+			c.checkout(sub)
+		}
+		if there[2*i+1] && c.g.bare(sub) {
+			c.repository(sub, 0)
+		}
+	}
+}
+
+// checkout looks at the repository of a work tree.
+func (c *cleaner) checkout(dir string) {
+	at, ok := c.found(join(dir, ".git"))
+	if ok && at.Info.Kind == Dir {
+		c.repository(at.Path, 0)
+	}
+	if !ok || at.Info.Kind != File {
+		return
+	}
+	data, err := c.v.host.FS.Head(at.Path, maxPointer)
+	text, ok := gitdir.Pointer(data)
+	if err != nil || !ok {
+		return // git takes it for no repository
+	}
+	own := absolute(text, dir)
+	c.repository(own, 0)
+	if up := policy.Dir(own); base(up) == "worktrees" {
+		c.repository(policy.Dir(up), 0)
+	}
 }
 
 // keys are names in a git directory below which extensions of git keep keys and
@@ -97,59 +196,156 @@ func (c *cleaner) repository(dir string, depth int) {
 	}
 	c.git(join(dir, "config"), 0)
 	c.git(join(dir, "config.worktree"), 0)
-	if depth > maxDepth {
-		return
-	}
-	for _, sub := range c.below(join(dir, "worktrees")) {
+	c.all(join(dir, "worktrees"), func(sub string) bool {
 		c.git(join(sub, "config.worktree"), 0)
 		c.modules(join(sub, "modules"), depth+1)
-	}
+		return true
+	})
 	c.modules(join(dir, "modules"), depth+1)
 }
 
+// modules looks at the git directories of submodules. One of a submodule called
+// a/b is modules/a/b, whatever a is. Nothing that a command could have made, a HEAD
+// in modules/a for instance, ends the search.
 func (c *cleaner) modules(dir string, depth int) {
-	for _, sub := range c.below(dir) {
+	c.all(dir, func(sub string) bool { return c.module(sub, depth) })
+}
+
+// module looks at what may be a git directory, and at those in it.
+func (c *cleaner) module(dir string, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	git := c.g.exists(join(dir, "HEAD")) && (c.g.exists(join(dir, "objects")) || c.g.exists(join(dir, "commondir")))
+	if git || c.g.exists(join(dir, "config")) {
+		c.repository(dir, depth)
+	}
+	return c.below(dir, func(sub string) bool {
+		name := base(sub)
 		switch {
-		case c.g.exists(join(sub, "config")):
-			c.repository(sub, depth)
-		case depth <= maxDepth && !slices.Contains(gitdir.Bulk, base(sub)):
-			c.modules(sub, depth+1)
+		case git && (name == "modules" || name == "worktrees"):
+			return true // see repository
+		case git && slices.Contains(bulk, name):
+			return c.below(sub, func(sub string) bool { return usual(base(sub)) || c.module(sub, depth+1) })
 		}
+		return c.module(sub, depth+1)
+	})
+}
+
+// bulk are the directories of a git directory that hold much and no repository.
+var bulk = append([]string{"branches", "lfs", "annex", "rr-cache", "svn"}, gitdir.Bulk...)
+
+// usual reports whether a directory belongs in one of those.
+func usual(name string) bool {
+	switch name {
+	case "refs", "heads", "tags", "remotes", "notes", "pack", "info", "objects", "tmp", "incomplete", "cache", "journal", "transfer":
+		return true
+	}
+	return (len(name) == 2 || len(name) == 40 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// all calls f for each directory in one, and hides that as a whole when f or a
+// bound says so.
+func (c *cleaner) all(dir string, f func(sub string) bool) {
+	if !c.below(dir, f) {
+		c.hide(dir)
 	}
 }
 
-// below are the directories in one.
-func (c *cleaner) below(dir string) []string {
-	to, err := c.v.res.resolve(dir)
-	if err != nil || to.Info.Kind != Dir {
-		return nil
+// below calls f for each directory in one. It is false for what cannot be searched
+// to the end.
+func (c *cleaner) below(dir string, f func(sub string) bool) bool {
+	to, ok := c.found(dir)
+	if !ok || to.Info.Kind != Dir || c.hides(to.Path) {
+		return true
+	}
+	if to.Info.Size > maxListed {
+		return false
 	}
 	entries, err := c.v.res.entries(to.Path)
-	if err != nil || len(entries) > maxGitDirs {
-		return nil // what git guards is read-only as a whole then
+	if err != nil {
+		return c.closed(to)
 	}
-	var out []string
 	for _, e := range entries {
-		if e.Kind == Dir || e.Kind == Absent {
-			out = append(out, join(to.Path, e.Name))
+		if e.Kind != Dir && e.Kind != Absent {
+			continue
+		}
+		if c.dirs--; c.dirs < 0 || !f(join(to.Path, e.Name)) {
+			return false
 		}
 	}
-	return out
+	return true
+}
+
+// found resolves a path. A directory of one's own on the way that may not be
+// searched is hidden: the command could change that.
+func (c *cleaner) found(path string) (to resolved, ok bool) {
+	to, err := c.v.res.resolve(path)
+	var denied deniedError
+	if errors.As(err, &denied) && denied.uid == c.v.host.UID {
+		c.hide(denied.dir)
+	}
+	return to, err == nil && to.Info.Kind != Absent
+}
+
+// hides reports whether a directory is hidden for what may be in it.
+func (c *cleaner) hides(path string) bool {
+	return slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(path, dir) })
+}
+
+// hide hides a directory with settings that cannot all be searched.
+func (c *cleaner) hide(dir string) {
+	to, err := c.v.res.resolve(dir)
+	if err != nil || to.Info.Kind != Dir || !shows(c.v.access(to.Path)) || c.hides(to.Path) {
+		return
+	}
+	w := withheld{to.Path, []string{"all of it: it cannot be searched for some"}}
+	i, there := c.v.find(to.Path)
+	if there && c.wanted(&c.v.mounts[i]) || c.full(to.Path) {
+		c.had = append(c.had, w)
+		return
+	}
+	c.shut = append(c.shut, to.Path)
+	r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "it may hold credentials, and cannot be searched for them"}
+	m := mount{path: to.Path, info: to.Info, rule: r, rules: policy.Stand{Give: r}, eff: policy.Block}
+	if there {
+		c.v.mounts[i] = m
+		c.v.sort()
+	} else {
+		c.made = append(c.made, m)
+	}
+	c.cut = append(c.cut, w)
+}
+
+// wanted reports whether a person opened a file or directory by its name.
+func (c *cleaner) wanted(m *mount) bool {
+	return m.rules.Give != nil && m.rules.Give.Layer != policy.Builtin && !m.rules.Give.Pattern && m.eff == m.rules.Give.Access
+}
+
+// full reports whether a path lies in a repository that the command may write as a
+// whole.
+func (c *cleaner) full(path string) bool {
+	return c.g.pol.Git == "full" && c.v.access(path) == policy.Write && slices.ContainsFunc(slices.Concat(c.g.gits, c.g.rest), func(dir string) bool { return policy.Within(path, dir) })
 }
 
 // visible finds a file that the command sees and has not been looked at.
 func (c *cleaner) visible(name string) (to resolved, ok bool) {
-	to, err := c.v.res.resolve(name)
-	if err != nil || to.Info.Kind != File || c.seen[to.Path] || !shows(c.v.access(to.Path)) {
+	to, ok = c.found(name)
+	if !ok || to.Info.Kind != File || c.seen[to.Path] || !shows(c.v.access(to.Path)) || c.hides(to.Path) {
 		return to, false
 	}
 	c.seen[to.Path] = true
 	if i, ok := c.v.find(to.Path); ok {
 		m := &c.v.mounts[i]
-		// One that a person opened by its name is wanted as it is.
-		return to, !m.copied && (m.rules.Give == nil || m.rules.Give.Layer == policy.Builtin || m.rules.Give.Pattern || m.eff != m.rules.Give.Access)
+		return to, !m.copied && !c.wanted(m)
 	}
 	return to, true
+}
+
+// closed reports whether the command cannot open what cannot be read here either.
+// What is one's own can be given another mode.
+func (c *cleaner) closed(to resolved) bool {
+	return to.Info.UID != c.v.host.UID && !c.v.host.FS.Access(to.Path, 'r') && (to.Info.Kind != Dir || !c.v.host.FS.Access(to.Path, 'x'))
 }
 
 // git looks at a config file and at what it includes.
@@ -164,7 +360,7 @@ func (c *cleaner) git(name string, depth int) {
 	}
 	data, ok := c.g.content(to)
 	if !ok {
-		if c.v.host.FS.Access(to.Path, 'r') {
+		if !c.closed(to) {
 			c.show(to, nil, nil, false)
 		}
 		return
@@ -190,25 +386,25 @@ func (c *cleaner) settings(name string) {
 	}
 	data, err := c.v.host.FS.Content(to.Path, to.Info, maxSettings)
 	if err != nil {
-		if c.v.host.FS.Access(to.Path, 'r') {
+		if !c.closed(to) {
 			c.show(to, nil, nil, false)
 		}
 		return
 	}
-	copied, names, err := credentials.Lines(data)
+	copied, names, err := credentials.Lines(base(name), data)
 	if err != nil || len(names) > 0 || len(copied) != len(data) {
 		c.show(to, copied, names, err == nil)
 	}
 }
 
-// hidden shows of a project's settings file that is hidden for its credentials
-// the rest.
+// hidden shows a project's settings file that is hidden for the credentials that
+// it may hold, when it is sure to hold none.
 func (c *cleaner) hidden(m *mount) {
 	data, err := c.v.host.FS.Content(m.path, m.info, maxSettings)
 	if err != nil {
 		return
 	}
-	if copied, _, err := credentials.Lines(data); err == nil {
+	if copied, _, err := credentials.Lines(base(m.path), data); err == nil {
 		m.turn(copied)
 		c.v.hidden = slices.DeleteFunc(c.v.hidden, func(path string) bool { return path == m.path })
 	}
@@ -228,8 +424,7 @@ func (c *cleaner) show(to resolved, copied []byte, names []string, good bool) {
 	if !good {
 		w.names = []string{"all of it: it cannot be read as settings"}
 	}
-	full := c.g.pol.Git == "full" && c.v.access(to.Path) == policy.Write && slices.ContainsFunc(c.g.gits, func(dir string) bool { return policy.Within(to.Path, dir) })
-	if c.v.bare || full {
+	if c.v.bare || c.full(to.Path) {
 		if good && len(names) == 0 {
 			return // a comment
 		}

@@ -37,6 +37,8 @@ type gitGuard struct {
 	pairs int               // config files and work trees that share them
 	words int               // of commands in settings that may still be looked for
 	gits  []string          // git directories, see clean
+	rest  []string          // those that are not guarded
+	large []string          // directories that are not searched, see nested
 	texts map[string][]byte // of config files, see content
 }
 
@@ -219,6 +221,7 @@ func (g *gitGuard) nested(dir string) {
 	}
 	if to.Info.Size > maxListed {
 		g.notes = append(g.notes, policy.Plain(dir)+" has too many entries to be searched: repositories in it are not guarded, and names that tools obey by themselves are not watched")
+		g.large = append(g.large, to.Path)
 		return
 	}
 	entries, ok := g.res.dirs[to.Path]
@@ -280,6 +283,8 @@ func (g *gitGuard) inside(dir string, git bool) {
 	case g.inner > maxNested-maxPlain:
 		g.gits = append(g.gits, at)
 		g.add(at, policy.Protect)
+	default:
+		g.rest = append(g.rest, at)
 	}
 	g.inner--
 }

@@ -15,15 +15,26 @@ import (
 
 // indexOf is a git index of version 2 that holds files with contents.
 func indexOf(files map[string]string) string {
-	b := binary.BigEndian.AppendUint32([]byte("DIRC\x00\x00\x00\x02"), uint32(len(files)))
-	for name, content := range files {
+	return indexWith(files, nil, 0)
+}
+
+// indexWith has more entries of names that it has already, and flags.
+func indexWith(files, more map[string]string, flags uint16) string {
+	b := binary.BigEndian.AppendUint32([]byte("DIRC\x00\x00\x00\x02"), uint32(len(files)+len(more)))
+	add := func(name, content string) {
 		e := make([]byte, 62, 72+len(name))
 		binary.BigEndian.PutUint32(e[24:], 0o100644)
 		sum := sha1.Sum([]byte("blob " + strconv.Itoa(len(content)) + "\x00" + content))
 		copy(e[40:], sum[:])
-		binary.BigEndian.PutUint16(e[60:], uint16(len(name)))
+		binary.BigEndian.PutUint16(e[60:], flags|uint16(len(name)))
 		e = append(e, name...)
 		b = append(b, append(e, make([]byte, 8-len(e)%8)...)...)
+	}
+	for name, content := range files {
+		add(name, content)
+	}
+	for name, content := range more {
+		add(name, content)
 	}
 	return string(append(b, make([]byte, 20)...))
 }
@@ -108,6 +119,36 @@ func TestConceal(t *testing.T) {
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// One guess of a hidden file's content counts in a run, not as many as an index
+// holds.
+func TestGuesses(t *testing.T) {
+	const project = "/home/u/src/app"
+	guess, wrong := map[string]string{".env": "A=1"}, map[string]string{".env": "A=0"}
+	for _, tt := range []struct {
+		name, index string
+		shown       bool
+	}{
+		{"one", indexOf(guess), true},
+		{"two, the first is right", indexWith(guess, wrong, 0), false},
+		{"two, the second is right", indexWith(wrong, guess, 0), false},
+		{"of a merge", indexWith(guess, nil, 0x1000), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := user(debian + home("/home/u", "1000") + repo(project) + project + "/.env = A=1\n")
+			m.prepare = func(f *fakeFS) {
+				f.put(project+"/.git/index", &fakeNode{Info: Info{Kind: File, Mode: 0o644, UID: 1000, Size: int64(len(tt.index))}, Text: tt.index})
+			}
+			p, _, err := m.plan(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := p.Report.Ask(project + "/.env"); a.Read != tt.shown {
+				t.Errorf("it may be read: %v", a.Read)
 			}
 		})
 	}
