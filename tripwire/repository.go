@@ -69,6 +69,7 @@ func newLooker(recs []*record, ix *indexes) *looker {
 		for i := range r.entries {
 			if r.entries[i].kind == Repository {
 				l.apart[r.entries[i].path] = true
+				l.apart[pair(r.entries[i].path, repositoryOf(r.entries[i].state).tree)] = true
 			}
 		}
 	}
@@ -201,6 +202,7 @@ func (l *looker) repositories(out []Change, watches []Watch) []Change {
 		}
 		first = append(first, w)
 		l.apart[w.Path] = true
+		l.apart[pair(w.Path, w.State)] = true
 	}
 	for _, w := range first {
 		r := repository{own: !own.brought(w.Path, w.State), tree: w.State}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,12 +120,27 @@ func TestTodo(t *testing.T) {
 	for name, texts := range map[string]map[string]bool{
 		"rebase-merge/git-rebase-todo": {"pick 123 x\n# exec x\n\nfixup 2\n": true, "pick 1\nexec ./evil\n": false, " x ./evil": false, "x\t./evil": false, "": true, "EXEC y": false},
 		"rebase-merge/strategy":        {"ort\n": true, "evil": false},
-		"sequencer/opts":               {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false, "[": false},
+		"rebase-merge/msgnum":          {"12\n": true, "": true, "$(x)": false, "1\n$(x)\n": false, "1 2": false},
+		"rebase-merge/end":             {"12": true, "`x`": false},
+		"rebase-apply/next":            {"2\n": true, "-1": false},
+		"rebase-apply/last":            {"2": true, "2x": false},
+		"rebase-apply/apply-opt": {
+			"": true, "\n": true, " '--whitespace=fix' '-C3' '-p12'": true, "'--directory=it'\\''s/a'\\!'b'": true, "'--reject' '--exclude=x y'\n": true,
+			"'--build-fake-ancestor=.git/commondir'": false, "'--reject' '--index'": false, "'-C'": false, "'-Cx'": false, "--reject": false, "'--reject": false, "'--reject'x": false,
+			"'--reject'\\": false, "'--reject'\n'--index'": false, "'--whitespace=fix'\t'--index'": false,
+		},
+		"rebase-apply/strategy": {"evil": false},
+		"sequencer/opts":        {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false, "[": false},
 	} {
 		for text, want := range texts {
 			dir := tree(t, map[string]string{name: text})
 			s := newSurvey(noIndexes(), nil)
-			s.later(dir)
+			fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.later(fd, dir)
+			unix.Close(fd)
 			if harmless(s.facts) != want {
 				t.Errorf("%s: %q: %v", name, text, s.facts)
 			}
@@ -259,5 +275,82 @@ func TestNothingNew(t *testing.T) {
 	put(t, s.Dir+"/"+indexName(dir), string(data))
 	if k := f.indexes(dir).known; len(k) > 0 {
 		t.Errorf("%v is believed", k)
+	}
+}
+
+// A link anywhere in a git directory where git writes is told of, at any depth, and
+// so is what is no file at all.
+func TestListed(t *testing.T) {
+	dirs := []string{
+		"", "logs", "logs/refs", "logs/refs/heads/a/b", "refs/heads", "refs/remotes/origin", "info", "objects/info", "objects/info/commit-graphs", "objects/pack",
+		"rr-cache", "rr-cache/78", "rebase-merge", "rebase-apply", "sequencer", "remotes", "branches", "modules", "modules/a", "worktrees", "lost-found/other",
+		"NOTES_MERGE_WORKTREE", "reftable",
+	}
+	for _, own := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), ".git")
+		survey := func() []fact {
+			l := newLooker([]*record{{}}, noIndexes())
+			return l.survey(dir, &repository{own: own, tree: filepath.Dir(dir)}).facts
+		}
+		told := func(facts []fact, path string) bool {
+			for _, f := range facts {
+				if f.path == path && f.text != "" {
+					return true
+				}
+			}
+			return false
+		}
+		for _, d := range append(dirs, "objects/12", "hooks") {
+			if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files := map[string]string{"HEAD": "ref: refs/heads/x\n", "config": "", "logs/HEAD": "x", "refs/heads/x": "x", "COMMIT_EDITMSG": "x"}
+		for name, text := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if facts := survey(); !harmless(facts) {
+			t.Errorf("own %v: %v", own, facts)
+		}
+		for _, d := range dirs {
+			path := filepath.Join(dir, d, "x")
+			if d == "refs/heads" {
+				path += "y"
+			}
+			for kind, put := range map[string]func() error{
+				"link": func() error { return os.Symlink("/nowhere", path) },
+				"fifo": func() error { return unix.Mkfifo(path, 0o600) },
+			} {
+				if err := put(); err != nil {
+					t.Fatal(err)
+				}
+				if !told(survey(), path) {
+					t.Errorf("own %v: a %s %s is not told of", own, kind, path)
+				}
+				os.Remove(path)
+			}
+		}
+		for _, d := range dirs[1:] {
+			path := filepath.Join(dir, d)
+			moved := path + ".moved"
+			if err := os.Rename(path, moved); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink("/proc/self/cwd/nowhere", path); err != nil {
+				t.Fatal(err)
+			}
+			if !told(survey(), path) {
+				t.Errorf("own %v: a link in the place of %s is not told of", own, path)
+			}
+			os.Remove(path)
+			os.Rename(moved, path)
+		}
+		v := newSurvey(noIndexes(), nil)
+		v.listing = 100
+		if v.changing(dir, dir, ""); !strings.Contains(fmt.Sprint(v.facts), errMany.Error()) {
+			t.Errorf("a bound is not told of: %v", v.facts)
+		}
 	}
 }

@@ -35,13 +35,20 @@ func (f *fact) hash() string { return sum([]byte(f.path + "\x00" + f.text + "\x0
 // init, clone, worktree add or submodule add does not leave.
 type survey struct {
 	indexes *indexes
-	apart   map[string]bool // git directories that are looked at on their own
-	seen    map[string]bool
-	left    int // repositories that may still be looked at
-	names   int // of repositories, the same
+	apart   map[string]bool // git directories that are looked at on their own, and each with its work tree (pair)
+	seen    map[string]bool // those that were looked at in this survey, likewise
+	left    int             // repositories that may still be looked at
+	names   int             // of repositories, the same
+	listing int             // names in git directories that may still be listed
+	full    bool            // there were more
+	buf     []byte
 	index   bool
 	facts   []fact
 }
+
+// pair is a git directory with a work tree. One directory can have several, and
+// git looks in each for what the one index names.
+func pair(dir, tree string) string { return dir + "\x00" + tree }
 
 // Bounds of a survey: a command must not be able to make the next start slow.
 // What lies behind them is told of.
@@ -52,7 +59,7 @@ const (
 )
 
 func newSurvey(ix *indexes, apart map[string]bool) *survey {
-	return &survey{indexes: ix, apart: apart, seen: map[string]bool{}, left: maxRepositories, names: maxNames}
+	return &survey{indexes: ix, apart: apart, seen: map[string]bool{}, left: maxRepositories, names: maxNames, listing: maxListed}
 }
 
 // surveyGit looks at what git would find under a path: a .git, or a bare
@@ -85,7 +92,7 @@ func (s *survey) found(path string) {
 		return
 	}
 	var st unix.Stat_t
-	switch err := retry(func() error { return unix.Lstat(path, &st) }); {
+	switch err := reach(path, &st); {
 	case unreachable(err):
 		return // git cannot get there either
 	case err != nil:
@@ -113,10 +120,11 @@ func (s *survey) found(path string) {
 }
 
 // unreachable reports whether an error says that nothing can be reached there: no
-// such name, a loop of links, a mount whose server is gone.
+// such name, a loop of links, a mount whose server is gone. A path that is too long
+// is none: git goes there by a shorter one.
 func unreachable(err error) bool {
 	switch err {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENAMETOOLONG, unix.ENOTCONN, unix.ESTALE, unix.EIO, unix.ENODEV, unix.EHOSTDOWN, unix.ETIMEDOUT:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENOTCONN, unix.ESTALE, unix.EIO, unix.ENODEV, unix.EHOSTDOWN, unix.ETIMEDOUT:
 		return true
 	}
 	return false
@@ -140,6 +148,8 @@ func (s *survey) pointer(path, tree string) {
 		if err != nil {
 			return
 		}
+	} else if !s.apart[pair(real, tree)] && treeOf(real) != tree {
+		s.add(path, "it points to "+policy.Quote(dir)+", which does not point back", "")
 	}
 	s.directory(path, real, tree)
 }
@@ -147,19 +157,19 @@ func (s *survey) pointer(path, tree string) {
 // directory looks at a git directory, which people know by the path at. tree is its
 // work tree, "" when there is none.
 func (s *survey) directory(at, dir, tree string) {
-	if s.apart[dir] {
-		return
+	if !s.apart[dir] && !s.seen[dir] {
+		s.whole(at, dir, tree)
 	}
-	s.whole(at, dir, tree)
+	if both := pair(dir, tree); tree != "" && !s.apart[both] && !s.seen[both] {
+		s.links(dir, tree)
+	}
 }
 
 // whole is all that is in a git directory.
 func (s *survey) whole(at, dir, tree string) {
-	if s.seen[dir] {
-		return
-	}
 	s.seen[dir] = true
 	if s.left--; s.left < 0 {
+		s.seen[pair(dir, tree)] = true
 		if s.left == -1 {
 			s.unread(at, "there are too many repositories to look at each", "")
 		}
@@ -201,7 +211,23 @@ func (s *survey) whole(at, dir, tree string) {
 // changing is what a command can make in a git directory whose settings and hooks
 // it cannot change.
 func (s *survey) changing(at, dir, tree string) {
-	s.later(dir)
+	fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	switch {
+	case err == unix.ENOTDIR || err == unix.ELOOP:
+		if !s.seen[pair(dir, "")] {
+			s.seen[pair(dir, "")] = true
+			s.found(dir)
+		}
+		return
+	case unreachable(err):
+		return
+	case err != nil:
+		s.unread(at, "it could not be looked at: "+err.Error(), "")
+		return
+	}
+	defer unix.Close(fd)
+	s.listed(fd, dir)
+	s.later(fd, dir)
 	for _, name := range []string{"remotes", "branches"} {
 		names, err := namesAt(join(dir, name))
 		if err != nil {
@@ -292,51 +318,137 @@ func (s *survey) hooks(at, dir string) {
 // strategies are those that git brings along; any other is a program.
 var strategies = []string{"ort", "recursive", "resolve", "octopus", "ours", "subtree"}
 
-// later tells of what git runs when somebody goes on with a rebase, a cherry-pick
-// or a revert (git-rebase(1)).
-func (s *survey) later(dir string) {
-	var st unix.Stat_t
-	if err := unix.Lstat(join(dir, "rebase-merge"), &st); !unreachable(err) {
-		s.text(dir, "rebase-merge/"+gitdir.Todo, func(text string) (odd []string) {
-			for line := range strings.Lines(text) {
-				if line = strings.TrimSpace(line); !plainStep(line) {
-					odd = append(odd, line)
-				}
-			}
-			return odd
-		})
-		s.text(dir, "rebase-merge/strategy", func(text string) (odd []string) {
-			if text = strings.TrimSpace(text); !slices.Contains(strategies, text) {
-				odd = []string{text}
-			}
-			return odd
-		})
-	}
-	if err := unix.Lstat(join(dir, "sequencer"), &st); !unreachable(err) {
-		s.text(dir, "sequencer/opts", func(text string) (odd []string) {
-			err := gitdir.Each([]byte(text), func(set gitdir.Setting) {
-				if set.Section != "options" || set.Key == "strategy" && !slices.Contains(strategies, set.Value) {
-					odd = append(odd, set.Full()+"="+set.Value)
-				}
-			})
-			if err != nil {
-				odd = append(odd, err.Error())
-			}
-			return odd
-		})
+// later tells of what git obeys when it goes on with a rebase, a cherry-pick, a
+// revert or the patches of git am (git-rebase(1)), and of numbers that are none: a
+// prompt of git's own shows them to a shell that runs what is in $(…). Its
+// directory is open, so that no link on the way leads elsewhere.
+func (s *survey) later(fd int, dir string) {
+	for _, f := range laterFiles {
+		state, err := openAt(fd, f.dir, openPath|unix.O_DIRECTORY)
+		if err != nil {
+			continue // told of with the names in the directory
+		}
+		for _, name := range f.names {
+			s.text(state, join(join(dir, f.dir), name), f.odd)
+		}
+		unix.Close(state)
 	}
 }
 
-// text tells of the odd lines of a file.
-func (s *survey) text(dir, name string, odd func(text string) []string) {
-	var st unix.Stat_t
-	if err := unix.Lstat(join(dir, name), &st); unreachable(err) {
+var laterFiles = []struct {
+	dir   string
+	names []string
+	odd   func(text string) []string
+}{
+	{"rebase-merge", []string{gitdir.Todo}, oddSteps},
+	{"rebase-merge", []string{"strategy"}, oddStrategy},
+	{"rebase-merge", []string{"msgnum", "end"}, oddNumber},
+	{"rebase-apply", []string{"next", "last"}, oddNumber},
+	{"rebase-apply", []string{"apply-opt"}, oddOptions},
+	{"rebase-apply", []string{"strategy"}, oddStrategy},
+	{"sequencer", []string{"opts"}, oddSequencer},
+}
+
+func oddSteps(text string) (odd []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); !plainStep(line) {
+			odd = append(odd, line)
+		}
+	}
+	return odd
+}
+
+func oddStrategy(text string) []string {
+	if text = strings.TrimSpace(text); slices.Contains(strategies, text) {
+		return nil
+	}
+	return []string{text}
+}
+
+func oddNumber(text string) []string {
+	if text = strings.TrimSpace(text); strings.Trim(text, "0123456789") == "" {
+		return nil
+	}
+	return []string{"no number: " + policy.Quote(text)}
+}
+
+func oddSequencer(text string) (odd []string) {
+	err := gitdir.Each([]byte(text), func(set gitdir.Setting) {
+		if set.Section != "options" || set.Key == "strategy" && !slices.Contains(strategies, set.Value) {
+			odd = append(odd, set.Full()+"="+set.Value)
+		}
+	})
+	if err != nil {
+		odd = append(odd, err.Error())
+	}
+	return odd
+}
+
+// oddOptions tells of options for git apply that git am has none of: others name
+// files to write.
+func oddOptions(text string) (odd []string) {
+	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		word, tail, ok := quoted(rest)
+		if !ok {
+			return append(odd, "no options: "+policy.Quote(rest))
+		}
+		if rest = tail; !plainOption(word) {
+			odd = append(odd, policy.Quote(word))
+		}
+	}
+	return odd
+}
+
+// quoted takes one word off a line, as git quotes it: in '…', with '\” and '\!'
+// in the place of ' and !.
+func quoted(line string) (word, rest string, ok bool) {
+	var b strings.Builder
+	for {
+		if line == "" || line[0] != '\'' {
+			return "", "", false
+		}
+		text, tail, closed := strings.Cut(line[1:], "'")
+		b.WriteString(text)
+		if !closed || tail != "" && tail[0] != ' ' && tail[0] != '\\' {
+			return "", "", false
+		}
+		if tail == "" || tail[0] == ' ' {
+			return b.String(), tail, true
+		}
+		if len(tail) < 3 || tail[1] != '\'' && tail[1] != '!' {
+			return "", "", false
+		}
+		b.WriteByte(tail[1])
+		line = tail[2:]
+	}
+}
+
+func plainOption(word string) bool {
+	switch word {
+	case "--reject", "--ignore-space-change", "--ignore-whitespace":
+		return true
+	}
+	for _, name := range []string{"--whitespace=", "--directory=", "--exclude=", "--include="} {
+		if strings.HasPrefix(word, name) {
+			return true
+		}
+	}
+	return len(word) > 2 && (word[:2] == "-C" || word[:2] == "-p") && strings.Trim(word[2:], "0123456789") == ""
+}
+
+// text tells of the odd lines of a file in an open directory.
+func (s *survey) text(dir int, path string, odd func(text string) []string) {
+	data, err := readUpTo(dir, base(path), maxConfig)
+	if unreachable(err) && err != unix.ELOOP {
 		return
 	}
-	path := join(dir, name)
+	if err == nil && len(data) > maxConfig {
+		err = errLong
+	}
 	s.add(path, "", "")
-	data, err := regular(path)
 	if err != nil {
+		var st unix.Stat_t
+		_ = statAt(dir, base(path), &st)
 		s.unread(path, "it could not be read: "+cause(err), strconv.FormatInt(ctime(&st), 10))
 		return
 	}
@@ -358,6 +470,7 @@ func plainStep(line string) bool {
 // links looks at the repositories that an index names: `git status` in the work
 // tree runs git in each.
 func (s *survey) links(dir, tree string) {
+	s.seen[pair(dir, tree)] = true
 	path := join(dir, "index")
 	index, stamp, err := s.indexes.read(path, func() int { return hashSize(dir) })
 	switch {
@@ -370,7 +483,7 @@ func (s *survey) links(dir, tree string) {
 	s.index = true
 	for _, name := range index.Trees {
 		var st unix.Stat_t
-		if err := unix.Lstat(join(tree, strings.TrimSuffix(name, "/")), &st); !unreachable(err) {
+		if err := reach(join(tree, strings.TrimSuffix(name, "/")), &st); !unreachable(err) {
 			s.unread(path, "the index could not be read: it has "+policy.Quote(name)+" as a whole", stamp)
 		}
 	}
@@ -401,54 +514,43 @@ func hashSize(dir string) int {
 	return size
 }
 
-// maxDepth bounds how deep submodules lie in one another.
+// maxModules bounds how deep the names of submodules go.
 const maxModules = 12
 
 // modules looks at the git directories of submodules: one called a/b has its own
 // in modules/a/b.
 func (s *survey) modules(dir string, depth int) {
-	names, err := namesAt(dir)
-	if err == nil && depth > maxModules && len(names) > 0 {
-		err = unix.ELOOP
-	}
-	if err != nil {
-		s.unread(dir, "it could not be looked at: "+err.Error(), "")
-		return
-	}
-	for _, name := range sorted(names) {
+	for _, name := range s.directories(dir) {
 		sub := join(dir, name)
-		if s.apart[sub] || s.seen[sub] {
+		if s.apart[sub] {
 			continue
 		}
-		var st unix.Stat_t
 		if bare(sub) {
-			if tree := treeOf(sub); tree != "" && unix.Lstat(join(tree, ".git"), &st) == nil {
-				s.directory(join(tree, ".git"), sub, tree)
-			} else {
-				s.directory(sub, sub, tree)
+			at, tree := sub, treeOf(sub)
+			var st unix.Stat_t
+			if tree != "" && unix.Lstat(join(tree, ".git"), &st) == nil {
+				at = join(tree, ".git")
 			}
+			s.directory(at, sub, tree)
 			continue
 		}
 		if s.names--; s.names < 0 {
 			s.unread(dir, "there are too many repositories to look at each", "")
 			return
 		}
-		if unix.Lstat(sub, &st) == nil && uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR {
-			s.modules(sub, depth+1)
+		if depth == maxModules {
+			s.unread(sub, "it could not be looked at: "+errDeep.Error(), "")
+			return
 		}
+		s.modules(sub, depth+1)
 	}
 }
 
 // worktrees looks at the private directories of linked work trees.
 func (s *survey) worktrees(dir string) {
-	names, err := namesAt(dir)
-	if err != nil {
-		s.unread(dir, "it could not be looked at: "+err.Error(), "")
-		return
-	}
-	for _, name := range sorted(names) {
+	for _, name := range s.directories(dir) {
 		sub := join(dir, name)
-		if s.apart[sub] || s.seen[sub] {
+		if s.apart[sub] {
 			continue
 		}
 		at, tree := sub, treeOf(sub)
@@ -457,6 +559,23 @@ func (s *survey) worktrees(dir string) {
 		}
 		s.directory(at, sub, tree)
 	}
+}
+
+// directories lists those in a directory, none where it cannot be reached, and
+// tells of links there. A link in its place was told of before.
+func (s *survey) directories(dir string) (names []string) {
+	fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	if unreachable(err) {
+		return nil
+	}
+	if err == nil {
+		defer unix.Close(fd)
+		err = s.list(fd, dir, &names)
+	}
+	if err != nil {
+		s.unread(dir, "it could not be looked at: "+err.Error(), "")
+	}
+	return sorted(names)
 }
 
 // treeOf is the work tree that a git directory says it has, "" for none.
