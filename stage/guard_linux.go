@@ -6,8 +6,10 @@ import (
 )
 
 // sweepName is the first argument by which sbx knows that it is to sweep. The
-// second is the number of a descriptor that the processes to end have open, the
-// third, if there is one, of a file with what bwrap says of its child.
+// second is the number of a descriptor that the processes to end have open. The
+// third, if there is one, is that of a file with what bwrap says of its child; or,
+// if there is a fourth, of a pipe with what bwrap says, and that the number of
+// bwrap itself.
 const sweepName = "--sweep-of-sandbox"
 
 // guard starts a process that stays until the stage is there. bwrap's child
@@ -17,22 +19,77 @@ const sweepName = "--sweep-of-sandbox"
 // stage, which ends with the outer process by itself, ends the guard first. It
 // is no program of its own but a few system calls in this one's memory, which
 // the outer process leaves behind when it executes bwrap.
+//
+// It is also who reads what bwrap says: see [Sweep].
 func guard(w Wires) error {
 	pidfd, err := selfFD()
 	if pidfd < 0 {
 		return err
 	}
+	said, err := w.opened()
+	if err != nil {
+		return err
+	}
+	// The guard has both ends as well: the pipe does not end, which would ring, when
+	// bwrap does.
+	if err := bell(w.Guard, w.Relief); err != nil {
+		return err
+	}
 	g := &guarding
-	g.wait[0] = pollFD{int32(pidfd), pollIn, 0}
+	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(said), pollIn, 0}}
 	pid, err := g.start(
 		newStep(syscall.SYS_SETSID, nil), // what is sent to the group is not for the guard
-		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1}),
-		g.sweep(w.Read),
+		newStep(syscall.SYS_CLOSE, []uintptr{uintptr(diverted)}),
+		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}),
+		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(said), syscall.F_SETFD, 0}),
+		g.sweep(w.Read, said, syscall.Getpid()),
 	)
 	if err != nil {
 		return err
 	}
-	return bell(w.Guard, w.Relief, pid, sigKILL)
+	_ = syscall.Close(said)
+	prctl(prSetPtracer, uintptr(pid)) // unknown where only who may send a process signals may trace it
+	return rings(w.Guard, pid, sigKILL)
+}
+
+// diverted is the writing end of the pipe that bwrap writes its messages to,
+// until it is bwrap's standard error.
+var diverted = -1
+
+// opened makes that pipe and puts the caller's standard error at its number. The
+// pipe holds one write at a time, so a process of bwrap's that says why it gives
+// up, which takes three, cannot be gone before the guard has read.
+func (w *Wires) opened() (said int, err error) {
+	fd, err := fcntl(2, syscall.F_DUPFD_CLOEXEC, 3)
+	if err = place(fd, w.Stderr, err); err != nil {
+		return -1, err
+	}
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_DIRECT); err != nil {
+		return -1, err
+	}
+	_, _ = fcntl(p[1], fSetpipeSize, 1)
+	diverted = p[1]
+	return p[0], syscall.SetNonblock(p[0], true)
+}
+
+// Divert gives the program that this process is about to become the guard's pipe
+// as standard error. What it returns takes that back.
+func (w *Wires) Divert() (back func()) {
+	if diverted < 0 {
+		return func() {}
+	}
+	_ = syscall.Dup3(diverted, 2, 0)
+	return func() { _ = syscall.Dup3(w.Stderr, 2, 0) }
+}
+
+// giveBack is for the stage: from here on standard error is the caller's.
+func (w *Wires) giveBack() {
+	if w.Stderr >= 0 {
+		_ = syscall.Dup3(w.Stderr, 2, 0)
+		_ = syscall.Close(w.Stderr)
+		w.Stderr = -1
+	}
 }
 
 // Direct opens the ends at their numbers, does what [BeforeExec] does and starts
@@ -172,7 +229,7 @@ type guardMemory struct {
 	alive        pollFD
 	linger, soon syscall.Timespec
 	path         *byte
-	argv         [5]*byte
+	argv         [6]*byte
 	env          [1]*byte
 	steps        []step
 }
@@ -209,19 +266,29 @@ func (o *outer) relieve() {
 // IsSweep reports whether the arguments after the program's name tell sbx to
 // sweep.
 func IsSweep(args []string) bool {
-	return (len(args) == 2 || len(args) == 3) && args[0] == sweepName
+	return len(args) >= 2 && len(args) <= 4 && args[0] == sweepName
 }
 
 // Sweep ends what a bwrap left that was killed while it set up: all processes
-// that have the pipe open that this process has at the given number.
-func Sweep(args []string) int {
+// that have the pipe open that this process has at the given number. What a bwrap
+// says that gives up is told first, in the words of explain, and bwrap then ends
+// with the status of a failure of sbx's.
+func Sweep(args []string, explain func(said string) string) int {
+	if len(args) == 4 {
+		said, ok1 := atou(args[2])
+		outer, ok2 := atou(args[3])
+		if ok1 && ok2 {
+			t := &testament{outer: int(outer), said: int(said), explain: explain}
+			t.execute()
+		}
+	}
 	fd, ok := atou(args[1])
 	pipe, err := readlink("/proc/self/fd/" + utoa(fd))
 	if !ok || err != nil || len(pipe) < 6 || pipe[:6] != "pipe:[" {
 		return statusFailed
 	}
 	self := syscall.Getpid()
-	if len(args) > 2 {
+	if len(args) == 3 {
 		fd, ok := atou(args[2])
 		if !ok {
 			return statusFailed

@@ -85,6 +85,7 @@ type Wires struct {
 	Write  int // writing end
 	Guard  int // reading end of a pipe whose SIGIO, a SIGKILL, goes to the guard
 	Relief int // writing end
+	Stderr int // standard error of the caller: bwrap itself writes to a pipe that the guard reads
 }
 
 // Ends are descriptors that bwrap is given where no stage stays: by them the
@@ -96,7 +97,7 @@ type Ends struct {
 }
 
 // NoWires has none.
-var NoWires = Wires{-1, -1, -1, -1, -1, -1, -1, -1}
+var NoWires = Wires{-1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 var errOrder = errors.New("the order is damaged")
 
@@ -159,8 +160,8 @@ type wire struct {
 	fd  *int
 }
 
-func (w *Wires) fields() [8]wire {
-	return [8]wire{{"status", &w.Status}, {"stat", &w.Stat}, {"epoll", &w.Epoll}, {"signal", &w.Signal}, {"read", &w.Read}, {"write", &w.Write}, {"guard", &w.Guard}, {"relief", &w.Relief}}
+func (w *Wires) fields() [9]wire {
+	return [9]wire{{"status", &w.Status}, {"stat", &w.Stat}, {"epoll", &w.Epoll}, {"signal", &w.Signal}, {"read", &w.Read}, {"write", &w.Write}, {"guard", &w.Guard}, {"relief", &w.Relief}, {"stderr", &w.Stderr}}
 }
 
 // decode reads what [Order.Encode] wrote. What is not exactly that is an error:

@@ -14,14 +14,14 @@ func orders() []Order {
 	return []Order{
 		{Path: "/bin/true", OOM: -1, Wires: NoWires},
 		{Path: "./x y", Argv: []string{"", "a b", "\xff\n=", "argv=x"}, Group: Front, Mask: 1<<63 | 5, Limit: 0.25, OOM: 7, Memory: "512 MiB",
-			Rlimits: []Rlimit{{6, 64}, {1, 1<<64 - 1}}, Wires: Wires{20, 21, 22, 23, 24, 25, 26, 27}, Expected: []byte("=1 2 /a\nb\x00!3 4 /c\x00")},
+			Rlimits: []Rlimit{{6, 64}, {1, 1<<64 - 1}}, Wires: Wires{20, 21, 22, 23, 24, 25, 26, 27, 28}, Expected: []byte("=1 2 /a\nb\x00!3 4 /c\x00")},
 		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Reopen: []int{0, 9}, Keep: []int{9, 1 << 20}, Filter: []byte("\x00\x01=\n\xff\x7f\x00\x00"),
 			Wall: &landlock.Ruleset{FS: 1<<63 | landlock.Read, Net: landlock.BindTCP, Scope: landlock.Signal, Rules: []landlock.Rule{
 				{Path: "/", Allow: landlock.ReadDir}, {Path: "/a b=\n\xff", Allow: 1 << 63, Dev: 1<<64 - 1, Ino: 7}}}},
 		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Hints: []Hint{{Cut, "", "the network is off"}, {Missing, "/a b=\n", "x = y"}, {Always, "", "1 2 3"}}},
 		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Masks: []Mask{{Hides, "/a b=\n\xff/.env", "/a b=\n\xff"}, {HidesTold, "/x", "/"}, {Protects, "/a/.git/config", "/a"}}},
 		{Path: "/x", Group: Look, OOM: -1, Wires: NoWires, Wall: &landlock.Ruleset{}},
-		{Path: "x", Group: Apart, Limit: 86400, OOM: -1, Wires: Wires{3, -1, 4, 5, 6, 7, -1, -1}},
+		{Path: "x", Group: Apart, Limit: 86400, OOM: -1, Wires: Wires{3, -1, 4, 5, 6, 7, -1, -1, -1}},
 	}
 }
 

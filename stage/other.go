@@ -9,7 +9,7 @@ func Is([]string) bool { return false }
 func IsSweep([]string) bool { return false }
 
 // Sweep fails: there is no stage on other systems.
-func Sweep([]string) int { return 125 }
+func Sweep([]string, func(string) string) int { return 125 }
 
 // Early does nothing on other systems.
 func Early() {}

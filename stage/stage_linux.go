@@ -35,6 +35,7 @@ func Run(args []string) int {
 	if err != nil {
 		return broken(err.Error())
 	}
+	o.Wires.giveBack()
 	if o.Argv == nil {
 		o.Argv = args[2:]
 	}

@@ -12,6 +12,8 @@ const (
 	prSetPdeathsig = 1
 	prSetDumpable  = 4
 	fSetown        = 8
+	fSetpipeSize   = 1031
+	prSetPtracer   = 0x59616d61
 	fSetsig        = 10
 	epollEdge      = 1 << 31 // EPOLLET
 	wExited        = 4

@@ -70,11 +70,15 @@ func open(w Wires) error {
 	if err := watch(w.Epoll, w.Signal); err != nil {
 		return err
 	}
-	return bell(w.Read, w.Write, syscall.Getpid(), marker)
+	if err := bell(w.Read, w.Write); err != nil {
+		return err
+	}
+	return rings(w.Read, syscall.Getpid(), marker)
 }
 
-// bell makes a pipe by which whoever holds its ends can signal a process.
-func bell(read, write, pid, sig int) error {
+// bell makes a pipe by which whoever holds its ends can signal the process that
+// [rings] names.
+func bell(read, write int) error {
 	var p [2]int
 	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
 		return err
@@ -82,9 +86,10 @@ func bell(read, write, pid, sig int) error {
 	if err := place(p[0], read, nil); err != nil {
 		return err
 	}
-	if err := place(p[1], write, nil); err != nil {
-		return err
-	}
+	return place(p[1], write, nil)
+}
+
+func rings(read, pid, sig int) error {
 	if _, err := fcntl(read, fSetown, pid); err != nil {
 		return err
 	}

@@ -48,7 +48,12 @@ func Exec(p *Plan, h *Host) error {
 			return failed("limits: " + err.Error())
 		}
 	}
+	undo := func() {}
+	if p.Stage != nil {
+		undo = p.Stage.Wires.Divert()
+	}
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
+	undo()
 	return failed(policy.Plain(p.Path) + ": " + err.Error())
 }
 

@@ -157,7 +157,7 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	}
 	p.orderFD = next()
 	if o.Group != stage.Look {
-		o.Wires = stage.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next()}
+		o.Wires = stage.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next(), Stderr: next()}
 		if o.Group == stage.Front {
 			o.Wires.Stat = next()
 		}

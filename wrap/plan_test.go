@@ -160,8 +160,8 @@ func TestDescriptorNumbers(t *testing.T) {
 	}
 	w := p.Stage.Wires
 	got = append(got, w.Status, w.Epoll, w.Signal, w.Read, w.Write, w.Stat)
-	want := []int{32, 33, 34, 35, 36, 37, 21, 24, 26, 27, 28, 29, -1}
-	if d := cmp.Diff(want, got); d != "" || p.Argv[2] != "32" || p.Argv[6] != "21" {
+	want := []int{33, 34, 35, 36, 37, 38, 21, 24, 26, 27, 28, 29, -1}
+	if d := cmp.Diff(want, got); d != "" || p.Argv[2] != "33" || p.Argv[6] != "21" {
 		t.Error(d, p.Argv)
 	}
 }
@@ -194,7 +194,7 @@ func TestCommandIsUntouched(t *testing.T) {
 	words := []string{"sh", "", "-c", "--", "a b", "\xff\n", "$HOME", "--bind", "*"}
 	m := user(debian + home("/home/u", "1000"))
 	m.command = words
-	stage := []string{"bwrap", "--args", "28", "--", "/run/sbx/sbx", "--stage-of-sandbox", "20"}
+	stage := []string{"bwrap", "--args", "29", "--", "/run/sbx/sbx", "--stage-of-sandbox", "20"}
 	for _, direct := range []bool{false, true} {
 		m.request.Direct = direct
 		p, _, err := m.plan(t)

@@ -335,7 +335,7 @@ func TestForgottenVerdict(t *testing.T) {
 	data, err := os.ReadFile(real)
 	must(t, err)
 	must(t, os.WriteFile(p.dir+"/bin/real", data, 0o755))
-	must(t, os.WriteFile(p.dir+"/bin/bwrap", []byte("#!/bin/sh\n[ -e "+works+" ] && exec "+p.dir+"/bin/real \"$@\"\necho 'bwrap: gone wrong' >&2; exit 1\n"), 0o755))
+	must(t, os.WriteFile(p.dir+"/bin/bwrap", []byte("#!/bin/sh\n[ -e "+works+" ] && exec "+p.dir+"/bin/real \"$@\"\nprintf 'bwrap: ' >&2; printf 'gone wrong' >&2; echo >&2; exit 1\n"), 0o755))
 	must(t, os.WriteFile(works, nil, 0o644))
 	verdict := p.dir + "/home/.cache/sbx/probe-" + strconv.Itoa(os.Geteuid())
 	if out, said, status := sbx("--", "echo", "ran"); out != "ran\n" || status != 0 {
@@ -357,7 +357,7 @@ exit 0`, p.dir, verdict, works)
 	jailtest.SetEnv(cmd, p.env)
 	cmd.Dir = p.dir + "/proj"
 	out, err := cmd.CombinedOutput()
-	want := "bwrap: gone wrong\nrun 1\n1\nsbx: error: Sandbox unavailable: bwrap does not work here: gone wrong. Execution blocked.\nsbx: hint: run it by hand: /usr/bin/bwrap --unshare-user --ro-bind / / true\nrun 125\n0\n"
+	want := "sbx: error: Failed to initialize sandbox: gone wrong\nsbx: hint: sbx doctor tries what bwrap can do here\nrun 125\n1\nsbx: error: Sandbox unavailable: bwrap does not work here: gone wrong. Execution blocked.\nsbx: hint: run it by hand: /usr/bin/bwrap --unshare-user --ro-bind / / true\nrun 125\n0\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v: %s\nwant %s", err, out, want)
 	}
@@ -429,7 +429,7 @@ func TestForgedVerdict(t *testing.T) {
 		plant func() error
 		may   string // what the run may say in the place of going on
 	}{
-		{"a newer version than there is", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"99.0.0\n"), 0o600) }, "bwrap: Unknown option"},
+		{"a newer version than there is", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"99.0.0\n"), 0o600) }, "sbx: error: Failed to initialize sandbox: Unknown option"},
 		{"an older one", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"0.4.0\n"), 0o600) }, ""},
 		{"one that is too old", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"0.0.1\n"), 0o600) }, ""},
 		{"words around the version", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"bubblewrap 0.4.0\n"), 0o600) }, ""},
@@ -452,7 +452,7 @@ func TestForgedVerdict(t *testing.T) {
 		}
 		must(t, c.plant())
 		out, said, status := run()
-		if c.may != "" && status == 1 && strings.HasPrefix(said, c.may) && out == "" {
+		if c.may != "" && status == 125 && strings.HasPrefix(said, c.may) && out == "" {
 			continue
 		}
 		if out != "tier full\n" || status != 0 || said != "" {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -21,6 +22,10 @@ import (
 	"github.com/sbx-sandbox/sbx/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
+
+// The main thread is the one that becomes bwrap: by it the kernel knows who may
+// trace that (see Yama's PR_SET_PTRACER), and changing threads takes longer.
+func init() { runtime.LockOSThread() }
 
 func main() {
 	args := os.Args[min(1, len(os.Args)):]
@@ -42,7 +47,7 @@ func main() {
 		os.Exit(stage.Run(args))
 	}
 	if stage.IsSweep(args) {
-		os.Exit(stage.Sweep(args))
+		os.Exit(stage.Sweep(args, initFailure))
 	}
 	if wrap.IsAsk(args) {
 		wrap.Ask(args)
@@ -134,6 +139,12 @@ func reportLine(err error) int {
 		say("error", text)
 	}
 	return status
+}
+
+// initFailure is what there is to say of a bwrap that gave up, for the guard.
+func initFailure(said string) string {
+	e := wrap.SetupFailure(said, func() wrap.Facts { return wrap.GatherFacts(&wrap.Host{UID: os.Geteuid(), Environ: os.Environ()}) })
+	return "sbx: error: " + harmless(e.Text) + "\nsbx: hint: " + harmless(e.Hint) + "\n"
 }
 
 // messages are what there is to say of an error: nothing of one that is only a
