@@ -8,8 +8,8 @@ import (
 // sweepName is the first argument by which sbx knows that it is to sweep. The
 // second is the number of a descriptor that the processes to end have open. The
 // third, if there is one, is that of a file with what bwrap says of its child; or,
-// if there is a fourth, of a pipe with what bwrap says, and that the number of
-// bwrap itself.
+// if there are two more, of a pipe with what bwrap says, then of a descriptor of
+// bwrap itself, and the last is bwrap's process id.
 const sweepName = "--sweep-of-sandbox"
 
 // guard starts a process that stays until the stage is there. bwrap's child
@@ -42,7 +42,8 @@ func guard(w Wires) error {
 		newStep(syscall.SYS_CLOSE, []uintptr{uintptr(diverted)}),
 		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}),
 		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(said), syscall.F_SETFD, 0}),
-		g.sweep(w.Read, said, syscall.Getpid()),
+		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(pidfd), syscall.F_SETFD, 0}),
+		g.sweep(w.Read, said, pidfd, syscall.Getpid()),
 	)
 	if err != nil {
 		return err
@@ -229,7 +230,7 @@ type guardMemory struct {
 	alive        pollFD
 	linger, soon syscall.Timespec
 	path         *byte
-	argv         [6]*byte
+	argv         [7]*byte
 	env          [1]*byte
 	steps        []step
 }
@@ -266,7 +267,7 @@ func (o *outer) relieve() {
 // IsSweep reports whether the arguments after the program's name tell sbx to
 // sweep.
 func IsSweep(args []string) bool {
-	return len(args) >= 2 && len(args) <= 4 && args[0] == sweepName
+	return len(args) >= 2 && len(args) <= 5 && args[0] == sweepName
 }
 
 // Sweep ends what a bwrap left that was killed while it set up: all processes
@@ -274,11 +275,12 @@ func IsSweep(args []string) bool {
 // says that gives up is told first, in the words of explain, and bwrap then ends
 // with the status of a failure of sbx's.
 func Sweep(args []string, explain func(said string) string) int {
-	if len(args) == 4 {
+	if len(args) == 5 {
 		said, ok1 := atou(args[2])
-		outer, ok2 := atou(args[3])
-		if ok1 && ok2 {
-			t := &testament{outer: int(outer), said: int(said), explain: explain}
+		pidfd, ok2 := atou(args[3])
+		outer, ok3 := atou(args[4])
+		if ok1 && ok2 && ok3 {
+			t := &testament{outer: int(outer), pidfd: int(pidfd), said: int(said), explain: explain}
 			t.execute()
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // writes waits for the guard, and is not gone before that is there; when bwrap
 // goes on, for all that it said, the stage ends the guard as always.
 type testament struct {
-	outer   int
+	outer   int // process id
+	pidfd   int // of the same
 	said    int // reading end of the pipe
 	explain func(said string) string
 
@@ -35,7 +36,11 @@ func (t *testament) execute() {
 	runtime.LockOSThread() // the one that traces
 	if t.silent() || !t.seize() {
 		t.hear(func() bool { return !t.running() })
-		t.tell("")
+		how := ""
+		if len(t.words) == 0 {
+			how = t.end()
+		}
+		t.tell(how)
 		return
 	}
 	over := make(chan struct{})
@@ -59,6 +64,30 @@ func (t *testament) execute() {
 
 // running reports whether bwrap, this process's parent, has not ended.
 func (t *testament) running() bool { return syscall.Getppid() == t.outer }
+
+// end says how bwrap has ended, if it ended by itself and the kernel tells who is
+// not its parent (Linux 6.15).
+func (t *testament) end() string {
+	const getInfo, exit = 0xc040ff0b, 1 << 3 // PIDFD_GET_INFO, PIDFD_INFO_EXIT
+	for range 50 {                           // it is known when the parent has asked
+		info := struct {
+			mask uint64
+			_    [13]uint32
+			code int32
+		}{mask: exit}
+		_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(t.pidfd), getInfo, uintptr(unsafe.Pointer(&info)))
+		switch ws := syscall.WaitStatus(info.code); {
+		case errno != 0 && errno != syscall.ESRCH:
+			return ""
+		case errno == 0 && info.mask&exit != 0 && ws.Exited():
+			return "ended with status " + utoa(uint64(ws.ExitStatus()))
+		case errno == 0 && info.mask&exit != 0:
+			return ""
+		}
+		sleep(2e6)
+	}
+	return ""
+}
 
 // silent reports whether bwrap has ended without a word.
 func (t *testament) silent() bool { return !readable(t.said, 0) || !t.running() }
@@ -131,7 +160,10 @@ func (t *testament) tell(how string) {
 	case t.told || t.ours:
 	case len(t.words) > 0:
 		write(t.explain(string(t.words)))
-	case t.other && how != "":
+	case how != "":
+		if !t.other {
+			how += " without a word"
+		}
 		write(t.explain("bwrap " + how))
 	default:
 		return
