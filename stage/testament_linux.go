@@ -146,7 +146,7 @@ func (t *testament) endLine() {
 	case line != "":
 		t.other = true
 		t.ours = t.ours || len(line) > len(stageSays) && line[:len(stageSays)] == stageSays
-		write(line)
+		write(passed(line))
 	}
 	t.line = t.line[:0]
 }
@@ -157,7 +157,7 @@ func (t *testament) tell(how string) {
 	defer t.mu.Unlock()
 	t.endLine()
 	switch {
-	case t.told || t.ours:
+	case t.told || t.ours && len(t.words) == 0: // a path in bwrap's line may hold any line
 	case len(t.words) > 0:
 		write(t.explain(string(t.words)))
 	case how != "":
@@ -169,6 +169,20 @@ func (t *testament) tell(how string) {
 		return
 	}
 	t.told = true
+}
+
+// passed makes another program's line fit for a terminal.
+func passed(line string) string {
+	b := []byte(line)
+	for i, c := range b {
+		if c == '\t' {
+			b[i] = ' '
+		}
+	}
+	if n := len(b) - 1; b[n] == '\n' {
+		b = b[:n]
+	}
+	return plain(string(b)) + "\n"
 }
 
 func write(text string) {

@@ -54,6 +54,7 @@ func TestSetupFailure(t *testing.T) {
 		{"two of them", says("first") + says("second") + "exit 1", nil, "", failed("first", hint), 125, false},
 		{"what drives the terminal", says(`\033[2Jgone`) + "exit 1", nil, "", failed(`\u001b[2Jgone`, hint), 125, false},
 		{"words of another program", "echo odd >&2; echo words >&2; exit 4", nil, "", "odd\nwords\n" + failed("bwrap ended with status 4", hint), 125, false},
+		{"a line of sbx's in a path", says(`no path x\nsbx: error: \033[2Jall is well`) + "exit 1", nil, "", `sbx: error: \x1b[2Jall is well` + "\n" + failed("no path x", hint), 125, false},
 		// It is gone before anything can be done about it.
 		{"in one write", "echo 'bwrap: out of luck' >&2; exit 1", nil, "", failed("out of luck", hint), 1, true},
 		{"without a word", "exit 1", nil, "", failed("bwrap ended with status 1 without a word", hint), 1, true},
