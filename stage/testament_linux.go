@@ -23,6 +23,7 @@ type testament struct {
 	words []byte // bwrap's lines
 	other bool   // there were other lines
 	ours  bool   // and one of them was the stage's
+	quit  bool   // the Go runtime of the stage has got SIGQUIT
 	told  bool
 }
 
@@ -79,7 +80,7 @@ func (t *testament) end() string {
 		switch ws := syscall.WaitStatus(info.code); {
 		case errno != 0 && errno != syscall.ESRCH:
 			return ""
-		case errno == 0 && info.mask&exit != 0 && ws.Exited():
+		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2: // those are signals, to bwrap's child or to the Go runtime of the stage
 			return "ended with status " + utoa(uint64(ws.ExitStatus()))
 		case errno == 0 && info.mask&exit != 0:
 			return ""
@@ -145,6 +146,7 @@ func (t *testament) endLine() {
 		}
 	case line != "":
 		t.other = true
+		t.quit = t.quit || line == "SIGQUIT: quit\n"
 		t.ours = t.ours || len(line) > len(stageSays) && line[:len(stageSays)] == stageSays
 		write(passed(line))
 	}
@@ -157,7 +159,7 @@ func (t *testament) tell(how string) {
 	defer t.mu.Unlock()
 	t.endLine()
 	switch {
-	case t.told || t.ours && len(t.words) == 0: // a path in bwrap's line may hold any line
+	case t.told || t.quit || t.ours && len(t.words) == 0: // a path in bwrap's line may hold any line
 	case len(t.words) > 0:
 		write(t.explain(string(t.words)))
 	case how != "":
@@ -280,8 +282,10 @@ func (t *testament) exits() bool {
 	}
 	t.read()
 	t.tell("ended with status " + utoa(regs[regFirst]&0xff))
-	regs[regFirst] = statusFailed
-	_ = ptrace(ptraceSetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov)))
+	if !t.quit {
+		regs[regFirst] = statusFailed
+		_ = ptrace(ptraceSetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov)))
+	}
 	_ = ptrace(ptraceDetach, t.outer, 0, 0)
 	return true
 }
