@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sbx-sandbox/sbx/policy"
 )
@@ -211,12 +212,35 @@ func (r *record) merge(watches []Watch, now int64) bool {
 		}
 	}
 	r.entries = append(out, old...)
-	return changed
+	// Those that stand as they were are looked at for the last time.
+	n := len(r.entries)
+	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
+		if !e.rests(watches, now) {
+			return false
+		}
+		state, err := Look(e.kind, e.path)
+		return err == nil && state == e.state
+	})
+	return changed || len(r.entries) < n
+}
+
+// aDay is how long a name that a person accepted is watched on, in seconds: it is
+// protected from then on, but not in the runs that had begun before.
+const aDay = 24 * 60 * 60
+
+// rests reports whether a name was accepted, or stood as it is, long enough ago
+// and is nothing that this run is about.
+func (e *entry) rests(watches []Watch, now int64) bool {
+	return e.kind == Name && e.state != "" && now-e.time > aDay &&
+		!slices.ContainsFunc(watches, func(w Watch) bool { return w.Kind == e.kind && w.Path == e.path })
 }
 
 // settled reports whether merge would leave the record as it is. It is asked
 // at each run, and nearly always says yes.
-func (r *record) settled(watches []Watch) bool {
+func (r *record) settled(watches []Watch, now int64) bool {
+	if slices.ContainsFunc(r.entries, func(e entry) bool { return e.rests(watches, now) }) {
+		return false
+	}
 	old := r.entries
 	for _, w := range watches {
 		for len(old) > 0 && compare(old[0].kind, old[0].path, w.Kind, w.Path) < 0 {
@@ -263,25 +287,31 @@ func (r *record) trim() (data []byte, ok bool) {
 	return data, len(data) <= maxRecord && len(r.entries) <= maxWatched
 }
 
-// accept forgets what led to changes of these paths. Of a pattern or a
-// directory only the one name is settled: it goes to those that are known.
+// accept takes what is at these paths as known. It is watched on as it is now: a
+// command may still be running. Of a pattern or a directory only the one name is
+// settled: it goes to those that are known.
 func (r *record) accept(paths []string) bool {
-	n := len(r.entries)
 	changed := false
-	for i := range r.entries {
-		// What could not be protected is watched on, as it is now: a command may still
-		// be running.
-		if e := &r.entries[i]; (e.kind == Kept || e.kind == Place) && slices.Contains(paths, e.path) {
-			if now, err := Look(e.kind, e.path); err == nil && now != e.state {
-				e.state, e.content, e.kept, changed = now, "", false, true
-			}
+	forget := func(e entry) bool {
+		if !slices.Contains(paths, e.path) {
+			return false
 		}
+		if (e.kind.lists() || e.kind == Name || e.kind == Settings) && e.broken() {
+			return true
+		}
+		// The config file of a repository changes all the time: what counts in it is
+		// watched besides. A repository has an entry of its own, see [looker.accept].
+		return e.kind == Name && (r.at(Settings, e.path) != nil || r.at(Repository, e.path) != nil)
 	}
-	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
-		return slices.Contains(paths, e.path) && (e.kind == Settings || e.kind == Name || e.kind.lists() && e.broken())
-	})
+	n := len(r.entries)
+	r.entries = slices.DeleteFunc(slices.Clone(r.entries), forget)
 	for i := range r.entries {
 		e := &r.entries[i]
+		if (e.kind == Name || e.kind == Place || e.kind == Kept || e.kind == Settings) && slices.Contains(paths, e.path) {
+			if now, err := Look(e.kind, e.path); err == nil && now != e.state {
+				*e, changed = entry{kind: e.kind, path: e.path, state: now, time: time.Now().Unix()}, true
+			}
+		}
 		for _, p := range paths {
 			if name, ok := e.names(p); ok && !slices.Contains(split(e.state), name) {
 				e.state, changed = e.with(name), true

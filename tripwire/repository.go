@@ -248,5 +248,30 @@ func (l *looker) accept(rec *record, paths []string) bool {
 			e.state, changed = state, true
 		}
 	}
+	for _, p := range paths {
+		changed = l.adopt(rec, p) || changed
+	}
 	return changed
+}
+
+// adopt records a repository that a run brought, with what is in it now: the next
+// run would take for granted what it finds there, and the command that made it may
+// still be running.
+func (l *looker) adopt(rec *record, path string) bool {
+	tree := ""
+	if base(path) == ".git" {
+		tree = policy.Dir(path)
+	}
+	var st unix.Stat_t
+	if rec.at(Repository, path) != nil || unix.Lstat(path, &st) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR || tree == "" && !bare(path) {
+		return false
+	}
+	r := repository{tree: tree}
+	v := l.survey(path, &r)
+	for _, f := range v.facts {
+		r.known = append(r.known, f.hash())
+	}
+	r.index = v.index
+	rec.put([]entry{{kind: Repository, path: path, state: r.state(), time: time.Now().Unix()}})
+	return true
 }

@@ -61,7 +61,7 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	changes := l.repositories(s.changes(l, root, watches), watches)
 	more, put := s.obeyed(l.recs[0], listed)
 	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
-	if own := l.recs[0]; own.settled(watches) && len(put) == 0 {
+	if own := l.recs[0]; own.settled(watches, time.Now().Unix()) && len(put) == 0 {
 		if l.ix.fresh {
 			s.remember(root, l.ix)
 		}
