@@ -27,6 +27,7 @@ type gitGuard struct {
 	trees []string // the writable directories, canonical
 	works []string // the work trees met in them
 	path  []string // see pathDirs
+	tells bool     // what settings name is watched in the place of protected
 	rules []policy.Rule
 	watch []tripwire.Watch
 	gaps  []string
@@ -395,6 +396,13 @@ func (g *gitGuard) guard(dir, root string) {
 	g.gits = append(g.gits, dir)
 	if g.pol.Git == "full" {
 		g.record(dir)
+		before := g.tells
+		g.tells = true
+		for _, name := range []string{"config", "config.worktree"} {
+			file := join(dir, name)
+			g.config(g.configText(file), file, root, 0)
+		}
+		g.tells = before
 		return
 	}
 	g.protect(dir, gitdir.Executed...)

@@ -127,7 +127,11 @@ func (g *gitGuard) upward(path, dir string) {
 
 // named protects a file that lies in a writable tree, or would if it existed.
 func (g *gitGuard) named(path string) {
-	if g.inTrees(path) && !policy.Within(g.host.CWD, path) && !g.seen("named "+path) {
+	switch {
+	case !g.inTrees(path) || policy.Within(g.host.CWD, path) || g.seen("named "+path):
+	case g.tells:
+		g.seenAs(path)
+	default:
 		g.add(path, policy.Protect)
 	}
 }
