@@ -136,9 +136,9 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 				continue
 			}
 			known := own.at(Obeyed, e.path)
-			stamp, young := stampAt(w.Path, rel, now)
-			if young || forgetful {
-				stamp = "" // it could be written again and keep it
+			stamp := ""
+			if !forgetful {
+				stamp = stampAt(w.Path, rel, now)
 			}
 			if known != nil && known.settledAt(stamp) {
 				continue // nearly always
@@ -178,9 +178,16 @@ func (e *entry) look(dir string, known, first bool, stamp string) sight {
 	if known && stamp != "" && stamp == is.stamp {
 		return is
 	}
-	now, err := lookListed(dir, e.path[len(join(dir, "")):])
+	rel := e.path[len(join(dir, "")):]
+	if stamp != "" && restAt(dir, rel, time.Now()) != stamp {
+		stamp = "" // it is being written, and may keep it
+	}
+	now, err := lookListed(dir, rel)
 	if err != nil {
 		now = unseen(err)
+	}
+	if stamp != "" && stampAt(dir, rel, time.Now()) != stamp {
+		stamp = ""
 	}
 	is.stamp = stamp
 	if known && now == is.now {
@@ -204,7 +211,7 @@ func (r *record) gone(dir string, open, shut []string) (out []string) {
 		if e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || apart(e.path) || r.at(Listed, policy.Dir(e.path)) != nil && policy.Dir(e.path) != dir {
 			continue
 		}
-		if stamp, _ := stampAt(dir, rel, time.Time{}); stamp == "" {
+		if !thereAt(dir, rel) {
 			out = append(out, rel)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func TestFind(t *testing.T) {
@@ -157,7 +158,7 @@ func TestTellOnce(t *testing.T) {
 	}
 	want("a new one accepted", s.told(t, root, ToTerminal))
 	// Once nothing is young any more a look writes nothing.
-	time.Sleep(tick + 100*time.Millisecond)
+	time.Sleep(young + 100*time.Millisecond)
 	s.told(t, root, ToTerminal)
 	before, err := os.Stat(s.Dir + "/" + FileName(root))
 	if err != nil {
@@ -180,7 +181,7 @@ func TestInMemory(t *testing.T) {
 	if err := os.WriteFile(root+"/CLAUDE.md", []byte("a"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(tick + 100*time.Millisecond)
+	time.Sleep(young + 100*time.Millisecond)
 	s := newStore(t)
 	s.told(t, root, ToLog)
 	l, err := s.load(root)
@@ -192,12 +193,70 @@ func TestInMemory(t *testing.T) {
 	}
 	// The control: elsewhere it is, and nothing is read again.
 	root = tree(t, map[string]string{"CLAUDE.md": "a"})
-	time.Sleep(tick + 100*time.Millisecond)
+	time.Sleep(young + 100*time.Millisecond)
 	s.told(t, root, ToLog)
 	if l, err = s.load(root); err != nil {
 		t.Fatal(err)
 	}
 	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || sightOf(e.state).stamp == "") {
 		t.Errorf("no stamp was kept: %+v", e)
+	}
+}
+
+// A stamp is believed of what no process can write and keep it: not of a file that
+// is open for writing or mapped, by itself, in a directory, or behind a link.
+func TestRememberedName(t *testing.T) {
+	root := tree(t, map[string]string{"CLAUDE.md": "a", ".github/workflows/x.yml": "a", "notes": "a", "AGENTS.md": "-> notes"})
+	if inMemory(root) {
+		t.Skip("the directory for tests is a tmpfs")
+	}
+	time.Sleep(young + 100*time.Millisecond)
+	for _, c := range []struct{ rel, file string }{{"CLAUDE.md", "CLAUDE.md"}, {".github/workflows", ".github/workflows/x.yml"}, {"AGENTS.md", "notes"}} {
+		kept := func() bool {
+			t.Helper()
+			s := newStore(t)
+			s.told(t, root, ToLog)
+			l, err := s.load(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := l.recs[0].at(Obeyed, root+"/"+c.rel)
+			if e == nil {
+				t.Fatalf("%s is not watched", c.rel)
+			}
+			return sightOf(e.state).stamp != ""
+		}
+		f, err := os.OpenFile(root+"/"+c.file, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept() {
+			t.Errorf("%s: it is open for writing, and its stamp is believed", c.rel)
+		}
+		memory, err := unix.Mmap(int(f.Fd()), 0, 1, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept() {
+			t.Errorf("%s: it is mapped for writing, and its stamp is believed", c.rel)
+		}
+		if err := unix.Munmap(memory); err != nil {
+			t.Fatal(err)
+		}
+		if !kept() {
+			t.Errorf("%s: it is at rest, and read again", c.rel)
+		}
+	}
+	// What is believed no longer holds when it is written, behind a link either.
+	s := newStore(t)
+	s.told(t, root, ToLog)
+	for _, file := range []string{"CLAUDE.md", ".github/workflows/x.yml", "notes"} {
+		if err := os.WriteFile(root+"/"+file, []byte("b"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.told(t, root, ToLog); len(got) != 3 {
+		t.Errorf("told of %v", got)
 	}
 }

@@ -11,20 +11,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tick is how long the clock of a file system may stand still, and more.
-const tick = time.Second
-
 // stampAt is what tells whether a thing is the one that was looked at, of a
-// directory with what is in it; "" when nothing is there. It is young when it
-// may be written again with the same stamp.
-func stampAt(dir, rel string, now time.Time) (text string, young bool) {
+// directory with what is in it; "" when nothing is there, and when it is so young
+// that it may be written again with the same stamp.
+func stampAt(dir, rel string, now time.Time) string {
+	text, _ := stampOf(dir, rel, now, false)
+	return text
+}
+
+// restAt is stampAt of what no process can write without giving it another stamp.
+func restAt(dir, rel string, now time.Time) string {
+	text, written := stampOf(dir, rel, now, true)
+	if written {
+		return ""
+	}
+	return text
+}
+
+// stampOf is stampAt. With asks it finds out besides whether a process may have one
+// of the files open for writing, or mapped.
+func stampOf(dir, rel string, now time.Time, asks bool) (text string, written bool) {
 	var st unix.Stat_t
 	path := join(dir, rel)
 	if retry(func() error { return unix.Lstat(path, &st) }) != nil {
 		return "", false
 	}
-	s := stamps{entries: maxEntries, newest: ctime(&st)}
+	s := stamps{entries: maxEntries, newest: ctime(&st), asks: asks}
 	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFREG:
+		s.file(unix.AT_FDCWD, path)
 	case unix.S_IFDIR:
 		s.add(unix.AT_FDCWD, path, 0)
 	case unix.S_IFLNK:
@@ -34,7 +49,30 @@ func stampAt(dir, rel string, now time.Time) (text string, young bool) {
 		sum := sha256.Sum256(s.text)
 		text += hex.EncodeToString(sum[:16])
 	}
-	return text, s.newest > now.Add(-tick).UnixNano()
+	if s.newest > now.Add(-young).UnixNano() {
+		text = ""
+	}
+	return text, s.written
+}
+
+// thereAt reports whether something is there.
+func thereAt(dir, rel string) bool {
+	var st unix.Stat_t
+	return retry(func() error { return unix.Lstat(join(dir, rel), &st) }) == nil
+}
+
+// file finds out whether a process may have a file open for writing.
+func (s *stamps) file(dir int, name string) {
+	if !s.asks || s.written {
+		return
+	}
+	fd, err := openAt(dir, name, unix.O_RDONLY)
+	if err != nil {
+		s.written = true
+		return
+	}
+	defer unix.Close(fd)
+	s.written = !unwritten(fd)
 }
 
 // target adds what a link leads to.
@@ -50,8 +88,17 @@ func (s *stamps) target(dir, rel string) {
 	}
 	s.newest = max(s.newest, ctime(&st))
 	s.text = append(append(s.text, "->"...), stamp(&st)...)
-	if uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR {
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFDIR:
 		s.add(fd, ".", 0)
+	case unix.S_IFREG:
+		if !s.asks {
+			break
+		}
+		file, err := openTarget(dir, rel, unix.O_RDONLY)
+		if s.written = s.written || err != nil || !unwritten(file); err == nil {
+			unix.Close(file)
+		}
 	}
 }
 
@@ -90,6 +137,8 @@ type stamps struct {
 	text    []byte
 	entries int
 	newest  int64
+	asks    bool
+	written bool
 }
 
 func (s *stamps) add(dir int, name string, depth int) {
@@ -118,8 +167,11 @@ func (s *stamps) add(dir int, name string, depth int) {
 		s.entries--
 		s.newest = max(s.newest, ctime(&st))
 		s.text = append(append(append(s.text, n...), 0), stamp(&st)...)
-		if uint32(st.Mode)&unix.S_IFMT == unix.S_IFDIR && depth < maxDepth {
+		switch kind := uint32(st.Mode) & unix.S_IFMT; {
+		case kind == unix.S_IFDIR && depth < maxDepth:
 			s.add(fd, n, depth+1)
+		case kind == unix.S_IFREG:
+			s.file(fd, n)
 		}
 	}
 }

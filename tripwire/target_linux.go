@@ -11,8 +11,11 @@ func openTarget(dir, rel string, flags int) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(base)
+	if flags&unix.O_PATH == 0 { // with which openat2(2) refuses all else
+		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
+	}
 	how := unix.OpenHow{
-		Flags:   uint64(flags | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY),
+		Flags:   uint64(flags | unix.O_CLOEXEC),
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
 	}
 	return unix.Openat2(base, rel, &how)
