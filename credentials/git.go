@@ -33,7 +33,7 @@ func Git(data []byte) (copied []byte, names []string, err error) {
 	copied = withoutSecrets(data)
 	// The copy has to say what the file says, less that.
 	var again []gitdir.Setting
-	if err := gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) }); err != nil || !slices.Equal(kept, again) || told(copied) {
+	if err := gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) }); err != nil || !slices.Equal(kept, again) || In(copied) {
 		return nil, nil, errText
 	}
 	return copied, names, nil
@@ -77,8 +77,8 @@ func withoutSecrets(data []byte) []byte {
 	return out
 }
 
-// told reports whether a line holds a URL with a password, or a token.
-func told(data []byte) bool {
+// In reports whether a text holds a URL with a password, or a token.
+func In(data []byte) bool {
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if inURL(line, noReference) || token(line) {
 			return true
@@ -101,7 +101,7 @@ func noted(data []byte) bool {
 			}
 		}
 	}
-	return told(data)
+	return In(data)
 }
 
 // headerEnd is the length of a section's header.

@@ -51,16 +51,20 @@ func (v *view) clean(root string, g *gitGuard) error {
 	for _, home := range v.host.Homes {
 		c.git(join(home, ".gitconfig"), 0)
 		c.git(join(home, ".config/git/config"), 0)
+		c.git(join(home, ".linuxbrew/etc/gitconfig"), 0)
+		c.git(join(home, ".nix-profile/etc/gitconfig"), 0)
 	}
 	for i := range g.pol.Rules {
 		if r := &g.pol.Rules[i]; base(r.Path) == "config" && base(policy.Dir(r.Path)) == "git" && isGrant(r) {
 			c.git(r.Path, 0)
 		}
 	}
-	c.git("/etc/gitconfig", 0)
-	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
-		if path, _ := lookupEnv(v.host.Environ, name); strings.HasPrefix(path, "/") {
-			c.git(policy.Clean(path), 0)
+	for _, path := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "/home/linuxbrew/.linuxbrew/etc/gitconfig", "/opt/homebrew/etc/gitconfig"} {
+		c.git(path, 0)
+	}
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
+		if path, _ := lookupEnv(v.host.Environ, name); path != "" {
+			c.git(absolute(path, v.host.CWD), 0)
 		}
 	}
 	for _, dir := range slices.Concat(g.gits, g.rest) {
@@ -194,14 +198,57 @@ func (c *cleaner) repository(dir string, depth int) {
 			c.made = append(c.made, mount{path: to.Path, info: to.Info, rule: r, rules: policy.Stand{Give: r}, eff: policy.Block})
 		}
 	}
-	c.git(join(dir, "config"), 0)
-	c.git(join(dir, "config.worktree"), 0)
+	c.configs(dir)
 	c.all(join(dir, "worktrees"), func(sub string) bool {
 		c.git(join(sub, "config.worktree"), 0)
 		c.modules(join(sub, "modules"), depth+1)
 		return true
 	})
 	c.modules(join(dir, "modules"), depth+1)
+}
+
+// configs looks at the config files in a git directory, at copies of them that git
+// and editors leave, and at the files by which git once knew remotes.
+func (c *cleaner) configs(dir string) {
+	to, ok := c.found(dir)
+	if !ok || to.Info.Kind != Dir {
+		return
+	}
+	entries, err := c.v.res.entries(to.Path)
+	if err != nil || to.Info.Size > maxListed {
+		c.git(join(dir, "config"), 0)
+		c.git(join(dir, "config.worktree"), 0)
+		return
+	}
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name, "config") && e.Kind != Dir:
+			c.git(join(to.Path, e.Name), 0)
+		case e.Name == "remotes" || e.Name == "branches":
+			sub := join(to.Path, e.Name)
+			files, err := c.v.res.entries(sub)
+			if err != nil || len(files) > maxConfigs {
+				c.hide(sub)
+				continue
+			}
+			for _, f := range files {
+				c.remote(join(sub, f.Name))
+			}
+		}
+	}
+}
+
+// remote hides a file that names a remote by a URL with a password.
+func (c *cleaner) remote(name string) {
+	to, ok := c.visible(name)
+	if !ok {
+		return
+	}
+	data, err := c.v.host.FS.Content(to.Path, to.Info, maxSettings)
+	if err == nil && !credentials.In(data) || err != nil && c.closed(to) {
+		return
+	}
+	c.show(to, nil, nil, false)
 }
 
 // modules looks at the git directories of submodules. One of a submodule called

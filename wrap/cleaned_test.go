@@ -52,6 +52,9 @@ func TestCleaned(t *testing.T) {
 			map[string]string{other + "/.git/config": copied, other + "/sub/.git/config": copied, other + "/.git/modules/m/config": copied, other + "/.npmrc": copied, other + "/a": shown}},
 		{"opened by a .git file", repository("/home/u/src/x.git") + other + "/.git = gitdir: ../x.git\n", reads(other, "/home/u/src"), map[string]string{"/home/u/src/x.git/config": copied}},
 		{"opened by name", repository(other + "/.git"), reads(other, other+"/.git/config"), map[string]string{other + "/.git/config": shown}},
+		{"copies of a config, and old files", git + "/config.lock" + config + git + "/config~" + config + git + "/remotes/a = URL: https://ada:x@h/\n" + git + "/branches/b = https://ada:x@h/\n" + git + "/branches/c = https://h/\n", nil,
+			map[string]string{git + "/config.lock": copied, git + "/config~": copied, git + "/remotes/a": hidden, git + "/branches/b": hidden, git + "/branches/c": shown}},
+		{"a relative name in a variable", app + "/gc" + config, func(m *machine) { m.env = []string{"HOME=/home/u", "PATH=/usr/bin:/bin", "GIT_CONFIG_GLOBAL=gc"} }, map[string]string{app + "/gc": copied}},
 		{"where to upload", app + "/.pypirc = [distutils]\\nindex-servers = own\\n", nil, map[string]string{app + "/.pypirc": copied}},
 		{"a password", app + "/.pypirc = [pypi]\\npassword = #x\\n", nil, map[string]string{app + "/.pypirc": hidden}},
 	} {
