@@ -87,6 +87,9 @@ func (l *looker) survey(dir string, r *repository) *survey {
 	if at := r.shown(dir); r.own {
 		v.seen[dir] = true
 		v.changing(at, dir, r.tree)
+		if path := join(r.tree, ".git"); r.tree != "" && path != dir {
+			v.back(path, dir, r.tree)
+		}
 	} else if !unreachable(unix.Lstat(dir, &st)) {
 		v.whole(at, dir, r.tree)
 	}
@@ -218,6 +221,8 @@ func (l *looker) repositories(out []Change, watches []Watch) []Change {
 			}
 			out = l.changed(out, &r, w.Path, time.Now().Unix(), unread)
 			r.index = v.index
+		} else {
+			out = l.changed(out, &r, w.Path, time.Now().Unix(), l.survey(w.Path, &r).facts)
 		}
 		w.State = r.state()
 	}

@@ -129,8 +129,12 @@ func TestTodo(t *testing.T) {
 			"'--build-fake-ancestor=.git/commondir'": false, "'--reject' '--index'": false, "'-C'": false, "'-Cx'": false, "--reject": false, "'--reject": false, "'--reject'x": false,
 			"'--reject'\\": false, "'--reject'\n'--index'": false, "'--whitespace=fix'\t'--index'": false,
 		},
-		"rebase-apply/strategy": {"evil": false},
-		"sequencer/opts":        {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false, "[": false},
+		"rebase-apply/strategy":  {"evil": false},
+		"HEAD":                   {"ref: refs/heads/a/b-c@1;$(x)\n": true, "ref: refs/heads/-x\n": false, "ref:refs/heads/--x=y": false, "ref: refs/heads/a b": false, "ref: refs/remotes/o/x\n": true, "78981922613b2afb6025042ff6bd878ac1994e85\n": true},
+		"BISECT_START":           {"main\n": true, "--x\n": false},
+		"BISECT_NAMES":           {"": true, "\n": true, " 'a' 'b c'\n": true, " 'a'; x": false, "'a'\n'b'": false, "$(x)": false},
+		"rebase-merge/head-name": {"refs/heads/t\n": true, "detached HEAD\n": true, "refs/heads/-t\n": false},
+		"sequencer/opts":         {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false, "[": false},
 	} {
 		for text, want := range texts {
 			dir := tree(t, map[string]string{name: text})
@@ -351,6 +355,45 @@ func TestListed(t *testing.T) {
 		v.listing = 100
 		if v.changing(dir, dir, ""); !strings.Contains(fmt.Sprint(v.facts), errMany.Error()) {
 			t.Errorf("a bound is not told of: %v", v.facts)
+		}
+	}
+}
+
+// What lies in a linked work tree in the place of its .git is looked at.
+func TestBack(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(dir string, args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=b"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	git(top, "init", "-q")
+	git(top, "commit", "-q", "--allow-empty", "-m", "x")
+	tree := filepath.Join(top, "deep/wt")
+	git(top, "worktree", "add", "-q", tree)
+	private := filepath.Join(top, ".git/worktrees/wt")
+	look := func(dir, tree string) bool {
+		l := newLooker([]*record{{}}, noIndexes())
+		return harmless(l.survey(dir, &repository{own: true, tree: tree}).facts)
+	}
+	for i, want := range []bool{true, false} {
+		if i > 0 {
+			os.Remove(filepath.Join(tree, ".git"))
+			git(tree, "init", "-q")
+			git(tree, "config", "core.fsmonitor", "./x")
+		}
+		if got := look(private, tree); got != want {
+			t.Errorf("of the work tree: %v, want %v", got, want)
+		}
+		if got := look(filepath.Join(top, ".git"), top); got != want {
+			t.Errorf("of the repository: %v, want %v", got, want)
 		}
 	}
 }

@@ -33,8 +33,8 @@ func Search(root string, limit int) (found []string, all bool) {
 					found = append(found, path)
 				}
 			case e.Name() == ".git":
-			case e.Name() == "HEAD" || e.Name() == "commondir" || (e.Name() == "objects" || e.Name() == "refs") && e.IsDir():
-				// Two of them: HEAD with objects and refs, or with commondir.
+			case e.Name() == "HEAD" || e.Name() == "commondir" || e.Name() == "objects" || e.Name() == "refs":
+				// Two of them at least: HEAD with objects and refs, or with commondir.
 				if names++; names == 2 && dir != root && bare(dir) && !harmless(surveyGit(noIndexes(), dir)) {
 					found = append(found, dir)
 				}

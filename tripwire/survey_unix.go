@@ -154,6 +154,19 @@ func (s *survey) pointer(path, tree string) {
 	s.directory(path, real, tree)
 }
 
+// back looks at the .git of a linked work tree or a submodule where that does not
+// lead to the git directory that names it: git there takes what it is or leads to.
+func (s *survey) back(path, dir, tree string) {
+	if apart(path) {
+		return
+	}
+	data, err := regular(path)
+	if to, ok := gitdir.Pointer(data); unreachable(err) && err != unix.ELOOP || err == nil && ok && from(tree, to) == dir {
+		return
+	}
+	s.found(path)
+}
+
 // directory looks at a git directory, which people know by the path at. tree is its
 // work tree, "" when there is none.
 func (s *survey) directory(at, dir, tree string) {
@@ -323,6 +336,10 @@ var strategies = []string{"ort", "recursive", "resolve", "octopus", "ours", "sub
 // prompt of git's own shows them to a shell that runs what is in $(…). Its
 // directory is open, so that no link on the way leads elsewhere.
 func (s *survey) later(fd int, dir string) {
+	s.text(fd, join(dir, "BISECT_NAMES"), oddWords)
+	for _, name := range []string{"HEAD", "BISECT_START"} {
+		s.text(fd, join(dir, name), oddBranch)
+	}
 	for _, f := range laterFiles {
 		state, err := openAt(fd, f.dir, openPath|unix.O_DIRECTORY)
 		if err != nil {
@@ -346,7 +363,35 @@ var laterFiles = []struct {
 	{"rebase-apply", []string{"next", "last"}, oddNumber},
 	{"rebase-apply", []string{"apply-opt"}, oddOptions},
 	{"rebase-apply", []string{"strategy"}, oddStrategy},
+	{"rebase-merge", []string{"head-name"}, oddBranch},
+	{"rebase-apply", []string{"head-name"}, oddBranch},
 	{"sequencer", []string{"opts"}, oddSequencer},
+}
+
+// oddBranch tells of a branch that git makes none of: aliases hand the name of the
+// current one to git, and one that begins with "-" is an option there.
+func oddBranch(text string) []string {
+	name := strings.TrimRight(text, "\n")
+	for _, start := range []string{"ref:", " ", "refs/heads/"} {
+		name = strings.TrimPrefix(name, start)
+	}
+	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("~^:?*[\\", r) }
+	if name != "detached HEAD" && (strings.HasPrefix(name, "-") || strings.ContainsFunc(name, bad)) {
+		return []string{"no name of a branch: " + policy.Quote(name)}
+	}
+	return nil
+}
+
+// oddWords tells of what is not quoted: git before 2.34 has a shell read it.
+func oddWords(text string) []string {
+	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		_, tail, ok := quoted(rest)
+		if !ok {
+			return []string{"not quoted: " + policy.Quote(rest)}
+		}
+		rest = tail
+	}
+	return nil
 }
 
 func oddSteps(text string) (odd []string) {
@@ -439,8 +484,8 @@ func plainOption(word string) bool {
 // text tells of the odd lines of a file in an open directory.
 func (s *survey) text(dir int, path string, odd func(text string) []string) {
 	data, err := readUpTo(dir, base(path), maxConfig)
-	if unreachable(err) && err != unix.ELOOP {
-		return
+	if unreachable(err) {
+		return // a link is told of as one
 	}
 	if err == nil && len(data) > maxConfig {
 		err = errLong
@@ -530,6 +575,7 @@ func (s *survey) modules(dir string, depth int) {
 			var st unix.Stat_t
 			if tree != "" && unix.Lstat(join(tree, ".git"), &st) == nil {
 				at = join(tree, ".git")
+				s.back(at, sub, tree)
 			}
 			s.directory(at, sub, tree)
 			continue
@@ -556,6 +602,7 @@ func (s *survey) worktrees(dir string) {
 		at, tree := sub, treeOf(sub)
 		if tree != "" {
 			at = join(tree, ".git")
+			s.back(at, sub, tree)
 		}
 		s.directory(at, sub, tree)
 	}
