@@ -60,6 +60,8 @@ type looker struct {
 	ix    *indexes
 	apart map[string]bool
 	told  map[string]bool // hashes of facts that another change shows
+	// other is the record of another root, nil when there is none
+	other func(root string) *record
 	found map[string]*survey
 }
 
@@ -211,9 +213,10 @@ func (l *looker) repositories(out []Change, watches []Watch) []Change {
 		r := repository{own: !own.brought(w.Path, w.State), tree: w.State}
 		if r.own {
 			v := l.survey(w.Path, &r)
+			waits := l.waiting(w.Path, w.State)
 			var unread []fact
 			for _, f := range v.facts {
-				if f.unread {
+				if f.unread || waits[f.path] {
 					unread = append(unread, f)
 				} else {
 					r.known = append(r.known, f.hash())
@@ -228,6 +231,39 @@ func (l *looker) repositories(out []Change, watches []Watch) []Change {
 	}
 	return out
 }
+
+// waiting are the paths that the records of a repository's work trees tell of: what
+// waits there for a person is not the user's because a run in another directory sees
+// it for the first time.
+func (l *looker) waiting(dir, tree string) map[string]bool {
+	if l.other == nil {
+		return nil
+	}
+	common := dir
+	if base(policy.Dir(dir)) == "worktrees" {
+		common = policy.Dir(policy.Dir(dir))
+	}
+	roots := []string{tree, treeOf(common)}
+	names, _ := namesAt(join(common, "worktrees"))
+	for _, n := range sorted(names)[:min(len(names), maxNeighbours)] {
+		roots = append(roots, treeOf(join(join(common, "worktrees"), n)))
+	}
+	paths := map[string]bool{}
+	for _, root := range roots {
+		if root == "" || root == l.recs[0].root {
+			continue
+		}
+		if r := l.other(root); r != nil {
+			for _, c := range (Store{}).changes(newLooker([]*record{r}, l.ix), root, nil) {
+				paths[c.Path] = true
+			}
+		}
+	}
+	return paths
+}
+
+// maxNeighbours bounds the linked work trees whose records are read.
+const maxNeighbours = 64
 
 // accept takes what is at some paths as known. It reports whether the record is
 // another one then.

@@ -58,6 +58,7 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.other = s.other
 	changes := l.repositories(s.changes(l, root, watches), watches)
 	more, put := s.obeyed(l.recs[0], listed)
 	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
@@ -153,6 +154,17 @@ func (f *files) record(root string) (*record, error) {
 		return nil, &DamagedError{join(f.path, name), err.Error()}
 	}
 	return r, nil
+}
+
+// other reads the record of another root, nil when there is none that can be read.
+func (s Store) other(root string) *record {
+	f, err := s.open()
+	if err != nil || f == nil {
+		return nil
+	}
+	defer f.close()
+	r, _ := f.record(root)
+	return r
 }
 
 // changes compares. The first record is root's own and counts as a whole: what
