@@ -37,6 +37,7 @@ type gitGuard struct {
 	inner int               // nested repositories that may still be guarded one by one
 	pairs int               // config files and work trees that share them
 	words int               // of commands in settings that may still be looked for
+	more  int               // the same, in work trees that a command can make
 	gits  []string          // git directories, see clean
 	rest  []string          // those that are not guarded
 	large []string          // directories that are not searched, see nested
@@ -70,7 +71,7 @@ const (
 
 // guardGit returns the policy with the rules for git.
 func guardGit(pol *policy.Policy, h *Host, root string, res *resolver) (*policy.Policy, *gitGuard) {
-	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, done: make(map[string]bool, 8)}
+	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, more: maxPrograms, done: make(map[string]bool, 8)}
 	g.trees = g.writableTrees()
 	inTree := g.pol.Access(h.CWD) == policy.Write && policy.Within(h.CWD, root)
 	if inTree {
@@ -302,7 +303,8 @@ func (g *gitGuard) foremost() {
 	}
 }
 
-// pathDirs are the directories of PATH in a writable tree.
+// pathDirs are the directories of PATH in a writable tree, those that are not there
+// yet included.
 func (g *gitGuard) pathDirs() []string {
 	if g.path == nil {
 		g.path = []string{}
@@ -311,7 +313,7 @@ func (g *gitGuard) pathDirs() []string {
 				dir = "."
 			}
 			to, err := g.res.resolve(absolute(dir, g.host.CWD))
-			if err == nil && to.Info.Kind == Dir && (g.inTrees(to.Path) || slices.Contains(g.trees, to.Path)) && !slices.Contains(g.path, to.Path) {
+			if err == nil && (to.Info.Kind == Dir || to.Info.Kind == Absent) && (g.inTrees(to.Path) || slices.Contains(g.trees, to.Path)) && !slices.Contains(g.path, to.Path) {
 				g.path = append(g.path, to.Path)
 			}
 		}
@@ -322,9 +324,10 @@ func (g *gitGuard) pathDirs() []string {
 // habitual are programs that prompts and editors start by themselves, or that
 // everybody types.
 var habitual = []string{
-	"awk", "basename", "bash", "cat", "chmod", "clear", "code", "cp", "curl", "cut", "date", "diff", "direnv", "dirname", "docker", "echo", "env", "find", "fish", "gh", "git", "gpg", "grep", "head", "hg", "hostname",
-	"id", "kubectl", "less", "ls", "make", "man", "mkdir", "mktemp", "mv", "nano", "nvim", "ps", "readlink", "rm", "sbx", "sbx-sh", "sed", "sh", "sleep", "sort", "ssh", "starship", "stty", "su", "sudo", "tail", "tar",
-	"test", "tmux", "touch", "tput", "tr", "tty", "uname", "vi", "vim", "wc", "wget", "which", "whoami", "xargs", "zsh",
+	"atuin", "awk", "basename", "bash", "bat", "cat", "chmod", "clear", "code", "cp", "curl", "cut", "date", "delta", "df", "diff", "direnv", "dirname", "docker", "du", "echo", "emacs", "emacsclient", "env", "expr", "eza", "file", "find", "fish",
+	"fzf", "gh", "git", "git-lfs", "gpg", "grep", "head", "hg", "hostname", "id", "jq", "kill", "kubectl", "less", "ln", "ls", "make", "man", "mkdir", "mktemp", "mv", "nano", "nvim", "oh-my-posh", "pgrep", "printf", "ps", "pwd", "readlink",
+	"realpath", "rg", "rm", "sbx", "sbx-sh", "sed", "sh", "sleep", "sort", "ssh", "ssh-add", "starship", "stat", "stty", "su", "sudo", "tail", "tar", "tee", "test", "tig", "tmux", "touch", "tput", "tr", "tty", "uname", "uniq", "vi", "vim", "wc",
+	"wget", "which", "whoami", "xargs", "zoxide", "zsh",
 }
 
 // obeyed watches the names in a directory that tools obey by themselves and
@@ -407,10 +410,10 @@ func (g *gitGuard) guard(dir, root string) {
 	}
 	g.protect(dir, gitdir.Executed...)
 	g.hookLinks(join(dir, "hooks"))
-	g.worktrees(join(dir, "worktrees"))
-	g.modules(join(dir, "modules"), 0, false)
 	g.settings(join(dir, "config"), root)
 	g.settings(join(dir, "config.worktree"), root)
+	g.worktrees(join(dir, "worktrees"))
+	g.modules(join(dir, "modules"), 0, false)
 	if tree := g.checkout(join(dir, "config"), dir); tree != "" {
 		g.work(tree)
 		g.shared(join(dir, "config"), tree)
@@ -439,9 +442,13 @@ func (g *gitGuard) work(tree string) {
 func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
 
 func (g *gitGuard) tooMany() {
-	const gap = "there are too many work trees to look in each for what git runs there"
-	if !slices.Contains(g.gaps, gap) {
-		g.gaps = append(g.gaps, gap)
+	g.note("there are too many work trees here to look in each for what git runs there: in some it can be changed (git worktree prune, or cd into one)")
+}
+
+// note adds a note once.
+func (g *gitGuard) note(text string) {
+	if !slices.Contains(g.notes, text) {
+		g.notes = append(g.notes, text)
 	}
 }
 
@@ -567,8 +574,14 @@ func (g *gitGuard) modules(dir string, depth int, inside bool) {
 				g.repository(sub, tree) // logs have a HEAD, too
 			}
 			g.settings(join(sub, "config"), tree)
-			g.worktrees(join(sub, "worktrees"))
 		}
+	}
+	for _, e := range entries { // once all that is here has been met, since there are bounds
+		sub := join(dir, e.Name)
+		if e.Kind != Dir && e.Kind != Absent {
+			continue
+		}
+		g.worktrees(join(sub, "worktrees"))
 		// In a git directory only modules holds more of them; elsewhere any name is
 		// a part of a submodule's, and a command can make a HEAD.
 		if !inside || !slices.Contains(gitdir.Bulk, e.Name) {

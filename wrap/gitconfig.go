@@ -219,10 +219,11 @@ func (g *gitGuard) programs(line, root string) {
 	}
 	last := ""
 	for _, w := range gitdir.Words(line) {
-		if !strings.Contains(w, "/") {
-			for _, dir := range g.pathDirs() {
-				g.program(w, dir)
-			}
+		switch {
+		case !strings.Contains(w, "/"):
+			g.found(w)
+		case w[0] == '/' && strings.ContainsAny(line, "$`"):
+			g.program(w[1:], root) // perhaps behind "$(git rev-parse --show-toplevel)"
 		}
 		if strings.ContainsAny(w, "./") || slices.Contains(runners, base(last)) {
 			g.program(w, root)
@@ -230,6 +231,24 @@ func (g *gitGuard) programs(line, root string) {
 		last = w
 	}
 }
+
+// found looks for a word of a command line in the directories of PATH that the
+// command can write.
+func (g *gitGuard) found(word string) {
+	for _, dir := range g.pathDirs() {
+		path := join(dir, word)
+		switch {
+		case strings.Trim(word, wordChars) != "" || word[0] == '-' || g.seen("found "+path):
+		case g.exists(path):
+			g.program(word, dir)
+		default:
+			g.appears(path)
+		}
+	}
+}
+
+// wordChars are those of a program's name.
+const wordChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+"
 
 // runners are programs whose first argument is a script.
 var runners = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "source", "exec", "env"}
@@ -240,16 +259,18 @@ func (g *gitGuard) program(word, root string) {
 	if word == "" || word[0] == '-' {
 		return
 	}
-	if g.words--; g.words < 0 {
-		if g.words == -1 {
-			g.gaps = append(g.gaps, "the settings of git name too many programs to look for each in the work tree")
-		}
+	if path := g.plainPath(word, root); path == "" || !g.inTrees(path) || g.seen("program "+word+"\x00"+path) {
+		return
+	}
+	left := &g.words
+	if !slices.Contains(g.trees, root) {
+		left = &g.more
+	}
+	if *left--; *left < 0 {
+		g.note("the settings of git name too many programs to look for each in the work trees: some can be changed")
 		return
 	}
 	path := g.expand(word, root)
-	if path == "" || !g.inTrees(path) {
-		return
-	}
 	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == Absent || err == nil && (info.Kind == File || info.Kind == Link) {
 		g.named(path)
 		if to, err := g.res.resolve(path); err == nil && to.Info.Kind != Absent {
