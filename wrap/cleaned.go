@@ -498,7 +498,7 @@ func (c *cleaner) show(to resolved, copied []byte, names []string, good bool) {
 // tell says what was left out, or could not be, once for all files.
 func (c *cleaner) tell() error {
 	if len(c.cut) > 0 {
-		c.v.notes = append(c.v.notes, "credentials are left out of "+c.list(c.cut)+": better kept by a credential helper or in a variable (in CI persist-credentials: false); -r FILE shows a file whole")
+		c.v.once = append(c.v.once, "shown without credentials: "+c.list(c.cut)+"; -r FILE shows one whole")
 	}
 	if len(c.had) == 0 {
 		return nil
@@ -526,8 +526,13 @@ func (c *cleaner) list(files []withheld) string {
 			break
 		}
 		names := w.names
-		if n := len(names); n > maxNamed {
-			names = append(slices.Clone(names[:maxNamed]), strconv.Itoa(n-maxNamed)+" more")
+		more := max(len(names)-maxNamed, 0)
+		names = slices.Clone(names[:len(names)-more])
+		for i := range names {
+			names[i] = policy.Plain(names[i])
+		}
+		if more > 0 {
+			names = append(names, strconv.Itoa(more)+" more")
 		}
 		path := w.path
 		if policy.Within(path, c.v.host.CWD) {
@@ -535,7 +540,7 @@ func (c *cleaner) list(files []withheld) string {
 		} else if homes := c.v.host.Homes; len(homes) > 0 && policy.Within(path, homes[0]) {
 			path = "~" + path[len(homes[0]):]
 		}
-		out = append(out, policy.Plain(path)+" ("+policy.Plain(strings.Join(names, ", "))+")")
+		out = append(out, policy.Plain(path)+" ("+strings.Join(names, ", ")+")")
 	}
 	return strings.Join(out, ", ")
 }

@@ -50,6 +50,7 @@ type Report struct {
 	Env     []EnvChange
 	Usual   int      // how many of the gaps every run has, or every one on a terminal
 	Notes   []string // gaps that a person should hear of without asking
+	Once    []string // what a person should hear of once in a project
 	Command string   // the file that will run, as the sandbox sees it
 	Filter  *Filter  // the seccomp filter from a file; nil without one
 
@@ -171,7 +172,7 @@ func enclose(req Request, h *Host) (*Plan, error) {
 		v.loose = append(v.loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
 	v.loose = append(v.loose, git.notes...)
-	p.Report.Notes = slices.Concat(p.closed, v.loose, v.notes)
+	p.Report.Notes, p.Report.Once = slices.Concat(p.closed, v.loose, v.notes), v.once
 	p.Report.Watch = v.watch(git.watch, req.Tmp)
 	if err := p.words(req, h, v, pol); err != nil {
 		return nil, err

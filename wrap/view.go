@@ -43,6 +43,7 @@ type view struct {
 	hidden  []string
 	tracked []string // shown, since git tracks them unchanged
 	notes   []string // what a person should hear of, and is no gap
+	once    []string // the same, of what is so in each run
 }
 
 // mount is what the rules say at one canonical path.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -129,7 +130,7 @@ func (s *state) explain() (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(s.settings.Notices), Paths: []pathJSON{}, Env: []envJSON{}}
+	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(slices.Concat(s.settings.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []envJSON{}}
 	if s.host.Modelled {
 		e.Notices = append(e.Notices, "paths are those of this machine; what --dry-run prints has those of a Mac")
 	}

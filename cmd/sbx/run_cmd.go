@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -634,6 +636,24 @@ func (s *state) notice(text string) {
 	}
 }
 
+// unsaid reports whether a text was not said in this project yet, to a terminal or
+// elsewhere, and notes that it is now. Where nothing can be noted it is said again.
+func (s *state) unsaid(text string) bool {
+	dir, ok, err := s.vars.Expand("$XDG_STATE_HOME/sbx/said")
+	if !ok || err != nil || s.opts.DryRun || s.host.Keeps(dir) != nil {
+		return true
+	}
+	sum := sha256.Sum256([]byte(strconv.FormatBool(isTerminal(2)) + "\x00" + cmp.Or(s.around(), s.host.CWD) + "\x00" + text))
+	path := filepath.Join(dir, hex.EncodeToString(sum[:16]))
+	if _, err := os.Lstat(path); err == nil {
+		return false
+	}
+	if os.MkdirAll(dir, 0o700) == nil {
+		_ = os.WriteFile(path, nil, 0o600)
+	}
+	return true
+}
+
 // status tells a person at a terminal what is in force: standard error only,
 // and never in the way of a program that reads it.
 func (s *state) status(p *wrap.Plan) {
@@ -644,6 +664,11 @@ func (s *state) status(p *wrap.Plan) {
 			break
 		}
 		s.notice(n)
+	}
+	for _, n := range p.Report.Once {
+		if s.opts.Verbose || !s.opts.Quiet && s.opts.shell == nil && s.unsaid(n) {
+			s.notice(n + " (said once)")
+		}
 	}
 	if s.nowhere != "" && (s.opts.Verbose || isTerminal(2)) {
 		s.notice(s.nowhere)
