@@ -81,13 +81,22 @@ func (t *testament) end() string {
 		case errno != 0 && errno != syscall.ESRCH:
 			return ""
 		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2: // those are signals, to bwrap's child or to the Go runtime of the stage
-			return "ended with status " + utoa(uint64(ws.ExitStatus()))
+			return endedWith(ws.ExitStatus())
 		case errno == 0 && info.mask&exit != 0:
 			return ""
 		}
 		sleep(2e6)
 	}
 	return ""
+}
+
+// endedWith says how bwrap ended. Only process 1 ends with the status of sbx's own
+// failures, and it has said why.
+func endedWith(status int) string {
+	if status == statusFailed {
+		return ""
+	}
+	return "ended with status " + utoa(uint64(status))
 }
 
 // silent reports whether bwrap has ended without a word.
@@ -281,7 +290,7 @@ func (t *testament) exits() bool {
 		return false
 	}
 	t.read()
-	t.tell("ended with status " + utoa(regs[regFirst]&0xff))
+	t.tell(endedWith(int(regs[regFirst] & 0xff)))
 	if !t.quit {
 		regs[regFirst] = statusFailed
 		_ = ptrace(ptraceSetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov)))

@@ -232,7 +232,7 @@ func TestReplacedWhileStarting(t *testing.T) {
 			t.Errorf("read: %q", text)
 		case status == 7 && text == "":
 			outcome = "replaced before, and hidden"
-		case status == 125 && strings.Contains(text, "while the sandbox was being set up"):
+		case status == 125 && strings.Contains(text, "while the sandbox was being set up") && strings.Count(text, "sbx: error: ") == 1:
 			outcome = "noticed in the set-up"
 		case status == 125 && text == noLongerHidden:
 			outcome = "ended"
