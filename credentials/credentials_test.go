@@ -50,6 +50,10 @@ func TestGit(t *testing.T) {
 			"[filter \"e\"]\n\tclean = openssl enc -aes-256-cbc -k x\n\tsmudge = openssl enc -d -pass pass:x\n[sendemail]\n\tsmtpServerOption = --auth-pw=x\n", "", "core.sshcommand remote.o.url alias.up filter.e.clean filter.e.smudge sendemail.smtpserveroption"},
 		{"command lines without", "[core]\n\tsshCommand = ssh -i ~/.ssh/id -p 2222\n[alias]\n\tup = push -u origin HEAD\n\tx = !curl -u \"$U:$P\" https://h\n\ty = !X_TOKEN=$(cat f) make\n\tz = log --format='%h %an: %s'\n\tw = !x --password-file f --no-token\n[remote \"o\"]\n\tfetch = +refs/heads/secret:refs/remotes/o/secret\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n",
 			"[core]\n\tsshCommand = ssh -i ~/.ssh/id -p 2222\n[alias]\n\tup = push -u origin HEAD\n\tx = !curl -u \"$U:$P\" https://h\n\ty = !X_TOKEN=$(cat f) make\n\tz = log --format='%h %an: %s'\n\tw = !x --password-file f --no-token\n[remote \"o\"]\n\tfetch = +refs/heads/secret:refs/remotes/o/secret\n[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n", ""},
+		{"helpers with a password", "[credential]\n\thelper = /opt/h --password x\n\thelper = foo --token x\n\thelper = \"!h -u ada -p x\"\n\tusername = 0123456789abcdefghij\n\tusername = ada@example.com.example\n\thelper = cache --timeout 60\n",
+			"[credential]\n\tusername = ada@example.com.example\n\thelper = cache --timeout 60\n", "credential.helper credential.username"},
+		{"more names", "[core]\n\tsshCommand = SSHPASS=x sshpass -e ssh\n\taskPass = /usr/bin/ask\n[alias]\n\ta = !DB_PASS=x b\n\tb = !MYSQL_PWD=x b\n[x]\n\tdbpass = x\n\toauth = x\n\tbearer = x\n\tjwt = x\n", "[core]\n\taskPass = /usr/bin/ask\n", "core.sshcommand alias.a alias.b x.dbpass x.oauth x.bearer x.jwt"},
+		{"a command line in a comment", "[a]\n\tb = c\n# curl -u ada:x https://h\n", "[a]\n\tb = c\n", ""},
 		{"no line feed at the end", "[a]\nb=c\ntoken=x", "[a]\n\tb=c\n", "a.token"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

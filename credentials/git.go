@@ -96,7 +96,7 @@ func noted(data []byte) bool {
 			if len(line) > maxLine {
 				return true
 			}
-			if _, found := credential(line[i+1:], noReference, false); found {
+			if _, found := credential(line[i+1:], noReference, false); found || inCommand(line[i+1:]) {
 				return true
 			}
 		}
@@ -157,7 +157,9 @@ func secret(s *gitdir.Setting) bool {
 	case strings.HasSuffix(s.Key, "proxy") && inURL("http://"+s.Value, noReference):
 		return true
 	case s.Section == "credential" && s.Key == "helper":
-		return !plainHelper(s.Value)
+		return !plainHelper(s.Value) || inCommand(s.Value) || slices.ContainsFunc(strings.Fields(s.Value), func(w string) bool { return w == "-p" || w == "-pw" || w == "-w" })
+	case s.Section == "credential" && s.Key == "username":
+		return !name(s.Value) && random(s.Value) && !strings.Contains(s.Value, "@")
 	case strings.Contains(strings.ToLower(s.Value), "authorization:") || inCommand(s.Value):
 		return true
 	case s.Section == "alias" || boolean(s.Value) && s.Key != "extraheader":

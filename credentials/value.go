@@ -96,16 +96,18 @@ func word(c byte) bool {
 // secretName reports whether what is called so is a credential, whatever it is.
 func secretName(name string) bool {
 	flat := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(name), "_", ""), "-", "")
-	for _, part := range []string{"password", "passwd", "passphrase", "token", "secret", "apikey", "accesskey", "privatekey", "extraheader"} {
+	for _, part := range []string{"password", "passwd", "passphrase", "token", "secret", "apikey", "accesskey", "privatekey", "extraheader", "bearer"} {
 		if strings.Contains(flat, part) {
 			return true
 		}
 	}
 	switch flat {
-	case "pass", "smtppass", "cookiefile", "auth", "npmauthident", "authorization", "otp", "pwd", "authpw", "cred", "creds", "credential", "credentials":
+	case "askpass", "bypass", "compass":
+		return false
+	case "cookiefile", "auth", "npmauthident", "authorization", "otp", "oauth", "jwt", "cookie", "authpw", "cred", "creds", "credential", "credentials":
 		return true
 	}
-	return false
+	return strings.HasSuffix(flat, "pass") || strings.HasSuffix(flat, "pwd")
 }
 
 // boolean reports whether a value is a switch, or none: no credential is.
