@@ -107,11 +107,11 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, all := Search(root, 1000)
+	got, _, all := Search(root, 1000)
 	if diff := cmp.Diff([]string{filepath.Join(root, "a/b/.git"), filepath.Join(root, "bare")}, got); diff != "" || !all {
 		t.Error(diff, all)
 	}
-	if _, all := Search(root, 3); all {
+	if _, _, all := Search(root, 3); all {
 		t.Error("a search that was cut short says it was not")
 	}
 }

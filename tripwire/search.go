@@ -13,8 +13,9 @@ func bare(dir string) bool {
 
 // Search walks the tree below root, its own git directory left out, and returns
 // the git directories and pointers in it that are not harmless, at most limit
-// entries of directories far. all is false when it did not get to the end.
-func Search(root string, limit int) (found []string, all bool) {
+// entries of directories far. passed are the directories that are [Apart]. all is
+// false when it did not get to the end.
+func Search(root string, limit int) (found, passed []string, all bool) {
 	dirs, all := []string{root}, true
 	for len(dirs) > 0 {
 		dir := dirs[len(dirs)-1]
@@ -22,12 +23,14 @@ func Search(root string, limit int) (found []string, all bool) {
 		entries, err := os.ReadDir(dir)
 		all = all && err == nil
 		if limit -= len(entries); limit < 0 {
-			return found, false
+			return found, passed, false
 		}
 		names := 0
 		for _, e := range entries {
 			path := join(dir, e.Name())
 			switch {
+			case e.IsDir() && apart(path):
+				passed, all = append(passed, path), false
 			case e.Name() == ".git" && dir != root:
 				if !harmless(surveyGit(noIndexes(), path)) {
 					found = append(found, path)
@@ -47,5 +50,5 @@ func Search(root string, limit int) (found []string, all bool) {
 		}
 	}
 	slices.Sort(found)
-	return found, all
+	return found, passed, all
 }

@@ -143,7 +143,7 @@ func (c *cleaner) tree(dir string) {
 	names := slices.DeleteFunc(directories(entries), func(name string) bool {
 		apart := c.v.host.apart(join(dir, name))
 		if apart {
-			c.v.notes = append(c.v.notes, policy.Plain(join(dir, name))+" is on a file system that asks elsewhere and is not looked at: the command can read the credentials in the settings of a repository there")
+			c.v.notes = append(c.v.notes, policy.Plain(join(dir, name))+" is on a FUSE or network file system and is not looked at: the command can read the credentials in the settings of a repository there")
 		}
 		return apart
 	})

@@ -266,7 +266,7 @@ func (g *gitGuard) nested(dir string) {
 func (g *gitGuard) farAway(path string) bool {
 	apart := g.host.apart(path)
 	if apart {
-		g.notes = append(g.notes, policy.Plain(path)+" is on a file system that asks elsewhere"+g.host.mountType(path)+" and is not looked at: a repository there is neither protected nor watched")
+		g.notes = append(g.notes, policy.Plain(path)+" is on a FUSE or network file system"+g.host.mountType(path)+" and is not looked at: a repository there is neither protected nor watched")
 	}
 	return apart
 }

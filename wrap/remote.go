@@ -142,6 +142,22 @@ func (r *remotes) needs(paths ...string) error {
 	return nil
 }
 
+// Answering is an error for a mount that gives no answer, wherever it is: for what
+// looks at more than a run. The automounter's are left alone.
+func (h *Host) Answering() error {
+	r, ok := h.FS.(*remotes)
+	if !ok {
+		return nil
+	}
+	var points []string
+	for _, i := range r.far {
+		if m := &r.table[i]; m.Type != "autofs" && r.on(m.Point) == i {
+			points = append(points, m.Point)
+		}
+	}
+	return r.needs(points...)
+}
+
 // silent is the end of a run that needs an answer: for a path, and by a rule, or
 // "" for none.
 func silent(e *SilentError, path, source string) error {

@@ -102,6 +102,9 @@ func look(pol *policy.Policy, host *Host, res *resolver) (*view, error) {
 		if shows(v.access(m.at.Point)) {
 			return nil, silent(m.at, m.rule.Path, m.rule.Source)
 		}
+		if note := m.at.Error() + "; it stays hidden"; !slices.Contains(v.notes, note) {
+			v.notes = append(v.notes, note)
+		}
 	}
 	v.pin()
 	v.keepLinks(found)

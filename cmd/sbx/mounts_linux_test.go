@@ -100,7 +100,7 @@ func TestSilentMounts(t *testing.T) {
 		said string
 		soon bool // it is not even asked
 	}{
-		{at: "proj/mnt", args: "-- true", said: "proj/mnt is on a file system that asks elsewhere (fuse.test)", soon: true},
+		{at: "proj/mnt", args: "-- true", said: "proj/mnt is on a FUSE or network file system (fuse.test)", soon: true},
 		{at: "proj/mnt", args: "--direct -- true", soon: true},
 		{at: "proj/mnt", args: "-p permissive -- true", soon: true},
 		{at: "proj/mnt", args: "-p strict -- true", soon: true},
@@ -108,15 +108,17 @@ func TestSilentMounts(t *testing.T) {
 		{at: "proj/mnt", args: "-n -- true", soon: true},
 		{at: "proj/mnt", args: "status", soon: true},
 		{at: "proj/mnt", args: "tripwire", soon: true},
+		{at: "proj/mnt", args: "tripwire --deep", said: "proj/mnt is on a FUSE or network file system and is not searched", soon: true},
+		{at: "proj/mnt", args: "verify", ends: true},
 		{at: "proj/mnt", args: "explain", soon: true},
 		// names that tools obey, and one that holds some
 		{at: "proj/.mvn", args: "-- true", soon: true},
 		{at: "proj/.github", args: "-- true", soon: true},
-		{at: "elsewhere", args: "-- true", said: "proj/link is on a file system that asks elsewhere", soon: true},
+		{at: "elsewhere", args: "-- true", said: "proj/link is on a FUSE or network file system", soon: true},
 		{at: "proj/mnt", args: "-w mnt -- true", ends: true, said: "--allow-write: "},
 		{at: "proj/mnt", args: "-r mnt -- true", ends: true, said: "--allow-read: "},
 		{at: "proj/mnt", args: "--block mnt -- true", ends: true, said: "--block: "},
-		{at: "home/.ssh", args: "-- true"},
+		{at: "home/.ssh", args: "-- true", said: "home/.ssh (fuse.test) gives no answer; it stays hidden"},
 		{at: "home/.ssh", args: "status"},
 		{at: "home/.ssh", args: "-p permissive -- true", ends: true},
 		{at: "home", args: "-p strict -- true", ends: true}, // which keeps nothing there,

@@ -59,6 +59,7 @@ type tripped struct {
 	root, cwd string
 	changes   []tripwire.Change
 	deep      []tripwire.Change // found by a search
+	passed    []string          // directories that it left out
 	searched  bool              // all of the tree was
 }
 
@@ -121,7 +122,7 @@ const maxSearched = 2_000_000
 // record of them: below the first level nothing is watched.
 func (t *tripped) search() {
 	var found []string
-	found, t.searched = tripwire.Search(t.root, maxSearched)
+	found, t.passed, t.searched = tripwire.Search(t.root, maxSearched)
 	for _, path := range found {
 		if slices.ContainsFunc(t.changes, func(c tripwire.Change) bool { return policy.Within(path, c.Path) }) {
 			continue
@@ -144,7 +145,10 @@ func (t *tripped) printDeep() {
 		fmt.Fprintln(stdout)
 		t.printOne(&t.deep[i])
 	}
-	if !t.searched {
+	for _, path := range t.passed {
+		say("notice", policy.Plain(path)+" is on a FUSE or network file system and is not searched")
+	}
+	if !t.searched && len(t.passed) == 0 {
 		say("warning", "not all of the tree could be searched")
 	}
 }

@@ -112,6 +112,9 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 		}
 		return nil, wrap.Exec(plan, s.host)
 	}
+	if err := s.host.Answering(); err != nil {
+		return nil, err
+	}
 	s.host.LookForSockets(s.cacheDir)
 	for _, n := range s.settings.Notices {
 		s.notice(n)
