@@ -180,6 +180,16 @@ func (t *tripped) accept(c *tripwire.Change) error {
 	if err := c.Same(); err != nil {
 		return tripwireError(err)
 	}
+	if c.Grade == tripwire.Alarm {
+		path, err := c.Shared()
+		if err != nil {
+			say("warning", policy.Plain(c.Path)+" could not be searched for hard links: "+err.Error())
+		}
+		if path != "" {
+			return &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(path) + " has another name (a hard link), by which a command could still change it",
+				Hint: "give it a file of its own, then accept it: " + shellLine([]string{"cp", "-p", path, path + ".new"}) + " && " + shellLine([]string{"mv", path + ".new", path})}
+		}
+	}
 	return tripwireError(t.store.Accept(t.root, c.Path))
 }
 
