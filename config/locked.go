@@ -84,7 +84,7 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 		case key == "private_paths" && slices.ContainsFunc(base.Rules, func(r policy.Rule) bool { return r.Access == policy.Private }):
 			what = "with Landlock no directory is private"
 		case key == "allow_network" && !base.Network:
-			what = "with Landlock the network of the host is visible"
+			what = "with Landlock the interfaces and connections of the host can be listed"
 		case key == "tmpfs_limit_mb":
 			what = "with Landlock temporary files have no bound"
 		case key == "protected_paths" && final.Protected == "watch":

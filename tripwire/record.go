@@ -53,9 +53,9 @@ const (
 
 func header(root string) string { return magic + version + " " + policy.Quote(root) + "\n" }
 
-// errNewer is what becomes of a record that this sbx does not understand: it is
+// ErrNewer is what becomes of a record that this sbx does not understand: it is
 // left as it is.
-var errNewer = errors.New("a newer sbx wrote it, and this one leaves it as it is")
+var ErrNewer = errors.New("a newer sbx wrote it, and this one leaves it as it is")
 
 // versionOf reads the version of a record, and returns the record as if it were
 // of this one.
@@ -67,7 +67,7 @@ func versionOf(data string) (text string, old bool, err error) {
 	case !ok || !ok2 || !good || n == 0:
 		return "", false, errDamaged
 	case n > 2:
-		return "", false, errNewer
+		return "", false, ErrNewer
 	}
 	return magic + version + " " + rest, n == 1, nil
 }

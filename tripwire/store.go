@@ -147,7 +147,7 @@ func (f *files) record(root string) (*record, error) {
 		return nil, err
 	}
 	r, err := decode(data, root)
-	if err == errNewer {
+	if err == ErrNewer {
 		return nil, &UnwritableError{fail(join(f.path, name), err)}
 	}
 	if err != nil {
@@ -413,7 +413,7 @@ func (s Store) Records() ([]string, error) {
 			continue // accepted just now
 		}
 		root, err := rootOf(data)
-		if err == errNewer {
+		if err == ErrNewer {
 			continue
 		}
 		if err != nil || FileName(root) != name {

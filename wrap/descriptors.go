@@ -58,6 +58,8 @@ func misgiven(fd *FD) error {
 	switch {
 	case fd.Kind == FDDir || fd.Kind == FDPathRef:
 		return &Error{StatusFailed, stdio[fd.Num] + " is a directory, which would lead out of the sandbox", ""}
+	case fd.Kernel && !strings.HasPrefix(fd.Path, "/") && strings.Contains(fd.Path, ":["):
+		return &Error{StatusFailed, stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a namespace and no file that can be read", ""}
 	case fd.Kernel && fd.Writes:
 		return &Error{StatusFailed, stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a file of the kernel's that is open for writing, which would lead out of the sandbox",
 			"pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …"}
@@ -179,11 +181,17 @@ func closedLine(h *Host, closed []*FD) []string {
 		}
 		return "--keep-fd " + n
 	}
-	switch len(closed) {
-	case 0:
+	kernels := slices.ContainsFunc(closed, func(fd *FD) bool { return fd.Kernel })
+	switch {
+	case len(closed) == 0:
 		return nil
-	case 1:
+	case len(closed) == 1 && kernels:
+		return []string{"descriptor " + names[0] + " closed"}
+	case len(closed) == 1:
 		return []string{"descriptor " + names[0] + " closed; " + keep(strconv.Itoa(closed[0].Num)) + " passes it"}
+	}
+	if kernels {
+		return []string{"descriptors " + strings.Join(names, ", ") + " closed"}
 	}
 	return []string{"descriptors " + strings.Join(names, ", ") + " closed; " + keep("N") + " passes one"}
 }

@@ -26,7 +26,11 @@ func Exec(p *Plan, h *Host) error {
 	}
 	for _, n := range p.Copy {
 		if err := copyFD(n); err != nil {
-			return &Error{StatusFailed, "Failed to initialize sandbox: " + h.descriptor(n) + ": " + err.Error(), "pipe it instead: cat FILE | sbx …"}
+			hint := "pipe it instead: cat FILE | sbx …"
+			if err == errEndless {
+				hint = "pipe a part of it instead: head -c N FILE | sbx …"
+			}
+			return &Error{StatusFailed, "Failed to initialize sandbox: " + h.descriptor(n) + ": " + err.Error(), hint}
 		}
 	}
 	closeOthers(p, h)

@@ -37,6 +37,8 @@ func (h *Host) Keeps(dir string) error {
 		return errors.New(policy.Plain(missing) + " is a link that leads nowhere")
 	case to.Info.Kind != Dir:
 		return errors.New(policy.Plain(at) + " is not a directory")
+	case policy.Within(to.Path, "/proc") || policy.Within(to.Path, "/sys"):
+		return errors.New(policy.Plain(at) + " keeps no files")
 	case missing != "" && missing != dir && !h.homely(at, dir):
 		return errors.New(policy.Plain(missing) + " does not exist")
 	case to.Info.UID != h.UID && (at == dir || h.UID == 0 && to.Info.Mode&0o1000 == 0):

@@ -491,6 +491,8 @@ func (p *Plan) cacheDir(req Request, v *view) (string, error) {
 		switch {
 		case err == nil && info.Kind == Dir && info.UID != v.host.UID:
 			return unkept(policy.Plain(dir+elem) + " belongs to another user")
+		case err == ErrDenied:
+			return unkept(policy.Plain(policy.Dir(dir+elem)) + " may not be searched")
 		case err != nil || info.Kind != Absent && info.Kind != Dir:
 			return "", &Error{StatusFailed, "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", "move it away, or use --cache none"}
 		case info.Kind == Absent:

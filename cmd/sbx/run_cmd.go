@@ -468,10 +468,11 @@ func (s *state) engine() error {
 	if s.opts.Engine == wrap.EngineLandlock {
 		named := *lock
 		named.Source = "--engine landlock"
+		hint := "leave --engine landlock out"
 		if os.Getenv("SBX_ENGINE") == s.opts.Engine {
-			named.Source = "SBX_ENGINE"
+			named.Source, hint = "SBX_ENGINE", "unset SBX_ENGINE"
 		}
-		return &named
+		return &wrap.Error{Status: wrap.StatusFailed, Text: named.Error(), Hint: hint}
 	}
 	err := wrap.Choose(s.host, s.cacheDir, s.opts.Engine, wrap.TierFull)
 	var none *wrap.Unavailable

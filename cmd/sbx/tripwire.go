@@ -187,6 +187,8 @@ func tripwireError(err error) error {
 	case errors.As(err, &damaged):
 		return &wrap.Error{Status: wrap.StatusFailed, Text: damaged.Error(),
 			Hint: "look at the project first, since this forgets what was recorded: " + shellLine([]string{"rm", "-r", damaged.Path})}
+	case errors.Is(err, tripwire.ErrNewer):
+		return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "use that sbx, or look at the project and then remove that file"}
 	case errors.As(err, new(*tripwire.UnwritableError)):
 		return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error()}
 	}
