@@ -134,6 +134,23 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// What programs write by themselves is plain, and nothing that runs or is handed on
+// as an option.
+func TestNotable(t *testing.T) {
+	for line, plain := range map[string]bool{
+		"[branch \"a\"]\nvscode-merge-base=origin/main": true, "[branch \"a\"]\nvscode-merge-base=--output=x": false, "[branch \"a\"]\nother=x": false,
+		"[remote \"a\"]\ngh-resolved=base": true, "[remote \"a\"]\nvcs=x": false, "[commit]\ngpgsign=false": true, "[commit]\ngpgsign=true": false, "[commit]\ngpgsign": false,
+		"[merge]\nconflictStyle=zdiff3": true, "[merge \"x\"]\ndriver=x": false, "[rerere]\nenabled=true": true, "[diff]\nrenames=copies": true, "[diff]\nexternal=x": false,
+		"[core]\ncommentChar=;": true, "[core]\neditor=x": false, "[submodule]\nrecurse=true": true, "[submodule \"x\"]\nupdate=!x": false, "[extensions]\nworktreeConfig=true": true,
+		"[gui]\ngeometry=887x427+26+23 171 192": true, "[gui]\ngeometry=\"[exec x]\"": false, "[gui]\ndiffopts=x": false,
+		"[svn-remote \"svn\"]\nurl=https://h/x": true, "[svn-remote \"svn\"]\nurl=svn+x://h": false,
+	} {
+		if got := Notable([]byte(line)); (len(got) == 0) != plain {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
 // An index in which each name is made of a long one before must not take for
 // ever: a command can put it where every run looks.
 func TestLongNames(t *testing.T) {

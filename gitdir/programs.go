@@ -1,6 +1,9 @@
 package gitdir
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Runs reports whether a setting's value is a command line that git runs, or
 // may be one.
@@ -73,8 +76,19 @@ func plain(s *Setting) bool {
 		"core.compression", "core.protecthfs", "core.protectntfs", "core.longpaths", "core.untrackedcache", "core.preloadindex",
 		"branch.remote", "branch.merge", "branch.rebase", "branch.description", "branch.pushremote",
 		"remote.fetch", "remote.tagopt", "remote.prune", "remote.push", "remote.mirror",
-		"submodule.active", "init.defaultbranch", "extensions.objectformat", "extensions.refstorage", "extensions.compatobjectformat":
+		"submodule.active", "init.defaultbranch", "extensions.objectformat", "extensions.refstorage", "extensions.compatobjectformat",
+		"core.commentchar", "merge.conflictstyle", "merge.ff", "diff.renames", "diff.renamelimit", "diff.algorithm", "rerere.enabled", "rerere.autoupdate",
+		"rebase.autosquash", "rebase.autostash", "rebase.updaterefs", "branch.autosetupmerge", "branch.autosetuprebase", "submodule.recurse", "extensions.worktreeconfig",
+		"lfs.repositoryformatversion", "svn-remote.fetch":
 		return true
+	case "commit.gpgsign", "tag.gpgsign": // true runs a program
+		return boolean(s.Value) && !slices.Contains([]string{"", "true", "yes", "on", "1"}, strings.ToLower(s.Value))
+	case "branch.vscode-merge-base", "branch.github-pr-owner-number", "branch.gh-merge-base", "remote.gh-resolved":
+		return !strings.HasPrefix(s.Value, "-") // programs hand it to git
+	case "gui.geometry", "gui.wmstate":
+		return strings.Trim(s.Value, "abcdefghijklmnopqrstuvwxyz0123456789+- ") == ""
+	case "svn-remote.url":
+		return slices.ContainsFunc([]string{"http://", "https://", "svn://", "file://"}, func(scheme string) bool { return strings.HasPrefix(s.Value, scheme) })
 	case "core.fsmonitor":
 		return boolean(s.Value)
 	case "remote.url", "remote.pushurl", "submodule.url":

@@ -59,6 +59,7 @@ type looker struct {
 	recs  []*record
 	ix    *indexes
 	apart map[string]bool
+	own   []string        // git directories of apart that have a baseline
 	told  map[string]bool // hashes of facts that another change shows
 	// other is the record of another root, nil when there is none
 	other func(root string) *record
@@ -70,8 +71,11 @@ func newLooker(recs []*record, ix *indexes) *looker {
 	for _, r := range recs {
 		for i := range r.entries {
 			if r.entries[i].kind == Repository {
-				l.apart[r.entries[i].path] = true
-				l.apart[pair(r.entries[i].path, repositoryOf(r.entries[i].state).tree)] = true
+				path, of := r.entries[i].path, repositoryOf(r.entries[i].state)
+				l.apart[path], l.apart[pair(path, of.tree)] = true, true
+				if of.own {
+					l.own = append(l.own, path)
+				}
 			}
 		}
 	}
@@ -104,7 +108,17 @@ func (l *looker) survey(dir string, r *repository) *survey {
 // git looks at a .git or a bare repository that is new, and returns what is not
 // usual in it, nothing for one that is worth no alarm.
 func (l *looker) git(path string) (notes []string) {
-	for _, f := range surveyGit(l.ix, path) {
+	// What it leads to and has a baseline of its own is told of there.
+	own := map[string]bool{}
+	for _, dir := range l.own {
+		if dir != path {
+			// The work tree that the record has may be one that only points there.
+			own[dir], own[pair(dir, treeOf(dir))] = true, true
+		}
+	}
+	s := newSurvey(l.ix, own)
+	s.found(path)
+	for _, f := range s.facts {
 		if f.text == "" {
 			continue
 		}

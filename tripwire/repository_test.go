@@ -397,3 +397,56 @@ func TestBack(t *testing.T) {
 		}
 	}
 }
+
+// A linked work tree of a repository that is looked at on its own is told of for
+// what is its own: not for the settings of the repository, but for what these name in
+// it by a relative path.
+func TestLinkedTree(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("HOME", t.TempDir())
+	for name, c := range map[string]struct {
+		after string
+		want  bool
+	}{
+		"plain":           {"true", false},
+		"another hook":    {"echo x >wt/.hooks/pre-commit", true},
+		"one more hook":   {"echo x >wt/.hooks/pre-push", true},
+		"a link in it":    {"ln -sf ../x .hooks/a; ln -sf ../x wt/.hooks/a", true},
+		"a link to it":    {"rm -r wt/.hooks; ln -s x wt/.hooks", true},
+		"no hooks":        {"rm -r wt/.hooks", false},
+		"another script":  {"echo x >wt/tools/clean", true},
+		"other file":      {"echo x >wt/a", false},
+		"config.worktree": {"git -C wt config extensions.worktreeConfig true; git -C wt config --worktree core.pager x", true},
+		"another gitdir":  {"echo /x/.git >.git/worktrees/wt/gitdir", true},
+	} {
+		s, root := newStore(t), tree(t, map[string]string{".hooks/pre-commit": "x true", "tools/clean": "x true", "a": ""})
+		sh := func(line string) {
+			t.Helper()
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = root
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatal(err, string(out))
+			}
+		}
+		sh("git init -q; git config user.name a; git config user.email b; git add .; git commit -q -m x; git config core.hooksPath .hooks; git config filter.c.clean './tools/clean %f'; git config core.editor vim")
+		w := []Watch{{Kind: Nested, Path: root}, {Kind: Repository, Path: root + "/.git"}}
+		check(t, s, root, watchAll(t, w...))
+		sh("git worktree add -q wt; git worktree add -q deep/er; " + c.after)
+		for _, more := range []Watch{{}, {Kind: Repository, Path: root + "/.git/worktrees/wt"}} {
+			now := w
+			if more.Path != "" {
+				now = append(now[:2:2], more)
+			}
+			changes, err := s.Check(root, watchAll(t, now...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(changes) > 0; got != c.want {
+				t.Errorf("%s: %+v", name, changes)
+			}
+		}
+	}
+}

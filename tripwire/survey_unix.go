@@ -197,6 +197,9 @@ func (s *survey) whole(at, dir, tree string) {
 		if text, ok := s.line(at, dir, "gitdir"); !ok || tree != "" && from(dir, text) != join(tree, ".git") {
 			s.add(at, "gitdir leads to "+policy.Quote(text), "")
 		}
+		if s.apart[common] && tree != "" {
+			s.relative(at, common, tree)
+		}
 		s.directory(common, common, treeOf(common))
 	} else {
 		if text, ok := s.line(at, dir, "gitdir"); ok {
@@ -219,6 +222,54 @@ func (s *survey) whole(at, dir, tree string) {
 		}
 	}
 	s.changing(at, dir, tree)
+}
+
+// relative tells of what the settings of a repository name by a relative path, and
+// what is another thing in a linked work tree than in the main one, where it is
+// protected.
+func (s *survey) relative(at, common, tree string) {
+	main := treeOf(common)
+	data, _ := regular(join(common, "config"))
+	_ = gitdir.Each(data, func(set gitdir.Setting) {
+		hooks := set.Name() == "core.hookspath"
+		var names []string
+		switch {
+		case hooks:
+			names = []string{set.Value}
+		case gitdir.Runs(&set):
+			names = gitdir.Words(set.Value)
+		}
+		for _, n := range names {
+			if n == "" || strings.Contains("/~%-$", n[:1]) {
+				continue
+			}
+			here, there := policy.Clean(join(tree, n)), policy.Clean(join(main, n))
+			state, err := lookName(here)
+			if err == nil && (state == "" || !hooks && strings.HasPrefix(state, "dir ") || alike(here, there, state)) {
+				continue
+			}
+			s.add(at, "config: "+set.Full()+"="+set.Value+", which is not the same here as in "+policy.Quote(main), state)
+		}
+	})
+}
+
+// alike reports whether two files, or directories of files, have the same content.
+// A link in them can lead to something else from the one than from the other.
+func alike(a, b, state string) bool {
+	other, err := lookName(b)
+	if err != nil || other != state || strings.HasSuffix(state, "truncated") {
+		return false
+	}
+	names := []string{""}
+	if strings.HasPrefix(state, "dir ") {
+		if names, err = namesAt(a); err != nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(names, func(n string) bool {
+		var st unix.Stat_t
+		return unix.Lstat(policy.Clean(join(a, n)), &st) != nil || uint32(st.Mode)&unix.S_IFMT == unix.S_IFLNK
+	})
 }
 
 // changing is what a command can make in a git directory whose settings and hooks
