@@ -16,8 +16,9 @@ import (
 // their names, at any depth. It writes through a link there: into COMMIT_EDITMSG
 // the message of a commit, to the end of logs/HEAD its subject.
 var written = []string{
-	"branches", "fsmonitor--daemon", "info", "logs", "lost-found", "NOTES_MERGE_WORKTREE", "objects/info", "objects/pack",
-	"rebase-apply", "rebase-merge", "refs", "reftable", "remotes", "rr-cache", "sequencer",
+	"branches", "fsmonitor--daemon", "info", "lost-found", "NOTES_MERGE_WORKTREE", "objects/info", "objects/pack",
+	"rebase-apply", "rebase-merge", "reftable", "remotes", "rr-cache", "sequencer",
+	"logs", "refs", // last: there may be more names in them than are looked at
 }
 
 const (

@@ -450,3 +450,44 @@ func TestLinkedTree(t *testing.T) {
 		}
 	}
 }
+
+// The index counts in the work tree that core.worktree names, too.
+func TestNamedTree(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	for _, file := range []string{"config", "config.worktree"} {
+		s, root := newStore(t), tree(t, map[string]string{"work/a": ""})
+		sh := func(line string) {
+			t.Helper()
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = root
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatal(err, string(out))
+			}
+		}
+		sh("git init -q; git config extensions.worktreeConfig true; git config -f .git/" + file + " core.worktree ../work; git -C work add a")
+		w := []Watch{{Kind: Repository, Path: root + "/.git", State: root}}
+		check(t, s, root, w)
+		sh("git init -q work/d/s; git -C work/d/s config core.fsmonitor ./x; git -C work update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,d/s")
+		changes, err := s.Check(root, []Watch{{Kind: Repository, Path: root + "/.git", State: root}})
+		if err != nil || len(changes) != 1 || changes[0].Path != root+"/work/d/s/.git" {
+			t.Errorf("%s: %+v, %v", file, changes, err)
+		}
+	}
+}
+
+// The bound on names cuts where most of them are, and nowhere else.
+func TestListedLast(t *testing.T) {
+	dir := tree(t, map[string]string{"rr-cache/x": "-> /nowhere", "sequencer/x": "-> /nowhere"})
+	for i := range 100 {
+		put(t, fmt.Sprintf("%s/refs/heads/%d", dir, i), "")
+		put(t, fmt.Sprintf("%s/logs/refs/%d", dir, i), "")
+	}
+	s := newSurvey(noIndexes(), nil)
+	s.listing = 90
+	s.changing(dir, dir, "")
+	if text := fmt.Sprint(s.facts); !strings.Contains(text, "rr-cache/x") || !strings.Contains(text, "sequencer/x") || !strings.Contains(text, errMany.Error()) {
+		t.Error(text)
+	}
+}

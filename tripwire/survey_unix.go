@@ -304,6 +304,9 @@ func (s *survey) changing(at, dir, tree string) {
 	if tree != "" {
 		s.links(dir, tree)
 	}
+	if named := namedTree(dir); base(dir) == ".git" && named != "" && !s.seen[pair(dir, named)] {
+		s.links(dir, named)
+	}
 	s.modules(join(dir, "modules"), 0)
 	s.worktrees(join(dir, "worktrees"))
 }
@@ -688,13 +691,19 @@ func treeOf(dir string) string {
 		}
 		return ""
 	}
-	tree := ""
-	data, _ := regular(join(dir, "config"))
-	_ = gitdir.Each(data, func(s gitdir.Setting) {
-		if s.Name() == "core.worktree" && s.Value != "" {
-			tree = from(dir, s.Value)
-		}
-	})
+	return namedTree(dir)
+}
+
+// namedTree is the work tree that the settings of a git directory name, "" for none.
+func namedTree(dir string) (tree string) {
+	for _, name := range []string{"config", "config.worktree"} {
+		data, _ := regular(join(dir, name))
+		_ = gitdir.Each(data, func(s gitdir.Setting) {
+			if s.Name() == "core.worktree" && s.Value != "" {
+				tree = from(dir, s.Value)
+			}
+		})
+	}
 	return tree
 }
 

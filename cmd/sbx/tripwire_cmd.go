@@ -302,12 +302,21 @@ func (t *tripped) print() {
 	}
 	fmt.Fprintln(stdout, "to take them as yours:")
 	fmt.Fprintln(stdout, "  "+shellLine(append([]string{"sbx", "tripwire", "accept"}, t.words(t.changes)...)))
-	fmt.Fprintln(stdout, "to delete one:")
+	var lines []string
 	for i := range t.changes {
 		c := &t.changes[i]
-		if n, err := c.Entries(); err == nil && !c.Unseen() && c.Now != "" {
-			fmt.Fprintln(stdout, "  "+t.removeLine(t.changes[i:i+1], n))
+		switch n, err := c.Entries(); {
+		case len(c.Added) > 0 && c.Was == "settings": // remove refuses it
+			lines = append(lines, shellLine([]string{"git", "config", "-f", t.words(t.changes[i : i+1])[0], "--edit"}))
+		case err == nil && !c.Unseen() && c.Now != "":
+			lines = append(lines, t.removeLine(t.changes[i:i+1], n))
 		}
+	}
+	if len(lines) > 0 {
+		fmt.Fprintln(stdout, "to delete one:")
+	}
+	for _, line := range lines {
+		fmt.Fprintln(stdout, "  "+line)
 	}
 }
 
