@@ -224,6 +224,6 @@ func assigned(rest string, ref refer, quotes bool) bool {
 
 // random reports whether a long word has what chosen words have not.
 func random(w string) bool {
-	digits := strings.IndexAny(w, "0123456789") >= 0
+	digits := strings.ContainsAny(w, "0123456789")
 	return digits && strings.Count(w, "-")+strings.Count(w, "_") <= len(w)/8
 }

@@ -21,17 +21,6 @@ const (
 	maskKinds
 )
 
-// ends reports whether the run ends when the mask is gone.
-func (k MaskKind) ends() bool { return k == Hides || k == Copies }
-
-// exposure says what can be seen when the mask is gone.
-func (k MaskKind) exposure() string {
-	if k == Copies || k == CopiesTold {
-		return "the new file would be shown whole"
-	}
-	return "it is no longer hidden"
-}
-
 func (m *Mask) encode() string {
 	return utoa(uint64(m.Kind)) + " " + utoa(uint64(len(m.Top))) + " " + m.Path
 }

@@ -463,3 +463,14 @@ func sortNames(names []string) {
 		}
 	}
 }
+
+// ends reports whether the run ends when the mask is gone.
+func (k MaskKind) ends() bool { return k == Hides || k == Copies }
+
+// exposure says what can be seen when the mask is gone.
+func (k MaskKind) exposure() string {
+	if k == Copies || k == CopiesTold {
+		return "the new file would be shown whole"
+	}
+	return "it is no longer hidden"
+}

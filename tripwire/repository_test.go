@@ -267,12 +267,9 @@ func TestNothingNew(t *testing.T) {
 		t.Error(diff)
 	}
 	put(t, s.Dir+"/"+indexName(dir), "")
+	f.keepIndexes(dir, x)
 	data, err := os.ReadFile(s.Dir + "/" + indexName(dir))
 	if err != nil {
-		t.Fatal(err)
-	}
-	f.keepIndexes(dir, x)
-	if data, err = os.ReadFile(s.Dir + "/" + indexName(dir)); err != nil {
 		t.Fatal(err)
 	}
 	data[len(data)-2] ^= 1

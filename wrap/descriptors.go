@@ -141,18 +141,6 @@ func (p *Plan) shield(req Request, h *Host, v *view, fd *FD) error {
 	return nil
 }
 
-// descriptor names one of the caller's, with the file that it leads to.
-func (h *Host) descriptor(n int) string {
-	name := "descriptor " + strconv.Itoa(n)
-	if n < len(stdio) {
-		name = stdio[n]
-	}
-	if i := slices.IndexFunc(h.FDs, func(fd FD) bool { return fd.Num == n }); i >= 0 && h.FDs[i].Path != "" {
-		name += " (" + h.shown(h.FDs[i].Path) + ")"
-	}
-	return name
-}
-
 func tooLarge(fd *FD) error {
 	return &Error{StatusFailed, "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
 		"pipe it instead: cat FILE | sbx …"}

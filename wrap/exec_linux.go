@@ -2,6 +2,8 @@ package wrap
 
 import (
 	"errors"
+	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -300,4 +302,16 @@ func closeOthers(p *Plan, h *Host) {
 	for _, n := range p.Keep {
 		_, _ = unix.FcntlInt(uintptr(n), unix.F_SETFD, 0)
 	}
+}
+
+// descriptor names one of the caller's, with the file that it leads to.
+func (h *Host) descriptor(n int) string {
+	name := "descriptor " + strconv.Itoa(n)
+	if n < len(stdio) {
+		name = stdio[n]
+	}
+	if i := slices.IndexFunc(h.FDs, func(fd FD) bool { return fd.Num == n }); i >= 0 && h.FDs[i].Path != "" {
+		name += " (" + h.shown(h.FDs[i].Path) + ")"
+	}
+	return name
 }

@@ -172,15 +172,6 @@ func (v *view) coverable(dir string) bool {
 // did not come with the system put theirs there, and profiles show them.
 var socketTops = [...]string{"/opt", "/srv", "/usr/local", "/etc"}
 
-// deepTops is how many of them, from the first, are asked for changes below, too.
-const deepTops = 2
-
-// knownSockets are looked for besides.
-var knownSockets = [...]string{
-	"/opt/lampp/var/mysql/mysql.sock", "/opt/bitnami/mysql/tmp/mysql.sock", "/opt/bitnami/mariadb/tmp/mysql.sock", "/opt/zabbix/run/zabbix.sock", "/usr/local/var/run/watchman/sock",
-	"/var/lib/mysql/mysql.sock", "/var/lib/mysql/mysqlx.sock", "/var/agentx/master", "/var/lib/incus/unix.socket", "/var/lib/lxd/unix.socket",
-}
-
 // lookout is what was found when somebody looked for sockets, and by what it can
 // be told that there may be others now.
 type lookout struct {
@@ -194,10 +185,6 @@ type stamped struct {
 	path  string
 	nanos int64
 }
-
-// aged is when a look is made anew, whatever the times of directories say, in
-// seconds: not all that were looked into are asked again.
-const aged = 24 * 60 * 60
 
 // text is a lookout as it is kept.
 func (l *lookout) text() string {

@@ -277,3 +277,16 @@ func Sockets(dir string, names int) (found []string) {
 	}
 	return l.sockets
 }
+
+// deepTops is how many of them, from the first, are asked for changes below, too.
+const deepTops = 2
+
+// knownSockets are looked for besides.
+var knownSockets = [...]string{
+	"/opt/lampp/var/mysql/mysql.sock", "/opt/bitnami/mysql/tmp/mysql.sock", "/opt/bitnami/mariadb/tmp/mysql.sock", "/opt/zabbix/run/zabbix.sock", "/usr/local/var/run/watchman/sock",
+	"/var/lib/mysql/mysql.sock", "/var/lib/mysql/mysqlx.sock", "/var/agentx/master", "/var/lib/incus/unix.socket", "/var/lib/lxd/unix.socket",
+}
+
+// aged is when a look is made anew, whatever the times of directories say, in
+// seconds: not all that were looked into are asked again.
+const aged = 24 * 60 * 60
