@@ -119,7 +119,7 @@ func (l *looker) git(path string) (notes []string) {
 	s := newSurvey(l.ix, own)
 	s.found(path)
 	for _, f := range s.facts {
-		if f.text == "" {
+		if f.text == "" || f.path != path && l.nested(f.path) {
 			continue
 		}
 		l.told[f.hash()] = true
@@ -130,6 +130,15 @@ func (l *looker) git(path string) (notes []string) {
 		notes = append(notes, text)
 	}
 	return notes
+}
+
+// nested reports whether a .git is told of by itself, as one that a directory of a
+// record did not have.
+func (l *looker) nested(path string) bool {
+	return slices.ContainsFunc(l.recs, func(r *record) bool {
+		e := r.at(Nested, policy.Dir(policy.Dir(path)))
+		return e != nil && base(path) == ".git" && !slices.Contains(split(e.state), base(policy.Dir(path)))
+	})
 }
 
 // repository adds what is new in a repository of a record, or where it leads.
