@@ -652,7 +652,7 @@ func (s *stage) finish() int {
 	s.masks.last()
 	switch {
 	case s.masks.exposed:
-		say("hint: the run was ended for that: start it again; with on_unmasked = \"warn\" in a profile it goes on")
+		say("hint: the run was ended because a hidden file was replaced: start it again; with on_unmasked = \"warn\" in a profile it goes on")
 	case !s.outOfMemory():
 		s.hint()
 	}

@@ -42,10 +42,13 @@ func Outside(sub *Subject) (*Report, error) {
 		return nil, err
 	}
 	for _, dir := range plan.Dirs {
-		if slices.Contains(sub.Host.Own, dir) { // what any run makes is no residue of this one
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "a directory of sbx's own: " + err.Error()}
-			}
+		if dir != sub.Cache && policy.Within(dir, sub.Cache) {
+			dir = sub.Cache // a directory of one run lies in it
+		} else if !slices.Contains(sub.Host.Own, dir) {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil { // what any run makes is no residue of this one
+			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "a directory of sbx's own: " + err.Error()}
 		}
 	}
 	site := Survey(sub, plan, planted)

@@ -552,7 +552,7 @@ func (g *hinter) lever(to, path string, access policy.Access, does string) strin
 	case slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {
 		return r.Path == path && !r.Pattern && !r.Except && (r.Access == policy.Block || r.Access == policy.Protect)
 	}):
-		return ": no list in a file undoes that, sbx " + flag + g.typed(path) + " -- COMMAND does" // at one path the tighter rule wins
+		return ": no configuration file can undo that; sbx " + flag + g.typed(path) + " -- COMMAND does" // at one path the tighter rule wins
 	case !plain(path):
 		return ": sbx " + flag + g.typed(path) + " -- COMMAND" + does // not every file can hold that name
 	}

@@ -246,7 +246,7 @@ func TestHintsOfTheConfig(t *testing.T) {
 	for script, want := range map[string]string{
 		"cat ~/notes":                    "without /home/u/notes: ~/notes is not visible in the sandbox (moderate: private_paths ~): readonly_paths = [\"/home/u/notes\"] in a profile shows it",
 		"cp a ~/src/other/b":             "without /home/u/src/other: ~/src/other is not visible in the sandbox (moderate: private_paths ~): writable_paths = [\"/home/u/src/other\"] in a profile opens it for writing",
-		"grep A .env":                    "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): no list in a file undoes that, sbx -r ~/src/app/.env -- COMMAND does",
+		"grep A .env":                    "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): no configuration file can undo that; sbx -r ~/src/app/.env -- COMMAND does",
 		"cat ~/.ssh/id_rsa":              "without /home/u/.ssh/id_rsa: ~/.ssh/id_rsa is hidden (secrets: blocked_paths ~/.ssh): readonly_paths = [\"/home/u/.ssh/id_rsa\"] in a profile shows it",
 		"echo x > .git/hooks/pre-commit": "~/src/app/.git/hooks/pre-commit is protected, since the host may run or read it later (git = commit): git = \"full\" in a profile lets it be written",
 		"gdb x":                          "no process looks into another here (moderate: seccomp = default): seccomp = \"dev\" in a profile lets gdb work",
