@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/internal/ptytest"
+	"github.com/sbx-sandbox/sbx/landlock"
 )
 
 // TestVerifyOnTerminal: at a prompt sbx verify finds what it finds in a script.
@@ -77,5 +78,19 @@ func TestVerifyFindsSockets(t *testing.T) {
 	must(t, os.Rename(at, dir+"/first"))
 	if out, said, status := w.run(w.proj, "sbx", "verify", "-p", "permissive", "-v"); status != 0 || !strings.Contains(out, "service "+dir+"/first: ") {
 		t.Errorf("by its own name: status %d: %s%s", status, said, out)
+	}
+}
+
+// TestVerifyFreshHome: what sbx makes for each run is no residue of the command.
+func TestVerifyFreshHome(t *testing.T) {
+	if landlock.ABI() == 0 {
+		t.Skip("the kernel has no Landlock")
+	}
+	p := newPlace(t, 0)
+	must(t, os.RemoveAll(p.dir+"/home/.cache"))
+	cmd := exec.Command(sbxPath, "verify", "-p", "strict", "--engine", "landlock", "--min-tier", "reduced")
+	cmd.Dir, cmd.Env = p.dir+"/proj", p.env
+	if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), " 0 holes") {
+		t.Errorf("%s", out)
 	}
 }
