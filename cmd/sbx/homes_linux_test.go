@@ -77,7 +77,7 @@ var homes = []homeRow{
 	{name: "cache of another user", home: "home", seen: true, root: true, make: func(dir string, uid int) error {
 		return join(os.MkdirAll(dir+"/home/.cache/sbx", 0o755), os.Chown(dir+"/home", uid, uid), os.Chown(dir+"/home/.cache", uid, uid), os.Chown(dir+"/home/.cache/sbx", 4711, 4711))
 	}},
-	{name: "cache closed by another user", home: "home", user: true, seen: true, make: func(dir string, uid int) error {
+	{name: "cache closed by another user", home: "home", user: true, root: true, seen: true, make: func(dir string, uid int) error {
 		return join(os.MkdirAll(dir+"/home/.cache/sbx", 0o700), os.Chmod(dir+"/home", 0o755), os.Chown(dir+"/home", uid, uid))
 	}},
 	{name: "/proc", home: "=/proc", root: true, said: "/proc keeps no files"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,6 +95,9 @@ func (c *tripwireListCmd) Run() error {
 	}
 	left := len(t.changes)
 	open := len(slices.DeleteFunc(slices.Clone(t.changes), func(c tripwire.Change) bool { return !c.Open() }))
+	if err := t.unwatched(); err != nil && left == 0 {
+		return err
+	}
 	switch {
 	case c.Quiet:
 	case c.JSON:
@@ -113,6 +117,18 @@ func (c *tripwireListCmd) Run() error {
 		return exitError(1)
 	}
 	return err
+}
+
+// unwatched is the error for a project of which nothing can be recorded: that there
+// is nothing to tell says nothing there.
+func (t *tripped) unwatched() error {
+	why := errors.New("there is no home directory")
+	if dir := t.store.Dir; dir != "" {
+		if why = t.store.Keeps(policy.Dir(dir)); why == nil {
+			return nil
+		}
+	}
+	return &wrap.Error{Status: wrap.StatusFailed, Text: "this project is unwatched: " + why.Error(), Hint: "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists"}
 }
 
 // maxSearched bounds the entries of directories that --deep looks at.
