@@ -58,7 +58,7 @@ func (h *Host) homely(at, dir string) bool {
 }
 
 // Foreign reports whether a path cannot be reached since the home directory, or
-// one above it, is somebody else's and may not be searched. Nothing that is
+// one above it, is another user's and may not be searched. Nothing that is
 // there is the user's.
 func (h *Host) Foreign(path string) bool {
 	var denied deniedError

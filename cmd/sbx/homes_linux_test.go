@@ -14,7 +14,7 @@ import (
 	"github.com/sbx-sandbox/sbx/landlock"
 )
 
-// TestHomes runs sbx where HOME is not there, is not the caller's, or cannot be
+// TestHomes runs sbx where HOME does not exist, is not the caller's, or cannot be
 // written: the command runs, has a cache, and nothing is left (issue 15). The
 // control is a home like others, where a cache and a record are kept.
 func TestHomes(t *testing.T) {

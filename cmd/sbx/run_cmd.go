@@ -185,7 +185,7 @@ func (s *state) places() (config.Files, error) {
 	return f, nil
 }
 
-// files reads the config files. Where the home directory is somebody else's and
+// files reads the config files. Where the home directory is another user's and
 // closed, none of the user's can be there.
 func (s *state) files(log logging) ([]config.File, error) {
 	places, err := s.places()

@@ -64,7 +64,7 @@ func TestRunsByItself(t *testing.T) {
 		t.Skip("there is no git")
 	}
 	names, grade, treatment := runsByItself(t)
-	// Two files of sbx's own are refused, and these are no use in a repository
+	// Two of sbx's files are refused, and these are no use in a repository
 	// that has to work.
 	skip := []string{".sbx.hcl", ".git/commondir", ".git/config.worktree", ".git/info/grafts", ".git/objects/info/alternates"}
 	const change = `for name; do if [ -d "$name" ]; then name=$name/new; fi; cat "$name" 2>/dev/null; (echo after >>"$name") 2>/dev/null && echo "$name"; done`

@@ -35,7 +35,7 @@ func TestSetupFailure(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		bwrap  string // what it does in the place of setting up
+		bwrap  string // what it does instead of setting up
 		args   []string
 		out    string
 		said   string

@@ -61,7 +61,7 @@ func TestVerifyFindsSockets(t *testing.T) {
 	must(t, err)
 	defer l.Close()
 	at := dir + "/s"
-	must(t, os.Rename(dir+"/first", at)) // by this name nobody knows it
+	must(t, os.Rename(dir+"/first", at)) // a name that sbx does not know
 	out, said, status := w.run(w.proj, "sbx", "verify", "-p", "permissive")
 	if status != 1 || !strings.Contains(out, "service "+at+": it can be connected to") {
 		t.Errorf("status %d: %s%s", status, said, out)
