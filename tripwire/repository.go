@@ -132,13 +132,16 @@ func (l *looker) git(path string) (notes []string) {
 	return notes
 }
 
-// nested reports whether a .git is told of by itself, as one that a directory of a
-// record did not have.
+// nested reports whether a .git is told of by itself: root's own record has a
+// directory that did not have it, and it is seen there now.
 func (l *looker) nested(path string) bool {
-	return slices.ContainsFunc(l.recs, func(r *record) bool {
-		e := r.at(Nested, policy.Dir(policy.Dir(path)))
-		return e != nil && base(path) == ".git" && !slices.Contains(split(e.state), base(policy.Dir(path)))
-	})
+	tree := policy.Dir(path)
+	e := l.recs[0].at(Nested, policy.Dir(tree))
+	if e == nil || base(path) != ".git" || slices.Contains(split(e.state), base(tree)) {
+		return false
+	}
+	now, err := Look(Nested, e.path)
+	return err == nil && slices.Contains(split(now), base(tree))
 }
 
 // repository adds what is new in a repository of a record, or where it leads.
