@@ -37,7 +37,7 @@ func TestVerifyBelowRun(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
 	if os.Geteuid() != 0 {
-		t.Skip("only root may mount, and has bwrap beside that")
+		t.Skip("needs root: it mounts")
 	}
 	unshare := []string{"unshare", "-m"}
 	const mounts = "mount -t tmpfs x /run && mkdir -p /run/snapd/ns /run/docker/netns/x /run/user/1000/doc && mount -t tmpfs x /run/snapd/ns && mount -t tmpfs y /run/docker/netns/x && mount -t tmpfs z /run/docker && " +
