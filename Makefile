@@ -42,7 +42,7 @@ try: ## see it work in a throw-away project; installs bubblewrap when it is miss
 	@GO='$(GO)' MAKE='$(MAKE)' sh scripts/try.sh
 
 test: ## run the tests; what fails or is skipped is shown, then the count
-	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./scripts/testsum -timeout 30m $(TESTFLAGS) ./...
+	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m $(TESTFLAGS) ./...
 
 bench: build ## measure the start of sbx against raw bwrap; fails above the ceilings
 	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/bench -sbx '$(BIN)/sbx' $(BENCHFLAGS)

@@ -2,7 +2,7 @@
 
 package profiles
 
-import "github.com/sbx-sandbox/sbx/policy"
+import "github.com/sbx-sandbox/sbx/internal/policy"
 
 // darwin is laid out by the compiler: it costs nothing at start.
 var darwin = [...]policy.Profile{

@@ -12,10 +12,10 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-//go:generate go run ../internal/genprofiles
+//go:generate go run ../internal/tools/genprofiles
 
 //go:embed *.toml darwin/*.toml
 var files embed.FS

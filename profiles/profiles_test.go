@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // go generate would change nothing.
@@ -37,7 +37,7 @@ func TestGeneratedFileIsUpToDate(t *testing.T) {
 		}
 	}
 	tool := filepath.Join(t.TempDir(), "genprofiles")
-	if out, err := exec.Command("go", "build", "-o", tool, "../internal/genprofiles").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", tool, "../internal/tools/genprofiles").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(tool)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Bare is the plan that runs a command without any sandbox, as a shell would:
@@ -46,7 +46,7 @@ func Bare(command []string, h *Host) (*Plan, error) {
 // Become replaces this process by a bare plan. It returns only when it fails,
 // with an [*Error].
 func Become(p *Plan) error {
-	stage.BeforeExec()
+	pid1.BeforeExec()
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
 	if err == syscall.ENOEXEC { // a script without a first line, which every shell runs
 		err = syscall.Exec("/bin/sh", append([]string{"/bin/sh", p.Path}, p.Argv[1:]...), p.Env)

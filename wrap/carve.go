@@ -3,8 +3,8 @@ package wrap
 import (
 	"slices"
 
-	"github.com/sbx-sandbox/sbx/landlock"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // carver turns a view into rules of Landlock. A rule about a directory is about

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/credentials"
-	"github.com/sbx-sandbox/sbx/gitdir"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/credentials"
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // SourceCleaned is the source of the rule for a settings file that is shown

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // What the command sees of settings with credentials, also where an earlier run has

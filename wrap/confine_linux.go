@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/seccomp"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
 // confineSelf puts the walls of a plan around this process and makes it the command.
@@ -38,7 +38,7 @@ func confineSelf(p *Plan) error {
 	for _, f := range c.Filters {
 		filters = append(filters, f.Code)
 	}
-	err = stage.Confine(p.Path, p.Argv, p.Env, wall, filters...)
+	err = pid1.Confine(p.Path, p.Argv, p.Env, wall, filters...)
 	if _, ok := err.(syscall.Errno); !ok {
 		return failed(err.Error())
 	}

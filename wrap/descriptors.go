@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // descriptors decides what passes: pipes, unnamed socket pairs, and the regular

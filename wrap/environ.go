@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // EnvChange is what happened to one variable, for people: a name, never a

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Exec replaces this process by the plan. It returns only when it fails, with
@@ -67,17 +67,17 @@ func Exec(p *Plan, h *Host) error {
 // kernel end everything should the stage not have done so when the time is up.
 func prepareStage(p *Plan) error {
 	if p.Ends != nil {
-		if err := stage.Direct(*p.Ends); err != nil {
+		if err := pid1.Direct(*p.Ends); err != nil {
 			return unplaced("guard", err)
 		}
 		return nil
 	}
 	if p.Stage == nil { // with no engine
-		stage.BeforeExec()
+		pid1.BeforeExec()
 		return nil
 	}
 
-	mask, err := stage.Outer(p.Stage.Wires, p.Stage.Group, p.Limit > 0)
+	mask, err := pid1.Outer(p.Stage.Wires, p.Stage.Group, p.Limit > 0)
 	if err != nil {
 		return unplaced("signals", err)
 	}
@@ -88,7 +88,7 @@ func prepareStage(p *Plan) error {
 		}
 	}
 	if p.Limit > 0 {
-		if err := stage.Backstop(p.Limit); err != nil {
+		if err := pid1.Backstop(p.Limit); err != nil {
 			return failed("time limit: " + err.Error())
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 func failed(reason string) error {

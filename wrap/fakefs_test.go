@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // fakeFS is a machine that does not exist. It walks paths with code of its

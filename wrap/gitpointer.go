@@ -3,8 +3,8 @@ package wrap
 import (
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/gitdir"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // pointer follows a .git file to the git directory that it names, guards that,

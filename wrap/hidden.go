@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/credentials"
-	"github.com/sbx-sandbox/sbx/gitdir"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/credentials"
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 const (

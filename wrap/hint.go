@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Hints says whether and how a failure is explained. A hint is one line on
@@ -24,7 +24,7 @@ type Hints struct {
 }
 
 // hints are what the stage may have to say, the surest first.
-func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []stage.Hint {
+func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []pid1.Hint {
 	if !req.Hints.On || len(req.Command) == 0 || interactive(req.Command) {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (g *hinter) concealed() {
 	if more > 0 {
 		names = append(names, strconv.Itoa(more)+" more")
 	}
-	g.add(stage.Always, "", "hidden here, and reads as empty: "+strings.Join(names, ", ")+g.lever("read", first, policy.Block, " shows "+base(first)))
+	g.add(pid1.Always, "", "hidden here, and reads as empty: "+strings.Join(names, ", ")+g.lever("read", first, policy.Block, " shows "+base(first)))
 }
 
 // maxNamed bounds how many hidden files a line names.
@@ -96,13 +96,13 @@ type hinter struct {
 	v   *view
 	pol *policy.Policy
 	say Hints
-	out []stage.Hint
+	out []pid1.Hint
 }
 
-func (g *hinter) add(when stage.When, path, text string) {
+func (g *hinter) add(when pid1.When, path, text string) {
 	text = strings.ReplaceAll(policy.Escape(text), "\n", `\n`) // the stage writes it as it is
-	if len(text) <= stage.MaxHint {
-		g.out = append(g.out, stage.Hint{When: when, Path: path, Text: text})
+	if len(text) <= pid1.MaxHint {
+		g.out = append(g.out, pid1.Hint{When: when, Path: path, Text: text})
 	}
 }
 
@@ -163,12 +163,12 @@ func (g *hinter) network(u *usage) {
 	default:
 		text += ": " + lever + " turns it on"
 	}
-	when := stage.Cut
+	when := pid1.Cut
 	switch {
 	case u.outward || slices.ContainsFunc(u.borrowed, g.fetched):
-		when = stage.Unheard
+		when = pid1.Unheard
 	case u.curious:
-		when = stage.Often
+		when = pid1.Often
 	}
 	g.add(when, "", text)
 }
@@ -214,7 +214,7 @@ func (g *hinter) trapped() {
 	} else {
 		text += isLocked
 	}
-	g.add(stage.Trapped, "", text)
+	g.add(pid1.Trapped, "", text)
 }
 
 // full is about private directories, whose size is bounded.
@@ -238,7 +238,7 @@ func (g *hinter) full() {
 			continue
 		}
 		path := g.v.inside(m.path)
-		g.add(stage.Full, path, g.shown(path)+because)
+		g.add(pid1.Full, path, g.shown(path)+because)
 	}
 }
 
@@ -248,7 +248,7 @@ func (g *hinter) privileges(name string) {
 		return
 	}
 	if to, err := g.v.res.resolve("/usr/bin/" + name); err == nil && to.Info.Mode&0o4000 != 0 {
-		g.add(stage.Always, "", name+" gains no privileges in a sandbox: run what needs them outside")
+		g.add(pid1.Always, "", name+" gains no privileges in a sandbox: run what needs them outside")
 	}
 }
 
@@ -262,7 +262,7 @@ func (g *hinter) debugger(name string) {
 	} else {
 		text += isLocked
 	}
-	g.add(stage.Always, "", text)
+	g.add(pid1.Always, "", text)
 }
 
 // notFound is about programs in directories that PATH has lost.
@@ -292,7 +292,7 @@ func (g *hinter) notFound(names []string) {
 			}
 			if !slices.ContainsFunc(kept, func(dir string) bool { _, ok := g.v.visible(join(policy.Clean(dir), name)); return ok }) {
 				text := g.shown(full) + " is not visible in the sandbox" + g.lever("read", policy.Dir(to.Path), policy.Unseen, " shows its directory")
-				g.add(stage.NotFound, "", text)
+				g.add(pid1.NotFound, "", text)
 			}
 			return
 		}
@@ -328,7 +328,7 @@ func (g *hinter) files(uses []use) {
 }
 
 // file looks whether a use of a file can be one that the policy prevents.
-func (g *hinter) file(u *use) (when stage.When, path, text string, ok bool) {
+func (g *hinter) file(u *use) (when pid1.When, path, text string, ok bool) {
 	host, ok := g.v.outside(u.path)
 	if !ok || policy.Within(host, "/proc") || policy.Within(host, "/dev") || policy.Within(host, ManifestDir) {
 		return 0, "", "", false
@@ -382,7 +382,7 @@ func (g *hinter) file(u *use) (when stage.When, path, text string, ok bool) {
 
 // unseen is about what is not there inside, or has no content; opens is what
 // has to be opened for it, "" for itself.
-func (g *hinter) unseen(host, to, opens string) (when stage.When, path, text string, ok bool) {
+func (g *hinter) unseen(host, to, opens string) (when pid1.When, path, text string, ok bool) {
 	real, err := g.v.res.resolve(host)
 	if err != nil || shows(g.v.access(real.Path)) && g.v.carriesAll(real.Links) {
 		return 0, "", "", false
@@ -414,9 +414,9 @@ func (g *hinter) unseen(host, to, opens string) (when stage.When, path, text str
 	} else {
 		text = shown + " is not visible in the sandbox (no rule opens it)"
 	}
-	when, path = stage.Missing, a.Path
+	when, path = pid1.Missing, a.Path
 	if a.Kind != Absent {
-		when, path = stage.Always, ""
+		when, path = pid1.Always, ""
 	}
 	lever := ""
 	for _, l := range a.Levers {
@@ -455,7 +455,7 @@ func (g *hinter) unseen(host, to, opens string) (when stage.When, path, text str
 }
 
 // unwritten is about what is read-only, and the caller could write outside.
-func (g *hinter) unwritten(host string, u *use) (when stage.When, path, text string, ok bool) {
+func (g *hinter) unwritten(host string, u *use) (when pid1.When, path, text string, ok bool) {
 	a := g.p.Report.Ask(host)
 	if a.Write || a.Mark == nil || u.fresh && a.Kind != Absent {
 		return 0, "", "", false
@@ -476,12 +476,12 @@ func (g *hinter) unwritten(host string, u *use) (when stage.When, path, text str
 		switch {
 		case l.To != "write":
 		case l.Text != "":
-			return stage.Always, "", text + ": " + l.Text, true
+			return pid1.Always, "", text + ": " + l.Text, true
 		case l.Flags[0] == "--git":
 			if lever := g.setting("--git "+l.Flags[1], "git", strconv.Quote(l.Flags[1])); lever != "" {
-				return stage.Always, "", text + ": " + lever + " lets it be written", true
+				return pid1.Always, "", text + ": " + lever + " lets it be written", true
 			}
-			return stage.Always, "", text + isLocked, true
+			return pid1.Always, "", text + isLocked, true
 		default:
 			opens := l.Flags[1]
 			if u.moves && opens != a.Mark.Rule { // its directory lets nothing be put in its place
@@ -489,12 +489,12 @@ func (g *hinter) unwritten(host string, u *use) (when stage.When, path, text str
 					return 0, "", "", false
 				}
 			}
-			return stage.Always, "", text + g.lever("write", opens, a.Mark.Access, " lets it be written"), true
+			return pid1.Always, "", text + g.lever("write", opens, a.Mark.Access, " lets it be written"), true
 		}
 	}
 	// Never writable in a sandbox; outside it would be, for root.
 	if at, _ := g.p.Report.sight.standing(a.To); a.Fixed != "" && a.Fixed != ownUser && g.p.Report.sight.hostMay(at, 'w') {
-		return stage.Always, "", text + ": " + a.Fixed, true
+		return pid1.Always, "", text + ": " + a.Fixed, true
 	}
 	return 0, "", "", false
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // hinted is what the plan of a run with a script has to say, but for what all
@@ -26,13 +26,13 @@ func hinted(t *testing.T, m machine, script string) []string {
 	var out []string
 	for _, h := range p.Stage.Hints {
 		switch h.When {
-		case stage.Always:
+		case pid1.Always:
 			if !strings.HasPrefix(h.Text, "hidden here, ") { // see TestUsualHints
 				out = append(out, h.Text)
 			}
-		case stage.Missing:
+		case pid1.Missing:
 			out = append(out, "without "+h.Path+": "+h.Text)
-		case stage.NotFound:
+		case pid1.NotFound:
 			out = append(out, "127: "+h.Text)
 		}
 	}
@@ -188,7 +188,7 @@ func TestLeversAreShellWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `"/srv/data/z$(touch P)" is not visible in the sandbox (no rule opens it): -r '/srv/data/z$(touch P)' shows it`
-	if !slices.ContainsFunc(p.Stage.Hints, func(h stage.Hint) bool { return h.Text == want }) {
+	if !slices.ContainsFunc(p.Stage.Hints, func(h pid1.Hint) bool { return h.Text == want }) {
 		t.Errorf("%+v", p.Stage.Hints)
 	}
 }
@@ -217,14 +217,14 @@ func TestHintsOfAShim(t *testing.T) {
 func TestHintsOnBorrowedPrograms(t *testing.T) {
 	m := developer()
 	m.files += "/home/u/src/app/node_modules/.bin/jest x\n"
-	for script, want := range map[string]stage.When{"npx -y cowsay": stage.Unheard, "npx cowsay hi": stage.Unheard, "npm exec cowsay": stage.Unheard, "npx jest": stage.Often, "npm exec -- jest": stage.Often, "cd sub && npx jest": stage.Often, "npx create-x@latest y": stage.Unheard, "npx -c 'x y'": stage.Often} {
+	for script, want := range map[string]pid1.When{"npx -y cowsay": pid1.Unheard, "npx cowsay hi": pid1.Unheard, "npm exec cowsay": pid1.Unheard, "npx jest": pid1.Often, "npm exec -- jest": pid1.Often, "cd sub && npx jest": pid1.Often, "npx create-x@latest y": pid1.Unheard, "npx -c 'x y'": pid1.Often} {
 		m := m
 		m.command, m.request.Hints.On = []string{"sh", "-c", script}, true
 		p, _, err := m.plan(t)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(p.Stage.Hints, func(h stage.Hint) bool { return h.When == want && strings.HasPrefix(h.Text, "the network is off") }) {
+		if !slices.ContainsFunc(p.Stage.Hints, func(h pid1.Hint) bool { return h.When == want && strings.HasPrefix(h.Text, "the network is off") }) {
 			t.Errorf("%s: %v", script, p.Stage.Hints)
 		}
 	}
@@ -289,14 +289,14 @@ func TestUsualHints(t *testing.T) {
 		}
 		return out
 	}
-	trapped := fmt.Sprint(stage.Trapped) + ": the system call filter ended it (moderate: seccomp = default), as it does programs for another architecture, 32-bit ones among them: --seccomp off takes the filter away"
+	trapped := fmt.Sprint(pid1.Trapped) + ": the system call filter ended it (moderate: seccomp = default), as it does programs for another architecture, 32-bit ones among them: --seccomp off takes the filter away"
 	full := func(dir, shown string) string {
-		return fmt.Sprint(stage.Full) + dir + ": " + shown + " is full, a directory of the sandbox's own in memory (tmpfs_limit_mb = 2048): a larger tmpfs_limit_mb in a profile makes room"
+		return fmt.Sprint(pid1.Full) + dir + ": " + shown + " is full, a directory of the sandbox's own in memory (tmpfs_limit_mb = 2048): a larger tmpfs_limit_mb in a profile makes room"
 	}
 	fulls := []string{full("/dev/shm", "/dev/shm"), full("/home/u", "~"), full("/tmp", "/tmp"), full("/var/tmp", "/var/tmp")}
 	// The last: it holds after any failure.
-	hidden := fmt.Sprint(stage.Always) + ": hidden here, and reads as empty: .env, .env.local: -r ~/src/app/.env shows .env"
-	off := fmt.Sprint(stage.Cut) + ": the network is off (moderate: allow_network = false): --net turns it on"
+	hidden := fmt.Sprint(pid1.Always) + ": hidden here, and reads as empty: .env, .env.local: -r ~/src/app/.env shows .env"
+	off := fmt.Sprint(pid1.Cut) + ": the network is off (moderate: allow_network = false): --net turns it on"
 
 	m := developer()
 	m.command = []string{"git"}
@@ -309,20 +309,20 @@ func TestUsualHints(t *testing.T) {
 	if d := cmp.Diff(append(append([]string{trapped}, fulls...), hidden), text(on)); d != "" {
 		t.Error("with the network: ", d)
 	}
-	for script, want := range map[string]stage.When{"make": stage.Cut, "npm test": stage.Often, "cd x && npm run a": stage.Often, "npm ci && npm test": stage.Unheard, "curl http://x": stage.Unheard} {
+	for script, want := range map[string]pid1.When{"make": pid1.Cut, "npm test": pid1.Often, "cd x && npm run a": pid1.Often, "npm ci && npm test": pid1.Unheard, "curl http://x": pid1.Unheard} {
 		m := m
 		m.command = []string{"sh", "-c", script}
 		p, _, err := m.plan(t)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(p.Stage.Hints, func(h stage.Hint) bool { return h.When == want && strings.HasPrefix(h.Text, "the network is off") }) {
+		if !slices.ContainsFunc(p.Stage.Hints, func(h pid1.Hint) bool { return h.When == want && strings.HasPrefix(h.Text, "the network is off") }) {
 			t.Errorf("%s: %v", script, p.Stage.Hints)
 		}
 	}
 	locked := m
 	locked.request.Hints.Locked = []string{"allow_network"}
-	if got := text(locked); got[len(got)-2] != fmt.Sprint(stage.Cut)+": the network is off (moderate: allow_network = false); the administrator has locked that" {
+	if got := text(locked); got[len(got)-2] != fmt.Sprint(pid1.Cut)+": the network is off (moderate: allow_network = false); the administrator has locked that" {
 		t.Error(got)
 	}
 	for name, change := range map[string]func(*machine){

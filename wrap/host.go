@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Host is what is known of the machine and of the caller.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // inner is the file system that the command of a plan will find, worked out
@@ -136,7 +136,7 @@ func (f *inner) manifest(path string) Info {
 		return Info{Kind: File, Mode: 0o444, UID: f.v.host.UID}
 	case path == ManifestDir+"/sbx" && f.stage:
 		return Info{Kind: File, Mode: 0o755, UID: f.v.host.UID}
-	case path == stage.Files && len(f.files) > 0:
+	case path == pid1.Files && len(f.files) > 0:
 		return Info{Kind: Dir, Mode: 0o700, UID: f.v.host.UID}
 	}
 	return Info{}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Keeps says why sbx can have no directory of its own at a path, nil when it is

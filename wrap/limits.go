@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Wanted are the limits that a policy sets, but for time. Where they are for

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 var (
@@ -73,7 +73,7 @@ func TestLimitsArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []stage.Rlimit{{Resource: 1, Max: 1 << 20}}
+	want := []pid1.Rlimit{{Resource: 1, Max: 1 << 20}}
 	if d := cmp.Diff(want, p.Stage.Rlimits); d != "" || p.Stage.Memory != "64 MiB" || p.Stage.OOM < firstFD || !p.Limits.Staged || len(p.Limits.Cgroups) != 1 {
 		t.Error(d, p.Stage, p.Limits)
 	}
@@ -86,7 +86,7 @@ func TestLimitsArrive(t *testing.T) {
 	if p, _, err = m.plan(t); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(append(want, stage.Rlimit{Resource: 6, Max: 9}), p.Stage.Rlimits); d != "" || p.Stage.OOM != -1 || p.Stage.Memory != "" {
+	if d := cmp.Diff(append(want, pid1.Rlimit{Resource: 6, Max: 9}), p.Stage.Rlimits); d != "" || p.Stage.OOM != -1 || p.Stage.Memory != "" {
 		t.Error(d, p.Stage)
 	}
 
@@ -124,7 +124,7 @@ func TestScopePrefix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"/usr/bin/systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "CPUQuota=100%", "--", "/usr/bin/bwrap", "--args", p.Argv[10], "--", selfInside, stage.Name, p.Argv[14], "sh"}
+	want := []string{"/usr/bin/systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "CPUQuota=100%", "--", "/usr/bin/bwrap", "--args", p.Argv[10], "--", selfInside, pid1.Name, p.Argv[14], "sh"}
 	if d := cmp.Diff(want, p.Argv); d != "" || p.Path != want[0] {
 		t.Error(p.Path, d)
 	}

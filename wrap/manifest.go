@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/landlock"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // manifest shows the command its policy in /run/sbx/policy.json: no values of

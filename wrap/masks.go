@@ -2,16 +2,16 @@ package wrap
 
 import (
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // masks lists the mounts that the host can take away while the command runs:
 // those at names in a directory of the host's, which hide what is there or make
 // it read-only. A rename over such a name, or its removal, detaches the mount.
-func masks(ops []bwrapargs.Op, pol *policy.Policy) []stage.Mask {
+func masks(ops []bwrapargs.Op, pol *policy.Policy) []pid1.Mask {
 	shown := make(map[string]bwrapargs.Kind, len(ops)) // what a path is mounted as
-	var out []stage.Mask
+	var out []pid1.Mask
 	tops := make(map[string]string, len(ops))
 	for i := range ops {
 		op := &ops[i]
@@ -32,12 +32,12 @@ func masks(ops []bwrapargs.Op, pol *policy.Policy) []stage.Mask {
 		}
 		top := tops[over]
 		tops[op.Dst] = top
-		m := stage.Mask{Path: op.Dst, Top: top}
+		m := pid1.Mask{Path: op.Dst, Top: top}
 		switch op.Kind {
 		case bwrapargs.Tmpfs, bwrapargs.ROData:
-			m.Kind = stage.Hides
+			m.Kind = pid1.Hides
 			if len(op.Data) > 0 {
-				m.Kind = stage.Copies
+				m.Kind = pid1.Copies
 			}
 			if pol.OnUnmasked == "warn" || restless(base(op.Dst)) {
 				m.Kind++ // a warning is all
@@ -46,7 +46,7 @@ func masks(ops []bwrapargs.Op, pol *policy.Policy) []stage.Mask {
 			if kind != bwrapargs.Bind {
 				continue // read-only in read-only
 			}
-			m.Kind = stage.Protects
+			m.Kind = pid1.Protects
 		default:
 			continue
 		}

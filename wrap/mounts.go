@@ -3,7 +3,7 @@ package wrap
 import (
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // oracle says what a policy means for the canonical paths of a host, written
@@ -182,7 +182,7 @@ func judge(o *oracle, p *Plan) []string {
 		if f.path == p.cacheDst || p.cacheDst != "" && policy.Within(f.path, p.cacheDst) {
 			continue // sbx's own directory under another name
 		}
-		if policy.Within(f.path, stage.Files) {
+		if policy.Within(f.path, pid1.Files) {
 			if f.write {
 				complain("%s is writable", f.path)
 			}

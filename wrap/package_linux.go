@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Package returns the version that the system's package manager has for a

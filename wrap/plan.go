@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/landlock"
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/seccomp"
-	"github.com/sbx-sandbox/sbx/stage"
-	"github.com/sbx-sandbox/sbx/tripwire"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
 // Plan is one execution, ready to happen. A dry run prints it and a run
@@ -27,8 +27,8 @@ type Plan struct {
 	Copy     []int          // of these, too: read-only files to be replaced by a copy
 	Dirs     []string       // directories of sbx's own to be made first, mode 0700
 	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
-	Stage    *stage.Order   // what the stage is told; nil without one
-	Ends     *stage.Ends    // what bwrap has of the guard's where no stage stays; nil elsewhere
+	Stage    *pid1.Order    // what the stage is told; nil without one
+	Ends     *pid1.Ends     // what bwrap has of the guard's where no stage stays; nil elsewhere
 	Session  string         // directory of this run alone, to be removed by a later one; "" for none
 	Files    []OwnFile      // made in Session just before the execution
 	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere

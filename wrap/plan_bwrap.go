@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/seccomp"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
 // ManifestDir holds policy.json, by which a program knows that it runs inside.
@@ -43,10 +43,10 @@ func (p *Plan) words(req Request, h *Host, v *view, pol *policy.Policy) error {
 	if err := p.giveFilter(&a, own, h); err != nil {
 		return err
 	}
-	a.Stage = p.Stage != nil && p.Stage.Group != stage.Look
+	a.Stage = p.Stage != nil && p.Stage.Group != pid1.Look
 	a.Session = !a.Stage && ownSession(pol, h)
 	if !a.Stage {
-		p.Ends = &stage.Ends{Setup: next(), Alive: -1, Info: -1}
+		p.Ends = &pid1.Ends{Setup: next(), Alive: -1, Info: -1}
 		if pol.SharePID { // there is no process 1 that could hold a pipe
 			p.Ends.Info = next()
 			a.Info = p.Ends.Info
@@ -144,7 +144,7 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	if req.Direct {
 		return words, show, nil
 	}
-	o := &stage.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: stage.NoWires, Reopen: p.Reopen, Wall: wall}
+	o := &pid1.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: pid1.NoWires, Reopen: p.Reopen, Wall: wall}
 	show = append(show, p.shown(h)...)
 	if p.Limits.Staged {
 		o.Rlimits, o.Memory = p.Limits.Rlimits, p.Limits.Memory
@@ -156,9 +156,9 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 		o.Expected, o.Keep = v.private(o.Expected), p.Keep
 	}
 	p.orderFD = next()
-	if o.Group != stage.Look {
-		o.Wires = stage.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next(), Stderr: next()}
-		if o.Group == stage.Front {
+	if o.Group != pid1.Look {
+		o.Wires = pid1.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next(), Stderr: next()}
+		if o.Group == pid1.Front {
 			o.Wires.Stat = next()
 		}
 		if p.Limits.Counts() {
@@ -168,11 +168,11 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 	if req.Argv0 != "" {
 		o.Argv = words
 	}
-	if o.Group != stage.Look {
+	if o.Group != pid1.Look {
 		o.Hints = p.hints(req, h, v, pol)
 	}
 	p.Stage = o
-	return append([]string{selfInside, stage.Name, strconv.Itoa(p.orderFD)}, words...), show, nil
+	return append([]string{selfInside, pid1.Name, strconv.Itoa(p.orderFD)}, words...), show, nil
 }
 
 // standing is how the command stands to the caller's process group. In front of
@@ -181,22 +181,22 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 // typed reaches it alone, and it can signal nobody outside. In a script or
 // pipeline the terminal belongs to the whole group, and nobody inside could
 // give it back.
-func standing(pol *policy.Policy, h *Host) stage.Group {
+func standing(pol *policy.Policy, h *Host) pid1.Group {
 	switch {
 	case pol.SharePID:
-		return stage.Look
+		return pid1.Look
 	case ownSession(pol, h):
-		return stage.Apart
+		return pid1.Apart
 	case h.Front:
-		return stage.Front
+		return pid1.Front
 	}
-	return stage.Shared
+	return pid1.Shared
 }
 
 // sharesGroup reports whether the command can signal the caller's group:
 // kill(0, …) knows no namespaces.
 func (p *Plan) sharesGroup(pol *policy.Policy, h *Host) bool {
-	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == stage.Shared || p.Stage.Group == stage.Look)
+	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == pid1.Shared || p.Stage.Group == pid1.Look)
 }
 
 // fit gives the command's words to the stage by the order when they are more

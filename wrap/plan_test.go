@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 func TestDescriptors(t *testing.T) {
@@ -546,7 +546,7 @@ func TestSelf(t *testing.T) {
 	if d := cmp.Diff(plain.Env, self.Env); d != "" {
 		t.Error(d)
 	}
-	words := []string{"/run/sbx/sbx", stage.Name, "20", "/run/sbx/sbx", "--probe"}
+	words := []string{"/run/sbx/sbx", pid1.Name, "20", "/run/sbx/sbx", "--probe"}
 	for _, p := range []*Plan{self, timed} {
 		if d := cmp.Diff(words, p.Argv[4:]); d != "" {
 			t.Error(d)

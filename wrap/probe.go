@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Cause names what keeps a sandbox from working.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 )
 
 // tried is what one run of sandbox-exec gives.
@@ -95,7 +95,7 @@ func TestForSeatbelt(t *testing.T) {
 	}
 	for name, change := range map[string]func(p *Plan){
 		"bwrap": func(p *Plan) { p.Engine = EngineBwrap }, "another program": func(p *Plan) { p.Path = "/tmp/sandbox-exec" }, "nothing": func(p *Plan) { *p = Plan{} },
-		"stage": func(p *Plan) { p.Stage = &stage.Order{} }, "Landlock": func(p *Plan) { p.Confined = &Confined{} }, "time": func(p *Plan) { p.Limit = 1 },
+		"stage": func(p *Plan) { p.Stage = &pid1.Order{} }, "Landlock": func(p *Plan) { p.Confined = &Confined{} }, "time": func(p *Plan) { p.Limit = 1 },
 		"descriptors": func(p *Plan) { p.FDs = []bwrapargs.FD{{}} }, "copies": func(p *Plan) { p.Copy = []int{0} }, "anew": func(p *Plan) { p.Reopen = []int{0} },
 		"control groups": func(p *Plan) { p.Limits.Cgroups = []limits.Cgroup{{}} }, "a program in front": func(p *Plan) { p.Limits.Prefix = []string{"/bin/sh"} },
 	} {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // world is a small random machine with random rules.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Links that lead in circles, planted beside a secret, must not unmask it.

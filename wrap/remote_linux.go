@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 func newRemotes() *remotes {

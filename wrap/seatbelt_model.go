@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // AsMac is a host of another system as a Mac would be: with the files of the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // shimDirs are the canonical paths of those directories of sbx's links that are

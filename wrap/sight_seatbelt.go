@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // With sandbox-exec every path keeps its place, as with Landlock, and rules go by

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // sim is a small bwrap: it performs mount operations over a fake host, with

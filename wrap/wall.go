@@ -5,9 +5,9 @@ import (
 	"strconv"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/landlock"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // wall is what Landlock denies the command inside of bwrap's walls, nil for
@@ -164,7 +164,7 @@ func (p *Plan) shown(h *Host) []bwrapargs.Op {
 	var ops []bwrapargs.Op
 	for _, fd := range h.FDs {
 		if slices.Contains(p.Reopen, fd.Num) {
-			at := stage.Files + "/" + strconv.Itoa(fd.Num)
+			at := pid1.Files + "/" + strconv.Itoa(fd.Num)
 			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: fd.Path, Dst: at, Held: &bwrapargs.Identity{Dev: fd.Dev, Ino: fd.Ino}})
 			if p.Report.files == nil {
 				p.Report.files = make(map[string]string, len(p.Reopen))

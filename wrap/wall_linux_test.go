@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sbx-sandbox/sbx/landlock"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 const wallDir = "SBX_TEST_WALL_DIR"
@@ -106,7 +106,7 @@ func TestWallWithoutMounts(t *testing.T) {
 	for i, a := range acts {
 		fmt.Fprintf(&script, "(%s) >/dev/null 2>&1 && echo %d yes || echo %d no\n", a.sh, i, i)
 	}
-	o := &stage.Order{Path: "/bin/sh", Argv: []string{"sh", "-c", script.String()}, Group: stage.Look, OOM: -1, Wires: stage.NoWires}
+	o := &pid1.Order{Path: "/bin/sh", Argv: []string{"sh", "-c", script.String()}, Group: pid1.Look, OOM: -1, Wires: pid1.NoWires}
 	expected := v.private(nil)
 
 	var all, want strings.Builder
@@ -144,7 +144,7 @@ func TestWallWithoutMounts(t *testing.T) {
 
 // runBroken starts this program as the stage of an order, in namespaces of its
 // own.
-func runBroken(t *testing.T, dir string, o *stage.Order, private bool) (string, int) {
+func runBroken(t *testing.T, dir string, o *pid1.Order, private bool) (string, int) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "order"))
 	if err != nil {
@@ -196,5 +196,5 @@ func brokenSandbox(dir string) int {
 	if os.Getenv("PRIVATE") == "true" {
 		mount(dir + "/private")
 	}
-	return stage.Run([]string{stage.Name, "3"})
+	return pid1.Run([]string{pid1.Name, "3"})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/sbx-sandbox/sbx/landlock"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/stage"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // given is what a ruleset allows at a path, as the kernel adds it up.
@@ -166,19 +166,19 @@ func TestWalls(t *testing.T) {
 		direct   bool
 		scope    landlock.Scope
 		files    bool
-		group    stage.Group
+		group    pid1.Group
 		gaps     []string
 	}{
-		{name: "nothing is shared", abi: 7, group: stage.Apart},
-		{name: "the network", net: policy.Yes, abi: 6, scope: landlock.AbstractUnix | landlock.Signal, group: stage.Apart},
-		{name: "the network, before", net: policy.Yes, abi: 5, group: stage.Apart,
+		{name: "nothing is shared", abi: 7, group: pid1.Apart},
+		{name: "the network", net: policy.Yes, abi: 6, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.Apart},
+		{name: "the network, before", net: policy.Yes, abi: 5, group: pid1.Apart,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + " from Linux 6.12 on)"}},
-		{name: "the network, no Landlock", net: policy.Yes, group: stage.Apart,
+		{name: "the network, no Landlock", net: policy.Yes, group: pid1.Apart,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ": this kernel has none, or has it off)"}},
 		{name: "the network, direct", net: policy.Yes, abi: 7, direct: true,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ", and there is no stage to put it up)"}},
-		{name: "processes", pid: policy.Yes, abi: 7, scope: landlock.Signal, group: stage.Look},
-		{name: "both", net: policy.Yes, pid: policy.Yes, abi: 7, scope: landlock.AbstractUnix | landlock.Signal, group: stage.Look},
+		{name: "processes", pid: policy.Yes, abi: 7, scope: landlock.Signal, group: pid1.Look},
+		{name: "both", net: policy.Yes, pid: policy.Yes, abi: 7, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.Look},
 		{name: "processes, before", pid: policy.Yes, abi: 5,
 			gaps: []string{"the processes are shared, and the command can signal those of the caller" + closes + " from Linux 6.12 on)"}},
 	} {
@@ -190,7 +190,7 @@ func TestWalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stays := p.Stage != nil && p.Stage.Group != stage.Look
+			stays := p.Stage != nil && p.Stage.Group != pid1.Look
 			if slices.Contains(p.Gaps, unwatched) == stays {
 				t.Errorf("process 1 stays: %t, and the gaps are %q", stays, p.Gaps)
 			}
@@ -238,7 +238,7 @@ func TestStrictWalls(t *testing.T) {
 		if known, _, _ := landlock.Known(abi); wall != nil && (wall.FS&^known != 0 || wall.FS&landlock.ResolveUnix != 0) {
 			t.Errorf("%d: handles %#x", abi, wall.FS)
 		}
-		q := &Plan{Stage: &stage.Order{Wall: wall}}
+		q := &Plan{Stage: &pid1.Order{Wall: wall}}
 		var gaps []string
 		if want.gap != "" {
 			gaps = []string{want.gap}
@@ -305,7 +305,7 @@ func TestReopened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, _, _ := s.walk(stage.Files+"/0", true)
+			at, _, _ := s.walk(pid1.Files+"/0", true)
 			if at.hostPath() != fd.Path || !at.m.ro {
 				t.Errorf("%q is mounted, read-only %v", at.hostPath(), at.m.ro)
 			}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/tripwire"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
 // family is a pattern of protected names with what it matches now.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // WorkTree returns the root of the git work tree that holds cwd: the nearest

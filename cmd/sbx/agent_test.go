@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sbx-sandbox/sbx/agents"
+	"github.com/sbx-sandbox/sbx/internal/agents"
 )
 
 func TestAgentWords(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-shellwords"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 

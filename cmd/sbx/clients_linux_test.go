@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sbx-sandbox/sbx/session"
+	"github.com/sbx-sandbox/sbx/internal/session"
 )
 
 // TestClients starts shells the way real clients do (testdata/clients.tsv):

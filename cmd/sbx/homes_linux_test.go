@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/landlock"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 )
 
 // TestHomes runs sbx where HOME does not exist, is not the caller's, or cannot be

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/internal/jailtest"
-	"github.com/sbx-sandbox/sbx/landlock"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 

@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/config"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/verify"
 	"github.com/sbx-sandbox/sbx/shims"
-	"github.com/sbx-sandbox/sbx/stage"
-	"github.com/sbx-sandbox/sbx/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -33,7 +33,7 @@ func main() {
 		var err error
 		tell := report
 		if name.Kind == shims.Shell {
-			stage.Early()
+			pid1.Early()
 			err, tell = runShell(name, file, args), reportLine
 		} else {
 			err = runTool(name.Text, args)
@@ -43,11 +43,11 @@ func main() {
 		}
 		return
 	}
-	if stage.Is(args) && wrap.Inside() { // as process 1 it has begun long before
-		os.Exit(stage.Run(args))
+	if pid1.Is(args) && wrap.Inside() { // as process 1 it has begun long before
+		os.Exit(pid1.Run(args))
 	}
-	if stage.IsSweep(args) {
-		os.Exit(stage.Sweep(args, initFailure))
+	if pid1.IsSweep(args) {
+		os.Exit(pid1.Sweep(args, initFailure))
 	}
 	if wrap.IsAsk(args) {
 		wrap.Ask(args)
@@ -70,7 +70,7 @@ func run(args []string) error {
 	}
 	left, command, cut := split(args)
 	if len(left) == 0 || !slices.Contains(commandNames, left[0]) {
-		stage.Early()
+		pid1.Early()
 	}
 	switch {
 	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":

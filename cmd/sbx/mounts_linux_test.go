@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/landlock"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 )
 
 // fuse MODE DIR -- CMD mounts a file system of its own at DIR and runs CMD. In

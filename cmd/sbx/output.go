@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sbx-sandbox/sbx/config"
-	"github.com/sbx-sandbox/sbx/limits"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/session"
 	"github.com/sbx-sandbox/sbx/profiles"
-	"github.com/sbx-sandbox/sbx/seccomp"
-	"github.com/sbx-sandbox/sbx/session"
 	"github.com/sbx-sandbox/sbx/shims"
 	"github.com/sbx-sandbox/sbx/wrap"
 )

@@ -17,7 +17,7 @@ import (
 // each with its grade and with what sbx does for it.
 func runsByItself(t *testing.T) (names []string, grade, treatment map[string]string) {
 	t.Helper()
-	data, err := os.ReadFile("../../tripwire/names.toml")
+	data, err := os.ReadFile("../../internal/tripwire/names.toml")
 	must(t, err)
 	var list struct {
 		Tool []struct {

@@ -20,7 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sbx-sandbox/sbx/internal/jailtest"
-	"github.com/sbx-sandbox/sbx/landlock"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 )
 
 // The scripts in testdata/script run the real sbx, built once, in a project

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/shims"
-	"github.com/sbx-sandbox/sbx/stage"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -19,7 +19,7 @@ import (
 // [tools.NAME] stands in the place of the default profile. The tool is called by
 // its bare name, as a shell would, however the shim was called.
 func runTool(name string, words []string) error {
-	stage.Early()
+	pid1.Early()
 	opts := &options{}
 	if os.Getenv("SBX_FLAGS") != "" || os.Getenv("SBX_ENGINE") != "" {
 		var err error

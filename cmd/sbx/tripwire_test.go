@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/tripwire"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
 // swapper answers a question, and before that replaces the file that the

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/sbx-sandbox/sbx/agents"
-	"github.com/sbx-sandbox/sbx/config"
-	"github.com/sbx-sandbox/sbx/policy"
+	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/trust"
 	"github.com/sbx-sandbox/sbx/profiles"
-	"github.com/sbx-sandbox/sbx/trust"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 

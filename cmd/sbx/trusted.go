@@ -3,9 +3,9 @@ package main
 import (
 	"slices"
 
-	"github.com/sbx-sandbox/sbx/config"
-	"github.com/sbx-sandbox/sbx/policy"
-	"github.com/sbx-sandbox/sbx/trust"
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/trust"
 )
 
 // trustStore is where it is kept which project files the user agreed to.

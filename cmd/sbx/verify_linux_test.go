@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/ptytest"
-	"github.com/sbx-sandbox/sbx/landlock"
 )
 
 // TestVerifyOnTerminal: at a prompt sbx verify finds what it finds in a script.

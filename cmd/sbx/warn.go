@@ -1,6 +1,6 @@
 package main
 
-import "github.com/sbx-sandbox/sbx/risk"
+import "github.com/sbx-sandbox/sbx/internal/risk"
 
 // warn says, before a command runs without a sandbox, what it looks like it
 // would do to the machine.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/session"
+	"github.com/sbx-sandbox/sbx/internal/session"
 )
 
 // command is a program ready to be started many times.

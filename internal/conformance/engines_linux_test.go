@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 
-	"github.com/sbx-sandbox/sbx/landlock"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 )
 
 func engines() []engine {

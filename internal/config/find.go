@@ -1,0 +1,158 @@
+package config
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Files says where to look for configuration.
+type Files struct {
+	System   []string // /etc/sbx/config.toml, /etc/sbx/config.hcl
+	User     []string // the same two in the user's directory
+	CWD      string   // absolute and cleaned: where the search for a project file starts; "" for none
+	Root     string   // root of the repository that holds CWD, where the search ends; "" looks in CWD only
+	Explicit string   // --config: replaces the user's file, and has to exist
+
+	// Trusts says whether the user has agreed to this content of the project
+	// file at path. It is asked only where there is one, with the very bytes
+	// that will count. nil trusts none.
+	Trusts func(path string, data []byte) bool
+}
+
+// projectNames are the names of a project file.
+var projectNames = [...]string{"/.sbx.toml", "/.sbx.hcl"}
+
+// Find reads the files that exist, at most one of each layer. Every run goes
+// through here: with no file there it costs one lstat for each place.
+//
+// A file that is there and cannot be used is a [*FileError], as are two files
+// of one layer. On systems without owners and modes of files the error
+// satisfies errors.ErrUnsupported.
+func Find(where Files) ([]File, error) {
+	s := search{trusts: where.Trusts, cwd: where.CWD}
+	err := s.layer(policy.System, where.System)
+	if err == nil {
+		err = s.user(where)
+	}
+	if err == nil && where.CWD != "" {
+		err = s.project(where.CWD, where.Root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.found, nil
+}
+
+type search struct {
+	trusts func(path string, data []byte) bool
+	cwd    string
+	found  []File
+}
+
+// layer looks at each path; two that exist are one too many.
+func (s *search) layer(layer policy.Layer, paths []string) error {
+	first := ""
+	for _, path := range paths {
+		ok, err := exists(path)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if first != "" {
+			return &FileError{Path: path, Text: "there is " + policy.Plain(first) + " as well, and which of the two counts is not for sbx to guess", Hint: "keep one of them"}
+		}
+		first = path
+	}
+	if first == "" {
+		return nil
+	}
+	return s.read(layer, first)
+}
+
+func (s *search) user(where Files) error {
+	if where.Explicit == "" {
+		return s.layer(policy.User, where.User)
+	}
+	return s.read(policy.User, where.Explicit)
+}
+
+func (s *search) project(cwd, root string) error {
+	if root == "" || !policy.Within(cwd, root) {
+		root = cwd
+	}
+	// All of them count: a file that a command left in a subdirectory must not
+	// take the place of the project's own.
+	var paths [len(projectNames)]string
+	first := len(s.found)
+	for dir := cwd; ; dir = policy.Dir(dir) {
+		for i, name := range projectNames {
+			if paths[i] = dir + name; dir == "/" {
+				paths[i] = name
+			}
+		}
+		if err := s.layer(policy.Project, paths[:]); err != nil {
+			return err
+		}
+		if dir == root || dir == "/" {
+			slices.Reverse(s.found[first:])
+			return nil
+		}
+	}
+}
+
+func (s *search) read(layer policy.Layer, path string) error {
+	data, err := readSafe(layer, path)
+	if err != nil {
+		return err
+	}
+	f := File{Path: path, Layer: layer, Data: data}
+	if !strings.HasPrefix(path, "/") { // as it was given to --config
+		f.CWD = s.cwd
+	}
+	f.Trusted = layer == policy.Project && s.trusts != nil && s.trusts(path, data)
+	s.found = append(s.found, f)
+	return nil
+}
+
+// Digests has a line for each file that is about all that it says. Those of
+// project files that are not trusted, which can only tighten, begin with "-".
+func Digests(files []File) []string {
+	var out []string
+	for _, f := range files {
+		sign := "+"
+		if f.Layer == policy.Project && !f.Trusted {
+			sign = "-"
+		}
+		out = append(out, fmt.Sprintf("%s %x %s", sign, sha256.Sum256(f.Data), f.Path))
+	}
+	return out
+}
+
+// ReadFilter reads a file that a profile names as its seccomp filter. It has to
+// be as safe as the user's own configuration, and to have no second name; the
+// error is a [*FileError].
+func ReadFilter(path string) ([]byte, error) { return readAlone(path) }
+
+// FileError says why a file cannot be used as configuration.
+type FileError struct {
+	Path string
+	Text string
+	Hint string // what to do about it, or ""
+	Err  error  // the system's error, or nil
+}
+
+func (e *FileError) Error() string {
+	s := policy.Plain(e.Path) + ": " + oneLine(e.Text)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *FileError) Unwrap() error { return e.Err }

@@ -1,0 +1,220 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// LockedError says that something loosens what the administrator locked.
+type LockedError struct {
+	Key    string // the locked key
+	By     string // where it was locked, file:line:col
+	What   string // what would be looser: "false -> true", "/etc/shadow: block -> read"
+	Source string // what loosened it: a place in a file, a flag, or ""
+}
+
+func (e *LockedError) Error() string {
+	s := e.Key + " is locked by " + e.By + ": a later setting may not loosen it (" + oneLine(e.What)
+	if e.Source != "" {
+		s += ", from " + oneLine(e.Source)
+	}
+	return s + ")"
+}
+
+// lockable returns the keys that can be locked.
+func lockable() []string {
+	keys := []string{"enabled", "fallback_on_unavailable", "default_profile", "shell", "direct", "tripwire"}
+	for _, k := range profileKeys() {
+		if k != "extends" {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// lockable refuses the name of a key that cannot be locked.
+func (doc *document) lockable(w word, known []string) error {
+	if slices.Contains(known, w.text) {
+		return nil
+	}
+	err := doc.d.src.errorf(w.at, "locked: %s is no key that can be locked", short(w.text))
+	err.Near, err.Known = policy.Nearest(w.text, known), known
+	return err
+}
+
+// CheckLocked compares what is about to run with what the built-in and system
+// layers alone would run, and returns a [*LockedError] when that is looser in
+// a locked key. Flags that change a setting at the top of files (--direct,
+// SBX_*) have to be in s already; noSandbox stands for --no-sandbox.
+func (s *Settings) CheckLocked(final *policy.Policy, vars policy.Vars, noSandbox bool) error {
+	if len(s.Locked) == 0 || s.LockBase == nil {
+		return nil
+	}
+	base, err := policy.Resolve(s.LockBase.Profiles, []string{s.LockBase.DefaultProfile}, vars)
+	if err != nil {
+		return err
+	}
+	changes := widened(base, final)
+	for _, key := range s.Locked {
+		if err := s.checkTop(key, noSandbox); err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if loosens(key, c, base, final) {
+				return s.locked(key, changeText(c), changeSource(c, final))
+			}
+		}
+	}
+	s.NeedsFull = s.needsFull(base, final)
+	return nil
+}
+
+// needsFull returns the first lock that tier reduced does not hold, whatever the
+// policy says, nil for none. What the administrator's own layer leaves open needs
+// no holding.
+func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
+	for _, key := range s.Locked {
+		what := ""
+		switch {
+		case key == "share_pid" && !base.SharePID:
+			what = "with Landlock the processes of the host are visible"
+		case key == "private_paths" && slices.ContainsFunc(base.Rules, func(r policy.Rule) bool { return r.Access == policy.Private }):
+			what = "with Landlock no directory is private"
+		case key == "allow_network" && !base.Network:
+			what = "with Landlock the interfaces and connections of the host can be listed"
+		case key == "tmpfs_limit_mb":
+			what = "with Landlock temporary files have no bound"
+		case key == "protected_paths" && final.Protected == "watch":
+			what = "with Landlock and protect = watch they can be changed"
+		}
+		if what != "" {
+			return &LockedError{Key: key, By: s.Where["locked."+key], What: what}
+		}
+	}
+	return nil
+}
+
+// FallsBack is what becomes of a run where no sandbox can be had: a lock that the
+// administrator set ends only by the administrator's own word. unlocked says what
+// somebody else wanted, and is "" when that counts.
+func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
+	b := s.LockBase
+	if b == nil || len(s.Locked) == 0 {
+		return s.Fallback, s.LoginFallback, ""
+	}
+	switch {
+	case tighter(fallbacks, b.Fallback, s.Fallback):
+		unlocked = "fallback_on_unavailable = " + policy.Quote(s.Fallback) + " in " + s.Where["fallback_on_unavailable"]
+	case s.LoginFallback && !b.LoginFallback:
+		unlocked = "login_fallback in " + s.Where["login_fallback"]
+	default:
+		return s.Fallback, s.LoginFallback, ""
+	}
+	fallback = s.Fallback
+	if tighter(fallbacks, b.Fallback, s.Fallback) {
+		fallback = b.Fallback
+	}
+	return fallback, s.LoginFallback && b.LoginFallback, unlocked + " does not count: " + s.Locked[0] + " is locked by " + s.Where["locked."+s.Locked[0]]
+}
+
+func (s *Settings) locked(key, what, source string) error {
+	return &LockedError{Key: key, By: s.Where["locked."+key], What: what, Source: source}
+}
+
+// checkTop compares the settings at the top of files.
+func (s *Settings) checkTop(key string, noSandbox bool) error {
+	b, from, to, looser := s.LockBase, any(nil), any(nil), false
+	switch key {
+	case "enabled":
+		from, to, looser = b.Enabled, s.Enabled, b.Enabled && !s.Enabled
+		if b.Enabled && noSandbox {
+			return s.locked(key, "no sandbox", "--no-sandbox")
+		}
+	case "fallback_on_unavailable":
+		from, to, looser = b.Fallback, s.Fallback, tighter(fallbacks, b.Fallback, s.Fallback)
+	case "min_tier":
+		from, to, looser = b.MinTier, s.MinTier, tighter(tiers, b.MinTier, s.MinTier)
+	case "tripwire":
+		from, to, looser = b.Tripwire, s.Tripwire, tighter(watches, b.Tripwire, s.Tripwire)
+	case "shell":
+		from, to, looser = policy.Quote(b.Shell), policy.Quote(s.Shell), b.Shell != s.Shell
+	case "direct":
+		from, to, looser = b.Direct, s.Direct, s.Direct && !b.Direct
+	}
+	if !looser {
+		return nil
+	}
+	source := s.Where[key]
+	if source == b.Where[key] { // changed after the files were read
+		source = ""
+	}
+	return s.locked(key, fmt.Sprintf("%v -> %v", from, to), source)
+}
+
+// loosens reports whether a change is about a locked key. A grant that opens
+// a block is filed under the block; it adds to the grants all the same. A
+// variable let through by name or pattern may undo a drop.
+func loosens(key string, c policy.Change, base, final *policy.Policy) bool {
+	switch {
+	case key == "default_profile" || key == c.Key:
+		return true
+	case key == "env_drop" && c.Key == "env_pass":
+		return opensDrop(c.What, base, final)
+	case c.What == "" || c.What[0] != '/':
+		return false
+	}
+	ruled := func(a policy.Access) bool { r, _ := base.Decide(c.What); return r.Access == a }
+	switch key {
+	case "writable_paths":
+		return c.To == policy.Write.String()
+	case "readonly_paths":
+		return c.To == policy.Read.String()
+	// What is blocked in a private directory is not there for two reasons;
+	// opening it goes against both.
+	case "blocked_paths":
+		return ruled(policy.Block)
+	case "protected_paths":
+		return ruled(policy.Protect)
+	// The key of the change is that of the grant that took its place.
+	case "private_paths":
+		return ruled(policy.Private)
+	}
+	return false
+}
+
+func opensDrop(name string, base, final *policy.Policy) bool {
+	if isPattern(name) {
+		return len(base.EnvDrop) > 0
+	}
+	dropped := slices.ContainsFunc(base.EnvDrop, func(it policy.Item) bool {
+		return policy.Match(strings.ToUpper(it.Text), strings.ToUpper(name)) // drops do not care for case
+	})
+	return dropped && final.Env(name).Pass && !base.Env(name).Pass
+}
+
+func changeText(c policy.Change) string {
+	if c.What == c.To {
+		return c.From + " -> " + c.To
+	}
+	return c.What + ": " + c.From + " -> " + c.To
+}
+
+// changeSource finds where the looser value comes from.
+func changeSource(c policy.Change, final *policy.Policy) string {
+	switch c.Key {
+	case "env_pass":
+		if i := slices.IndexFunc(final.EnvPass, func(it policy.Item) bool { return it.Text == c.What }); i >= 0 {
+			return final.EnvPass[i].Source
+		}
+	case "env_set":
+		return final.Where["env_set."+c.What]
+	}
+	if c.What != "" && c.What[0] == '/' {
+		r, _ := final.Decide(c.What)
+		return r.Source
+	}
+	return final.Where[c.Key]
+}

@@ -1,0 +1,194 @@
+//go:build unix
+
+package config
+
+import (
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// exists reports whether anything is at path, dangling links included. Only
+// plain absence is absence: a directory that cannot be searched might hold
+// the administrator's word.
+func exists(path string) (bool, error) {
+	var st syscall.Stat_t
+	switch err := syscall.Lstat(path, &st); err {
+	case nil:
+		return true, nil
+	case syscall.ENOENT, syscall.ENOTDIR:
+		return false, nil
+	default:
+		return false, &FileError{Path: path, Text: "cannot look for a config file", Err: err}
+	}
+}
+
+// readSafe reads a file that nobody but those the layer trusts can have
+// written. All but the links is checked on the opened file.
+func readSafe(layer policy.Layer, path string) ([]byte, error) {
+	return (&candidate{layer: layer, path: path, real: path}).read()
+}
+
+// readAlone is readSafe for a file of the user's that has no other name: one in
+// a directory that a command may write would be a way to write the file.
+func readAlone(path string) ([]byte, error) {
+	return (&candidate{layer: policy.User, path: path, real: path, alone: true}).read()
+}
+
+func (c *candidate) read() ([]byte, error) {
+	if err := c.follow(); err != nil {
+		return nil, err
+	}
+	// O_NONBLOCK: a fifo would hang the open.
+	fd, err := open(c.real, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC)
+	if err != nil {
+		return nil, c.bad("cannot be opened", err)
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return nil, c.bad("cannot be looked at", err)
+	}
+	if err := c.check(&st); err != nil {
+		return nil, err
+	}
+	if err := c.checkDirs(); err != nil {
+		return nil, err
+	}
+	return c.readAll(fd)
+}
+
+// candidate is a file that may become configuration.
+type candidate struct {
+	layer policy.Layer
+	path  string // as named
+	real  string // where a link leads, else path
+	away  bool   // the link leads out of its directory
+	alone bool   // a second name is refused
+}
+
+func (c *candidate) bad(text string, err error) error {
+	return &FileError{Path: c.path, Text: text, Err: err}
+}
+
+// follow resolves a symbolic link. One that stays in its own directory is as
+// good as a file there.
+func (c *candidate) follow() error {
+	var st syscall.Stat_t
+	if err := syscall.Lstat(c.path, &st); err != nil {
+		return c.bad("cannot be read", err)
+	}
+	if uint32(st.Mode)&syscall.S_IFMT != syscall.S_IFLNK {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(c.path)
+	if err != nil {
+		return c.bad("a symbolic link that leads nowhere", err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(c.path))
+	if err != nil {
+		return c.bad("cannot be read", err)
+	}
+	c.real, c.away = real, !policy.Within(real, dir)
+	return nil
+}
+
+func (c *candidate) check(st *syscall.Stat_t) error {
+	mode := uint32(st.Mode)
+	switch {
+	case mode&syscall.S_IFMT != syscall.S_IFREG:
+		return c.bad("not a regular file", nil)
+	// Home managers link to files of root's. A project has no business to:
+	// as root, its errors would quote files that only root can read.
+	case c.away && (st.Uid != 0 || c.layer == policy.Project):
+		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + policy.Plain(c.real), Hint: "put the file itself there"}
+	case !c.owner(st.Uid):
+		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " + c.owners(), Hint: "look at what it says, then chown it"}
+	case mode&0o002 != 0 || mode&0o020 != 0 && !c.ownGroup(st.Gid):
+		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + policy.Plain(c.real)}
+	// Root's may have more, as in the store of Nix: what others cannot write by
+	// one name they cannot write by another.
+	case c.alone && st.Nlink > 1 && int(st.Uid) == syscall.Geteuid():
+		return &FileError{Path: c.path, Text: "has another name (a hard link), by which a command could write it", Hint: "cp it to a new file, and name that"}
+	case st.Size > MaxSize:
+		return c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
+	}
+	return nil
+}
+
+// ownGroup reports whether writing by a group is writing by the user: a clone
+// under umask 002 is writable by the user's own group. Only a project's file
+// may be: it can only tighten, or is trusted for the very bytes that are read
+// here.
+func (c *candidate) ownGroup(gid uint32) bool {
+	return c.layer == policy.Project && int(gid) == syscall.Getegid()
+}
+
+// owner reports whether the layer may be written by uid.
+func (c *candidate) owner(uid uint32) bool {
+	return uid == 0 || c.layer != policy.System && int(uid) == syscall.Geteuid()
+}
+
+func (c *candidate) owners() string {
+	if c.layer == policy.System {
+		return "not by root"
+	}
+	return "not by you or root"
+}
+
+// checkDirs looks at the directories of the link and of the file: who may
+// write there may put another file in its place. A project's directory is
+// left out; who owns the new file would be noticed.
+func (c *candidate) checkDirs() error {
+	if c.layer == policy.Project {
+		return nil
+	}
+	for _, path := range []string{c.path, c.real} {
+		dir := filepath.Dir(path)
+		var st syscall.Stat_t
+		if err := syscall.Stat(dir, &st); err != nil {
+			return c.bad("its directory cannot be looked at", err)
+		}
+		mode := uint32(st.Mode)
+		switch {
+		case !c.owner(st.Uid):
+			return c.bad("its directory "+policy.Plain(dir)+" is owned by uid "+strconv.FormatUint(uint64(st.Uid), 10)+", "+c.owners(), nil)
+		case mode&0o022 != 0 && mode&syscall.S_ISVTX == 0:
+			return &FileError{Path: c.path, Text: "its directory " + policy.Plain(dir) + " is writable by others", Hint: "chmod go-w " + policy.Plain(dir)}
+		}
+	}
+	return nil
+}
+
+// readAll reads up to the limit: what fstat said of the size may be no longer
+// true, and is 0 for files of the kernel.
+func (c *candidate) readAll(fd int) ([]byte, error) {
+	buf := make([]byte, 0, 4096)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := syscall.Read(fd, buf[len(buf):min(cap(buf), MaxSize+1)])
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return nil, c.bad("cannot be read", err)
+		case n == 0:
+			return buf, nil
+		}
+		if buf = buf[:len(buf)+n]; len(buf) > MaxSize {
+			return nil, c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
+		}
+	}
+}
+
+func open(path string, flags int) (fd int, err error) {
+	for {
+		if fd, err = syscall.Open(path, flags, 0); err != syscall.EINTR {
+			return fd, err
+		}
+	}
+}

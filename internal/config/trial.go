@@ -1,0 +1,167 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Trial is what it would mean to trust a project file.
+type Trial struct {
+	Asks    []string // keys that count only when the file is trusted
+	Never   []string // keys that do not count even then
+	Loosens []Looser // what these come to on this host
+}
+
+// Looser is one thing that a run may do because a project file is trusted.
+type Looser struct {
+	Profiles []string // selections it is so for: "moderate", "moderate + node", "" for no profile in particular
+	policy.Change
+}
+
+// Try compares what the i-th of the files, a project's, does when it is
+// trusted with what it does when it is not. The error says why it cannot be
+// used: it does not parse, or it goes against what the administrator locked.
+func Try(builtin policy.Set, files []File, i int, vars policy.Vars) (*Trial, error) {
+	with := slices.Clone(files)
+	with[i].Trusted = true
+	after, err := Load(builtin, with, vars)
+	if err != nil {
+		return nil, err
+	}
+	if err := after.defaultIsLegal(vars); err != nil {
+		return nil, err
+	}
+	with[i].Trusted = false
+	before, err := Load(builtin, with, vars)
+	if err != nil {
+		// Too large, say, for a file that is not trusted. Runs are refused then;
+		// what they do without the file is what there is to compare with.
+		if before, err = Load(builtin, slices.Delete(with, i, i+1), vars); err != nil {
+			return nil, err
+		}
+	}
+	t := trial{before: before, after: after, vars: vars, path: files[i].Path}
+	t.keys()
+	return &t.Trial, t.loosens()
+}
+
+func (s *Settings) defaultIsLegal(vars policy.Vars) error {
+	p, err := policy.Resolve(s.Profiles, []string{s.DefaultProfile}, vars)
+	if err != nil {
+		return err
+	}
+	return s.CheckLocked(p, vars, false)
+}
+
+type trial struct {
+	Trial
+	before, after *Settings
+	vars          policy.Vars
+	path          string
+}
+
+func (t *trial) keys() {
+	t.Never = ignoredIn(t.after, t.path)
+	for _, key := range ignoredIn(t.before, t.path) {
+		if !slices.Contains(t.Never, key) {
+			t.Asks = append(t.Asks, key)
+		}
+	}
+}
+
+func ignoredIn(s *Settings, path string) []string {
+	for _, i := range s.Ignored {
+		if i.Path == path {
+			return i.Keys
+		}
+	}
+	return nil
+}
+
+// loosens compares the settings at the top, every profile, and those that the
+// project adds to on top of every other: a list that one profile replaces or a
+// value that it says may matter only there.
+func (t *trial) loosens() error {
+	b, a := t.before, t.after
+	if b.DefaultProfile != a.DefaultProfile {
+		t.add("", policy.Change{Key: "default_profile", What: a.DefaultProfile, From: b.DefaultProfile, To: a.DefaultProfile, Wider: true})
+		if err := t.compare("the default", []string{b.DefaultProfile}, []string{a.DefaultProfile}); err != nil {
+			return err
+		}
+	}
+	for _, tool := range sortedKeys(a.Tools) {
+		if from, to := b.Tools[tool], a.Tools[tool]; from != to {
+			t.add("", policy.Change{Key: "tools." + tool, What: to, From: from, To: to, Wider: true})
+		}
+	}
+	names := a.Profiles.Names()
+	for _, name := range names {
+		if err := t.compare(name, t.known(name), []string{name}); err != nil {
+			return err
+		}
+	}
+	for _, top := range names {
+		if !slices.ContainsFunc(a.Profiles[top], func(p *policy.Profile) bool { return p.Layer == policy.Project }) {
+			continue
+		}
+		for _, name := range names {
+			if err := t.compare(name+" + "+top, t.known(name, top), []string{name, top}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// known are the profiles in whose place the named ones would be used without
+// the file: itself, or the default for one of the file's own.
+func (t *trial) known(names ...string) []string {
+	out := slices.Clone(names)
+	for i, name := range names {
+		if t.before.Profiles[name] == nil {
+			out[i] = t.before.DefaultProfile
+		}
+	}
+	return out
+}
+
+func (t *trial) compare(label string, before, after []string) error {
+	b, err := policy.Resolve(t.before.Profiles, before, t.vars)
+	if err != nil {
+		return err
+	}
+	a, err := policy.Resolve(t.after.Profiles, after, t.vars)
+	if err != nil {
+		return err
+	}
+	for _, c := range widened(b, a) {
+		// A pair of profiles is of interest for what neither does alone.
+		if len(after) == 2 && slices.ContainsFunc(t.Loosens, func(l Looser) bool { return l.Key == c.Key && l.What == c.What && l.To == c.To }) {
+			continue
+		}
+		t.add(label, c)
+	}
+	return nil
+}
+
+// add notes a change once, with all selections that it is made for.
+func (t *trial) add(label string, c policy.Change) {
+	i := slices.IndexFunc(t.Loosens, func(l Looser) bool { return l.Change == c })
+	if i < 0 {
+		i = len(t.Loosens)
+		t.Loosens = append(t.Loosens, Looser{Change: c})
+	}
+	if label != "" {
+		t.Loosens[i].Profiles = append(t.Loosens[i].Profiles, label)
+	}
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

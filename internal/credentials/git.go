@@ -1,0 +1,272 @@
+package credentials
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+)
+
+var errText = errors.New("it cannot be read")
+
+// Git leaves out of a config file of git the settings that hold credentials, and
+// returns their names, without what is secret in these. The copy is the file
+// itself when there is nothing to leave out. Else it has no comments: an old URL
+// may stand there.
+func Git(data []byte) (copied []byte, names []string, err error) {
+	var all []gitdir.Setting
+	if err := gitdir.Each(data, func(s gitdir.Setting) { all = append(all, s) }); err != nil {
+		return nil, nil, err
+	}
+	kept := slices.DeleteFunc(slices.Clone(all), func(s gitdir.Setting) bool {
+		cut := secret(&s)
+		if n := shown(&s); cut && !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+		return cut
+	})
+	if len(kept) == len(all) && !noted(data) {
+		return data, nil, nil
+	}
+	copied = withoutSecrets(data)
+	// The copy has to say what the file says, less that.
+	var again []gitdir.Setting
+	if err := gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) }); err != nil || !slices.Equal(kept, again) || In(copied) {
+		return nil, nil, errText
+	}
+	return copied, names, nil
+}
+
+// withoutSecrets writes the settings that are none of those to be left out, as
+// they stand in the file, each after the header of its section.
+func withoutSecrets(data []byte) []byte {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	out := make([]byte, 0, len(data))
+	var header, written []byte
+	for i := 0; i < len(data); {
+		switch c := data[i]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			i++
+		case c == '#' || c == ';':
+			for i < len(data) && data[i] != '\n' {
+				i++
+			}
+		case c == '[':
+			n := headerEnd(data[i:])
+			header, written = data[i:i+n], nil
+			i += n
+		default:
+			stop, n := settingEnd(data[i:])
+			raw := data[i : i+stop]
+			i += n
+			cut := true
+			one := slices.Concat(header, []byte("\n"), raw, []byte("\n"))
+			err := gitdir.Each(one, func(s gitdir.Setting) { cut = secret(&s) })
+			if cut || err != nil {
+				continue
+			}
+			if written == nil {
+				out = append(append(out, header...), '\n')
+				written = header
+			}
+			out = append(append(append(out, '\t'), raw...), '\n')
+		}
+	}
+	return out
+}
+
+// In reports whether a text holds a URL with a password, or a token.
+func In(data []byte) bool {
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if inURL(line, noReference) || token(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// noted reports whether a comment may hold a credential: an old URL, or a setting
+// that is switched off. What follows a "#" or ";" counts as one, in quotes, too:
+// the copy then has no comments, and is the same.
+func noted(data []byte) bool {
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if i := strings.IndexAny(line, "#;"); i >= 0 {
+			if len(line) > maxLine {
+				return true
+			}
+			if _, found := credential(line[i+1:], noReference, false); found || inCommand(line[i+1:]) {
+				return true
+			}
+		}
+	}
+	return In(data)
+}
+
+// headerEnd is the length of a section's header.
+func headerEnd(b []byte) int {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++
+		case ']':
+			if !quoted {
+				return i + 1
+			}
+		}
+	}
+	return len(b)
+}
+
+// settingEnd is where a setting ends, without the comment that may follow it, and
+// where the next one can begin.
+func settingEnd(b []byte) (stop, next int) {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '\n':
+			return i, i + 1
+		case '"':
+			quoted = !quoted
+		case '\\':
+			if i++; i+1 < len(b) && b[i] == '\r' && b[i+1] == '\n' {
+				i++
+			}
+		case '#', ';':
+			if !quoted {
+				end := bytes.IndexByte(b[i:], '\n')
+				if end < 0 {
+					return i, len(b)
+				}
+				return i, i + end + 1
+			}
+		}
+	}
+	return len(b), len(b)
+}
+
+// secret reports whether a setting of git holds a credential.
+func secret(s *gitdir.Setting) bool {
+	switch {
+	case inURL(s.Sub, noReference) || inURL(s.Value, noReference) || inURL(s.Section, noReference) || token(s.Sub) || token(s.Value):
+		return true
+	case strings.HasSuffix(s.Key, "proxy") && inURL("http://"+s.Value, noReference):
+		return true
+	case s.Section == "credential" && s.Key == "helper":
+		return !plainHelper(s.Value) || inCommand(s.Value) || slices.ContainsFunc(strings.Fields(s.Value), func(w string) bool { return w == "-p" || w == "-pw" || w == "-w" })
+	case s.Section == "credential" && s.Key == "username":
+		return !name(s.Value) && random(s.Value) && !strings.Contains(s.Value, "@")
+	case strings.Contains(strings.ToLower(s.Value), "authorization:") || inCommand(s.Value):
+		return true
+	case s.Section == "alias" || boolean(s.Value) && s.Key != "extraheader":
+		return false
+	}
+	return s.Value != "" && secretName(s.Key)
+}
+
+// inCommand reports whether a value that may be a command line, or a URL with a
+// query, has a credential in its words, as far as its names tell: --password x,
+// -pass x, X_TOKEN=x, "X-Token: x", -u x:y of curl, what sshpass and openssl take.
+// A variable of the shell is none.
+func inCommand(value string) bool {
+	if !strings.ContainsAny(value, " \t\n?") && !strings.HasPrefix(value, "-") {
+		return false
+	}
+	if len(value) > maxLine {
+		return true
+	}
+	words := strings.FieldsFunc(value, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '`' })
+	sshpass, openssl := false, false
+	for i, w := range words {
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		program := w[strings.LastIndexByte(w, '/')+1:]
+		sshpass, openssl = sshpass || strings.HasSuffix(program, "sshpass"), openssl || strings.HasSuffix(program, "openssl")
+		switch {
+		case sshpass && (w == "-p" && given(next) || len(w) > 2 && strings.HasPrefix(w, "-p") && w[2] != '$'),
+			openssl && strings.EqualFold(w, "-k") && given(next),
+			(w == "-u" || w == "-U" || w == "--user" || w == "--proxy-user") && pair(next),
+			strings.HasPrefix(w, "-u") && pair(w[2:]),
+			strings.HasPrefix(w, "-") && flagged(w) && given(next):
+			return true
+		}
+		for from := 0; ; {
+			at := strings.IndexAny(w[from:], "=:")
+			if at < 0 {
+				break
+			}
+			at += from
+			text, start := w[at+1:], at
+			for start > from && (word(w[start-1]) || w[start-1] == '-') {
+				start--
+			}
+			name := w[start:at]
+			variable := strings.HasSuffix(w[:start], "$") || strings.HasSuffix(w[:start], "${")
+			switch {
+			case variable:
+			case flagged(name) && (text == "" && given(next) || text != "" && text[0] != '$' && text[0] != '%' && !boolean(text)),
+				strings.HasSuffix(name, "user") && text != "" && pair(text):
+				return true
+			}
+			from = at + 1
+		}
+	}
+	return false
+}
+
+// given reports whether the word behind a flag or a name is its value, and no
+// variable.
+func given(word string) bool {
+	return word != "" && word[0] != '-' && word[0] != '$' && word[0] != '%' && !boolean(word)
+}
+
+// pair reports whether a word is a user and a password, and not variables.
+func pair(word string) bool {
+	_, password, _ := strings.Cut(word, ":")
+	return password != "" && password[0] != '$' && password[0] != '/'
+}
+
+// flagged reports whether a flag or name has a credential for its value, and not
+// where one is.
+func flagged(name string) bool {
+	name = strings.TrimLeft(name, "-")
+	return secretName(name) && !strings.HasPrefix(name, "no-") && !elsewhere(name)
+}
+
+// elsewhere reports whether a flag says where a credential is, not what.
+func elsewhere(flag string) bool {
+	return slices.ContainsFunc([]string{"stdin", "file", "fd", "path", "store", "helper", "command", "cmd"}, func(end string) bool { return strings.HasSuffix(strings.ToLower(flag), end) })
+}
+
+// plainHelper reports whether a credential helper is a program, and no script that
+// may say the password itself.
+func plainHelper(value string) bool {
+	script, inline := strings.CutPrefix(value, "!")
+	if !inline {
+		return true
+	}
+	return strings.Trim(script, `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ._/\:~@$"'-`) == "" && !secretName(script) && !strings.Contains(script, "echo") && !strings.Contains(script, "printf")
+}
+
+// shown is the name of a setting for people, without a user and password in it.
+func shown(s *gitdir.Setting) string {
+	sub := s.Sub
+	if sub == "" {
+		return s.Section + "." + s.Key
+	}
+	if scheme, rest, ok := strings.Cut(sub, "://"); ok {
+		if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+			sub = scheme + "://…@" + rest[at+1:]
+		}
+	}
+	if inURL(sub, noReference) || token(sub) || len(sub) > 100 {
+		sub = "…"
+	}
+	return s.Section + "." + sub + "." + s.Key
+}

@@ -1,0 +1,380 @@
+package pid1
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// sweepName is the first argument by which sbx knows that it is to sweep. The
+// second is the number of a descriptor that the processes to end have open. The
+// third, if there is one, is that of a file with what bwrap says of its child; or,
+// if there are two more, of a pipe with what bwrap says, then of a descriptor of
+// bwrap itself, and the last is bwrap's process id.
+const sweepName = "--sweep-of-sandbox"
+
+// guard starts a process that stays until the stage is there. bwrap's child
+// waits for a word of its parent while it is set up, for ever when the parent is
+// killed just then, and asks only in its last step to be ended with it. The
+// guard waits for the parent's end and then executes sbx anew, to sweep; the
+// stage, which ends with the outer process by itself, ends the guard first. It
+// is no program of its own but a few system calls in this one's memory, which
+// the outer process leaves behind when it executes bwrap.
+//
+// It is also who reads what bwrap says: see [Sweep].
+func guard(w Wires) error {
+	pidfd, err := selfFD()
+	if pidfd < 0 {
+		return err
+	}
+	said, err := w.opened()
+	if err != nil {
+		return err
+	}
+	// The guard has both ends as well: the pipe does not end, which would ring, when
+	// bwrap does.
+	if err := bell(w.Guard, w.Relief); err != nil {
+		return err
+	}
+	g := &guarding
+	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(said), pollIn, 0}}
+	pid, err := g.start(
+		newStep(syscall.SYS_SETSID, nil), // what is sent to the group is not for the guard
+		newStep(syscall.SYS_CLOSE, []uintptr{uintptr(diverted)}),
+		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}),
+		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(said), syscall.F_SETFD, 0}),
+		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(pidfd), syscall.F_SETFD, 0}),
+		g.sweep(w.Read, said, pidfd, syscall.Getpid()),
+	)
+	if err != nil {
+		return err
+	}
+	_ = syscall.Close(said)
+	prctl(prSetPtracer, uintptr(pid)) // unknown where only who may send a process signals may trace it
+	return rings(w.Guard, pid, sigKILL)
+}
+
+// diverted is the writing end of the pipe that bwrap writes its messages to,
+// until it is bwrap's standard error.
+var diverted = -1
+
+// opened makes that pipe and puts the caller's standard error at its number. The
+// pipe holds one write at a time, so a process of bwrap's that says why it gives
+// up, which takes three, cannot be gone before the guard has read.
+func (w *Wires) opened() (said int, err error) {
+	fd, err := fcntl(2, syscall.F_DUPFD_CLOEXEC, 3)
+	if err = place(fd, w.Stderr, err); err != nil {
+		return -1, err
+	}
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_DIRECT); err != nil {
+		return -1, err
+	}
+	_, _ = fcntl(p[1], fSetpipeSize, 1)
+	diverted = p[1]
+	return p[0], syscall.SetNonblock(p[0], true)
+}
+
+// Divert gives the program that this process is about to become the guard's pipe
+// as standard error. What it returns takes that back.
+func (w *Wires) Divert() (back func()) {
+	if diverted < 0 {
+		return func() {}
+	}
+	_ = syscall.Dup3(diverted, 2, 0)
+	return func() { _ = syscall.Dup3(w.Stderr, 2, 0) }
+}
+
+// giveBack is for the stage: from here on standard error is the caller's.
+func (w *Wires) giveBack() {
+	if w.Stderr >= 0 {
+		_ = syscall.Dup3(w.Stderr, 2, 0)
+		_ = syscall.Close(w.Stderr)
+		w.Stderr = -1
+	}
+}
+
+// Direct opens the ends at their numbers, does what [BeforeExec] does and starts
+// the guard of a run without a stage. That one has to see for itself when it is
+// not needed any more: a while after bwrap has closed the one pipe, by which time
+// the sandbox has asked to be ended with bwrap. When bwrap ends before that, and
+// process 1 not soon after, the guard sweeps. It holds nothing that is the
+// caller's: who waits for the end of a pipe would wait for the guard.
+func Direct(e Ends) error {
+	g := &guarding
+	above := max(e.Setup, e.Alive, e.Info) + 1
+	setup, err := opened(e.Setup, above)
+	if err != nil {
+		return err
+	}
+	alive, info := setup, -1
+	if e.Alive >= 0 {
+		if alive, err = opened(e.Alive, above); err != nil {
+			return err
+		}
+	}
+	if e.Info >= 0 {
+		if info, err = noted(e.Info, above); err != nil {
+			return err
+		}
+	}
+	pidfd, err := selfFD()
+	BeforeExec()
+	if pidfd < 0 {
+		return err
+	}
+	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(setup), 0, 0}} // its end is always told
+	g.alive = pollFD{int32(alive), 0, 0}
+	g.linger, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
+	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID, nil))
+	steps = append(steps, closeAllBut(pidfd, setup, alive, info)...)
+	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.linger))})
+	lingers.end = 1 + 0 // bwrap still runs
+	steps = append(steps, newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}), lingers)
+	fds := []int{alive}
+	if e.Alive >= 0 {
+		lives := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.alive)), 1, uintptr(unsafe.Pointer(&g.soon))})
+		lives.end = 1 + 1 // nothing is left
+		steps = append(steps, lives)
+	}
+	if info >= 0 {
+		fds = append(fds, info)
+	}
+	for _, fd := range fds {
+		steps = append(steps, newStep(syscall.SYS_FCNTL, []uintptr{uintptr(fd), syscall.F_SETFD, 0}))
+	}
+	_, err = g.start(append(steps, g.sweep(fds...))...)
+	return err
+}
+
+// opened makes a pipe with the writing end at a number, to be passed on, and
+// returns the reading end, which is not among the numbers below another.
+func opened(at, above int) (int, error) {
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC); err != nil {
+		return -1, err
+	}
+	read, err := fcntl(p[0], syscall.F_DUPFD_CLOEXEC, above)
+	_ = syscall.Close(p[0])
+	return read, place(p[1], at, err)
+}
+
+// noted makes a file in memory at a number, to be passed on, and returns another
+// descriptor of it.
+func noted(at, above int) (int, error) {
+	name := [...]byte{'s', 'b', 'x', 0}
+	fd, _, errno := syscall.RawSyscall(memfdCreate, uintptr(unsafe.Pointer(&name)), 1 /* MFD_CLOEXEC */, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	own, err := fcntl(int(fd), syscall.F_DUPFD_CLOEXEC, above)
+	return own, place(int(fd), at, err)
+}
+
+// selfFD returns a descriptor of this process, -1 without an error where there
+// are none.
+func selfFD() (int, error) {
+	fd, _, errno := syscall.RawSyscall(pidfdOpen, uintptr(syscall.Getpid()), 0, 0)
+	switch errno {
+	case 0:
+		return int(fd), nil
+	case syscall.ENOSYS, syscall.EPERM: // before Linux 5.3, or a container's filter
+		return -1, nil
+	}
+	return -1, errno
+}
+
+// closeAllBut are the steps that close all descriptors but these.
+func closeAllBut(keep ...int) (steps []step) {
+	if _, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, 0); errno != 0 { // before Linux 5.9
+		for _, name := range list("/proc/self/fd") {
+			fd, ok := atou(name)
+			if _, err := fcntl(int(fd), syscall.F_GETFD, 0); ok && err == nil && !among(int(fd), keep) {
+				steps = append(steps, newStep(syscall.SYS_CLOSE, []uintptr{uintptr(fd)}))
+			}
+		}
+		return steps
+	}
+	for at := 0; at < maxFD; {
+		next := maxFD
+		for _, fd := range keep {
+			if fd >= at {
+				next = min(next, fd)
+			}
+		}
+		if next > at {
+			steps = append(steps, newStep(closeRangeNr, []uintptr{uintptr(at), uintptr(next - 1)}))
+		}
+		at = next + 1
+	}
+	return steps
+}
+
+func among(n int, list []int) bool {
+	for _, x := range list {
+		if x == n {
+			return true
+		}
+	}
+	return false
+}
+
+type pollFD struct {
+	fd              int32
+	events, revents int16
+}
+
+const pollIn = 1
+
+type guardMemory struct {
+	wait         [2]pollFD
+	alive        pollFD
+	linger, soon syscall.Timespec
+	path         *byte
+	argv         [7]*byte
+	env          [1]*byte
+	steps        []step
+}
+
+// guarding is what the guard reads: no stack and no heap keeps it where it is.
+var guarding guardMemory
+
+// sweep executes sbx anew.
+func (g *guardMemory) sweep(fds ...int) step {
+	words := []string{"sbx", sweepName}
+	for _, fd := range fds {
+		words = append(words, utoa(uint64(fd)))
+	}
+	for i, word := range words {
+		g.argv[i], _ = syscall.BytePtrFromString(word)
+	}
+	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
+	return newStep(syscall.SYS_EXECVE, []uintptr{uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(&g.argv)), uintptr(unsafe.Pointer(&g.env))})
+}
+
+func (g *guardMemory) start(steps ...step) (int, error) {
+	g.steps = steps
+	old := setMask(2, everySignal)
+	pid, failed := run(cloneVM, &g.steps[0], uintptr(len(g.steps)))
+	setMask(2, old)
+	return int(pid), failure(syscall.Errno(failed))
+}
+
+// relieve ends the guard.
+func (o *outer) relieve() {
+	_, _ = syscall.Write(o.wires.Relief, []byte{0})
+}
+
+// IsSweep reports whether the arguments after the program's name tell sbx to
+// sweep.
+func IsSweep(args []string) bool {
+	return len(args) >= 2 && len(args) <= 5 && args[0] == sweepName
+}
+
+// Sweep ends what a bwrap left that was killed while it set up: all processes
+// that have the pipe open that this process has at the given number. What a bwrap
+// says that gives up is told first, in the words of explain, and bwrap then ends
+// with the status of a failure of sbx's.
+func Sweep(args []string, explain func(said string) string) int {
+	if len(args) == 5 {
+		said, ok1 := atou(args[2])
+		pidfd, ok2 := atou(args[3])
+		outer, ok3 := atou(args[4])
+		if ok1 && ok2 && ok3 {
+			t := &testament{outer: int(outer), pidfd: int(pidfd), said: int(said), explain: explain}
+			t.execute()
+		}
+	}
+	fd, ok := atou(args[1])
+	pipe, err := readlink("/proc/self/fd/" + utoa(fd))
+	if !ok || err != nil || len(pipe) < 6 || pipe[:6] != "pipe:[" {
+		return statusFailed
+	}
+	self := syscall.Getpid()
+	if len(args) == 3 {
+		fd, ok := atou(args[2])
+		if !ok {
+			return statusFailed
+		}
+		endChild(int(fd))
+	}
+	for range 10 {
+		found := false
+		for _, name := range list("/proc") {
+			pid, ok := atou(name)
+			if !ok || int(pid) == self || !holds(name, pipe) {
+				continue
+			}
+			found = true
+			_ = syscall.Kill(int(pid), syscall.SIGKILL)
+		}
+		if !found {
+			break
+		}
+		sleep(10e6)
+	}
+	return 0
+}
+
+// endChild ends bwrap's child, by the number that bwrap has written of it, if it
+// has and that one still is in a sandbox.
+func endChild(info int) {
+	var buf [4096]byte
+	n, _ := syscall.Pread(info, buf[:], 0)
+	const key = `"child-pid": `
+	for i := 0; i+len(key) < n; i++ {
+		if string(buf[i:i+len(key)]) != key {
+			continue
+		}
+		end := i + len(key)
+		for end < n && buf[end] >= '0' && buf[end] <= '9' {
+			end++
+		}
+		pid, ok := atou(string(buf[i+len(key) : end]))
+		own, err1 := readlink("/proc/self/ns/user")
+		its, err2 := readlink("/proc/" + utoa(pid) + "/ns/user")
+		if ok && err1 == nil && err2 == nil && own != its {
+			_ = syscall.Kill(int(pid), syscall.SIGKILL)
+		}
+		return
+	}
+}
+
+// holds reports whether a process has a pipe open.
+func holds(pid, pipe string) bool {
+	dir := "/proc/" + pid + "/fd"
+	for _, n := range list(dir) {
+		if to, err := readlink(dir + "/" + n); err == nil && to == pipe {
+			return true
+		}
+	}
+	return false
+}
+
+func readlink(path string) (string, error) {
+	var buf [256]byte
+	n, err := syscall.Readlink(path, buf[:])
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+// list returns the names in a directory, none when it cannot be read.
+func list(dir string) (names []string) {
+	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, 16384)
+	for {
+		n, err := syscall.ReadDirent(fd, buf)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return names
+		}
+		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
+	}
+}

@@ -1,0 +1,476 @@
+package pid1
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// masks sees to it that no mask goes without notice while the command runs.
+// Inside, a mount point can be neither renamed nor removed. On the host it is a
+// name like any other. What is renamed over it, or removes it, takes the mount
+// out of this namespace, of which poll(2) of /proc/self/mountinfo tells. What
+// moves it away takes the mount along, and frees the name; of that F_NOTIFY
+// (fcntl(2)) tells, by a signal. inotify(7) would tell of both, but a process
+// that has used it takes 10 ms to end, in which the kernel waits for itself.
+type masks struct {
+	mounts  int // /proc/self/mountinfo, -1 when there is nothing to watch
+	moves   int // a signalfd for moved
+	watched []watched
+	list    []Mask
+	state   []maskState
+	before  []content // of those that no longer protect, as they were found
+	exposed bool      // something hidden is not any more, and nothing runs any more
+}
+
+// watched is a directory in which a mask can be taken away. It stays open: the
+// command can make a directory of the user's own one that nothing can open.
+type watched struct {
+	path string
+	fd   int   // of the last one that could be opened, -1 for none
+	shut error // why what is there now is not watched
+}
+
+type maskState byte
+
+const (
+	inPlace   maskState = iota
+	awaited             // gone, and nothing has taken the name yet
+	unwatched           // the same, and told: what takes the name would not be seen
+	told
+)
+
+// Directory notification of fcntl(2).
+const (
+	fNotify     = 1026
+	fSetownEx   = 15
+	dnCreate    = 0x4
+	dnDelete    = 0x8 // or moved away
+	dnMultishot = 0x80000000
+
+	moved = 30 // SIGPWR, which nothing else here is about
+
+	pollPri   = 2 // also EPOLLPRI
+	maskEvent = 1 // in the stage's epoll, 0 being signals
+)
+
+// open begins to watch, before the command is there, and compares with what was
+// mounted. It reports whether all masks are in place.
+func (m *masks) open(o *Order) bool {
+	m.mounts, m.moves = -1, -1
+	if len(o.Masks) == 0 {
+		return true
+	}
+	m.list = o.Masks
+	for _, dir := range watchedDirs(o.Masks) {
+		m.watched = append(m.watched, watched{path: dir, fd: -1})
+	}
+	m.state, m.before = make([]maskState, len(m.list)), make([]content, len(m.list))
+	err := m.watch(o.Wires.Epoll)
+	if err == nil {
+		err = m.arm(dnDelete)
+	}
+	if err != nil {
+		say("warning: a hidden or read-only file that is replaced on the host while the command runs may go without notice: " + err.Error())
+	}
+	for _, w := range m.watched {
+		if w.shut != nil {
+			say("error: Failed to initialize sandbox: " + plain(w.path) + " holds something hidden or read-only and cannot be watched: " + w.shut.Error())
+			return false
+		}
+	}
+	var table mountTable
+	for i := range m.list {
+		if table.at(m.list[i].Path) != mounted {
+			say("error: Failed to initialize sandbox: " + plain(m.list[i].Path) + ": replaced while the sandbox was being set up")
+			return false
+		}
+	}
+	return true
+}
+
+func (m *masks) watch(epoll int) (err error) {
+	if m.mounts, err = syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err != nil {
+		return err
+	}
+	set, none := bit(moved), -1
+	fd, _, errno := syscall.RawSyscall6(syscall.SYS_SIGNALFD4, uintptr(none), uintptr(unsafe.Pointer(&set)), 8, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	m.moves = int(fd)
+	ev := syscall.EpollEvent{Events: pollPri | epollEdge, Fd: maskEvent}
+	return syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, m.mounts, &ev)
+}
+
+// arm has the directories watched that are there now, by the descriptors that it
+// has of them, or by new ones.
+func (m *masks) arm(events uintptr) (err error) {
+	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
+	owner := [2]int32{0 /* F_OWNER_TID */, int32(tid)}
+	for i := range m.watched {
+		w := &m.watched[i]
+		same, fd, e := w.open()
+		w.shut = e
+		if e != nil {
+			err = e
+			continue
+		}
+		if fd < 0 {
+			continue
+		}
+		for k, c := range [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))}, {fNotify, events | dnMultishot}} {
+			if same && k < 2 {
+				continue
+			}
+			if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), c[0], c[1]); errno != 0 {
+				err = errno
+			}
+		}
+		if !same && w.fd >= 0 {
+			_ = syscall.Close(w.fd)
+		}
+		w.fd = fd
+	}
+	return err
+}
+
+// open returns a descriptor of the directory that is there now, -1 for none, and
+// whether that is the one that it had.
+func (w *watched) open() (same bool, fd int, err error) {
+	var st, had syscall.Stat_t
+	switch err := syscall.Lstat(w.path, &st); {
+	case err == syscall.EACCES && w.fd < 0:
+		return false, -1, nil // another user's, and so is what happens in it
+	case err == syscall.ENOENT || err == syscall.ENOTDIR:
+		return false, -1, nil
+	case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFLNK:
+		return false, -1, syscall.ELOOP // and on the way to where it leads nothing is watched
+	case err != nil:
+		return false, -1, err
+	}
+	if w.fd >= 0 && syscall.Fstat(w.fd, &had) == nil && st.Dev == had.Dev && st.Ino == had.Ino {
+		return true, w.fd, nil
+	}
+	fd, err = syscall.Open(w.path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	switch {
+	case err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES && int(st.Uid) != syscall.Getuid():
+		return false, -1, nil
+	case err != nil:
+		return false, -1, err
+	}
+	return false, fd, nil
+}
+
+// fds are the descriptors that have to stay open.
+func (m *masks) fds() []int {
+	fds := []int{m.mounts, m.moves}
+	for _, w := range m.watched {
+		fds = append(fds, w.fd)
+	}
+	return fds
+}
+
+// stirred waits for ns at most, and reports whether something has happened that
+// may have taken a mask away.
+func (m *masks) stirred(ns int64) bool {
+	p := [2]struct {
+		fd              int32
+		events, revents int16
+	}{{int32(m.mounts), pollPri, 0}, {int32(m.moves), 1 /* POLLIN */, 0}}
+	ts := syscall.NsecToTimespec(ns)
+	var n uintptr
+	if ns > 0 {
+		n, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 2, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	} else if m.mounts >= 0 {
+		n, _, _ = syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 2, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	}
+	if int(n) > 0 && p[1].revents != 0 {
+		takePending(bit(moved))
+	}
+	return int(n) > 0
+}
+
+// look finds out which masks are gone. What is hidden no longer ends everything
+// before a word is said: the kernel hands SIGKILL to the whole namespace in one
+// go, and what forks just then does not get away.
+func (m *masks) look() {
+	var found []int
+	for armed := false; ; armed = true {
+		var table mountTable
+		waits := false
+		for i := range m.list {
+			if m.state[i] < unwatched {
+				waits = waits || m.state[i] == awaited // and may be back, in a directory that is not watched
+				if m.state[i] = m.judge(i, table.at(m.list[i].Path)); m.state[i] >= unwatched {
+					found = append(found, i)
+				}
+				waits = waits || m.state[i] == awaited
+			}
+		}
+		if !waits || armed {
+			break
+		}
+		// From here on what is made counts as well, and it may have been made by now.
+		_ = m.arm(dnDelete | dnCreate)
+	}
+	for _, i := range found {
+		m.tell(i)
+	}
+}
+
+// shut reports whether what takes the place of a mask would go without notice.
+func (m *masks) shut(i int) bool {
+	path := m.list[i].Path
+	for _, w := range m.watched {
+		if w.shut != nil && len(path) > len(w.path) && path[:len(w.path)] == w.path && (w.path == "/" || path[len(w.path)] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *masks) judge(i int, at presence) (state maskState) {
+	kind := m.list[i].Kind
+	state = told
+	switch {
+	case at == mounted:
+		return inPlace
+	case at == vacant && kind != Protects:
+		if !m.shut(i) {
+			return awaited
+		}
+		state = unwatched
+	}
+	switch {
+	case kind.ends():
+		_ = syscall.Kill(-1, syscall.SIGKILL)
+		m.exposed = true
+	case kind == Protects:
+		m.before[i].read(m.list[i].Path)
+	}
+	return state
+}
+
+func (m *masks) tell(i int) {
+	path, kind := near(m.list[i].Path), m.list[i].Kind
+	lost := "; what takes its place is not hidden, and a directory above it cannot be watched"
+	switch {
+	case m.state[i] == unwatched && kind.ends():
+		say("error: " + path + " was moved away" + lost)
+	case m.state[i] == unwatched:
+		say("warning: " + path + " was moved away while the command runs" + lost)
+	case kind.ends():
+		say("error: " + path + " was replaced on the host; " + kind.exposure())
+	case kind != Protects:
+		say("warning: " + path + " was replaced on the host while the command runs; " + kind.exposure())
+	default:
+		how := "replaced"
+		if m.before[i].absent {
+			how = "removed"
+		}
+		say("warning: " + path + " was " + how + " on the host while the command runs; it is no longer read-only")
+	}
+}
+
+// last looks once more, when nothing runs any more, and tells what has changed
+// where a protection was lost.
+func (m *masks) last() {
+	if m.stirred(0) {
+		m.look()
+	}
+	for i := range m.list {
+		if m.list[i].Kind != Protects || m.state[i] != told {
+			continue
+		}
+		path := near(m.list[i].Path)
+		var now content
+		now.read(m.list[i].Path)
+		switch was := &m.before[i]; {
+		case was.cut || now.cut:
+			say("warning: " + path + " was not read-only for a while, and is too large to be compared: look at it before anything uses it")
+		case string(now.data) != string(was.data):
+			say("warning: " + path + " has changed while it was not read-only, by the command or on the host: look at it before anything uses it")
+		}
+	}
+}
+
+// presence is what is at the path of a mask.
+type presence byte
+
+const (
+	mounted presence = iota
+	gone             // something else is there
+	vacant           // nothing is
+)
+
+// mountTable is read when the kernel cannot say of one path whether something is
+// mounted there (before Linux 5.8).
+type mountTable struct{ text []byte }
+
+func (t *mountTable) at(path string) presence {
+	root, known, err := mountRoot(path)
+	switch {
+	case err == syscall.ENOENT || err == syscall.ENOTDIR:
+		return vacant
+	case err == nil && known && root:
+		return mounted
+	case err == nil && known:
+		return gone
+	}
+	if t.text == nil {
+		t.text = readMounts()
+	}
+	if mountedAt(t.text, path) {
+		return mounted
+	}
+	var st syscall.Stat_t
+	if err := syscall.Lstat(path, &st); err == syscall.ENOENT || err == syscall.ENOTDIR {
+		return vacant
+	}
+	return gone
+}
+
+// readMounts reads the table of mounts to its end.
+func readMounts() []byte {
+	fd, err := syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer syscall.Close(fd)
+	for size := 64 << 10; ; size *= 4 {
+		if data := readUpTo(fd, size); len(data) < size {
+			return data
+		}
+		if _, err := syscall.Seek(fd, 0, 0); err != nil {
+			return nil
+		}
+	}
+}
+
+// mountRoot asks statx(2) whether a path is where something is mounted.
+func mountRoot(path string) (root, known bool, err error) {
+	const (
+		noFollow, noAutomount, dontSync = 0x100, 0x800, 0x4000
+		isRoot                          = 0x2000 // STATX_ATTR_MOUNT_ROOT
+		attributes, attributesMask      = 8, 56
+	)
+	p, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return false, false, err
+	}
+	var buf [256]byte
+	at := -100 // AT_FDCWD
+	_, _, errno := syscall.RawSyscall6(statxNr, uintptr(at), uintptr(unsafe.Pointer(p)), noFollow|noAutomount|dontSync, 0, uintptr(unsafe.Pointer(&buf[0])), 0)
+	if errno != 0 {
+		return false, false, errno
+	}
+	set, mask := *(*uint64)(unsafe.Pointer(&buf[attributes])), *(*uint64)(unsafe.Pointer(&buf[attributesMask]))
+	return set&isRoot != 0, mask&isRoot != 0, nil
+}
+
+// near names a path as a person in the working directory would.
+func near(path string) string {
+	var buf [4096]byte
+	if n, err := syscall.Getcwd(buf[:]); err == nil && n > 1 {
+		if dir := string(buf[:n-1]); len(path) > len(dir)+1 && path[:len(dir)] == dir && path[len(dir)] == '/' {
+			return plain(path[len(dir)+1:])
+		}
+	}
+	return plain(path)
+}
+
+// content is what a file or directory holds, for comparison.
+type content struct {
+	data   []byte
+	absent bool // nothing is there
+	cut    bool // there is more than was read
+}
+
+// Bounds of what is read of one mask.
+const (
+	maxContent = 256 << 10
+	maxDepth   = 8
+)
+
+func (c *content) read(path string) { c.absent = !c.add(path, 0) }
+
+func (c *content) put(kind byte, n uint64, text string) {
+	c.data = append(append(append(append(c.data, kind), utoa(n)...), ' '), text...)
+}
+
+// add reports whether something is at the path.
+func (c *content) add(path string, depth int) bool {
+	var st syscall.Stat_t
+	if syscall.Lstat(path, &st) != nil {
+		return false
+	}
+	c.put('m', uint64(st.Mode), "")
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFREG:
+		if st.Size > int64(maxContent-len(c.data)) {
+			// The time of the last change stands for the content: no command can set it.
+			c.put('i', st.Ino, "")
+			c.put('t', uint64(st.Ctim.Nano()), "")
+			break
+		}
+		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOFOLLOW|oNonblock|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			break // and no command of this user's can read it either, but replace it
+		}
+		data := readUpTo(fd, int(st.Size))
+		_ = syscall.Close(fd)
+		c.put('f', uint64(len(data)), string(data))
+	case syscall.S_IFLNK:
+		to, _ := readlink(path)
+		c.put('l', uint64(len(to)), to)
+	case syscall.S_IFDIR:
+		names := list(path)
+		c.put('d', uint64(len(names)), "")
+		if depth == maxDepth || len(names) > 1024 {
+			c.cut = true
+			break
+		}
+		sortNames(names)
+		for _, name := range names {
+			if len(c.data) >= maxContent {
+				c.cut = true
+				break
+			}
+			c.put('n', uint64(len(name)), name)
+			c.add(path+"/"+name, depth+1)
+		}
+	}
+	return true
+}
+
+// readUpTo reads n bytes, fewer when there are no more.
+func readUpTo(fd, n int) []byte {
+	data := make([]byte, n)
+	for n = 0; n < len(data); {
+		k, err := syscall.Read(fd, data[n:])
+		if err != nil && err != syscall.EINTR || err == nil && k == 0 {
+			break
+		}
+		n += max(k, 0)
+	}
+	return data[:n]
+}
+
+func sortNames(names []string) {
+	for i := range names {
+		for k := i; k > 0 && names[k] < names[k-1]; k-- {
+			names[k], names[k-1] = names[k-1], names[k]
+		}
+	}
+}
+
+// ends reports whether the run ends when the mask is gone.
+func (k MaskKind) ends() bool { return k == Hides || k == Copies }
+
+// exposure says what can be seen when the mask is gone.
+func (k MaskKind) exposure() string {
+	if k == Copies || k == CopiesTold {
+		return "the new file would be shown whole"
+	}
+	return "it is no longer hidden"
+}

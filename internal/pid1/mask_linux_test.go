@@ -1,0 +1,77 @@
+package pid1
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Both ways to see whether something is mounted at a path agree.
+func TestMountRoot(t *testing.T) {
+	table := readMounts()
+	if !bytes.HasSuffix(table, []byte("\n")) {
+		t.Fatalf("the table is cut: %q", table)
+	}
+	for path, want := range map[string]bool{"/proc": true, "/": true, "/proc/self": false, "/etc/passwd": false, t.TempDir(): false} {
+		root, known, err := mountRoot(path)
+		if err != nil || mountedAt(table, path) != want || known && root != want {
+			t.Errorf("%s: statx %t (known: %t, %v), the table %t", path, root, known, err, mountedAt(table, path))
+		}
+	}
+	var table2 mountTable
+	for path, want := range map[string]presence{"/proc": mounted, "/etc/passwd": gone, "/nowhere/x": vacant, "/etc/passwd/x": vacant} {
+		if got := table2.at(path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+}
+
+// What is compared tells any change of content, kind and mode, and says when it
+// has not seen all.
+func TestContent(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) func() {
+		return func() {
+			path := filepath.Join(dir, name)
+			_ = os.MkdirAll(filepath.Dir(path), 0o755)
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	at := func() (c content) {
+		c.read(filepath.Join(dir, "d"))
+		return c
+	}
+	if c := at(); !c.absent || c.cut {
+		t.Errorf("nothing: %+v", c)
+	}
+	before := at()
+	for i, change := range []func(){
+		func() { _ = os.Mkdir(filepath.Join(dir, "d"), 0o755) },
+		file("d/a", "1"), file("d/a", "2"), file("d/b", ""), file("d/x/y", "1"), file("d/x/y", "2"),
+		func() { _ = os.Chmod(filepath.Join(dir, "d/a"), 0o755) },
+		func() { _ = os.Remove(filepath.Join(dir, "d/b")) },
+		func() { _ = os.Symlink("a", filepath.Join(dir, "d/b")) },
+		func() { _ = os.Remove(filepath.Join(dir, "d/b")); _ = os.Symlink("x", filepath.Join(dir, "d/b")) },
+		file("d/large", strings.Repeat("x", maxContent+1)),
+		file("d/large", strings.Repeat("y", maxContent+1)),
+	} {
+		time.Sleep(10 * time.Millisecond) // the kernel's clock for files may stand still that long
+		change()
+		now := at()
+		if now.absent || now.cut || bytes.Equal(now.data, before.data) {
+			t.Errorf("change %d is not seen", i)
+		}
+		if again := at(); !bytes.Equal(again.data, now.data) {
+			t.Errorf("after change %d two looks differ", i)
+		}
+		before = now
+	}
+	if file("d/1/2/3/4/5/6/7/8/9/z", "")(); !at().cut {
+		t.Error("what lies too deep is taken for compared")
+	}
+}

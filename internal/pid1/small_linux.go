@@ -1,0 +1,41 @@
+package pid1
+
+import (
+	"syscall"
+)
+
+// madvDontneed is MADV_DONTNEED.
+const madvDontneed = 4
+
+// shrink gives back the pages of the program that were needed to come here. The
+// file behind them stays in the kernel's cache, and the few that the loop of
+// the stage wants are mapped again at once.
+func shrink() {
+	fd, err := syscall.Open("/proc/self/maps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	buf := make([]byte, 4096) // the program comes first
+	n, _ := syscall.Read(fd, buf)
+	_ = syscall.Close(fd)
+	for b := buf[:max(n, 0)]; len(b) > 0; {
+		end := index(b, '\n')
+		if end < 0 {
+			return
+		}
+		if from, to, ok := program(string(b[:end])); ok {
+			_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvDontneed)
+		}
+		b = b[end+1:]
+	}
+}
+
+// program reads a line of proc_pid_maps(5) and reports whether it is a part of
+// the program that nobody can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
+func program(line string) (from, to uintptr, ok bool) {
+	dash, space := index([]byte(line), '-'), index([]byte(line), ' ')
+	if dash < 0 || space < dash || len(line) < space+4 || line[space+1] != 'r' || line[space+2] != '-' || line[len(line)-1] == ']' || line[len(line)-1] == ' ' {
+		return 0, 0, false
+	}
+	return uintptr(hex(line[:dash])), uintptr(hex(line[dash+1 : space])), true
+}

@@ -1,0 +1,236 @@
+package pid1
+
+import (
+	"runtime"
+	"syscall"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// Numbers of the kernel's that package syscall lacks.
+const (
+	prSetPdeathsig = 1
+	prSetDumpable  = 4
+	fSetown        = 8
+	fSetpipeSize   = 1031
+	prSetPtracer   = 0x59616d61
+	fSetsig        = 10
+	epollEdge      = 1 << 31 // EPOLLET
+	wExited        = 4
+	wContinued     = 8
+	wNowait        = 1 << 24
+	pPid           = 1
+	rlimitNproc    = 6
+	pidfdOpen      = 434 // pidfd_open(2), the same on all architectures
+)
+
+// everySignal is the full set.
+const everySignal = ^uint64(0)
+
+// exit ends this process, whatever the command's filter says to that: it may
+// have been loaded when the command could not be executed. exit(2) would end this
+// thread alone, and a trap ends all of them.
+func exit(status int) {
+	for {
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, uintptr(status), 0, 0)
+		runtime.Breakpoint()
+	}
+}
+
+func prctl(option, arg uintptr) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, option, arg, 0, 0, 0, 0)
+}
+
+func fcntl(fd, cmd, arg int) (int, error) {
+	n, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), uintptr(cmd), uintptr(arg))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+// asBeforeExec gives this thread the signal mask that the process was started
+// with, and the signals that the Go runtime handles back to the kernel. The
+// runtime does so in a child between fork and execve, and keeps to itself what
+// that mask was.
+//
+//go:linkname asBeforeExec syscall.runtime_AfterForkInChild
+func asBeforeExec()
+
+// beforeExec keeps the Go runtime from making threads, as syscall.Exec does, until
+// afterExec.
+//
+//go:linkname beforeExec syscall.runtime_BeforeExec
+func beforeExec()
+
+//go:linkname afterExec syscall.runtime_AfterExec
+func afterExec()
+
+// setMask sets the thread's signal mask and returns the one before; how is
+// SIG_BLOCK 0, SIG_UNBLOCK 1 or SIG_SETMASK 2.
+func setMask(how int, mask uint64) (old uint64) {
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, uintptr(how), uintptr(unsafe.Pointer(&mask)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+	return old
+}
+
+// sigaction is the kernel's struct; arm64 has no restorer, and no kernel that
+// does minds the longer one.
+type sigaction struct {
+	handler  uintptr // 0 SIG_DFL, 1 SIG_IGN
+	flags    uint64
+	restorer uintptr
+	mask     uint64
+}
+
+// defaults takes the Go runtime's handlers back. What the caller ignores stays
+// ignored, as far as the runtime leaves it so: SIGHUP and SIGINT, and those that
+// it has no handlers for.
+func defaults() {
+	var none, now sigaction
+	for n := 1; n <= 64; n++ {
+		switch n {
+		case sigKILL, sigSTOP, sigCONT, sigTSTP, sigTTIN, sigTTOU, 32, 33, 34: // the last are the C library's
+			continue
+		case sigHUP, sigINT:
+			_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+			if errno != 0 || now.handler == 1 {
+				continue
+			}
+		}
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+	}
+}
+
+// caught are the signals that onSignal has noted.
+var caught uint64
+
+// handler returns the addresses of onSignal and of what it returns to, 0 where
+// the kernel has that itself.
+func handler() (onSignal, signalReturn uintptr)
+
+// catch installs onSignal for the signals that end a process without a core
+// dump. The Go runtime leaves some open in its threads, whatever the mask that
+// the process came with: whoever ends processes does it with these, and a thread
+// that is not asked would take them away unseen. And though the kernel keeps what
+// is not handled from the first process of a namespace, it does not where one
+// thread blocks a signal and another leaves it open: then a command could end
+// the stage with it. All others stay blocked everywhere until takePending.
+func catch() {
+	var now sigaction
+	act := sigaction{flags: 0x4 | 0x08000000 | 0x10000000, mask: everySignal} // SA_SIGINFO, SA_ONSTACK, SA_RESTART
+	if act.handler, act.restorer = handler(); act.restorer != 0 {
+		act.flags |= 0x04000000 // SA_RESTORER
+	}
+	for n := 1; n <= lastRT; n++ {
+		if bit(n)&keepsDefault != 0 {
+			continue
+		}
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
+		if errno == 0 && now.handler != 1 {
+			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0)
+		}
+	}
+}
+
+// keepsDefault are the signals of which catch leaves the disposition as it is:
+// those that cannot be caught, those that stop, those that do nothing by default
+// (SIGCHLD, SIGURG, SIGWINCH), and those that dump core but for SIGQUIT: a fault of
+// the stage's own has to end it.
+const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1<<(sigTSTP-1) | 1<<(sigTTIN-1) | 1<<(sigTTOU-1) |
+	1<<(sigCHLD-1) | 1<<(23-1) | 1<<(sigWINCH-1) |
+	1<<(4-1) | 1<<(5-1) | 1<<(6-1) | 1<<(7-1) | 1<<(8-1) | 1<<(11-1) | 1<<(24-1) | 1<<(25-1) | 1<<(31-1))
+
+// takePending takes one signal of the set that is pending, of the process or
+// of this thread, and reports whether it came from outside: the kernel says 0
+// for a sender that has no number here. Nobody inside can say so himself but with
+// a si_code below 0 (rt_sigqueueinfo(2)).
+func takePending(set uint64) (n int, outside bool) {
+	var info [128]byte
+	var zero syscall.Timespec
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info[0])), uintptr(unsafe.Pointer(&zero)), 8, 0, 0)
+	if errno != 0 {
+		return 0, false
+	}
+	code, sender := *(*int32)(unsafe.Pointer(&info[8])), *(*int32)(unsafe.Pointer(&info[16]))
+	return int(r), sender == 0 && code >= 0
+}
+
+func now() int64 {
+	var ts syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&ts)), 0)
+	return ts.Nano()
+}
+
+// neverStopped lets a timer continue this process once a second. A SIGSTOP to
+// the caller's group stops it as well, and then a SIGCONT to the outer process
+// alone, or the end of the time, would find nobody. Where the kernel refuses the
+// timer, a SIGCONT to the group is needed.
+func neverStopped() {
+	event := struct {
+		value          uint64
+		signal, notify int32 // SIGEV_SIGNAL
+		_              [48]byte
+	}{signal: sigCONT}
+	second := syscall.Timespec{Sec: 1}
+	every := [2]syscall.Timespec{second, second} // interval, first
+	var id int32
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_TIMER_CREATE, 1, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&id))); errno == 0 {
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_TIMER_SETTIME, uintptr(id), 0, uintptr(unsafe.Pointer(&every)), 0, 0, 0)
+	}
+}
+
+func sleep(ns int64) {
+	ts := syscall.NsecToTimespec(ns)
+	_, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}
+
+// writable reports whether a write to a descriptor would not block.
+func writable(fd int) bool {
+	p := struct {
+		fd              int32
+		events, revents int16
+	}{int32(fd), 4 /* POLLOUT */, 0}
+	ts := syscall.NsecToTimespec(100e6)
+	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	return int(n) == 1 && p.revents&4 != 0
+}
+
+// say writes a line to standard error, unless nobody reads there: the stage
+// must never wait for a reader.
+func say(text string) {
+	if writable(2) {
+		_, _ = syscall.Write(2, []byte("sbx: "+text+"\n"))
+	}
+}
+
+// plain makes a path or word fit for a line of text. Of a letter beyond ASCII it
+// keeps no more than is sure to be harmless: package unicode would cost at each start.
+func plain(s string) string {
+	b := make([]byte, 0, len(s))
+	const hex = "0123456789abcdef"
+	for i, size := 0, 0; i < len(s); i += size {
+		var r rune
+		r, size = utf8.DecodeRuneInString(s[i:])
+		if r >= ' ' && r < 0x7f || r > 0xad && r < 0x2000 && r != 0x61c || r >= 0x3041 && r < 0xd800 {
+			b = append(b, s[i:i+size]...)
+			continue
+		}
+		for _, c := range []byte(s[i : i+size]) {
+			b = append(b, '\\', 'x', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
+}
+
+// closeRange closes the descriptors from first to last.
+func closeRange(first, last int) {
+	if _, _, errno := syscall.RawSyscall(closeRangeNr, uintptr(first), uintptr(last), 0); errno == 0 {
+		return
+	}
+	for fd := first; fd <= min(last, 1<<16); fd++ { // before Linux 5.9
+		_ = syscall.Close(fd)
+	}
+}
+
+// closeRangeNr is close_range(2), the same on all architectures.
+const closeRangeNr = 436

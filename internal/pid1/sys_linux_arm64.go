@@ -1,0 +1,17 @@
+package pid1
+
+// seccompNr is seccomp(2).
+const seccompNr = 277
+
+// statxNr is statx(2).
+const statxNr = 291
+
+// memfdCreate is memfd_create(2).
+const memfdCreate = 279
+
+// Where ptrace(2) has the number of a system call and its first argument, among
+// the registers.
+const (
+	regNumber = 8
+	regFirst  = 0
+)

@@ -1,0 +1,300 @@
+package pid1
+
+import (
+	"runtime"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+// testament is what a bwrap says that gives up. The guard reads it, tells it, and
+// sees to it that bwrap then ends with 125: it traces bwrap from the first word
+// on, and exchanges the argument of exit_group(2). A process of bwrap's that
+// writes waits for the guard, and is not gone before that is there; when bwrap
+// goes on, for all that it said, the stage ends the guard as always.
+type testament struct {
+	outer   int // process id
+	pidfd   int // of the same
+	said    int // reading end of the pipe
+	explain func(said string) string
+
+	mu    sync.Mutex
+	line  []byte // that has no end yet
+	words []byte // bwrap's lines
+	other bool   // there were other lines
+	ours  bool   // and one of them was the stage's
+	quit  bool   // the Go runtime of the stage has got SIGQUIT
+	told  bool
+}
+
+const (
+	bwrapSays = "bwrap: "
+	stageSays = "sbx: error: "
+)
+
+// execute returns when bwrap has ended.
+func (t *testament) execute() {
+	runtime.LockOSThread() // the one that traces
+	if t.silent() || !t.seize() {
+		t.hear(func() bool { return !t.running() })
+		how := ""
+		if len(t.words) == 0 {
+			how = t.end()
+		}
+		t.tell(how)
+		return
+	}
+	over := make(chan struct{})
+	heard := make(chan struct{})
+	go func() {
+		t.hear(func() bool {
+			select {
+			case <-over:
+				return true
+			default:
+				return false
+			}
+		})
+		close(heard)
+	}()
+	status := t.trace()
+	close(over)
+	<-heard
+	t.tell(status)
+}
+
+// running reports whether bwrap, this process's parent, has not ended.
+func (t *testament) running() bool { return syscall.Getppid() == t.outer }
+
+// end says how bwrap has ended, if it ended by itself and the kernel tells who is
+// not its parent (Linux 6.15).
+func (t *testament) end() string {
+	const getInfo, exit = 0xc040ff0b, 1 << 3 // PIDFD_GET_INFO, PIDFD_INFO_EXIT
+	for range 50 {                           // it is known when the parent has asked
+		info := struct {
+			mask uint64
+			_    [13]uint32
+			code int32
+		}{mask: exit}
+		_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(t.pidfd), getInfo, uintptr(unsafe.Pointer(&info)))
+		switch ws := syscall.WaitStatus(info.code); {
+		case errno != 0 && errno != syscall.ESRCH:
+			return ""
+		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2: // those are signals, to bwrap's child or to the Go runtime of the stage
+			return endedWith(ws.ExitStatus())
+		case errno == 0 && info.mask&exit != 0:
+			return ""
+		}
+		sleep(2e6)
+	}
+	return ""
+}
+
+// endedWith says how bwrap ended. Only process 1 ends with the status of sbx's own
+// failures, and it has said why.
+func endedWith(status int) string {
+	if status == statusFailed {
+		return ""
+	}
+	return "ended with status " + utoa(uint64(status))
+}
+
+// silent reports whether bwrap has ended without a word.
+func (t *testament) silent() bool { return !readable(t.said, 0) || !t.running() }
+
+// hear reads until nobody is left who writes, or for a little longer than it
+// takes until over is true.
+func (t *testament) hear(over func() bool) {
+	for ended := false; ; {
+		if readable(t.said, 20e6) {
+			if !t.read() {
+				return
+			}
+			continue
+		}
+		if ended {
+			return
+		}
+		ended = over()
+	}
+}
+
+// read takes what there is, and reports whether more may come.
+func (t *testament) read() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var buf [4096]byte
+	for {
+		n, err := syscall.Read(t.said, buf[:])
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return err == syscall.EAGAIN
+		case n == 0:
+			return false
+		default:
+			t.take(buf[:n])
+		}
+	}
+}
+
+// take sorts lines: bwrap's own are kept, all others passed on.
+func (t *testament) take(b []byte) {
+	for _, c := range b {
+		if t.line = append(t.line, c); c == '\n' || len(t.line) == 4096 {
+			t.endLine()
+		}
+	}
+}
+
+func (t *testament) endLine() {
+	switch line := string(t.line); {
+	case len(line) > len(bwrapSays) && line[:len(bwrapSays)] == bwrapSays:
+		if len(t.words) < 1<<16 {
+			t.words = append(t.words, line...)
+		}
+	case line != "":
+		t.other = true
+		t.quit = t.quit || line == "SIGQUIT: quit\n"
+		t.ours = t.ours || len(line) > len(stageSays) && line[:len(stageSays)] == stageSays
+		write(passed(line))
+	}
+	t.line = t.line[:0]
+}
+
+// tell says once why there is no sandbox. How is what is known of bwrap's end.
+func (t *testament) tell(how string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endLine()
+	switch {
+	case t.told || t.quit || t.ours && len(t.words) == 0: // a path in bwrap's line may hold any line
+	case len(t.words) > 0:
+		write(t.explain(string(t.words)))
+	case how != "":
+		if !t.other {
+			how += " without a word"
+		}
+		write(t.explain("bwrap " + how))
+	default:
+		return
+	}
+	t.told = true
+}
+
+// passed makes another program's line fit for a terminal.
+func passed(line string) string {
+	b := []byte(line)
+	for i, c := range b {
+		if c == '\t' {
+			b[i] = ' '
+		}
+	}
+	if n := len(b) - 1; b[n] == '\n' {
+		b = b[:n]
+	}
+	return plain(string(b)) + "\n"
+}
+
+func write(text string) {
+	if writable(2) {
+		_, _ = syscall.Write(2, []byte(text))
+	}
+}
+
+func readable(fd int, ns int64) bool {
+	p := pollFD{int32(fd), pollIn, 0}
+	ts := syscall.NsecToTimespec(ns)
+	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	return int(n) == 1
+}
+
+// Requests of ptrace(2).
+const (
+	ptraceCont      = 7
+	ptraceDetach    = 17
+	ptraceSyscall   = 24
+	ptraceGetRegs   = 0x4204 // PTRACE_GETREGSET
+	ptraceSetRegs   = 0x4205
+	ptraceSeize     = 0x4206
+	ptraceInterrupt = 0x4207
+	ptraceListen    = 0x4208
+	eventStop       = 128
+	optSysgood      = 1
+	wAll            = 0x40000000
+)
+
+func ptrace(request, pid int, addr, data uintptr) bool {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, uintptr(request), uintptr(pid), addr, data, 0, 0)
+	return errno == 0
+}
+
+// seize begins to trace bwrap, and waits until that has effect. It is the parent
+// still when it is afterwards: no other process has got its number.
+func (t *testament) seize() bool {
+	if !ptrace(ptraceSeize, t.outer, 0, optSysgood) || !t.running() || !ptrace(ptraceInterrupt, t.outer, 0, 0) {
+		return false
+	}
+	var ws syscall.WaitStatus
+	for range 500 { // a process that the kernel holds up is not waited for without end
+		pid, err := syscall.Wait4(t.outer, &ws, wAll|syscall.WNOHANG, nil)
+		switch {
+		case pid == t.outer && ws.Stopped():
+			return t.goOn(ws)
+		case pid == t.outer || err != nil && err != syscall.EINTR:
+			return false
+		}
+		sleep(1e6)
+	}
+	return false
+}
+
+// goOn continues bwrap to its next system call, or the end of that.
+func (t *testament) goOn(ws syscall.WaitStatus) bool {
+	sig := ws.StopSignal()
+	switch {
+	case int(ws)>>16 == eventStop && sig != syscall.SIGTRAP: // a stop of its group
+		return ptrace(ptraceListen, t.outer, 0, 0)
+	case int(ws)>>16 != 0, sig == syscall.SIGTRAP|0x80:
+		sig = 0
+	}
+	return ptrace(ptraceSyscall, t.outer, 0, uintptr(sig))
+}
+
+// trace follows bwrap to its end, and says how that was.
+func (t *testament) trace() string {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(t.outer, &ws, wAll, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case pid != t.outer || !ws.Stopped():
+			return ""
+		}
+		if ws.StopSignal() == syscall.SIGTRAP|0x80 && t.exits() {
+			return ""
+		}
+		t.goOn(ws)
+	}
+}
+
+// exits reports whether bwrap is about to end by itself. Then all that there was
+// to say is said, and the status is another one.
+func (t *testament) exits() bool {
+	var regs [64]uint64
+	iov := syscall.Iovec{Base: (*byte)(unsafe.Pointer(&regs))}
+	iov.SetLen(len(regs) * 8)
+	const status = 1 // NT_PRSTATUS
+	if !ptrace(ptraceGetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov))) || iov.Len <= 8*max(regNumber, regFirst) || regs[regNumber] != syscall.SYS_EXIT_GROUP {
+		return false
+	}
+	t.read()
+	t.tell(endedWith(int(regs[regFirst] & 0xff)))
+	if !t.quit {
+		regs[regFirst] = statusFailed
+		_ = ptrace(ptraceSetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov)))
+	}
+	_ = ptrace(ptraceDetach, t.outer, 0, 0)
+	return true
+}

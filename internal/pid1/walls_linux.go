@@ -1,0 +1,159 @@
+package pid1
+
+import (
+	"syscall"
+	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+)
+
+const (
+	noNewPrivs   = 38  // PR_SET_NO_NEW_PRIVS
+	restrictSelf = 446 // landlock_restrict_self(2), the same on all architectures
+	filterMode   = 1   // SECCOMP_SET_MODE_FILTER
+
+	oPath      = 0x200000
+	oNonblock  = syscall.O_NONBLOCK
+	stReadonly = 1 // ST_RDONLY of statfs(2)
+)
+
+// walls are what is put around the command in its own process, before it is
+// executed.
+type walls struct {
+	landlock bool
+	ruleset  int      // its descriptor
+	filters  [][]byte // maxFilters at most
+}
+
+// walls opens what the order says. The descriptor ends with the execve, and in
+// the stage with all others that are not its own.
+func (o *Order) walls() (w walls, err error) {
+	if o.Filter != nil {
+		w.filters = [][]byte{o.Filter}
+	}
+	if w.landlock = o.Wall != nil; w.landlock {
+		w.ruleset, err = openWall(o.Wall, o.Keep)
+	}
+	return w, err
+}
+
+// openWall opens a ruleset. Under one about files the command keeps what it was
+// given: /dev/stderr leads to a file or terminal of the host that no rule names.
+func openWall(r *landlock.Ruleset, keep []int) (int, error) {
+	ruleset, err := r.Open()
+	if err != nil || r.FS == 0 {
+		return ruleset, err
+	}
+	for _, fd := range append([]int{0, 1, 2}, keep...) {
+		allow, ok := given(fd)
+		if !ok {
+			continue // not open
+		}
+		if err := landlock.Add(ruleset, fd, allow&r.FS); err != nil {
+			_ = syscall.Close(ruleset)
+			return -1, err
+		}
+	}
+	return ruleset, nil
+}
+
+// given is what a descriptor gives already.
+func given(fd int) (allow landlock.FS, ok bool) {
+	var st syscall.Stat_t
+	flags, err := fcntl(fd, syscall.F_GETFL, 0)
+	if err != nil || syscall.Fstat(fd, &st) != nil {
+		return 0, false
+	}
+	if st.Mode&syscall.S_IFMT == syscall.S_IFDIR || flags&oPath != 0 {
+		return landlock.Write, true // kept by name: the tree is meant
+	}
+	if mode := flags & syscall.O_ACCMODE; mode != syscall.O_WRONLY {
+		allow |= landlock.ReadFile
+	}
+	if mode := flags & syscall.O_ACCMODE; mode != syscall.O_RDONLY {
+		allow |= landlock.WriteFile | landlock.Truncate
+	}
+	return allow | landlock.IoctlDev, true
+}
+
+// before adds the steps that come before the caller's signal mask.
+func (w *walls) before(add func(nr uintptr, args ...uintptr)) {
+	if !w.landlock && len(w.filters) == 0 {
+		return
+	}
+	add(syscall.SYS_PRCTL, noNewPrivs, 1) // bwrap has set it; without, the next ones would need a capability
+	if w.landlock {
+		add(restrictSelf, uintptr(w.ruleset))
+	}
+}
+
+// last adds the steps right before execve.
+func (w *walls) last(add func(nr uintptr, args ...uintptr)) {
+	for i, f := range w.filters {
+		childFilters[i].n, childFilters[i].filter = uint16(len(f)/8), &f[0]
+		add(seccompNr, filterMode, 0, uintptr(unsafe.Pointer(&childFilters[i])))
+	}
+}
+
+// reopen opens the files that are so ordered anew.
+func (o *Order) reopen() error {
+	for _, n := range o.Reopen {
+		if err := reopen(n); err != nil {
+			return &fileError{n, err}
+		}
+	}
+	return nil
+}
+
+type fileError struct {
+	fd  int
+	err error
+}
+
+func (e *fileError) Error() string {
+	return "descriptor " + utoa(uint64(e.fd)) + ": " + e.err.Error()
+}
+
+type reason string
+
+func (r reason) Error() string { return string(r) }
+
+// reopen puts a file that is opened on its read-only mount in the place of the
+// same file, opened by the caller on a mount that the sandbox does not govern:
+// by that descriptor the file could be opened for writing (/proc/self/fd), and
+// its mode, times and attributes be changed without that.
+func reopen(n int) error {
+	fd, err := syscall.Open(Files+"/"+utoa(uint64(n)), syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	var was, is syscall.Stat_t
+	var fs syscall.Statfs_t
+	if err := syscall.Fstat(n, &was); err != nil {
+		return err
+	}
+	if err := syscall.Fstat(fd, &is); err != nil {
+		return err
+	}
+	if was.Dev != is.Dev || was.Ino != is.Ino || is.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return reason("replaced while the sandbox was being set up")
+	}
+	if err := syscall.Fstatfs(fd, &fs); err != nil {
+		return err
+	}
+	if fs.Flags&stReadonly == 0 {
+		return reason("not on a read-only mount")
+	}
+	off, err := syscall.Seek(n, 0, 1)
+	if err != nil {
+		return err
+	}
+	if _, err := syscall.Seek(fd, off, 0); err != nil {
+		return err
+	}
+	if _, err := fcntl(fd, syscall.F_SETFL, 0); err != nil {
+		return err
+	}
+	return syscall.Dup3(fd, n, 0)
+}

@@ -1,0 +1,244 @@
+package pid1
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// BeforeExec makes what the Go runtime changed in this process as it was: the
+// signal mask, and the signals that are not ignored. It locks the goroutine to
+// its thread, which has to execute another program then.
+func BeforeExec() {
+	runtime.LockOSThread()
+	asBeforeExec()
+}
+
+// Outer opens the wires of this process, which is about to become bwrap, at the
+// numbers that w has, and blocks the signals that the stage will pass on. It
+// does what [BeforeExec] does.
+//
+// How the stage learns of a signal to a process that it has no number for: an
+// epoll instance waits for a signalfd of this process. It stays with the
+// process when that executes another program, and wakes whoever waits for the
+// instance at each signal. What it then reports is decided by the signals that
+// are pending at the one who asks (signalfd(2), "epoll(7) semantics"), so the
+// stage keeps one pending for ever, and is told each time.
+//
+// How it sends one: SIGIO of a pipe goes to the process that F_SETOWN named, and
+// F_SETSIG says which signal that is.
+//
+// It returns the caller's signal mask.
+func Outer(w Wires, group Group, limited bool) (mask uint64, err error) {
+	set := Held(group, limited)
+	// What arrives from now on ends the process, which has started nothing yet, or
+	// waits: the runtime's other threads do not get to handle it.
+	BeforeExec()
+	mask = setMask(0, set)
+	if limited {
+		setMask(1, bit(sigALRM))
+	}
+	if err = open(w); err == nil {
+		err = guard(w)
+	}
+	return mask, err
+}
+
+func open(w Wires) error {
+	for _, f := range []struct {
+		fd   int
+		path string
+	}{{w.Status, "/proc/self/status"}, {w.Stat, "/proc/self/stat"}} {
+		if f.fd < 0 {
+			continue
+		}
+		fd, err := syscall.Open(f.path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err = place(fd, f.fd, err); err != nil {
+			return err
+		}
+	}
+	mask := bit(marker)
+	none := -1
+	sfd, _, errno := syscall.RawSyscall6(syscall.SYS_SIGNALFD4, uintptr(none), uintptr(unsafe.Pointer(&mask)), 8, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0)
+	if err := place(int(sfd), w.Signal, failure(errno)); err != nil {
+		return err
+	}
+	epfd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err = place(epfd, w.Epoll, err); err != nil {
+		return err
+	}
+	if err := watch(w.Epoll, w.Signal); err != nil {
+		return err
+	}
+	if err := bell(w.Read, w.Write); err != nil {
+		return err
+	}
+	return rings(w.Read, syscall.Getpid(), marker)
+}
+
+// bell makes a pipe by which whoever holds its ends can signal the process that
+// [rings] names.
+func bell(read, write int) error {
+	var p [2]int
+	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
+		return err
+	}
+	if err := place(p[0], read, nil); err != nil {
+		return err
+	}
+	return place(p[1], write, nil)
+}
+
+func rings(read, pid, sig int) error {
+	if _, err := fcntl(read, fSetown, pid); err != nil {
+		return err
+	}
+	if _, err := fcntl(read, fSetsig, sig); err != nil {
+		return err
+	}
+	_, err := fcntl(read, syscall.F_SETFL, syscall.O_NONBLOCK|syscall.O_ASYNC)
+	return err
+}
+
+func failure(errno syscall.Errno) error {
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// place moves a new descriptor to its number, open across the next execve.
+func place(fd, to int, err error) error {
+	if err != nil {
+		return err
+	}
+	if fd == to {
+		_, err = fcntl(fd, syscall.F_SETFD, 0)
+		return err
+	}
+	err = syscall.Dup3(fd, to, 0)
+	_ = syscall.Close(fd)
+	return err
+}
+
+// watch makes an epoll instance wake at each signal to this process.
+func watch(epfd, sfd int) error {
+	ev := syscall.EpollEvent{Events: syscall.EPOLLIN | epollEdge}
+	return syscall.EpollCtl(epfd, syscall.EPOLL_CTL_ADD, sfd, &ev)
+}
+
+// outer is the outer process as the stage sees it.
+type outer struct {
+	wires   Wires
+	blocked uint64 // signals that it cannot die of
+	buf     [4096]byte
+}
+
+// state is what /proc/PID/status says.
+type state struct {
+	gone    bool // or a zombie
+	stopped bool
+	pending uint64
+}
+
+func (o *outer) state() state {
+	n, err := syscall.Pread(o.wires.Status, o.buf[:], 0)
+	if err != nil || n == 0 {
+		return state{gone: true}
+	}
+	return parseStatus(o.buf[:n])
+}
+
+// parseStatus reads State and ShdPnd of proc_pid_status(5).
+func parseStatus(b []byte) (s state) {
+	s.gone = true
+	for len(b) > 0 {
+		end := index(b, '\n')
+		if end < 0 {
+			end = len(b)
+		}
+		line := string(b[:end])
+		b = b[min(end+1, len(b)):]
+		if len(line) > 7 && line[:7] == "State:\t" {
+			s.gone = line[7] == 'Z' || line[7] == 'X'
+			s.stopped = line[7] == 'T'
+		}
+		if len(line) > 8 && line[:8] == "ShdPnd:\t" {
+			s.pending = hex(line[8:])
+			// It came after State was written: a stop takes a SIGCONT away that is pending.
+			s.stopped = s.stopped && s.pending&bit(sigCONT) == 0
+			return s
+		}
+	}
+	return s
+}
+
+func hex(s string) (n uint64) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			n = n<<4 | uint64(c-'0')
+		case c >= 'a' && c <= 'f':
+			n = n<<4 | uint64(c-'a'+10)
+		}
+	}
+	return n
+}
+
+// front reports whether the outer process's group is the one that has the
+// terminal.
+func (o *outer) front() bool {
+	n, err := syscall.Pread(o.wires.Stat, o.buf[:], 0)
+	return err == nil && parseFront(o.buf[:n])
+}
+
+// parseFront reads pgrp and tpgid of proc_pid_stat(5).
+func parseFront(b []byte) bool {
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] == ')' { // the name before it may hold anything
+			b = b[i+1:]
+			break
+		}
+	}
+	var fields [6]string
+	k := 0
+	for len(b) > 0 && k < len(fields) {
+		start := 0
+		for start < len(b) && b[start] == ' ' {
+			start++
+		}
+		end := start
+		for end < len(b) && b[end] != ' ' && b[end] != '\n' {
+			end++
+		}
+		fields[k], b = string(b[start:end]), b[end:]
+		k++
+	}
+	// state ppid pgrp session tty_nr tpgid
+	return k == len(fields) && fields[2] != "" && fields[2] == fields[5]
+}
+
+// signal sends a signal to the outer process. The end of the pipe, when the
+// stage ends, sends one more, which must do nothing.
+func (o *outer) signal(n int) {
+	if _, err := fcntl(o.wires.Read, fSetsig, n); err == nil {
+		_, _ = syscall.Write(o.wires.Write, []byte{0})
+		_, _ = fcntl(o.wires.Read, fSetsig, marker)
+		_, _ = syscall.Read(o.wires.Read, o.buf[:1])
+	}
+}
+
+// Backstop lets the kernel end the outer process, and with it everything,
+// should the stage not have done so some time after the limit, in seconds. The
+// timer survives an execve, and so does one that the caller set, as
+// perl -e 'alarm 5; exec @ARGV' does: the earlier counts.
+func Backstop(limit float64) error {
+	d := int64(limit*1e9) + 2*grace
+	value := [2]syscall.Timeval{1: syscall.NsecToTimeval(d)} // interval, time left
+	var old [2]syscall.Timeval
+	_, _, errno := syscall.RawSyscall(syscall.SYS_SETITIMER, 0, uintptr(unsafe.Pointer(&value)), uintptr(unsafe.Pointer(&old)))
+	if left := old[1].Nano(); errno == 0 && left > 0 && left < d {
+		_, _, errno = syscall.RawSyscall(syscall.SYS_SETITIMER, 0, uintptr(unsafe.Pointer(&old)), 0)
+	}
+	return failure(errno)
+}

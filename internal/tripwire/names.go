@@ -1,0 +1,138 @@
+package tripwire
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+//go:generate go run ../tools/genruns
+
+// Grade says how much a name matters that tools obey by themselves.
+type Grade uint8
+
+const (
+	Alarm        Grade = iota // a tool runs what is in it without being asked
+	Note                      // a tool obeys it when it is started
+	Instructions              // a coding agent obeys the text in it
+)
+
+var gradeNames = [...]string{"alarm", "note", "instructions"}
+
+func (g Grade) String() string { return gradeNames[g] }
+
+// listedName is a name of the list, relative to the top of a project. The tables of them are sorted by key, the name in lower
+// case.
+type listedName struct {
+	key, name string
+	grade     Grade
+}
+
+// maxPerPattern bounds how many names of a directory a pattern finds.
+const maxPerPattern = 64
+
+// Find reports whether a path relative to the top of a project is one that
+// tools obey by themselves and that no profile protects, and its grade. fold
+// is for file systems that find a name in any case.
+func Find(rel string, fold bool) (Grade, bool) {
+	if l := lookUp(told[:], rel, fold); l != nil {
+		return l.grade, true
+	}
+	if p := matching(rel, fold); p != nil {
+		return p.grade, true
+	}
+	return 0, false
+}
+
+func lookUp(table []listedName, name string, fold bool) *listedName {
+	key := lower(name)
+	i, ok := slices.BinarySearchFunc(table, key, func(l listedName, key string) int { return strings.Compare(l.key, key) })
+	for ; ok && i < len(table) && table[i].key == key; i++ {
+		if fold || table[i].name == name {
+			return &table[i]
+		}
+	}
+	return nil
+}
+
+// matching looks a name up in the patterns, by what follows its last dot.
+func matching(rel string, fold bool) *listedName {
+	dot := strings.LastIndexByte(rel, '.')
+	if dot < 0 {
+		return nil
+	}
+	key := lower(rel[dot+1:])
+	i, ok := slices.BinarySearchFunc(toldPatterns[:], key, func(l listedName, key string) int { return strings.Compare(l.key, key) })
+	for ; ok && i < len(toldPatterns) && toldPatterns[i].key == key; i++ {
+		p := &toldPatterns[i]
+		pattern, name := p.name, rel
+		if fold {
+			pattern, name = lower(pattern), lower(name)
+		}
+		if strings.Count(pattern, "/") == strings.Count(name, "/") && policy.Match(pattern, name) {
+			return p
+		}
+	}
+	return nil
+}
+
+// lower folds case as file systems do: the long s is an s.
+func lower(name string) string {
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c >= 0x80 || 'A' <= c && c <= 'Z' {
+			return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)
+		}
+	}
+	return name
+}
+
+// Pick returns which names of a directory are on the list, and those in the
+// directories below that hold some, sorted. inside lists such a directory; of a
+// link in its place it says true, and the link counts itself.
+func Pick(names []string, inside func(rel string) (names []string, link bool)) []string {
+	p := picker{inside: inside, patterns: maxPerPattern, fold: runtime.GOOS == "darwin"}
+	p.pick("", names)
+	return slices.Compact(sorted(p.out))
+}
+
+type picker struct {
+	inside   func(rel string) ([]string, bool)
+	patterns int // names that may still be found by them
+	fold     bool
+	out      []string
+}
+
+func (p *picker) pick(prefix string, names []string) {
+	for _, n := range names {
+		rel := prefix + n
+		if lookUp(told[:], rel, p.fold) != nil {
+			p.out = append(p.out, rel)
+		} else if p.patterns > 0 && matching(rel, p.fold) != nil {
+			p.out = append(p.out, rel)
+			p.patterns--
+		}
+		if lookUp(toldParents[:], rel, p.fold) == nil {
+			continue
+		}
+		below, link := p.inside(rel)
+		if link {
+			p.out = append(p.out, rel)
+		}
+		p.pick(rel+"/", below)
+	}
+}
+
+// gradeOf is the grade of what Pick returned.
+func gradeOf(rel string) Grade {
+	fold := runtime.GOOS == "darwin"
+	if g, ok := Find(rel, fold); ok {
+		return g
+	}
+	if p := lookUp(toldParents[:], rel, fold); p != nil {
+		return p.grade
+	}
+	return Alarm
+}

@@ -1,0 +1,290 @@
+package tripwire
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Bounds of a preview.
+const (
+	maxLines = 200
+	maxShown = 16 << 10 // bytes
+	maxLine  = 400      // bytes of one line
+	maxSmall = 4 << 10  // bytes of a file that is shown as part of a directory
+)
+
+// Preview shows what is there, and what is different where the content before
+// was kept: "+ " before what is new, "- " before what is gone. The lines can be
+// printed as they are: what a terminal would obey is escaped. They are at most
+// 200 and 16 KiB, and say so when there is more.
+func (c *Change) Preview() []string {
+	p := &page{}
+	if len(c.Added) > 0 {
+		for _, line := range c.Added {
+			p.add("+ " + Plain(line))
+		}
+		return p.lines
+	}
+	for _, line := range c.Notes {
+		p.add("+ " + line)
+	}
+	if c.Was != "" && c.Before == nil {
+		p.add("- was " + Describe(c.Was))
+	}
+	kind, text, _ := strings.Cut(c.Now, " ")
+	switch kind {
+	case "link":
+		p.add("+ -> " + Plain(text))
+		if c.Was == c.Now {
+			p.add("+ what it leads to has changed")
+		}
+	case "file":
+		p.file(c)
+	case "dir":
+		p.dir(c.Path)
+	default:
+		p.add("+ " + Describe(c.Now))
+	}
+	return p.lines
+}
+
+// Describe says in a few words what a State of a Name is.
+func Describe(state string) string {
+	kind, text, _ := strings.Cut(state, " ")
+	switch kind {
+	case "":
+		return "nothing"
+	case "link":
+		return "a link to " + policy.Quote(text)
+	case "file":
+		if strings.HasSuffix(text, " executable") {
+			return "an executable file"
+		}
+		return "a file"
+	case "dir":
+		return "a directory"
+	}
+	return strings.Trim(Plain(text), "()")
+}
+
+// Plain escapes what a terminal would obey, or would show as something else:
+// control and format characters, and what is not UTF-8. Tabs stay.
+func Plain(s string) string {
+	ok := func(r rune) bool { return r == '\t' || unicode.IsPrint(r) }
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if ok(r) && !(r == utf8.RuneError && n == 1) {
+			b.WriteString(s[i : i+n])
+		} else {
+			quoted := strconv.Quote(s[i : i+n])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// page collects lines up to its bounds.
+type page struct {
+	lines []string
+	bytes int
+	full  bool
+}
+
+func (p *page) add(line string) {
+	if p.full {
+		return
+	}
+	if len(p.lines) >= maxLines-1 || p.bytes >= maxShown {
+		p.lines, p.full = append(p.lines, "… and more"), true
+		return
+	}
+	if line = Plain(line); len(line) > maxLine {
+		end := maxLine
+		for !utf8.RuneStart(line[end]) {
+			end--
+		}
+		line = line[:end] + " … " + strconv.Itoa(len(line)-end) + " more bytes in this line"
+	}
+	p.lines = append(p.lines, line)
+	p.bytes += len(line)
+}
+
+// file shows a file, or what of it is different. What is shown has to be what
+// the change is about: a command that still runs could have two of them.
+func (p *page) file(c *Change) {
+	data, err := readFile(c.Path, maxFile)
+	switch {
+	case err != nil:
+		p.add("+ it cannot be read: " + err.Error())
+	case len(data) > maxFile:
+		p.add("+ a file of more than 1 MiB")
+	case !strings.HasPrefix(c.Now, "file "+sum(data)):
+		p.add("+ it has changed since it was looked at")
+	case slices.Contains(data, 0):
+		p.add("+ binary, " + strconv.Itoa(len(data)) + " bytes")
+	case c.Before != nil && string(c.Before) == string(data):
+		p.add("+ the same content, now " + Describe(c.Now))
+	default:
+		for _, line := range diff(textLines(c.Before), textLines(data)) {
+			p.add(line)
+		}
+	}
+	if len(p.lines) == 0 {
+		p.add("+ an empty file")
+	}
+}
+
+func textLines(data []byte) []string {
+	text := string(data)
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// dir lists a directory. Of one that git would use it says first what makes git
+// run programs or look elsewhere.
+func (p *page) dir(path string) {
+	if isGit(path) {
+		p.git(path)
+		p.list(path, "", 1, false)
+		return
+	}
+	p.list(path, "", maxDepth, true)
+}
+
+// list shows names with kinds and sizes, and small texts.
+func (p *page) list(dir, prefix string, depth int, texts bool) {
+	names, err := listDir(dir)
+	if err != nil {
+		p.add("+ " + prefix + " cannot be read: " + err.Error())
+		return
+	}
+	for _, name := range sorted(names) {
+		if p.full {
+			return
+		}
+		path := join(dir, name)
+		state, size, err := describeFile(path)
+		kind, text, _ := strings.Cut(state, " ")
+		switch {
+		case err != nil:
+			p.add("+ " + prefix + name + ": " + err.Error())
+		case kind == "dir":
+			p.add("+ " + prefix + name + "/")
+			if depth > 1 {
+				p.list(path, prefix+name+"/", depth-1, texts)
+			}
+		case kind == "link":
+			p.add("+ " + prefix + name + " -> " + text)
+		case kind == "file":
+			p.add("+ " + prefix + name + ", " + text + strconv.FormatInt(size, 10) + " bytes")
+			if texts && size <= maxSmall {
+				p.small(path)
+			}
+		default:
+			p.add("+ " + prefix + name + ", " + text)
+		}
+	}
+}
+
+// small shows a text as part of something else.
+func (p *page) small(path string) {
+	data, err := readFile(path, maxSmall)
+	switch {
+	case err != nil:
+		p.add("+     cannot be read: " + err.Error())
+	case slices.Contains(data, 0):
+		p.add("+     binary")
+	default:
+		for _, line := range textLines(data[:min(len(data), maxSmall)]) {
+			p.add("+     " + line)
+		}
+		if len(data) > maxSmall {
+			p.add("+     … and more")
+		}
+	}
+}
+
+// gitElsewhere are the files that make git take settings or objects from
+// elsewhere (gitrepository-layout(5)).
+var gitElsewhere = []string{"config.worktree", "commondir", "gitdir", "info/attributes", "info/grafts", "objects/info/alternates"}
+
+// git shows what in a git directory makes git run programs.
+func (p *page) git(path string) {
+	config, err := readFile(path+"/config", maxShown)
+	if err != nil && !errors.Is(err, errAbsent) {
+		p.add("+ config cannot be read: " + err.Error())
+	}
+	if lines := oddSettings(textLines(config)); len(lines) > 0 {
+		p.add("+ config, what is not usual in it:")
+		for _, line := range lines {
+			p.add("+     " + line)
+		}
+	}
+	for _, name := range gitElsewhere {
+		if state, err := Look(Name, path+"/"+name); err == nil && state == "" {
+			continue
+		}
+		p.add("+ " + name + ":")
+		p.small(path + "/" + name)
+	}
+	p.hooks(path + "/hooks")
+}
+
+// hooks shows those that git would run.
+func (p *page) hooks(dir string) {
+	names, err := listDir(dir)
+	if err != nil {
+		p.add("+ hooks: " + err.Error())
+	}
+	for _, name := range sorted(names) {
+		state, err := Look(Name, join(dir, name))
+		if strings.HasSuffix(name, ".sample") && strings.HasPrefix(state, "file ") {
+			continue // git runs none of that name
+		}
+		if err != nil || strings.HasPrefix(state, "link ") || strings.HasSuffix(state, " executable") {
+			p.add("+ hooks/" + name + ":")
+			p.small(join(dir, name))
+		}
+	}
+}
+
+// usual are the lines of a config file that git itself writes by init and
+// clone. It leaves nothing out that does anything: each has to be a whole line.
+var usual = []string{
+	"repositoryformatversion = 0", "filemode = true", "filemode = false", "bare = false", "bare = true", "logallrefupdates = true", "ignorecase = true", "precomposeunicode = true",
+	"fetch = +refs/heads/*:refs/remotes/origin/*", "remote = origin", "merge = refs/heads/main", "merge = refs/heads/master",
+}
+
+// oddSettings are the lines of a config file that are not usual, under their
+// sections. It reads no git syntax, so that no trick of it hides a line.
+func oddSettings(lines []string) []string {
+	var out []string
+	section, shown := "", ""
+	for _, line := range lines {
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "" || slices.Contains(usual, text):
+		case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && strings.Count(text, "]") == 1:
+			section = text
+		default:
+			if section != shown {
+				out, shown = append(out, section), section
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}

@@ -1,0 +1,348 @@
+package tripwire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Bounds of a record. More than that is an error, not a record cut short.
+const (
+	maxWatched = 4096    // entries
+	maxRecord  = 1 << 20 // bytes
+	maxKept    = 16 << 10
+	maxAllKept = 256 << 10 // bytes of contents in one record
+)
+
+// record is what was recorded for a root: the entries sorted by path, no two
+// alike.
+type record struct {
+	root    string
+	entries []entry
+}
+
+// entry is one watch with its baseline.
+type entry struct {
+	kind    Kind
+	path    string
+	state   string
+	time    int64  // of the baseline, in seconds since 1970
+	kept    bool   // content is the file's at that time
+	content string // without NUL
+}
+
+// A record is a line "sbx tripwire 2 ROOT", the root quoted, and behind it for
+// each entry
+//
+//	kind and path NUL state NUL time NUL "=" and the content kept, or nothing NUL
+//
+// with the kind as one letter. Version 1 had another one, "l", in the place of
+// "r"; what it says is forgotten.
+const (
+	magic       = "sbx tripwire "
+	version     = "2"
+	kindLetters = "npgsrdkto"
+	oldLetter   = 'l'
+)
+
+func header(root string) string { return magic + version + " " + policy.Quote(root) + "\n" }
+
+// ErrNewer is what becomes of a record that this sbx does not understand: it is
+// left as it is.
+var ErrNewer = errors.New("a newer sbx wrote it, and this one leaves it as it is")
+
+// versionOf reads the version of a record, and returns the record as if it were
+// of this one.
+func versionOf(data string) (text string, old bool, err error) {
+	rest, ok := strings.CutPrefix(data, magic)
+	number, rest, ok2 := strings.Cut(rest, " ")
+	n, good := seconds(number)
+	switch {
+	case !ok || !ok2 || !good || n == 0:
+		return "", false, errDamaged
+	case n > 2:
+		return "", false, ErrNewer
+	}
+	return magic + version + " " + rest, n == 1, nil
+}
+
+// FileName is where the record of a root lies in the store.
+func FileName(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (r *record) encode() []byte {
+	out := make([]byte, 0, 4096)
+	out = append(out, header(r.root)...)
+	for i := range r.entries {
+		e := &r.entries[i]
+		out = append(out, kindLetters[e.kind])
+		out = append(append(out, e.path...), 0)
+		out = append(append(out, e.state...), 0)
+		out = append(strconv.AppendInt(out, e.time, 10), 0)
+		if e.kept {
+			out = append(append(out, '='), e.content...)
+		}
+		out = append(out, 0)
+	}
+	return out
+}
+
+var errDamaged = errors.New("it is damaged")
+
+// decode reads the record of a root. Nothing in it is taken on trust: one that
+// is not exactly as encode writes it is an error.
+func decode(data, root string) (*record, error) {
+	data, old, err := versionOf(data)
+	if err != nil {
+		return nil, err
+	}
+	rest, ok := strings.CutPrefix(data, header(root))
+	if !ok {
+		return nil, errors.New("it is no record of " + policy.Plain(root))
+	}
+	r := &record{root: root, entries: make([]entry, 0, min(maxWatched, strings.Count(rest, "\x00")/4))}
+	for rest != "" {
+		var e entry
+		if old && rest[0] == oldLetter {
+			_, rest, ok = cutEntry(kindLetters[Repository:Repository+1] + rest[1:])
+			if ok {
+				continue
+			}
+		}
+		if e, rest, ok = cutEntry(rest); !ok {
+			return nil, errDamaged
+		}
+		n := len(r.entries)
+		if n == maxWatched || n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
+			return nil, errDamaged
+		}
+		r.entries = append(r.entries, e)
+	}
+	return r, nil
+}
+
+func cutEntry(data string) (e entry, rest string, ok bool) {
+	var f [4]string
+	rest = data
+	for i := range f {
+		end := strings.IndexByte(rest, 0)
+		if end < 0 {
+			return e, "", false
+		}
+		f[i], rest = rest[:end], rest[end+1:]
+	}
+	if len(f[0]) < 2 || f[0][1] != '/' {
+		return e, "", false
+	}
+	kind := strings.IndexByte(kindLetters, f[0][0])
+	sec, ok := seconds(f[2])
+	if kind < 0 || !ok || f[3] != "" && f[3][0] != '=' {
+		return e, "", false
+	}
+	e = entry{kind: Kind(kind), path: f[0][1:], state: f[1], time: sec}
+	e.content, e.kept = strings.CutPrefix(f[3], "=")
+	return e, rest, true
+}
+
+// seconds reads a time as encode writes it, and no other way to write it.
+func seconds(text string) (n int64, ok bool) {
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' || n == 0 && len(text) > 1 && text[0] == '0' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, len(text) > 0 && len(text) < 19
+}
+
+// rootOf reads the root in the first line of any record.
+func rootOf(data string) (string, error) {
+	data, _, err := versionOf(data)
+	if err != nil {
+		return "", err
+	}
+	line, _, ok := strings.Cut(data, "\n")
+	quoted, found := strings.CutPrefix(line, magic+version+" ")
+	root, err := strconv.Unquote(quoted)
+	if !ok || !found || err != nil || header(root) != line+"\n" {
+		return "", errDamaged
+	}
+	return root, nil
+}
+
+// compare orders watches and entries by path, then by kind.
+func compare(kind Kind, path string, kind2 Kind, path2 string) int {
+	if c := strings.Compare(path, path2); c != 0 {
+		return c
+	}
+	return int(kind) - int(kind2)
+}
+
+// merge lays watches over a record and reports whether it is another one then:
+// those that are not in it are added, and names that a pattern or a directory
+// no longer has are forgotten, lest they come back unnoticed. Both are sorted.
+func (r *record) merge(watches []Watch, now int64) bool {
+	changed := false
+	out := make([]entry, 0, len(r.entries)+len(watches))
+	old := r.entries
+	for _, w := range watches {
+		for len(old) > 0 && compare(old[0].kind, old[0].path, w.Kind, w.Path) < 0 {
+			out, old = append(out, old[0]), old[1:]
+		}
+		if len(old) == 0 || compare(old[0].kind, old[0].path, w.Kind, w.Path) > 0 {
+			out, changed = append(out, entry{kind: w.Kind, path: w.Path, state: w.State, time: now}), true
+			continue
+		}
+		if w.Kind == Repository && old[0].state != w.State {
+			state := mergedRepository(old[0].state, w.State)
+			changed = changed || state != old[0].state
+			old[0].state = state
+		} else if w.Kind.lists() && old[0].state != w.State {
+			left := both(old[0].state, w.State)
+			changed = changed || left != old[0].state
+			old[0].state = left
+		}
+	}
+	r.entries = append(out, old...)
+	// Those that stand as they were are looked at for the last time.
+	n := len(r.entries)
+	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
+		if !e.rests(watches, now) {
+			return false
+		}
+		state, err := Look(e.kind, e.path)
+		return err == nil && state == e.state
+	})
+	return changed || len(r.entries) < n
+}
+
+// aDay is how long a name that a person accepted is watched on, in seconds: it is
+// protected from then on, but not in the runs that had begun before.
+const aDay = 24 * 60 * 60
+
+// rests reports whether a name was accepted, or stood as it is, long enough ago
+// and is nothing that this run is about.
+func (e *entry) rests(watches []Watch, now int64) bool {
+	return e.kind == Name && e.state != "" && now-e.time > aDay &&
+		!slices.ContainsFunc(watches, func(w Watch) bool { return w.Kind == e.kind && w.Path == e.path })
+}
+
+// settled reports whether merge would leave the record as it is. It is asked
+// at each run, and nearly always says yes.
+func (r *record) settled(watches []Watch, now int64) bool {
+	if slices.ContainsFunc(r.entries, func(e entry) bool { return e.rests(watches, now) }) {
+		return false
+	}
+	old := r.entries
+	for _, w := range watches {
+		for len(old) > 0 && compare(old[0].kind, old[0].path, w.Kind, w.Path) < 0 {
+			old = old[1:]
+		}
+		if len(old) == 0 || compare(old[0].kind, old[0].path, w.Kind, w.Path) != 0 {
+			return false
+		}
+		if w.Kind == Repository && old[0].state != w.State {
+			return false
+		}
+		if w.Kind.lists() && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
+			return false
+		}
+	}
+	return true
+}
+
+// both are the names that are in two states.
+func both(a, b string) string {
+	names := split(b)
+	return strings.Join(slices.DeleteFunc(split(a), func(n string) bool { return !slices.Contains(names, n) }), "/")
+}
+
+// trim leaves out contents until the record is small enough; ok is false when
+// that does not do.
+func (r *record) trim() (data []byte, ok bool) {
+	total := 0
+	for i := range r.entries {
+		if e := &r.entries[i]; e.kept {
+			if total+len(e.content) > maxAllKept {
+				e.kept, e.content = false, ""
+			}
+			total += len(e.content)
+		}
+	}
+	data = r.encode()
+	if len(data) > maxRecord {
+		for i := range r.entries {
+			r.entries[i].kept, r.entries[i].content = false, ""
+		}
+		data = r.encode()
+	}
+	return data, len(data) <= maxRecord && len(r.entries) <= maxWatched
+}
+
+// accept takes what is at these paths as known. It is watched on as it is now: a
+// command may still be running. Of a pattern or a directory only the one name is
+// settled: it goes to those that are known.
+func (r *record) accept(paths []string) bool {
+	changed := false
+	forget := func(e entry) bool {
+		if !slices.Contains(paths, e.path) {
+			return false
+		}
+		if (e.kind.lists() || e.kind == Name || e.kind == Settings) && e.broken() {
+			return true
+		}
+		// The config file of a repository changes all the time: what counts in it is
+		// watched besides. A repository has an entry of its own, see [looker.accept].
+		return e.kind == Name && (r.at(Settings, e.path) != nil || r.at(Repository, e.path) != nil)
+	}
+	n := len(r.entries)
+	r.entries = slices.DeleteFunc(slices.Clone(r.entries), forget)
+	for i := range r.entries {
+		e := &r.entries[i]
+		if (e.kind == Name || e.kind == Place || e.kind == Kept || e.kind == Settings) && slices.Contains(paths, e.path) {
+			if now, err := Look(e.kind, e.path); err == nil && now != e.state {
+				*e, changed = entry{kind: e.kind, path: e.path, state: now, time: time.Now().Unix()}, true
+			}
+		}
+		for _, p := range paths {
+			if name, ok := e.names(p); ok && !slices.Contains(split(e.state), name) {
+				e.state, changed = e.with(name), true
+			}
+		}
+	}
+	fewer := len(r.entries) < n
+	return r.acceptObeyed(paths) || changed || fewer
+}
+
+// with is the state with one more name.
+func (e *entry) with(name string) string {
+	return strings.Join(sorted(append(split(e.state), name)), "/")
+}
+
+// broken reports whether a directory cannot be looked at, so that the change is
+// about itself and not about a name in it.
+func (e *entry) broken() bool {
+	_, err := Look(e.kind, e.path)
+	return err != nil
+}
+
+// names reports which name in the state of an entry stands for a path.
+func (e *entry) names(path string) (string, bool) {
+	switch {
+	case e.kind == Nested && base(path) == ".git" && policy.Dir(policy.Dir(path)) == e.path:
+		return base(policy.Dir(path)), true
+	case e.kind == Nested && policy.Dir(path) == e.path && path != e.path:
+		return base(path), true
+	case e.kind == Pattern && policy.Dir(path) == policy.Dir(e.path):
+		return base(path), policy.Match(base(e.path), base(path))
+	}
+	return "", false
+}

@@ -1,0 +1,344 @@
+package tripwire
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// repository is the state of an entry about one: "own" or "new", with "+index"
+// behind it once it had an index, the work tree, and the hashes of what is known,
+// one beside the other.
+type repository struct {
+	own   bool // it was there before the first run, or was accepted
+	index bool
+	tree  string
+	known []string
+}
+
+func repositoryOf(state string) repository {
+	fields := append(strings.Split(state, "/"), "")
+	kind, _, index := strings.Cut(fields[0], "+")
+	return repository{kind == "own", index, unescape(fields[1]), slices.DeleteFunc(fields[2:], func(s string) bool { return s == "" })}
+}
+
+func (r repository) state() string {
+	kind := "new"
+	if r.own {
+		kind = "own"
+	}
+	if r.index {
+		kind += "+index"
+	}
+	slices.Sort(r.known)
+	return strings.Join(append([]string{kind, escape(r.tree)}, slices.Compact(r.known)...), "/")
+}
+
+// mergedRepository lays what a run found over what the record has: another sbx may
+// have accepted something meanwhile.
+func mergedRepository(old, now string) string {
+	r, n := repositoryOf(old), repositoryOf(now)
+	r.tree, r.index = n.tree, r.index || n.index
+	return r.state()
+}
+
+// shown is how people know a repository.
+func (r *repository) shown(dir string) string {
+	if r.tree == "" || r.tree == dir {
+		return dir
+	}
+	return join(r.tree, ".git")
+}
+
+// looker compares repositories with records.
+type looker struct {
+	recs  []*record
+	ix    *indexes
+	apart map[string]bool
+	own   []string        // git directories of apart that have a baseline
+	told  map[string]bool // hashes of facts that another change shows
+	// other is the record of another root, nil when there is none
+	other func(root string) *record
+	found map[string]*survey
+}
+
+func newLooker(recs []*record, ix *indexes) *looker {
+	l := &looker{recs: recs, ix: ix, apart: map[string]bool{}, told: map[string]bool{}, found: map[string]*survey{}}
+	for _, r := range recs {
+		for i := range r.entries {
+			if r.entries[i].kind == Repository {
+				path, of := r.entries[i].path, repositoryOf(r.entries[i].state)
+				l.apart[path], l.apart[pair(path, of.tree)] = true, true
+				if of.own {
+					l.own = append(l.own, path)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// survey looks at a repository: at all of one that is new.
+func (l *looker) survey(dir string, r *repository) *survey {
+	if v := l.found[dir]; v != nil {
+		return v
+	}
+	v := newSurvey(l.ix, l.apart)
+	l.found[dir] = v
+	var st unix.Stat_t
+	if at := r.shown(dir); r.own {
+		v.seen[dir] = true
+		v.changing(at, dir, r.tree)
+		if path := join(r.tree, ".git"); r.tree != "" && path != dir {
+			v.back(path, dir, r.tree)
+		}
+	} else if !unreachable(unix.Lstat(dir, &st)) {
+		v.whole(at, dir, r.tree)
+	}
+	if index := join(dir, "index"); r.index && !v.index && r.tree != "" && unreachable(unix.Lstat(index, &st)) && !unreachable(unix.Lstat(dir, &st)) {
+		v.unread(index, "the index is gone", "")
+	}
+	return v
+}
+
+// git looks at a .git or a bare repository that is new, and returns what is not
+// usual in it, nothing for one that is worth no alarm.
+func (l *looker) git(path string) (notes []string) {
+	// What it leads to and has a baseline of its own is told of there.
+	own := map[string]bool{}
+	for _, dir := range l.own {
+		if dir != path {
+			// The work tree that the record has may be one that only points there.
+			own[dir], own[pair(dir, treeOf(dir))] = true, true
+		}
+	}
+	s := newSurvey(l.ix, own)
+	s.found(path)
+	for _, f := range s.facts {
+		if f.text == "" || f.path != path && l.nested(f.path) {
+			continue
+		}
+		l.told[f.hash()] = true
+		text := f.text
+		if f.path != path {
+			text = f.path + ": " + text
+		}
+		notes = append(notes, text)
+	}
+	return notes
+}
+
+// nested reports whether a .git is told of by itself: root's own record has a
+// directory that did not have it, and it is seen there now.
+func (l *looker) nested(path string) bool {
+	tree := policy.Dir(path)
+	e := l.recs[0].at(Nested, policy.Dir(tree))
+	if e == nil || base(path) != ".git" || slices.Contains(split(e.state), base(tree)) {
+		return false
+	}
+	now, err := Look(Nested, e.path)
+	return err == nil && slices.Contains(split(now), base(tree))
+}
+
+// repository adds what is new in a repository of a record, or where it leads.
+func (l *looker) repository(out []Change, e *entry) []Change {
+	r := repositoryOf(e.state)
+	return l.changed(out, &r, e.path, e.time, l.survey(e.path, &r).facts)
+}
+
+// changed adds a change for each path that facts are about.
+func (l *looker) changed(out []Change, r *repository, dir string, since int64, facts []fact) []Change {
+	var paths []string
+	by := map[string][]fact{}
+	for _, f := range facts {
+		if h := f.hash(); f.text == "" || l.told[h] || slices.Contains(r.known, h) {
+			continue
+		}
+		if by[f.path] == nil {
+			paths = append(paths, f.path)
+		}
+		by[f.path] = append(by[f.path], f)
+	}
+	for _, path := range paths {
+		c := Change{Path: path, Since: time.Unix(since, 0)}
+		unread := true
+		for _, f := range by[path] {
+			c.Notes = append(c.Notes, f.text)
+			unread = unread && f.unread
+		}
+		if !unread {
+			var err error
+			if c.Now, err = Look(Name, path); err != nil {
+				c.Now = unseen(err)
+			}
+		}
+		here := fact{path: path}
+		switch {
+		case c.Now == "":
+			c.Now = "other (" + strings.Join(c.Notes, "; ") + ")"
+		case r.own && path == r.shown(dir) || slices.Contains(r.known, here.hash()):
+			c.Was, c.Added, c.Notes = "repository", c.Notes, nil
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// brought reports whether a repository that is looked at for the first time is
+// one that a run can have made: an earlier run could write where it is, and it was
+// not there.
+func (r *record) brought(dir, tree string) bool {
+	at := dir
+	if tree != "" {
+		at = tree
+		if e := r.at(Name, join(tree, ".git")); e != nil && e.state == "" {
+			return true
+		}
+	}
+	if e := r.at(Nested, policy.Dir(at)); e != nil {
+		return !slices.Contains(split(e.state), base(at))
+	}
+	return slices.ContainsFunc(r.entries, func(e entry) bool {
+		if e.kind != Repository {
+			return false
+		}
+		other := repositoryOf(e.state).tree
+		return policy.Within(dir, e.path) || tree != "" && other != "" && policy.Within(tree, other)
+	})
+}
+
+// repositories completes the watches of repositories: their states are those that
+// the record is to have. What cannot be read of those that are looked at for the
+// first time is added to the changes.
+func (l *looker) repositories(out []Change, watches []Watch) []Change {
+	own := l.recs[0]
+	var first []*Watch
+	for i := range watches {
+		w := &watches[i]
+		if w.Kind != Repository {
+			continue
+		}
+		if e := own.at(w.Kind, w.Path); e != nil {
+			r := repositoryOf(e.state)
+			r.tree = w.State
+			if v := l.found[w.Path]; v != nil && v.index {
+				r.index = true
+			}
+			w.State = r.state()
+			continue
+		}
+		first = append(first, w)
+		l.apart[w.Path] = true
+		l.apart[pair(w.Path, w.State)] = true
+	}
+	for _, w := range first {
+		r := repository{own: !own.brought(w.Path, w.State), tree: w.State}
+		if r.own {
+			v := l.survey(w.Path, &r)
+			waits := l.waiting(w.Path, w.State)
+			var unread []fact
+			for _, f := range v.facts {
+				if f.unread || waits[f.path] {
+					unread = append(unread, f)
+				} else {
+					r.known = append(r.known, f.hash())
+				}
+			}
+			out = l.changed(out, &r, w.Path, time.Now().Unix(), unread)
+			r.index = v.index
+		} else {
+			out = l.changed(out, &r, w.Path, time.Now().Unix(), l.survey(w.Path, &r).facts)
+		}
+		w.State = r.state()
+	}
+	return out
+}
+
+// waiting are the paths that the records of a repository's work trees tell of: what
+// waits there for a person is not the user's because a run in another directory sees
+// it for the first time.
+func (l *looker) waiting(dir, tree string) map[string]bool {
+	if l.other == nil {
+		return nil
+	}
+	common := dir
+	if base(policy.Dir(dir)) == "worktrees" {
+		common = policy.Dir(policy.Dir(dir))
+	}
+	roots := []string{tree, treeOf(common)}
+	names, _ := namesAt(join(common, "worktrees"))
+	for _, n := range sorted(names)[:min(len(names), maxNeighbours)] {
+		roots = append(roots, treeOf(join(join(common, "worktrees"), n)))
+	}
+	paths := map[string]bool{}
+	for _, root := range roots {
+		if root == "" || root == l.recs[0].root {
+			continue
+		}
+		if r := l.other(root); r != nil {
+			for _, c := range (Store{}).changes(newLooker([]*record{r}, l.ix), root, nil) {
+				paths[c.Path] = true
+			}
+		}
+	}
+	return paths
+}
+
+// maxNeighbours bounds the linked work trees whose records are read.
+const maxNeighbours = 64
+
+// accept takes what is at some paths as known. It reports whether the record is
+// another one then.
+func (l *looker) accept(rec *record, paths []string) bool {
+	changed := false
+	for i := range rec.entries {
+		e := &rec.entries[i]
+		if e.kind != Repository {
+			continue
+		}
+		r := repositoryOf(e.state)
+		v := l.survey(e.path, &r)
+		for _, p := range paths {
+			whole := p == e.path || p == r.shown(e.path) || policy.Within(e.path, p)
+			r.own = r.own || whole
+			for _, f := range v.facts {
+				if whole || f.path == p {
+					r.known = append(r.known, f.hash())
+				}
+			}
+		}
+		if state := r.state(); state != e.state {
+			e.state, changed = state, true
+		}
+	}
+	for _, p := range paths {
+		changed = l.adopt(rec, p) || changed
+	}
+	return changed
+}
+
+// adopt records a repository that a run brought, with what is in it now: the next
+// run would take for granted what it finds there, and the command that made it may
+// still be running.
+func (l *looker) adopt(rec *record, path string) bool {
+	tree := ""
+	if base(path) == ".git" {
+		tree = policy.Dir(path)
+	}
+	var st unix.Stat_t
+	if rec.at(Repository, path) != nil || unix.Lstat(path, &st) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR || tree == "" && !bare(path) {
+		return false
+	}
+	r := repository{tree: tree}
+	v := l.survey(path, &r)
+	for _, f := range v.facts {
+		r.known = append(r.known, f.hash())
+	}
+	r.index = v.index
+	rec.put([]entry{{kind: Repository, path: path, state: r.state(), time: time.Now().Unix()}})
+	return true
+}

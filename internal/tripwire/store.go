@@ -1,0 +1,425 @@
+package tripwire
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Store is the directory that records are kept in, one for each root.
+type Store struct {
+	Dir string // $XDG_STATE_HOME/sbx/tripwire; "" when there is no home
+	UID int    // whose the directory and the records have to be
+
+	// Keeps says why Dir cannot be made, nil when it can. It is asked only when Dir
+	// is not there; nil is the answer "it can" to all.
+	Keeps func(dir string) error
+
+	// Tells is where the changes that Check returns are told of. Of those that are
+	// no alarm it returns what was not told there yet, and records that it is now;
+	// none when it is Untold.
+	Tells Telling
+}
+
+// DamagedError is a record, or a directory of records, that cannot be
+// believed: a link, somebody else's, writable by others, damaged or too large.
+// A run has to be refused then, since what it says may be what a command wants
+// to be said.
+type DamagedError struct {
+	Path string // to be removed by a person
+	Text string
+}
+
+func (e *DamagedError) Error() string {
+	return "tripwire: " + policy.Plain(e.Path) + ": " + e.Text
+}
+
+// UnwritableError is a store that nothing can be recorded in. What a run leaves
+// can not be told of then; what was recorded before still is.
+type UnwritableError struct{ Err error }
+
+func (e *UnwritableError) Error() string { return "tripwire: " + e.Err.Error() }
+func (e *UnwritableError) Unwrap() error { return e.Err }
+
+// Check compares what was recorded for root, the canonical root of a work
+// tree, with how things are now, and then adds the watches that are not in the
+// record yet. The states of the watches are taken as how things are; for what
+// else is recorded it looks. Records of the directories above root count for
+// the paths in root, since root may have been a subdirectory then.
+//
+// The errors are [*DamagedError], and [*UnwritableError], which comes together
+// with the changes.
+func (s Store) Check(root string, watches []Watch) ([]Change, error) {
+	watches, listed := cutListed(slices.Clone(inOrder(watches)))
+	l, err := s.load(root)
+	if err != nil {
+		return nil, err
+	}
+	l.other = s.other
+	changes := l.repositories(s.changes(l, root, watches), watches)
+	more, put := s.obeyed(l.recs[0], listed)
+	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
+	if own := l.recs[0]; own.settled(watches, time.Now().Unix()) && len(put) == 0 {
+		if l.ix.fresh {
+			s.remember(root, l.ix)
+		}
+		return changes, nil
+	}
+	return changes, s.add(root, watches, put, l.ix)
+}
+
+// Pending is Check without recording.
+func (s Store) Pending(root string) ([]Change, error) {
+	l, err := s.load(root)
+	if err != nil {
+		return nil, err
+	}
+	more, _ := s.obeyed(l.recs[0], l.recs[0].listed())
+	return inPlace(append(s.changes(l, root, nil), more...)), nil
+}
+
+// inPlace sorts changes by path, one for each.
+func inPlace(out []Change) []Change {
+	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
+}
+
+// inOrder sorts watches as records are, without those given twice. A planner
+// has them sorted, mostly.
+func inOrder(watches []Watch) []Watch {
+	order := func(a, b Watch) int { return compare(a.Kind, a.Path, b.Kind, b.Path) }
+	for i := 1; i < len(watches); i++ {
+		if order(watches[i-1], watches[i]) >= 0 {
+			watches = slices.Clone(watches)
+			slices.SortStableFunc(watches, order)
+			return slices.CompactFunc(watches, func(a, b Watch) bool { return order(a, b) == 0 })
+		}
+	}
+	return watches
+}
+
+// load reads the record of root, an empty one when there is none, and behind it
+// those of the directories above.
+func (s Store) load(root string) (*looker, error) {
+	recs, ix := []*record{{root: root}}, noIndexes()
+	if s.Dir != "" {
+		f, err := s.open()
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			defer f.close()
+			if recs, err = f.load(root); err != nil {
+				return nil, err
+			}
+			ix = f.indexes(root)
+		}
+	}
+	return newLooker(recs, ix), nil
+}
+
+func (f *files) load(root string) ([]*record, error) {
+	recs := []*record{{root: root}}
+	for dir := root; ; dir = policy.Dir(dir) {
+		r, err := f.record(dir)
+		switch {
+		case err != nil:
+			return nil, err
+		case r != nil && dir == root:
+			recs[0] = r
+		case r != nil:
+			recs = append(recs, r)
+		}
+		if dir == "/" {
+			return recs, nil
+		}
+	}
+}
+
+// record reads the record of one root, nil when there is none.
+func (f *files) record(root string) (*record, error) {
+	name := FileName(root)
+	data, ok, err := f.read(name)
+	if err != nil || !ok {
+		return nil, err
+	}
+	r, err := decode(data, root)
+	if err == ErrNewer {
+		return nil, &UnwritableError{fail(join(f.path, name), err)}
+	}
+	if err != nil {
+		return nil, &DamagedError{join(f.path, name), err.Error()}
+	}
+	return r, nil
+}
+
+// other reads the record of another root, nil when there is none that can be read.
+func (s Store) other(root string) *record {
+	f, err := s.open()
+	if err != nil || f == nil {
+		return nil
+	}
+	defer f.close()
+	r, _ := f.record(root)
+	return r
+}
+
+// changes compares. The first record is root's own and counts as a whole: what
+// a run could write besides is in it, too.
+func (s Store) changes(l *looker, root string, watches []Watch) []Change {
+	var out []Change
+	var repositories []*entry
+	for i, r := range l.recs {
+		left := watches
+		for j := range r.entries {
+			e := &r.entries[j]
+			if i > 0 && !policy.Within(e.path, root) || e.kind == Listed || e.kind == Obeyed {
+				continue
+			}
+			for len(left) > 0 && compare(left[0].Kind, left[0].Path, e.kind, e.path) < 0 {
+				left = left[1:]
+			}
+			known := len(left) > 0 && left[0].Kind == e.kind && left[0].Path == e.path
+			if e.kind == Repository {
+				repositories = append(repositories, e)
+				continue
+			}
+			if known {
+				out = l.compare(out, e, left[0].State, nil)
+				continue
+			}
+			now, err := Look(e.kind, e.path)
+			out = l.compare(out, e, now, err)
+		}
+	}
+	// What is shown as a part of something new is not shown again.
+	for _, e := range repositories {
+		out = l.repository(out, e)
+	}
+	return out
+}
+
+// compare adds what is different from an entry. A thing that cannot be looked
+// at is different: a command can see to it that it cannot.
+func (l *looker) compare(out []Change, e *entry, now string, err error) []Change {
+	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
+	switch {
+	case err == errApart:
+		return out
+	case err != nil:
+		c.Now = unseen(err)
+		return append(out, c)
+	case e.kind == Kept && now != e.state:
+		if e.kept {
+			c.Before = []byte(e.content)
+		}
+		return append(out, c)
+	case now == e.state || now == "":
+		return out
+	case e.kind == Settings:
+		return set(out, e, now)
+	case e.kind == Place:
+		c.Was = ""
+		if c.Now, err = Look(Name, e.path); err != nil {
+			c.Now = unseen(err)
+		}
+		return append(out, c)
+	case e.kind != Name:
+		return l.appeared(out, e, now)
+	case base(e.path) == ".git":
+		if c.Notes = l.git(e.path); len(c.Notes) == 0 {
+			return out
+		}
+	}
+	if e.kept {
+		c.Before = []byte(e.content)
+	}
+	return append(out, c)
+}
+
+// appeared adds the names of a pattern or a directory that were not there.
+func (l *looker) appeared(out []Change, e *entry, now string) []Change {
+	known := split(e.state)
+	for _, name := range split(now) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		path := join(policy.Dir(e.path), name)
+		var notes []string
+		if e.kind == Nested {
+			path = nestedPath(e.path, name)
+			if notes = l.git(path); len(notes) == 0 {
+				continue
+			}
+		}
+		state, err := Look(Name, path)
+		if err != nil {
+			state = unseen(err)
+		}
+		if state != "" {
+			out = append(out, Change{Path: path, Now: state, Since: time.Unix(e.time, 0), Notes: notes})
+		}
+	}
+	return out
+}
+
+// set adds a config file with the settings that were not in it.
+func set(out []Change, e *entry, now string) []Change {
+	known := split(e.state)
+	var added []string
+	for _, line := range split(now) {
+		if !slices.Contains(known, line) {
+			added = append(added, unescape(line))
+		}
+	}
+	if len(added) == 0 {
+		return out
+	}
+	state, err := Look(Name, e.path)
+	if err != nil {
+		state = unseen(err)
+	}
+	return append(out, Change{Path: e.path, Was: "settings", Now: state, Since: time.Unix(e.time, 0), Added: added})
+}
+
+func unseen(err error) string { return "other (" + err.Error() + ")" }
+
+// add records watches. The record is read again under the lock: another sbx
+// may have written it since.
+func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error {
+	f, unlock, err := s.writable()
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	defer unlock()
+	f.keepIndexes(root, ix)
+	r, err := f.record(root)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		r = &record{root: root}
+	}
+	if !r.merge(watches, time.Now().Unix()) && len(put) == 0 {
+		return nil
+	}
+	r.put(put)
+	for i := range r.entries {
+		if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
+			e.content, e.kept = keep(e.path, e.state)
+		}
+	}
+	return f.save(r)
+}
+
+// remember keeps what was read of indexes. When it cannot be kept they are read
+// again.
+func (s Store) remember(root string, ix *indexes) {
+	f, unlock, err := s.writable()
+	if err != nil {
+		return
+	}
+	defer f.close()
+	defer unlock()
+	f.keepIndexes(root, ix)
+}
+
+// writable opens the store for a change, and locks it.
+func (s Store) writable() (f *files, unlock func(), err error) {
+	if _, err := s.Make(); err != nil {
+		return nil, nil, err
+	}
+	f, err = s.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if f == nil {
+		return nil, nil, &UnwritableError{errors.New(policy.Plain(s.Dir) + " is not there")}
+	}
+	if unlock, err = f.lock(); err != nil {
+		f.close()
+		return nil, nil, err
+	}
+	return f, unlock, nil
+}
+
+func (f *files) save(r *record) error {
+	name := FileName(r.root)
+	if len(r.entries) == 0 {
+		return f.remove(name)
+	}
+	data, ok := r.trim()
+	if !ok {
+		return &DamagedError{join(f.path, name), "more names are to be watched than a record holds"}
+	}
+	return f.write(name, data, true)
+}
+
+// Accept forgets the entries of changed paths: a thing that exists is protected
+// from the next run on, and one that can still be replaced is recorded anew. A
+// name that came to a pattern or a directory joins those that are known.
+func (s Store) Accept(root string, paths ...string) error {
+	f, unlock, err := s.writable()
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	defer unlock()
+	recs, err := f.load(root)
+	if err != nil {
+		return err
+	}
+	l := newLooker(recs, f.indexes(root))
+	for i, r := range recs {
+		mine := paths
+		if i > 0 {
+			mine = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !policy.Within(p, root) })
+		}
+		if known := l.accept(r, mine); !r.accept(mine) && !known {
+			continue
+		}
+		if err := f.save(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Records lists the roots that have a record.
+func (s Store) Records() ([]string, error) {
+	if s.Dir == "" {
+		return nil, nil
+	}
+	f, err := s.open()
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.close()
+	names, err := f.names()
+	if err != nil {
+		return nil, err
+	}
+	var roots []string
+	for _, name := range names {
+		data, ok, err := f.read(name)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue // accepted just now
+		}
+		root, err := rootOf(data)
+		if err == ErrNewer {
+			continue
+		}
+		if err != nil || FileName(root) != name {
+			return nil, &DamagedError{join(f.path, name), errDamaged.Error()}
+		}
+		roots = append(roots, root)
+	}
+	return sorted(roots), nil
+}

@@ -1,0 +1,159 @@
+package tripwire
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Kind is what a Watch is about.
+type Kind uint8
+
+const (
+	Name    Kind = iota // one path: State is "" while it does not exist, else what it is (see Look)
+	Pattern             // the last element of Path is a pattern (policy.Match): State is the sorted matching names, joined by "/"
+	Nested              // Path is a directory: State is the sorted names of its subdirectories that are or hold a git directory (X/.git exists, or X has HEAD, objects and refs), joined by "/"
+
+	// Settings is about a git config file: State is what in it makes git run or
+	// read something (gitdir.Notable), one escaped setting beside the other. The
+	// file is protected while a command runs, but for what git on the host puts
+	// in its place meanwhile.
+	Settings
+
+	// Repository is about a git directory: State is the work tree that belongs to
+	// it, "" for none. What makes git in the work tree run something and was not
+	// there is told of, at any depth: in repositories that its index names, in new
+	// submodules and work trees, in steps of a rebase that waits. Its own settings
+	// and hooks, which are protected while a command runs, only when the whole of it
+	// is new.
+	Repository
+
+	// Place is about a directory that something watched lies in and that could be
+	// moved away: State is which one it is, and as for a Name when it is none.
+	Place
+
+	// Kept is about what exists and has to stay as it is, and could not be made
+	// read-only: State is as for a Name, of a directory with all that is in it.
+	// That it is gone is a change, too.
+	Kept
+
+	// Listed is about the names in the directory Path that tools obey by
+	// themselves, see names.toml: State has those that are there, see [StateOf].
+	Listed
+
+	// Obeyed is one of them. It has no watch of its own: the record has one entry
+	// for each that was seen.
+	Obeyed
+)
+
+// lists reports whether a State lists names, of which those that are gone are
+// forgotten.
+func (k Kind) lists() bool { return k == Pattern || k == Nested || k == Settings }
+
+// Watch is a name that a run could make or replace, with what was there when
+// the run was planned.
+type Watch struct {
+	Kind  Kind
+	Path  string // absolute, canonical but for the last element
+	State string
+}
+
+// Change is a watched name that is not as it was.
+type Change struct {
+	Path   string    // of the thing itself: for Pattern and Nested the full path of what appeared (Nested: DIR/NAME/.git, or DIR/NAME for a bare one)
+	Was    string    // State before, "" for absent
+	Now    string    // State as Look gives it, or "other (CAUSE)" for what could not be looked at
+	Since  time.Time // when the baseline was taken
+	Before []byte    // the content of the file that was there, nil when it was not kept
+	Added  []string  // of what was there before, the settings and programs that are new
+	Notes  []string  // of a repository that is new, what is not usual in it and where it leads
+	Grade  Grade     // Alarm but for names of the list
+	Told   bool      // a person was told already, and it is no alarm
+
+	fresh bool // it is about to be told
+}
+
+// Open reports whether it still waits for a person: an alarm until it is
+// accepted, anything else until it was told on a terminal.
+func (c *Change) Open() bool { return c.Grade == Alarm || !c.Told }
+
+// Unseen reports whether the thing could not be looked at: Now has the cause.
+func (c *Change) Unseen() bool { return strings.HasPrefix(c.Now, "other (") }
+
+// Look returns the State of a watch as it is now. For a Name that is
+//
+//	""                    nothing is there
+//	link TEXT             a symbolic link
+//	file SHA256           a file of up to 1 MiB; "executable" follows when it is
+//	file SIZE MTIME CTIME a larger or an unreadable one, times in nanoseconds
+//	dir SHA256            names, kinds, texts of links and contents below it;
+//	                      "truncated" follows when there is more than 512
+//	                      entries, depth 4 or 4 MiB
+//	other KIND            fifo, socket or device
+//
+// It follows no link, in the last element or above, and waits for nothing. A
+// path that leads through a link to something is an error, as is one that
+// cannot be looked at: whoever asks must not take either for "nothing there".
+func Look(kind Kind, path string) (string, error) {
+	if !strings.HasPrefix(path, "/") || strings.IndexByte(path, 0) >= 0 {
+		return "", errors.New(policy.Quote(path) + ": not an absolute path")
+	}
+	if path = policy.Clean(path); apart(path) {
+		return "", errApart
+	}
+	switch kind {
+	case Name, Obeyed:
+		return lookName(path)
+	case Listed:
+		return StateOf(pickFrom(path)), nil
+	case Pattern:
+		return lookPattern(path)
+	case Nested:
+		return lookNested(path)
+	case Settings:
+		return lookSettings(path)
+	case Place:
+		return lookPlace(path)
+	case Kept:
+		return lookKept(path)
+	case Repository:
+		return treeOf(path), nil
+	}
+	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
+}
+
+// lookPattern lists the names in a directory that match.
+func lookPattern(path string) (string, error) {
+	names, err := listDir(policy.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	pattern := base(path)
+	names = slices.DeleteFunc(names, func(n string) bool { return !policy.Match(pattern, n) })
+	return strings.Join(sorted(names), "/"), nil
+}
+
+// split is the inverse of joining names by "/", which no name holds.
+func split(state string) []string {
+	if state == "" {
+		return nil
+	}
+	return strings.Split(state, "/")
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func join(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,417 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+func TestJudgeHidden(t *testing.T) {
+	out := File{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Read: true, Sum: "aa"}
+	dir := File{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: [][]byte{[]byte("id_rsa")}}
+	names := func(n ...string) (out [][]byte) {
+		for _, s := range n {
+			out = append(out, []byte(s))
+		}
+		return out
+	}
+	tests := []struct {
+		name   string
+		secret Secret
+		in     *File
+		want   Verdict
+	}{
+		{"no answer to the question", Secret{Out: out}, nil, Unchecked},
+		{"absent", Secret{Out: out}, &File{Kind: kindAbsent}, Proved},
+		{"empty", Secret{Out: out}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"its content", Secret{Out: out}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
+		{"its content, in a private place", Secret{Out: out, Private: true}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
+		{"the file, changed meanwhile", Secret{Out: out}, &File{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, Hole},
+		{"the file, closed by its mode", Secret{Out: out}, &File{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, Hole},
+		{"the file, never readable", Secret{Out: File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, Proved},
+		{"the file, its owner's to open", Secret{Out: File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, Hole},
+		{"another file", Secret{Out: out}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
+		{"another file, in a private place", Secret{Out: out, Private: true}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Proved},
+		{"empty directory", Secret{Out: dir}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"names", Secret{Out: dir}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Hole},
+		{"names that a rule shows", Secret{Out: dir, Shown: []string{"known_hosts"}}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, Proved},
+		{"the directory", Secret{Out: dir, Shown: []string{"id_rsa"}}, &File{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, Hole},
+		{"the empty directory", Secret{Out: File{Kind: kindDir, Dev: 1, Ino: 3, Read: true}}, &File{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, Hole},
+		{"another directory, in a private place", Secret{Out: dir, Private: true}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Proved},
+		{"the same names, in a private place", Secret{Out: dir, Private: true}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, Hole},
+		{"out of reach", Secret{Out: out}, &File{Errno: 13}, Proved},
+		{"a failure", Secret{Out: out}, &File{Errno: 5}, Unchecked},
+		{"from inside, empty", Secret{}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"from inside, content", Secret{}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
+	}
+	for _, tt := range tests {
+		a := Answer{File: tt.in}
+		if tt.in != nil && tt.in.Kind == "" {
+			a.Errno = tt.in.Errno
+		}
+		if got, detail := tt.secret.judge([]Answer{a}); got != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
+		}
+	}
+	// At the place of a remapped directory all is hidden, at its own it is not.
+	two := Secret{Out: out}
+	if got, _ := two.judge([]Answer{{File: &File{Kind: kindAbsent}}, {File: &out}}); got != Hole {
+		t.Errorf("a second way: %s, want hole", got)
+	}
+}
+
+func TestJudgeChanges(t *testing.T) {
+	tests := []struct {
+		name string
+		act  string
+		a    Answer
+		want Verdict
+	}{
+		{"done", actOpen, Answer{}, Hole},
+		{"read-only mount", actOpen, Answer{Errno: 30}, Proved},
+		{"mount point", actRename, Answer{Errno: 16}, Proved},
+		{"other file system", actLink, Answer{Errno: 18}, Proved},
+		{"absent", actOpen, Answer{Errno: 2}, Proved},
+		{"mode of another user's", actOpen, Answer{Errno: 13, Guard: &Guard{}}, Proved},
+		{"mode of one's own", actOpen, Answer{Errno: 13, Guard: &Guard{Own: true}}, Hole},
+		{"mode of one's own, read-only mount", actOpen, Answer{Errno: 13, Guard: &Guard{Own: true, ReadOnly: true}}, Proved},
+		{"mode above a mount point", actRename, Answer{Errno: 13, Guard: &Guard{Own: true, Mount: true}}, Proved},
+		{"mode of a mount point", actOpen, Answer{Errno: 13, Guard: &Guard{Own: true, Mount: true}}, Hole},
+		{"mode, and nothing is known", actOpen, Answer{Errno: 13}, Unchecked},
+		{"being executed", actOpen, Answer{Errno: 26, Guard: &Guard{}}, Hole},
+		{"being executed, read-only mount", actOpen, Answer{Errno: 26, Guard: &Guard{ReadOnly: true}}, Proved},
+		{"anything else", actOpen, Answer{Errno: 5}, Unchecked},
+	}
+	for _, tt := range tests {
+		if got, detail := judgeChanges([]Question{{Act: tt.act}}, []Answer{tt.a}); got != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
+		}
+	}
+}
+
+func TestJudgeTrial(t *testing.T) {
+	tests := []struct {
+		trial, seccomp string
+		errno          syscall.Errno
+		want           Verdict
+	}{
+		{"TIOCSTI", "default", eperm, Proved},
+		{"TIOCSTI", "default", enotty, Hole},
+		{"TIOCSTI", "dev", enotty, Hole},
+		{"TIOCSTI", "off", enotty, Allowed},
+		{"ptrace", "default", esrch, Hole},
+		{"ptrace", "dev", esrch, Allowed},
+		{"keyctl", "default", 0, Hole},
+		{"keyctl", "strict", 0, Hole},
+		{"ptrace", "strict", eperm, Proved},
+		{"vmsplice", "strict", enosys, Proved},
+		{"vmsplice", "strict", 9, Hole},
+		{"keyctl", "off", 0, Allowed},
+		{"mount", "default", eperm, Proved},
+		{"mount", "off", eperm, Proved},
+		{"mount", "off", 0, Hole},
+		{"umount", "default", einval, Hole},
+		{"fsopen", "default", enosys, Proved},
+		{"fsopen", "off", eperm, Proved},
+		{"user namespace", "off", enospc, Proved},
+		{"user namespace", "off", 0, Hole},
+		{"user namespace", "default", 0, Hole},
+	}
+	for _, tt := range tests {
+		s := &Site{Seccomp: tt.seccomp}
+		for _, tr := range slices.Concat(trials, strictTrials) {
+			if tr.name != tt.trial {
+				continue
+			}
+			if got, detail := s.judgeTrial(tr, &Answer{Errno: int(tt.errno)}); got != tt.want {
+				t.Errorf("%s, %s, %s: %s (%s), want %s", tt.trial, tt.seccomp, errnoName(int(tt.errno)), got, detail, tt.want)
+			}
+		}
+	}
+}
+
+// TestJudgeTrialFilter: a file may refuse in another way than sbx's own filter,
+// and what the kernel itself answers is a hole all the same.
+func TestJudgeTrialFilter(t *testing.T) {
+	tests := []struct {
+		trial string
+		out   syscall.Errno // outside; -1 where it is not known
+		errno syscall.Errno
+		want  Verdict
+	}{
+		{"TIOCSTI", enotty, eperm, Proved},
+		{"TIOCSTI", enotty, enosys, Unchecked},
+		{"TIOCSTI", enotty, einval, Unchecked},
+		{"TIOCSTI", enotty, enotty, Hole},
+		{"TIOCSTI", ^syscall.Errno(0), enotty, Hole},
+		{"TIOCSTI", ^syscall.Errno(0), enosys, Unchecked},
+		{"keyctl", 0, enosys, Proved},
+		{"keyctl", 0, eperm, Unchecked},
+		{"keyctl", 0, 0, Hole},
+	}
+	for _, tt := range tests {
+		s := &Site{Seccomp: "dev", Filter: true, Kernel: map[string]int{}}
+		if tt.out != ^syscall.Errno(0) {
+			s.Kernel[tt.trial] = int(tt.out)
+		}
+		for _, tr := range trials {
+			if tr.name != tt.trial {
+				continue
+			}
+			if got, detail := s.judgeTrial(tr, &Answer{Errno: int(tt.errno)}); got != tt.want {
+				t.Errorf("%s, %s outside, %s inside: %s (%s), want %s", tt.trial, errnoName(int(tt.out)), errnoName(int(tt.errno)), got, detail, tt.want)
+			}
+		}
+	}
+}
+
+// TestFeigned: a file that answers with errno 0 does not make holes, and hides
+// none of which more is seen than an errno.
+func TestFeigned(t *testing.T) {
+	done := func(act string, a Answer) Check {
+		return Check{Ask: []Question{{Act: act}}, Judge: func([]Answer) (Verdict, string) { return Hole, "done" }, Heard: func() bool { return a.Step == "heard" }}
+	}
+	tests := []struct {
+		name string
+		act  string
+		a    Answer
+		want Verdict
+	}{
+		{"a call", actCall, Answer{}, Unchecked},
+		{"a socket", actSocket, Answer{}, Unchecked},
+		{"opened", actOpen, Answer{}, Unchecked},
+		{"made", actCreate, Answer{}, Unchecked},
+		{"made, and seen on the host", actCreate, Answer{Found: []string{"x"}}, Hole},
+		{"connected", actTCP, Answer{}, Unchecked},
+		{"connected, and heard outside", actTCP, Answer{Step: "heard"}, Hole},
+		{"the kernel's answer", actCall, Answer{Errno: int(enotty)}, Hole},
+		{"its content", actLook, Answer{File: &File{Read: true}}, Hole},
+		{"what the process is", actSelf, Answer{Self: &Self{}}, Hole},
+	}
+	for _, tt := range tests {
+		c := done(tt.act, tt.a)
+		c.doubt()
+		if got, _ := c.Judge([]Answer{tt.a}); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	for _, feigned := range []bool{false, true} {
+		s := &Site{Seccomp: "dev", Filter: true, Feigned: feigned}
+		for _, c := range s.Checks() {
+			if c.Section != secKernel || c.Name != "mount" {
+				continue
+			}
+			if got, _ := c.Judge([]Answer{{}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
+				t.Errorf("mount, feigned %t: %s", feigned, got)
+			}
+		}
+	}
+}
+
+// full is a site with something of each kind.
+func full() *Site {
+	yes := func() bool { return true }
+	kernel := map[string]int{}
+	for _, f := range families {
+		kernel[f.trial()] = 0
+	}
+	return &Site{
+		Kernel: kernel,
+		Nonce:  "n", CWD: "/p", Scratch: "/tmp", Seccomp: "default", Spaces: map[string]string{"pid": "pid:[1]", "net": "net:[1]", "user": "user:[1]"},
+		Hidden:  []Secret{{Path: "/p/.env", Out: File{Kind: kindFile, Read: true}}, {Path: "/s", Out: File{Kind: kindSocket}}},
+		Guarded: []Guarded{{Path: "/p/.git/hooks", Kind: kindDir}, {Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
+		Places: []Place{{Path: "/etc"}}, Plan: []Planned{{"/p", policy.Write}}, Servers: []Server{{Name: "TCP", Act: actTCP, Heard: yes}},
+		Sockets: []Socket{{Name: "docker", Path: "/run/docker.sock"}}, Env: Env{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
+		Own: Own{Manifest: "/run/sbx/policy.json", Dir: "/run/sbx", Programs: map[string]string{"/usr/bin/bwrap": ""}}, Helper: 7, Word: "w",
+	}
+}
+
+// A probe that says nothing, or that everything could be done, proves nothing.
+func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
+	checks := full().Checks()
+	asked := Number(checks)
+	if len(asked) < 80 {
+		t.Fatalf("%d questions", len(asked))
+	}
+	for _, r := range Evaluate(checks, nil) {
+		if r.Verdict != Unchecked {
+			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
+		}
+		if r.Control == "" {
+			t.Errorf("%s %s %s has no control", r.Section, r.Name, r.Subject)
+		}
+	}
+	done := make(map[int]Answer)
+	for _, q := range asked {
+		done[q.ID] = Answer{ID: q.ID}
+	}
+	for _, r := range Evaluate(checks, done) {
+		if r.Verdict == Proved && r.Name != "control" || r.Verdict == Allowed {
+			t.Errorf("%s %s %s: %s, though nothing was refused", r.Section, r.Name, r.Subject, r.Verdict)
+		}
+	}
+	if (&Report{}).OK() {
+		t.Error("a report of nothing is no proof")
+	}
+}
+
+// Every kind of result with names that are hard to print.
+func odd() *Report {
+	r := &Report{Profiles: []string{"moderate"}, Place: "/p\xff\n"}
+	for v := range verdictNames {
+		for _, name := range []string{"/a/.env\n<&>'\"]]>\x1b[31m\x00", "/\xff\xfe", "/\u2028\uffff\ufdd0\u0085", "/ok"} {
+			r.Results = append(r.Results, Result{Section: secHidden, Name: "read", Subject: name, Verdict: Verdict(v), Detail: "shown by " + name, Control: name})
+		}
+	}
+	return r
+}
+
+func TestOutputsAreSafe(t *testing.T) {
+	r := odd()
+	var table, junit, js bytes.Buffer
+	for _, err := range []error{r.Table(&table, true, func(_, text string) string { return text }), r.JUnit(&junit), r.JSON(&js)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"table": table.String(), "junit": junit.String(), "json": js.String()} {
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
+			t.Errorf("%s is not safe: %q", name, text)
+		}
+	}
+	if got, want := strings.Count(table.String(), "\n"), len(r.Results)+3; got != want {
+		t.Errorf("table has %d lines, want %d:\n%s", got, want, table.String())
+	}
+	kinds := map[string]int{}
+	for d := xml.NewDecoder(&junit); ; {
+		tok, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := tok.(xml.StartElement); ok {
+			kinds[e.Name.Local]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"testsuites": 1, "testsuite": 1, "testcase": 24, "failure": 4, "error": 4, "skipped": 12}, kinds); diff != "" {
+		t.Errorf("junit (-want +got):\n%s", diff)
+	}
+	var doc struct {
+		OK      bool
+		Summary map[string]int
+		Checks  []map[string]string
+	}
+	if err := json.Unmarshal(js.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{"proved": 4, "allowed": 4, "hole": 4, "unchecked": 4, "not_applicable": 4, "gap": 4}, doc.Summary); diff != "" || doc.OK {
+		t.Errorf("summary, ok %v (-want +got):\n%s", doc.OK, diff)
+	}
+	want := map[string]string{"section": "hidden", "check": "read", "subject": "/ok", "verdict": "unchecked", "detail": "shown by /ok", "control": "/ok"}
+	if diff := cmp.Diff(want, doc.Checks[3]); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	site := &Site{Nonce: "abc", Guarded: []Guarded{{Path: "/p/.vscode"}}}
+	file := entry{Kind: kindFile, Mode: 0o100644, Mtime: 1, Size: 3}
+	with := func(change func(*entry)) entry { e := file; change(&e); return e }
+	tests := []struct {
+		name  string
+		after tree
+		want  map[string]Verdict
+	}{
+		{"nothing", tree{"/p/f": file}, map[string]Verdict{"project and home": Proved}},
+		{"gone", tree{}, map[string]Verdict{"/p/f": Hole}},
+		{"stub", tree{"/p/f": file, "/p/.env": {Kind: kindFile}}, map[string]Verdict{"/p/.env": Hole}},
+		{"mount point", tree{"/p/f": file, "/p/d": {Kind: kindDir}}, map[string]Verdict{"/p/d": Hole}},
+		{"of the probe", tree{"/p/f": file, "/p/x-abc-y": {Kind: kindFile, Size: 1}}, map[string]Verdict{"/p/x-abc-y": Hole}},
+		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Kind: kindFile, Size: 1}}, map[string]Verdict{"/p/.vscode": Hole}},
+		{"of somebody", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": Unchecked}},
+		{"mode", tree{"/p/f": with(func(e *entry) { e.Mode = 0o100600 })}, map[string]Verdict{"/p/f": Hole}},
+		{"time", tree{"/p/f": with(func(e *entry) { e.Mtime = 2 })}, map[string]Verdict{"/p/f": Unchecked}},
+		{"size", tree{"/p/f": with(func(e *entry) { e.Size = 2 })}, map[string]Verdict{"/p/f": Unchecked}},
+	}
+	for _, tt := range tests {
+		got := map[string]Verdict{}
+		for _, r := range compare(tree{"/p/f": file}, tt.after, site, map[string]bool{}) {
+			got[r.Subject] = r.Verdict
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestMounts(t *testing.T) {
+	m := mounts{{Path: "/", Access: policy.Read, Source: "permissive"}, {Path: "/p", Access: policy.Write, Source: "moderate"}, {Path: "/p/.git", Access: policy.Write}, {Path: "/p/.git/hooks", Access: policy.Protect},
+		{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"}, {Path: "/h/.cache", Access: policy.Write, Source: wrap.SourceCache}}
+	if diff := cmp.Diff([]string{"/p/.git", "/p"}, m.writableTree("/p/.git/hooks")); diff != "" {
+		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+	for path, want := range map[string]string{"/run/x": "", "/p/s": "", "/p": "moderate", "/s/sock": "--allow-read"} {
+		if got := m.at(path).named(path); got != want {
+			t.Errorf("%s is named by %q, want %q", path, got, want)
+		}
+	}
+	if !m.at("/h/.cache/x").own() || m.at("/p/x").own() {
+		t.Error("the private cache is the sandbox's own, the project is not")
+	}
+}
+
+func TestInside(t *testing.T) {
+	m := &Manifest{Network: "false", Seccomp: "dev", Paths: []ManifestEntry{
+		{Path: "/home/u", Access: "private"}, {Path: "/home/u/.ssh", Access: "block"}, {Path: "/home/u/.ssh/known_hosts", Access: "read"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"},
+		{Path: "/p/.git", Access: "write"}, {Path: "/p/.git/hooks", Access: "protect"}, {Path: "/tmp", Access: "private"}, {Path: "relative", Access: "block"}, {Path: "/p/../x", Access: "block"}, {Path: "/y", Access: "odd"},
+	}}
+	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/tmp"}, nil, func(string) string { return kindDir })
+	s.Sockets = nil
+	want := &Site{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "dev", Scratch: "/tmp",
+		Hidden:  []Secret{{Path: "/home/u/.ssh", Private: true, Shown: []string{"known_hosts"}}, {Path: "/p/.env"}},
+		Guarded: []Guarded{{Path: "/p/.env", Kind: kindOther}, {Path: "/p/.git/hooks", Kind: kindDir, Tops: []string{"/p/.git"}}},
+		Moves:   []string{"/p", "/p/.git"},
+		Places:  []Place{{Path: "/"}, {Path: "/p", Opened: "write /p"}, {Path: "/tmp", Private: true}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("site (-want +got):\n%s", diff)
+	}
+	for _, c := range s.Checks() {
+		if len(c.Ask) > 0 && c.Control == "" {
+			t.Errorf("%s %s %s does not say that it has no control", c.Section, c.Name, c.Subject)
+		}
+	}
+}
+
+// A manifest is read from a file that only root can forge, and still nothing
+// in it makes sbx panic.
+func FuzzInside(f *testing.F) {
+	f.Add([]byte(`{"paths":[{"path":"/","access":"write"},{"path":"/a","access":"block"},{"path":"","access":"protect"},{"path":"/a/b","access":"read","source":"x"}]}`))
+	f.Add([]byte(`{"paths":null,"allow_network":"true"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m Manifest
+		if json.Unmarshal(data, &m) != nil {
+			return
+		}
+		s := inside(&m, 0, "n", "/p", []string{"/"}, []string{"/h"}, func(string) string { return kindFile })
+		checks := s.Checks()
+		Number(checks)
+		r := &Report{Results: Evaluate(checks, nil)}
+		if r.OK() {
+			t.Error("proved without an answer")
+		}
+	})
+}

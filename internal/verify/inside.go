@@ -1,0 +1,130 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// Manifest is what /run/sbx/policy.json says, as far as it is looked at here.
+type Manifest struct {
+	Profiles   []string        `json:"profiles"`
+	Network    string          `json:"allow_network"`
+	SharePID   string          `json:"share_pid"`
+	Seccomp    string          `json:"seccomp"`
+	NewSession string          `json:"new_session"`
+	Scoped     []string        `json:"scoped"`
+	Engine     string          `json:"engine"`
+	Gaps       []string        `json:"gaps"`
+	Paths      []ManifestEntry `json:"paths"`
+
+	// Writable reports whether something can be made in a directory where a rule
+	// says so; nil is yes.
+	Writable func(dir string) bool `json:"-"`
+}
+
+// ManifestEntry is a path with its access. Older manifests have no source and
+// do not list what is hidden.
+type ManifestEntry struct {
+	Path   string `json:"path"`
+	Access string `json:"access"` // private, closed, write, read, protect, block
+	Source string `json:"source"`
+}
+
+// listed answers what a manifest gives at a path.
+type listed []ManifestEntry
+
+func (l listed) at(path string) (e ManifestEntry) {
+	for _, m := range l {
+		if policy.Within(path, m.Path) && len(m.Path) >= len(e.Path) {
+			e = m
+		}
+	}
+	return e
+}
+
+// inside makes the site of the sandbox that this process is in, by what its
+// manifest says: nothing is known of the host. kind is the type of a file.
+func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *Site {
+	l := listed(m.Paths)
+	s := &Site{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
+	if s.Seccomp == "" {
+		s.Seccomp = "default"
+	}
+	if s.Walls = m.Engine == wrap.EngineLandlock; s.Walls {
+		s.Gaps, s.Scratch, s.Mode = m.Gaps, runTmp, runDir
+	}
+	above := func(path string) ManifestEntry { return l.at(policy.Dir(path)) }
+	for _, e := range m.Paths {
+		if !strings.HasPrefix(e.Path, "/") || policy.Clean(e.Path) != e.Path {
+			continue
+		}
+		write := above(e.Path).Access == "write" && e.Path != "/"
+		switch e.Access {
+		case "block":
+			s.Hidden = append(s.Hidden, Secret{Path: e.Path, Private: above(e.Path).Access == "private", Shown: l.below(e.Path)})
+			if write {
+				s.Guarded = append(s.Guarded, Guarded{Path: e.Path, Kind: kindOther})
+			}
+		case wrap.Closed:
+			if kind(e.Path) == kindDir {
+				s.Closed = append(s.Closed, e.Path)
+			}
+		case "private":
+			if s.Scratch == "" || e.Path == "/tmp" {
+				s.Scratch = e.Path
+			}
+		case "read", "protect":
+			if write {
+				s.Guarded = append(s.Guarded, Guarded{Path: e.Path, Kind: kind(e.Path), Tops: []string{policy.Dir(e.Path)}})
+			}
+		}
+		if write && e.Access != "write" {
+			for dir := policy.Dir(e.Path); dir != "/" && l.at(dir).Access == "write"; dir = policy.Dir(dir) {
+				if !slices.Contains(s.Moves, dir) {
+					s.Moves = append(s.Moves, dir)
+				}
+			}
+		}
+	}
+	for _, dir := range s.Moves {
+		if s.Walls && m.Writable != nil && !m.Writable(dir) {
+			s.Frozen = append(s.Frozen, dir)
+		}
+	}
+	for _, dir := range dirs {
+		p := Place{Path: dir, Private: l.at(dir).Access == "private" || policy.Within(dir, "/proc") || policy.Within(dir, "/dev")}
+		if s.Walls {
+			p.Private = policy.Within(dir, "/proc") || policy.Within(dir, "/sys")
+		}
+		if e := l.at(dir); e.Access == "write" && (m.Writable == nil || m.Writable(dir)) {
+			p.Opened = e.Access + " " + policy.Plain(e.Path)
+		}
+		s.Places = append(s.Places, p)
+	}
+	for _, k := range services(homes) {
+		if s.Network && k.Path[0] == 0 && !s.Walls && !s.scoped(scopedAbstract) {
+			k.Opened = "the shared network"
+		}
+		if e := l.at(k.Path); e.Path == k.Path && e.Access != "block" && e.Access != "private" {
+			k.Opened = e.Access + " " + policy.Plain(e.Path)
+		}
+		s.Sockets = append(s.Sockets, k)
+	}
+	return s
+}
+
+// below are the names in a directory through which deeper rules show
+// something.
+func (l listed) below(dir string) []string {
+	var out []string
+	for _, e := range l {
+		if e.Path != dir && policy.Within(e.Path, dir) && e.Access != "block" {
+			name, _, _ := strings.Cut(strings.TrimPrefix(e.Path[len(dir):], "/"), "/")
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package verify
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// patienceReplaced is how long a run may go on after something hidden was
+// replaced, and how long it has to say so where it may go on.
+const patienceReplaced = 3 * time.Second
+
+// replaced proves that a run does not go on with a hidden file that the host
+// replaces: in a second, short run a file in the working directory is hidden by
+// name, and another one is renamed over it, as editors do.
+func (sub *Subject) replaced(plan *wrap.Plan, nonce string) []Result {
+	if plan.Engine != wrap.EngineBwrap {
+		return nil // rules about files, and no mounts that could be lost
+	}
+	r := Result{Section: secHidden, Name: "replace", Subject: "a hidden file, on the host"}
+	r.Verdict, r.Detail = sub.replace(plan, &r, nonce)
+	return []Result{r}
+}
+
+func (sub *Subject) replace(plan *wrap.Plan, r *Result, nonce string) (Verdict, string) {
+	if plan.Stage == nil || plan.Stage.Group == pid1.Look {
+		return Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
+	}
+	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"), filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
+	var dir unix.Stat_t
+	if unix.Stat(sub.Host.CWD, &dir) == nil {
+		defer func() { _ = unix.UtimesNanoAt(unix.AT_FDCWD, sub.Host.CWD, []unix.Timespec{dir.Atim, dir.Mtim}, 0) }()
+	}
+	for _, name := range []string{path, other} {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return NotApplicable, "this user can make no file in the working directory"
+		}
+		defer os.Remove(name)
+		_, _ = f.WriteString(nonce)
+		f.Close()
+	}
+	asked := []Question{{ID: 1, Act: actLook, Path: []byte(sub.inside(path))}}
+	data, err := json.Marshal(asked)
+	if err != nil {
+		return Unchecked, err.Error()
+	}
+	flags := slices.Insert(slices.Clone(sub.Flags), 2, "--block", path)
+	cmd := exec.Command("/proc/self/exe", flags...)
+	cmd.Args[0], cmd.Env = "sbx", sub.Host.Environ
+	said := &head{}
+	cmd.Stderr = said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return Unchecked, err.Error()
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return Unchecked, err.Error()
+	}
+	if err := cmd.Start(); err != nil {
+		return Unchecked, err.Error()
+	}
+	late := time.AfterFunc(patienceAll, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	_, _ = in.Write(append(data, '\n'))
+	a, ok := readAnswers(out)[1]
+	hidden := ok && a.File != nil && (a.File.Kind == kindAbsent || a.File.Size == 0 || !a.File.Read)
+	if hidden {
+		err = os.Rename(other, path)
+	}
+	goesOn := plan.Report.Policy.OnUnmasked == "warn"
+	if !hidden || err != nil || goesOn {
+		time.AfterFunc(map[bool]time.Duration{true: patienceReplaced / 3}[goesOn], func() { in.Close() })
+	} else {
+		late.Reset(patienceReplaced)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	ended := cmd.Wait()
+	in.Close()
+	r.Control = "it could be hidden, and outside it is another file now"
+	var exit *exec.ExitError
+	switch told := strings.Contains(said.String(), "it is no longer hidden"); {
+	case !ok:
+		return Unchecked, "the run with it ended without an answer: " + policy.Plain(strings.TrimSpace(said.String()))
+	case !hidden:
+		return Hole, "it was not hidden in the first place"
+	case err != nil:
+		return Unchecked, "it could not be replaced: " + err.Error()
+	case goesOn && told:
+		return Allowed, "the run was told of it and went on (on_unmasked = \"warn\")"
+	case told && errors.As(ended, &exit) && exit.ExitCode() == wrap.StatusFailed:
+		return Proved, "the run was ended at once"
+	}
+	return Hole, "the run went on with it"
+}
+
+// inside is where a path in the working directory is seen.
+func (sub *Subject) inside(path string) string {
+	s := Site{CWD: sub.Host.CWD, Remap: sub.Remap}
+	return s.at(path)
+}

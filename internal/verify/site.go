@@ -1,0 +1,185 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Site is what there is to prove about one run: its policy, laid on a host,
+// with what was planted there for the purpose.
+type Site struct {
+	Inside     bool // looked at from inside: nothing is known of the host
+	UID        int
+	Nonce      string // part of every name that the probe may make
+	CWD        string
+	Remap      string // where the working directory is seen; "" is where it is
+	Network    bool
+	SharePID   bool
+	OwnSession bool
+	Seccomp    string   // default, strict, dev, off
+	Filter     bool     // a file adds to what the level refuses
+	Feigned    bool     // that file may answer a call as if it had been made
+	Scoped     []string // what Landlock keeps the command from, as [wrap.Plan.Scoped] has it
+
+	Walls   bool     // the engine is Landlock
+	Gaps    []string // that the plan owns up to
+	Frozen  []string // with Walls, writable directories in which nothing can be made
+	Closed  []string // with Walls, directories that are private in tier full
+	Devices []string // with Walls, of the host's, which outside can be opened
+	Mode    string   // with Walls, a path of the caller's own that does not matter
+
+	Hidden  []Secret
+	Guarded []Guarded
+	Moves   []string // directories between a protected path and the top of the writable tree, the top included
+	Unborn  []string // protected names that do not exist, in writable directories
+	Scratch string   // a private directory, or "" for none
+	Places  []Place
+	Plan    []Planned // what is mounted, parents first
+	Host    []string  // mount points of the host, which a bind brings along
+	Servers []Server
+	Sockets []Socket
+	Kernel  map[string]int    // trials by name: what the same call gives outside
+	Spaces  map[string]string // namespaces of the caller
+	Helper  int               // process id of a process outside
+	Word    string            // on its command line
+	Env     Env
+	Pass    []int // descriptors that are to be there beside 0, 1, 2
+	Own     Own
+}
+
+// Names in Site.Scoped.
+const (
+	scopedAbstract = "abstract-unix-socket"
+	scopedSignal   = "signal"
+)
+
+func (s *Site) scoped(name string) bool { return slices.Contains(s.Scoped, name) }
+
+// Secret is a path that has to be hidden.
+type Secret struct {
+	Path    string
+	Out     File     // outside
+	Private bool     // it lies in a place of the sandbox's own, where another file may have its name
+	Shown   []string // of a directory: the names that deeper rules show
+	Inner   []string // of a directory, with Walls: some paths in it that can be read outside
+	Opened  string   // the rule that shows it all the same; "" when it has to be hidden
+}
+
+// Guarded is a path that must not change.
+type Guarded struct {
+	Path   string
+	Kind   string   // as in [File]
+	Tops   []string // writable directories in which to try a hard link of it
+	Able   bool     // outside it can be written, or its owner can make it so
+	Opened string   // the rule that makes it writable all the same
+	Loose  bool     // its name is a link in a writable directory
+	Hidden bool     // it is to be hidden, and not to be kept as it is
+}
+
+// Place is a directory in which nothing must appear.
+type Place struct {
+	Path    string
+	Able    bool   // outside a file can be made in it
+	Private bool   // it is a place of the sandbox's own
+	Opened  string // the rule that makes it writable
+}
+
+// Planned is a path that the plan mounts, or gives by what it mounts above.
+type Planned struct {
+	Path   string
+	Access policy.Access
+}
+
+// Server is an address at which this process listens.
+type Server struct {
+	Name   string // for people
+	Act    string // actTCP, actUDP, actConnect
+	Path   []byte // of a socket; a leading NUL byte is an abstract name
+	Text   string
+	Port   int
+	Shared bool   // reachable with the network shared
+	Opened string // the rule that shows it
+	Absent string // why there is no such server here
+	Heard  func() bool
+}
+
+func (s *Server) abstract() bool { return len(s.Path) > 0 && s.Path[0] == 0 }
+
+// Socket is a service of the host.
+type Socket struct {
+	Name   string
+	Path   string // a leading NUL byte is an abstract name
+	Out    int    // errno of connecting outside
+	Opened string // the rule that names it
+}
+
+// Env is what has to become of the environment.
+type Env struct {
+	Dropped []string // names
+	Kept    []string // names that pass or are set
+	Planted map[string]string
+	Mark    string // in the values of all planted variables
+	MayShow string // the rule by which a planted variable passes; "" for none
+}
+
+// Own are sbx's own files.
+type Own struct {
+	Manifest string // path inside, "" when there is none
+	Sum      string // SHA-256 of its first 64 KiB; "" when it is not known
+	Dir      string
+	Programs map[string]string // sbx and bwrap, each with the rule that lets the command write it, or ""
+}
+
+// at is where a path of the host is seen inside.
+func (s *Site) at(path string) string {
+	if s.Remap == "" || !policy.Within(path, s.CWD) {
+		return path
+	}
+	return s.Remap + path[len(s.CWD):]
+}
+
+// outsidePath is where a path of the sandbox is on the host.
+func (s *Site) outsidePath(path string) string {
+	if s.Remap == "" || !policy.Within(path, s.Remap) {
+		return path
+	}
+	return s.CWD + path[len(s.Remap):]
+}
+
+// free returns a name in a directory that nothing has. Each tag gives another.
+func (s *Site) free(dir, tag string) string {
+	return strings.TrimSuffix(dir, "/") + "/.sbx-verify-" + s.Nonce + "-" + tag
+}
+
+// filtered reports whether the system call filter refuses what only debuggers
+// need, or everything else.
+func (s *Site) filtered(debugger bool) bool {
+	return s.Seccomp != "off" && !(debugger && s.Seccomp == "dev")
+}
+
+// some lists the first few of many names for people.
+func some(names []string) string {
+	const few = 3
+	out := make([]string, 0, few)
+	for _, n := range names[:min(len(names), few)] {
+		out = append(out, policy.Plain(n))
+	}
+	text := strings.Join(out, ", ")
+	if len(names) > few {
+		text += ", …"
+	}
+	return text
+}
+
+// without returns the names that are not among others.
+func without(names, others []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(others, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

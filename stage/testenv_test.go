@@ -1,3 +1,0 @@
-package stage
-
-import _ "github.com/sbx-sandbox/sbx/internal/testenv"
