@@ -57,7 +57,7 @@ _sbx() {
         case ${COMP_WORDS[1]} in
             explain) list="$run" ;;
             why) list="$run --path --host --var" files=1 ;;
-            verify) list="$run --junit" ;;
+            verify) list="$run" ;;
             doctor) list="--help -h --min-tier --json" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
             agent) list="--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --list --print-env --dry-run -n --quiet -q" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
             profiles) list="--help -h --json --flat $(_sbx_profiles)" first='list show diff' ;;

@@ -18,7 +18,6 @@ complete -c sbx -n '__sbx_in why' -F
 complete -c sbx -n '__sbx_in why' -l path -d 'Take each word for a path'
 complete -c sbx -n '__sbx_in why' -l host -d 'Take each word for a host'
 complete -c sbx -n '__sbx_in why' -l var -d 'Take each word for the name of a variable'
-complete -c sbx -n '__sbx_in verify' -l junit -d 'Print JUnit XML'
 complete -c sbx -n '__sbx_in doctor; and __sbx_first' -a 'claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot'
 complete -c sbx -n '__sbx_in doctor' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in doctor' -l min-tier -xa 'full reduced' -d 'The tier that is wanted: full or reduced; default is the configured one'

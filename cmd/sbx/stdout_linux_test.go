@@ -33,7 +33,7 @@ func TestStdoutFull(t *testing.T) {
 		status := shellStatus(cmd.Run())
 		return said.String(), status
 	}
-	for _, words := range []string{"--version", "--help", "-n -- true", "-n --json -- true", "explain", "explain --json", "explain --help", "why .env", "why --json .env", "verify", "verify --json", "verify --junit",
+	for _, words := range []string{"--version", "--help", "-n -- true", "-n --json -- true", "explain", "explain --json", "explain --help", "why .env", "why --json .env", "verify", "verify --json",
 		"doctor", "doctor --json", "doctor claude", "agent --list", "agent --print-env claude", "profiles", "profiles show strict", "profiles diff strict permissive", "status", "status --json",
 		"tripwire", "tripwire list --json", "init", "trust --list --json", "shim list", "shim list --json", "shim doctor npm", "activate bash", "alias bash npm", "completion bash", "man"} {
 		said, status := start(words, "/dev/full")

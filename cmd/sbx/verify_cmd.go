@@ -16,7 +16,6 @@ import (
 // one of them finds a hole or could not be made.
 type verifyCmd struct {
 	options `embed:""`
-	JUnit   bool `name:"junit" help:"Print JUnit XML."`
 	Child   bool `name:"run-probe" hidden:""` // be the run that is verified
 }
 
@@ -85,8 +84,6 @@ func (c *verifyCmd) refuse() error {
 		return &usageError{"--dry-run does not go with verify, which runs something", "sbx -n -- CMD prints the plan"}
 	case len(c.Command) > 0:
 		return &usageError{text: "verify takes no command: it runs its own probes"}
-	case c.JSON && c.JUnit:
-		return &usageError{text: "--json and --junit contradict each other"}
 	}
 	return nil
 }
@@ -191,11 +188,8 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 }
 
 func (c *verifyCmd) print(r *verify.Report) error {
-	switch {
-	case c.JSON:
+	if c.JSON {
 		return r.JSON(stdout)
-	case c.JUnit:
-		return r.JUnit(stdout)
 	}
 	return r.Table(stdout, c.Verbose, colour)
 }
