@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 
+	"github.com/sbx-sandbox/sbx/completions"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/shims"
 )
@@ -29,13 +30,7 @@ func (c *activateCmd) Run() error {
 	if err := dir.Check(); err != nil {
 		return err
 	}
-	script := ""
-	if shell != "sh" {
-		if script, err = completion(shell); err != nil {
-			return err
-		}
-	}
-	text, err := shims.Activate(shell, string(dir), script)
+	text, err := shims.Activate(shell, string(dir), completions.Script(shell))
 	if err != nil {
 		return err
 	}

@@ -34,15 +34,14 @@ func TestAgentWords(t *testing.T) {
 // TestAgentFlagsThatTakeAWord compares the list that finds the client's name
 // with the grammar.
 func TestAgentFlagsThatTakeAWord(t *testing.T) {
-	commands, err := commandWords()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want []string
-	for _, c := range commands {
-		for _, f := range c.flags {
-			if c.name == "agent" && f.takes != "" {
-				want = append(want, f.names()...)
+	for _, c := range grammar(t, &commandCLI{}).Children {
+		for _, f := range c.Flags {
+			if c.Name == "agent" && !f.IsBool() {
+				want = append(want, "--"+f.Name)
+				if f.Short != 0 {
+					want = append(want, "-"+string(f.Short))
+				}
 			}
 		}
 	}

@@ -6,25 +6,23 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/internal/tools/gencompletions"
 )
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
 // TestCompletionIsCheckedIn compares the scripts in completions/ with what
-// sbx completion prints.
+// their generator makes of the grammars.
 func TestCompletionIsCheckedIn(t *testing.T) {
+	g := &gencompletions.Grammar{Run: grammar(t, &runCLI{}), Commands: grammar(t, &commandCLI{}), Words: words}
 	for shell, name := range map[string]string{"bash": "sbx.bash", "zsh": "_sbx", "fish": "sbx.fish"} {
 		t.Run(shell, func(t *testing.T) {
-			text, err := completion(shell)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := g.Script(shell)
 			path := filepath.Join("..", "..", "completions", name)
 			if *update {
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
 				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -34,8 +32,18 @@ func TestCompletionIsCheckedIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), text); diff != "" {
-				t.Errorf("%s is not what sbx completion %s prints; go test ./cmd/sbx -run Completion -update writes it anew (-file +printed):\n%s", path, shell, diff)
+				t.Errorf("%s is not what internal/tools/gencompletions writes; go test ./cmd/sbx -run Completion -update does (-file +written):\n%s", path, diff)
 			}
 		})
 	}
+}
+
+// grammar is what kong makes of a struct.
+func grammar(t *testing.T, cli any) *kong.Application {
+	t.Helper()
+	parser, err := kong.New(cli, kong.Name("sbx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser.Model
 }

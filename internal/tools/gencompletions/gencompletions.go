@@ -1,4 +1,8 @@
-package main
+// Package gencompletions writes the completion scripts of sbx from the grammars
+// that kong reads the command line with. The scripts are checked in
+// (completions/); a test of cmd/sbx compares them with what Script returns, and
+// writes them anew with -update.
+package gencompletions
 
 import (
 	"fmt"
@@ -8,55 +12,25 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
-	"github.com/sbx-sandbox/sbx/man"
 )
 
-// completionCmd prints what a shell needs to complete sbx's words.
-type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+// Grammar is what sbx understands.
+type Grammar struct {
+	Run      *kong.Application   // the flags of a run
+	Commands *kong.Application   // the commands
+	Words    map[string][]string // the values of flags that take one of a few words
 }
 
-func (c *completionCmd) Run() error {
-	text, err := completion(c.Shell)
-	if err != nil {
-		return err
-	}
-	_, err = stdout.WriteString(text)
-	return err
-}
-
-// manCmd prints a manual page, for man -l -.
-type manCmd struct {
-	Page string `arg:"" optional:"" enum:"sbx,sbx-sh" default:"sbx" help:"sbx or sbx-sh."`
-}
-
-func (c *manCmd) Run() error {
-	page := man.Page
-	if c.Page == "sbx-sh" {
-		page = man.Shell
-	}
-	_, err := stdout.WriteString(page)
-	return err
-}
-
-// completion writes the script of a shell from the grammar of the flags and of
-// the commands.
-func completion(shell string) (string, error) {
-	flags, err := runFlags()
-	if err != nil {
-		return "", err
-	}
-	commands, err := commandWords()
-	if err != nil {
-		return "", err
-	}
+// Script is the completion script of bash, zsh or fish.
+func (g *Grammar) Script(shell string) string {
+	flags, commands := g.flags(g.Run.Flags), g.commandWords()
 	switch shell {
 	case "bash":
-		return bashCompletion(flags, commands), nil
+		return bashCompletion(flags, commands)
 	case "zsh":
-		return zshCompletion(flags, commands), nil
+		return zshCompletion(flags, commands)
 	}
-	return fishCompletion(flags, commands), nil
+	return fishCompletion(flags, commands)
 }
 
 // flagWord is a flag as completion scripts see it.
@@ -67,8 +41,8 @@ type flagWord struct {
 	file              bool // a path as well as one of the words
 }
 
-func newFlagWord(f *kong.Flag) flagWord {
-	w := flagWord{long: f.Name, help: strings.TrimSuffix(f.Help, "."), words: words[f.Name]}
+func (g *Grammar) flagWord(f *kong.Flag) flagWord {
+	w := flagWord{long: f.Name, help: strings.TrimSuffix(f.Help, "."), words: g.Words[f.Name]}
 	if f.Short != 0 {
 		w.short = string(f.Short)
 	}
@@ -102,18 +76,14 @@ func flagNames(flags []flagWord) string {
 	return strings.Join(out, " ")
 }
 
-func runFlags() ([]flagWord, error) {
-	parser, err := kong.New(&runCLI{}, kong.Name("sbx"))
-	if err != nil {
-		return nil, err
-	}
-	var out []flagWord
-	for _, f := range parser.Model.Flags {
+// flags are those of kong's that are not hidden.
+func (g *Grammar) flags(all []*kong.Flag) (out []flagWord) {
+	for _, f := range all {
 		if !f.Hidden {
-			out = append(out, newFlagWord(f))
+			out = append(out, g.flagWord(f))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // commandWord is a command of sbx as completion scripts see it.
@@ -127,25 +97,21 @@ type commandWord struct {
 	flags []flagWord // its own and those of its commands, the flags of a run included
 }
 
-func commandWords() ([]commandWord, error) {
-	parser, err := kong.New(&commandCLI{}, kong.Name("sbx"))
-	if err != nil {
-		return nil, err
-	}
-	var out []commandWord
-	for _, n := range parser.Model.Children {
+func (g *Grammar) commandWords() (out []commandWord) {
+	for _, n := range g.Commands.Children {
 		c := commandWord{name: n.Name, flags: []flagWord{{long: "help", short: "h", help: "Show context-sensitive help"}}}
-		c.add(n)
+		g.add(&c, n)
 		c.run = contains(c.flags, flagWord{long: "read-only"})
 		out = append(out, c)
 	}
-	return out, nil
+	return out
 }
 
-func (c *commandWord) add(n *kong.Node) {
-	for _, f := range n.Flags {
-		if w := newFlagWord(f); !f.Hidden && !contains(c.flags, w) {
-			c.flags = append(c.flags, w)
+// add adds to a command what one of its own commands takes.
+func (g *Grammar) add(c *commandWord, n *kong.Node) {
+	for _, f := range g.flags(n.Flags) {
+		if !contains(c.flags, f) {
+			c.flags = append(c.flags, f)
 		}
 	}
 	for _, p := range n.Positional {
@@ -164,7 +130,7 @@ func (c *commandWord) add(n *kong.Node) {
 	}
 	for _, sub := range n.Children {
 		c.words = append(c.words, sub.Name)
-		c.add(sub)
+		g.add(c, sub)
 	}
 }
 
@@ -178,6 +144,15 @@ func (c *commandWord) own(run []flagWord) []flagWord {
 
 func contains(flags []flagWord, f flagWord) bool {
 	return slices.ContainsFunc(flags, func(o flagWord) bool { return o.long == f.long })
+}
+
+// names are the commands, as one word after the other.
+func names(commands []commandWord) string {
+	out := make([]string, len(commands))
+	for i, c := range commands {
+		out[i] = c.name
+	}
+	return strings.Join(out, " ")
 }
 
 // valued are the flags of the commands that take a value and are no flags of a
@@ -282,7 +257,7 @@ _sbx() {
     COMPREPLY+=("${found[@]}")
 }
 complete -F _sbx sbx
-`, values.String(), flagNames(flags), strings.Join(commandNames, " "), cases.String())
+`, values.String(), flagNames(flags), names(commands), cases.String())
 	return b.String()
 }
 
@@ -300,7 +275,7 @@ func zshCompletion(flags []flagWord, commands []commandWord) string {
     shift $i words; (( CURRENT -= i )); _normal; return
   fi
   if (( CURRENT == 2 )) && [[ ${words[2]} != -* ]]; then
-    compadd ` + strings.Join(commandNames, " ") + `; return
+    compadd ` + names(commands) + `; return
   fi
   if (( CURRENT > 2 )); then
     case ${words[2]} in
@@ -373,7 +348,7 @@ func fishCompletion(flags []flagWord, commands []commandWord) string {
 	b.WriteString("complete -c sbx -n __sbx_before -f\n" +
 		"function __sbx_command\n  set -l words (commandline -opc) (commandline -ct)\n  set -l i (contains -i -- -- $words); or return\n  set -e words[1..$i]\n  complete -C \"$words\"\nend\n" +
 		"complete -c sbx -n __sbx_after -xa '(__sbx_command)'\n")
-	fmt.Fprintf(&b, "complete -c sbx -n '__fish_use_subcommand' -a '%s'\n", strings.Join(commandNames, " "))
+	fmt.Fprintf(&b, "complete -c sbx -n '__fish_use_subcommand' -a '%s'\n", names(commands))
 	for _, c := range commands {
 		if len(c.words) > 0 {
 			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s; and __sbx_first' -a '%s'\n", c.name, strings.Join(c.words, " "))
