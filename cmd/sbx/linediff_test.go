@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -33,31 +34,41 @@ func TestLineDiff(t *testing.T) {
 	}
 }
 
-// TestLineDiffIsWhole: what is left of the result without "+" is old, without
-// "-" new.
+// TestLineDiffIsWhole: with what is left out put back, the result without "+" is
+// old, and without "-" new.
 func TestLineDiffIsWhole(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		text := func() string {
-			var b strings.Builder
-			for range r.IntN(7) { // few, so that nothing is far from a change
-				b.WriteString(string(rune('a'+r.IntN(3))) + "\n")
+		text := func() (lines []string) {
+			for range r.IntN(20) {
+				lines = append(lines, string(rune('a'+r.IntN(3)))+"\n")
 			}
-			return b.String()
+			return lines
 		}
 		old, now := text(), text()
-		var before, after strings.Builder
-		lines := diffMiddle(splitLines([]byte(old)), splitLines([]byte(now)))
-		for _, l := range lines {
-			if l[0] != '+' {
-				before.WriteString(l[1:] + "\n")
-			}
-			if l[0] != '-' {
-				after.WriteString(l[1:] + "\n")
+		rest, before, after := old, "", ""
+		both := func(n int) {
+			common := strings.Join(rest[:n], "")
+			rest, before, after = rest[n:], before+common, after+common
+		}
+		for _, l := range lineDiff([]byte(strings.Join(old, "")), []byte(strings.Join(now, ""))) {
+			var n int
+			switch _, err := fmt.Sscanf(l, "@ %d unchanged", &n); {
+			case err == nil:
+				both(n)
+			case l[0] == '+':
+				after += l[1:] + "\n"
+			case l[0] == '-':
+				rest, before = rest[1:], before+l[1:]+"\n"
+			case l[1:]+"\n" != rest[0]:
+				t.Fatalf("%q stands where %q is", l, rest[0])
+			default:
+				both(1)
 			}
 		}
-		if before.String() != old || after.String() != now {
-			t.Fatalf("%q to %q: %q", old, now, lines)
+		both(len(rest))
+		if before != strings.Join(old, "") || after != strings.Join(now, "") {
+			t.Fatalf("%q to %q: %q, %q", old, now, before, after)
 		}
 	}
 }
