@@ -75,7 +75,7 @@ func (s Set) module(name string, depth int) bool {
 // It fails with a [*Error] for an unknown name or a cycle.
 func (s Set) Flatten(name string) (*Profile, error) {
 	out := &Profile{Name: name}
-	if err := s.flatten(out, name, nil); err != nil {
+	if err := s.walk(out.add, name, nil); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -84,7 +84,8 @@ func (s Set) Flatten(name string) (*Profile, error) {
 // maxDepth bounds a chain of extends; longer ones are a mistake.
 const maxDepth = 32
 
-func (s Set) flatten(out *Profile, name string, path []string) error {
+// walk visits the profiles that name stands for, parents first.
+func (s Set) walk(visit func(*Profile), name string, path []string) error {
 	stack, ok := s[name]
 	if !ok {
 		return s.unknown(name, path)
@@ -106,11 +107,11 @@ func (s Set) flatten(out *Profile, name string, path []string) error {
 			if s.AsBuiltIn(p, parent) {
 				continue // genprofiles has put it into p
 			}
-			if err := s.flatten(out, parent, path); err != nil {
+			if err := s.walk(visit, parent, path); err != nil {
 				return err
 			}
 		}
-		out.add(p)
+		visit(p)
 	}
 	return nil
 }
@@ -149,20 +150,11 @@ func (s Set) unknown(name string, path []string) error {
 // environment and the command line), expands variables, and gives every
 // switch a value.
 func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, error) {
-	var sum *Profile
+	var sum layers
 	for _, name := range selected {
-		p, err := set.Flatten(name)
-		if err != nil {
+		if err := set.walk(sum.add, name, nil); err != nil {
 			return nil, err
 		}
-		if sum == nil {
-			sum = p
-			continue
-		}
-		sum.add(p)
-	}
-	if sum == nil {
-		sum = &Profile{}
 	}
 	for _, p := range over {
 		sum.add(p)
@@ -170,7 +162,7 @@ func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, 
 	return sum.resolve(selected, vars)
 }
 
-func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
+func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	pol := &Policy{
 		Profiles: selected,
 		Network:  p.AllowNetwork == Yes, SharePID: p.SharePID == Yes,
@@ -202,41 +194,50 @@ func (p *Profile) resolve(selected []string, vars Vars) (*Policy, error) {
 // DefaultTmpfsMB bounds each private directory: memory is what it takes.
 const DefaultTmpfsMB = 2048
 
-func (pol *Policy) addRules(p *Profile, vars Vars) error {
-	kinds := []struct {
-		list   *List
-		access Access
-	}{{&p.Private, Private}, {&p.Write, Write}, {&p.Read, Read}, {&p.Protect, Protect}, {&p.Block, Block}}
-	n := 0
-	for _, k := range kinds {
-		n += len(k.list.Items)
-	}
-	pol.Rules = make([]Rule, 0, n)
-	others := vars.others()
-	for _, k := range kinds {
-		for _, it := range k.list.Items {
-			r, ok, err := vars.rule(it, k.access)
-			if err != nil {
-				return &Error{Source: it.Source, Text: err.Error()}
-			}
-			if ok {
-				pol.Rules = append(pol.Rules, r)
-			}
-			for i := range others {
-				if r, ok := others[i].rule2(it, k.access); ok {
-					pol.Rules = append(pol.Rules, r)
-				}
-			}
-		}
+func (pol *Policy) addRules(p *layers, vars Vars) error {
+	if err := pol.addPaths(p, vars); err != nil {
+		return err
 	}
 	pol.addAround(p, vars)
-	slices.SortFunc(pol.Rules, compareRules)
+	sortRules(pol.Rules)
 	pol.unhide()
 	pol.anchor(p, vars)
-	pol.addLent(p, vars)
+	pol.addLent(&p.Profile, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
 	})
+	return nil
+}
+
+// addPaths makes the rules of all layers, in this environment and in the others
+// of the same user.
+func (pol *Policy) addPaths(p *layers, vars Vars) error {
+	n := 0
+	for _, part := range p.parts {
+		n += len(part.order())
+	}
+	pol.Rules = make([]Rule, 0, n)
+	e := expander{Vars: &vars}
+	for it := range p.paths() {
+		r, ok, err := e.rule(it)
+		if err != nil {
+			return &Error{Source: it.Source, Text: err.Error()}
+		}
+		if ok {
+			pol.Rules = append(pol.Rules, r)
+		}
+	}
+	for _, other := range vars.others() {
+		e := expander{Vars: &other}
+		for it := range p.paths() {
+			if !it.elsewhere() {
+				continue
+			}
+			if r, ok, err := e.rule(it); ok && err == nil {
+				pol.Rules = append(pol.Rules, r)
+			}
+		}
+	}
 	return nil
 }
 
@@ -262,14 +263,15 @@ func (pol *Policy) unhide() {
 // addAround hides in the outermost work tree what is hidden at the root of the
 // work tree: a command can make a repository of the directory it works in, and
 // that is the root then.
-func (pol *Policy) addAround(p *Profile, vars Vars) {
+func (pol *Policy) addAround(p *layers, vars Vars) {
 	if vars.Around == "" || vars.Around == vars.Root {
 		return
 	}
 	vars.Root = vars.Around
-	for _, it := range p.Block.Items {
-		if it.Layer != Flag && strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), "$ROOT/") {
-			if r, ok, err := vars.rule(it, Block); ok && err == nil {
+	e := expander{Vars: &vars}
+	for it := range p.paths() {
+		if it.access == Block && it.below("$ROOT/") {
+			if r, ok, err := e.rule(it); ok && err == nil {
 				pol.Rules = append(pol.Rules, r)
 			}
 		}
@@ -280,28 +282,26 @@ func (pol *Policy) addAround(p *Profile, vars Vars) {
 // hidden and protected in the working directory: their .env is a secret and
 // their .envrc is run later, too. What a built-in profile hides was opened by
 // its name, as it is.
-func (pol *Policy) anchor(p *Profile, vars Vars) {
+func (pol *Policy) anchor(p *layers, vars Vars) {
 	var more []Rule
 	for _, g := range pol.Rules {
 		project := g.Access == Write && g.Layer > Builtin && !vars.cache(g.Path) || g.Access == Read && g.Layer == Flag
 		if !project || g.Path == vars.CWD || pol.underSecret(g.Path) {
 			continue
 		}
-		for _, it := range p.Block.Items {
-			if r, ok := vars.anchored(it, Block, g.Path); ok {
-				more = append(more, r)
+		there := vars
+		there.CWD = g.Path
+		e := expander{Vars: &there}
+		for it := range p.paths() {
+			if !it.below("$CWD/") || it.access != Block && (it.access != Protect || g.Access != Write) {
+				continue
 			}
-		}
-		for _, it := range p.Protect.Items {
-			if r, ok := vars.anchored(it, Protect, g.Path); ok && g.Access == Write {
+			if r, ok, err := e.rule(it); ok && err == nil {
 				more = append(more, r)
 			}
 		}
 	}
-	if len(more) > 0 {
-		pol.Rules = append(pol.Rules, more...)
-		slices.SortFunc(pol.Rules, compareRules)
-	}
+	pol.Add(more...)
 }
 
 // underSecret reports whether path is or lies in what a built-in profile hides.
@@ -329,52 +329,8 @@ func (pol *Policy) ReadOnly(cwd string) *Policy {
 			out.Rules[i].Access, out.Rules[i].Source = Read, "--read-only"
 		}
 	}
-	slices.SortFunc(out.Rules, compareRules)
+	sortRules(out.Rules)
 	return &out
-}
-
-// Add puts more rules in their places. Those that are there are sorted.
-func (pol *Policy) Add(rules ...Rule) {
-	rules = slices.Clone(rules)
-	slices.SortFunc(rules, compareRules)
-	all := make([]Rule, 0, len(pol.Rules)+len(rules))
-	for _, r := range pol.Rules {
-		for len(rules) > 0 && compareRules(rules[0], r) < 0 {
-			all, rules = append(all, rules[0]), rules[1:]
-		}
-		all = append(all, r)
-	}
-	pol.Rules = append(all, rules...)
-}
-
-func compareRules(a, b Rule) int {
-	if c := strings.Compare(a.Path, b.Path); c != 0 {
-		return c
-	}
-	switch {
-	case a.Access != b.Access:
-		return int(b.Access) - int(a.Access)
-	case a.Layer != b.Layer:
-		return int(b.Layer) - int(a.Layer)
-	case a.Pattern != b.Pattern:
-		return order(a.Pattern)
-	case a.Except != b.Except:
-		return order(a.Except)
-	case a.OfCWD != b.OfCWD:
-		return order(a.OfCWD)
-	case a.Offline != b.Offline:
-		return order(a.Offline)
-	case a.Lent != b.Lent:
-		return int(a.Lent) - int(b.Lent)
-	}
-	return strings.Compare(a.Source, b.Source)
-}
-
-func order(after bool) int {
-	if after {
-		return 1
-	}
-	return -1
 }
 
 // Error is a mistake in what a person wrote.

@@ -37,6 +37,8 @@ type Profile struct {
 
 	Private, Write, Read, Protect, Block List // absolute paths, or starting with ~ or $VARIABLE
 
+	Sorted []PathRef // of built-in profiles: all paths above in the order of their rules, see [SortPaths]
+
 	EnvPass, EnvDrop List  // names, or patterns with *
 	EnvSet           []Var // sorted by name
 
@@ -114,19 +116,24 @@ var scalars = []struct {
 	{"tmpfs_limit_mb", func(p *Profile) string { return number(float64(p.TmpfsLimitMB)) }, func(d, s *Profile) { d.TmpfsLimitMB = s.TmpfsLimitMB }},
 }
 
-// lists are the list-valued keys, by the names files use.
-var lists = []struct {
-	key string
-	of  func(*Profile) *List
-}{
-	{"private_paths", func(p *Profile) *List { return &p.Private }},
-	{"writable_paths", func(p *Profile) *List { return &p.Write }},
-	{"readonly_paths", func(p *Profile) *List { return &p.Read }},
-	{"protected_paths", func(p *Profile) *List { return &p.Protect }},
-	{"blocked_paths", func(p *Profile) *List { return &p.Block }},
-	{"env_pass", func(p *Profile) *List { return &p.EnvPass }},
-	{"env_drop", func(p *Profile) *List { return &p.EnvDrop }},
+// list is a list-valued key, by the name files use.
+type list struct {
+	key    string
+	of     func(*Profile) *List
+	access Access // of paths
 }
+
+var lists = []list{
+	{"private_paths", func(p *Profile) *List { return &p.Private }, Private},
+	{"writable_paths", func(p *Profile) *List { return &p.Write }, Write},
+	{"readonly_paths", func(p *Profile) *List { return &p.Read }, Read},
+	{"protected_paths", func(p *Profile) *List { return &p.Protect }, Protect},
+	{"blocked_paths", func(p *Profile) *List { return &p.Block }, Block},
+	{"env_pass", func(p *Profile) *List { return &p.EnvPass }, 0},
+	{"env_drop", func(p *Profile) *List { return &p.EnvDrop }, 0},
+}
+
+var pathLists, envLists = lists[:Block], lists[Block:]
 
 // Scalar is one single-valued setting that a profile makes.
 type Scalar struct{ Key, Value string }
@@ -161,8 +168,16 @@ func ListKeys() []string {
 	return keys
 }
 
-// add lays src over dst: single values replace, lists add or replace.
+// add lays src over p: single values replace, lists add or replace.
 func (p *Profile) add(src *Profile) {
+	p.addValues(src)
+	for _, l := range pathLists {
+		l.of(p).add(l.of(src), src)
+	}
+}
+
+// addValues is add for all but the lists of paths.
+func (p *Profile) addValues(src *Profile) {
 	for _, s := range scalars {
 		if s.get(src) == "" {
 			continue
@@ -170,7 +185,7 @@ func (p *Profile) add(src *Profile) {
 		s.mix(p, src)
 		p.where(s.key, src.source(s.key))
 	}
-	for _, l := range lists {
+	for _, l := range envLists {
 		l.of(p).add(l.of(src), src)
 	}
 	if src.Read.Replace {

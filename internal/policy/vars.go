@@ -98,36 +98,6 @@ func (v *Vars) Links() []string {
 	return slices.Compact(out)
 }
 
-// rule makes a rule of one list item. ok is false when a variable in it has
-// no value on this host, so that there is nothing the rule could be about.
-func (v *Vars) rule(it Item, access Access) (r Rule, ok bool, err error) {
-	text := it.Text
-	r = Rule{Access: access, Layer: it.Layer, Source: it.Source, Must: it.Must, Offline: it.Offline}
-	if it.Layer == Flag {
-		// Absolute already, and taken as it is: $ and * are letters here.
-		r.Path = Clean(text)
-		return r, true, nil
-	}
-	if rest, found := strings.CutPrefix(text, "!"); found {
-		if access != Block && access != Protect {
-			return r, false, errors.New(Quote(text) + `: "!" takes names out of patterns, in blocked_paths and protected_paths only`)
-		}
-		r.Except, text = true, rest
-	}
-	r.Pattern = strings.ContainsAny(text, "*?")
-	if r.Pattern {
-		if err := patternError(it.Text, text, access); err != nil {
-			return r, false, err
-		}
-	}
-	r.OfCWD = text == "$CWD"
-	if text == "$ROOT" && v.Root == v.CWD {
-		return r, false, nil // it means the rest of the tree, and there is none
-	}
-	r.Path, ok, err = v.Expand(text)
-	return r, ok && err == nil, err
-}
-
 // others are the variables as they would be in other environments of the same
 // user: with the XDG variables unset, and with the second home directory.
 func (v *Vars) others() []Vars {
@@ -144,28 +114,6 @@ func (v *Vars) others() []Vars {
 		out = append(append(out, also), also.others()...)
 	}
 	return out
-}
-
-// rule2 makes the rule for another environment: whatever hides or protects
-// something in the one does so in the others. Nothing is granted there.
-func (v *Vars) rule2(it Item, access Access) (Rule, bool) {
-	if it.Layer == Flag || access == Write || access == Read || !strings.Contains(it.Text, "$HOME") && !strings.Contains(it.Text, "$XDG_") && !strings.HasPrefix(it.Text, "~") {
-		return Rule{}, false
-	}
-	r, ok, err := v.rule(it, access)
-	return r, ok && err == nil
-}
-
-// anchored makes the rule for another tree that a person opened: what hides or
-// protects a name in the working directory does so there as well.
-func (v *Vars) anchored(it Item, access Access, dir string) (Rule, bool) {
-	if it.Layer == Flag || !strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), "$CWD/") {
-		return Rule{}, false
-	}
-	o := *v
-	o.CWD = dir
-	r, ok, err := o.rule(it, access)
-	return r, ok && err == nil
 }
 
 // cache reports whether a path is or lies in a directory that programs keep

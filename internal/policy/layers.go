@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// PathRef names one element of a profile's lists of paths. Built-in profiles
+// hold theirs sorted, as [SortPaths] does it when they are generated, so that a
+// run neither parses nor sorts what does not depend on it.
+type PathRef struct {
+	Access Access // of the list
+	Plain  bool   // the text is clean, with nothing to expand but a variable in front, and no pattern
+	Index  uint32 // in the list
+}
+
+// SortPaths returns the order in which the rules of a profile's paths come,
+// whatever the variables are: by variable, and below that by what follows it.
+func SortPaths(p *Profile) []PathRef {
+	var refs []PathRef
+	var rules []Rule // as with each variable standing for itself
+	for _, l := range pathLists {
+		for i, it := range l.of(p).Items {
+			text, except := strings.CutPrefix(it.Text, "!")
+			r := Rule{
+				Path: text, Access: l.access, Source: it.Source, Offline: it.Offline,
+				Pattern: strings.ContainsAny(text, "*?"), Except: except, OfCWD: text == "$CWD",
+			}
+			rules, refs = append(rules, r), append(refs, PathRef{l.access, isPlain(it.Text), uint32(i)})
+		}
+	}
+	order := make([]int, len(refs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return compareRules(&rules[a], &rules[b]) })
+	out := make([]PathRef, len(refs))
+	for i, n := range order {
+		out[i] = refs[n]
+	}
+	return out
+}
+
+func isPlain(text string) bool {
+	rest := text
+	if text, ok := strings.CutPrefix(text, "$"); ok {
+		rest = strings.TrimPrefix(text, varName(text))
+	}
+	return strings.HasPrefix(rest, "/") && rest != "/" && isClean(rest) && !strings.ContainsAny(rest, "$*?\x00")
+}
+
+// layers are profiles laid over each other, parents first. What they say of
+// paths stays where they say it: there is much of it, and it is read once.
+type layers struct {
+	Profile // all but the lists of paths
+	parts   []*Profile
+	first   [Block + 1]int // by access: the first part whose list counts
+}
+
+func (l *layers) add(p *Profile) {
+	l.addValues(p)
+	for _, list := range pathLists {
+		if list.of(p).Replace {
+			l.first[list.access] = len(l.parts)
+		}
+	}
+	l.parts = append(l.parts, p)
+}
+
+// path is one element of a list of paths, with its layer and source.
+type path struct {
+	Item
+	access Access
+	plain  bool
+}
+
+// paths are the elements of all lists of paths that count.
+func (l *layers) paths() iter.Seq[path] {
+	return func(yield func(path) bool) {
+		for n, p := range l.parts {
+			source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items, Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
+			for _, ref := range p.order() {
+				if n < l.first[ref.Access] {
+					continue
+				}
+				it := lists[ref.Access][ref.Index]
+				it.Source, it.Layer = cmp.Or(it.Source, source), max(it.Layer, p.Layer)
+				if !yield(path{it, ref.Access, ref.Plain}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// order names the elements of all lists of paths, sorted where that was done
+// before.
+func (p *Profile) order() []PathRef {
+	n := 0
+	for _, l := range pathLists {
+		n += len(l.of(p).Items)
+	}
+	if len(p.Sorted) == n {
+		return p.Sorted
+	}
+	var refs []PathRef
+	for _, l := range pathLists {
+		for i := range l.of(p).Items {
+			refs = append(refs, PathRef{Access: l.access, Index: uint32(i)})
+		}
+	}
+	return refs
+}
