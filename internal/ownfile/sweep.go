@@ -1,0 +1,156 @@
+package ownfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sweep removes the entries of a directory of the user's that over is true of,
+// trees with all that is in them, and stops when its time is up: a process that
+// goes on in the background can make files faster than they are removed. What is
+// left is left to the next sweep. It follows no link.
+//
+// over is given the name of an entry and, if it asks, the time since the entry
+// was changed.
+func Sweep(path string, uid int, limit time.Duration, over func(name string, age func() time.Duration) bool) {
+	top, err := Open(path, uid)
+	if err != nil {
+		return
+	}
+	defer top.Close()
+	s := sweeper{top: top.fd, until: time.Now().Add(limit)}
+	for moved := -1; moved < s.moved && err == nil; { // what was moved up has not been seen
+		moved = s.moved
+		err = s.each(top.fd, func(name string) error {
+			if strings.HasPrefix(name, aside) || over(name, func() time.Duration { return age(top.fd, name) }) {
+				s.remove(top.fd, name, 0)
+			}
+			return nil
+		})
+	}
+}
+
+// aside begins the names of what was moved up to be removed.
+const aside = "aside."
+
+// sweeper removes trees that another process may be changing meanwhile. It holds
+// few descriptors however deep a tree is.
+type sweeper struct {
+	top   int // directory of the trees
+	until time.Time
+	moved int
+}
+
+// deepest is how far down a sweeper goes; what lies below is moved up first.
+const deepest = 32
+
+var errLate = errors.New("the time is over")
+
+// remove takes away one entry of a directory, as far as that goes.
+func (s *sweeper) remove(dir int, name string, depth int) {
+	if !s.shrink(dir, name) {
+		return
+	}
+	switch err := unix.Unlinkat(dir, name, 0); err {
+	case unix.EISDIR, unix.EPERM:
+	default:
+		return
+	}
+	if depth == deepest {
+		s.moved++
+		_ = unix.Renameat(dir, name, s.top, aside+strconv.FormatInt(s.until.UnixNano(), 36)+"."+strconv.Itoa(s.moved))
+		return
+	}
+	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err == unix.EACCES && unlock(dir, name) {
+		fd, err = openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	}
+	if err != nil {
+		return
+	}
+	_ = unix.Fchmod(fd, 0o700) // to remove what is in it
+	err = s.each(fd, func(name string) error {
+		s.remove(fd, name, depth+1)
+		return nil
+	})
+	_ = unix.Close(fd)
+	if err == nil {
+		_ = unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	}
+}
+
+// shrink makes a large file small bit by bit, since the kernel takes its time for
+// one in many pieces and cannot be interrupted; false is that the time is over.
+// What has another name keeps its content.
+func (s *sweeper) shrink(dir int, name string) bool {
+	const large, bit = 4 << 20, 2 << 20
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Blocks*512 < large {
+		return true
+	}
+	fd, err := openAt(dir, name, unix.O_WRONLY, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(fd)
+	for unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 1 && st.Size > 0 {
+		if time.Now().After(s.until) {
+			return false
+		}
+		if unix.Ftruncate(fd, max(0, st.Size-bit)) != nil {
+			return true
+		}
+	}
+	return true
+}
+
+// each calls do for the entries of an open directory until the time is over.
+func (s *sweeper) each(fd int, do func(name string) error) error {
+	return eachName(fd, func(name string) error {
+		if time.Now().After(s.until) {
+			return errLate
+		}
+		return do(name)
+	})
+}
+
+// eachName hands on the names in an open directory. It opens the directory anew,
+// and on macOS reads by a stream of the C library's: without one each call would
+// begin again and pass over as many names as it has given, which may be gone by then.
+func eachName(fd int, do func(name string) error) error {
+	again, err := openAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	dir := os.NewFile(uintptr(again), ".")
+	defer dir.Close()
+	for {
+		names, err := dir.Readdirnames(256)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := do(name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// age is the time since an entry was changed, 0 where that is not known.
+func age(dir int, name string) time.Duration {
+	var st unix.Stat_t
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return 0
+	}
+	return time.Since(time.Unix(st.Ctim.Unix()))
+}
