@@ -1,0 +1,117 @@
+package procfs
+
+import "syscall"
+
+// Head returns the first n bytes of a file. It never waits: some of the kernel's
+// files hold back a reader until there is news.
+func Head(path string, n int) (string, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, min(n, 8<<10))
+	got := 0
+	for got < n {
+		if got == len(buf) {
+			buf = append(buf, make([]byte, min(n-got, len(buf)))...)
+		}
+		k, err := syscall.Read(fd, buf[got:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if k == 0 {
+			break
+		}
+		got += k
+	}
+	return string(buf[:got]), nil
+}
+
+// largest is more than the kernel shows in any file that is read whole.
+const largest = 16 << 20
+
+// Read returns a whole file. One of more than 16 MiB is an error, EFBIG: half a
+// table of mounts must not count as the table.
+func Read(path string) (string, error) {
+	text, err := Head(path, largest+1)
+	if len(text) > largest {
+		return "", syscall.EFBIG
+	}
+	return text, err
+}
+
+// Readlink returns where one of the kernel's short links leads: "pipe:[4711]".
+func Readlink(path string) (string, error) {
+	var buf [4096]byte
+	n, err := syscall.Readlink(path, buf[:])
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+// Names returns the names in a directory, without "." and "..".
+func Names(dir string) (names []string, err error) {
+	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := syscall.ReadDirent(fd, buf)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return names, err
+		}
+		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
+	}
+}
+
+// Processes returns the numbers of all processes that /proc shows.
+func Processes() (pids []int, err error) {
+	names, err := Names("/proc")
+	for _, name := range names {
+		if pid, ok := number(name); ok {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
+}
+
+// Status returns a field of /proc/self/status, "" when there is none:
+// Status("Seccomp") is "2".
+func Status(key string) string {
+	text, _ := Head("/proc/self/status", 8<<10)
+	return Field(text, key)
+}
+
+// MountID returns the number of the mount that an open file lies on, as the first
+// field of mountinfo has it, "" where that is not known.
+func MountID(fd int) string {
+	text, _ := Head("/proc/self/fdinfo/"+digits(fd), 4096)
+	return Field(text, "mnt_id")
+}
+
+// Started returns when a process was started, in clock ticks since the machine
+// was, and "" when there is no such process or it is hidden.
+func Started(pid int) string {
+	text, _ := Head("/proc/"+digits(pid)+"/stat", 4096)
+	return StartTime(text)
+}
+
+// Namespace returns the number of a namespace of this process, "0" where there is
+// none of the kind: "user", "pid", "time", ….
+func Namespace(kind string) string {
+	text, err := Readlink("/proc/self/ns/" + kind)
+	if err != nil || len(text) < len(kind)+3 { // "pid:[4026531836]"
+		return "0"
+	}
+	return text[len(kind)+2 : len(text)-1]
+}
