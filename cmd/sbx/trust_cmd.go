@@ -13,6 +13,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/trust"
 	"github.com/sbx-sandbox/sbx/profiles"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -255,7 +256,7 @@ func (f *candidate) print() error {
 	head(colour("1", policy.Plain(f.path)))
 	if f.state == trust.Changed {
 		head("changed since it was trusted:")
-		for _, line := range lineDiff(f.agreed, f.data) {
+		for _, line := range text.Diff(f.agreed, f.data) {
 			head("  " + line)
 		}
 	}

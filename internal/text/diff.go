@@ -1,7 +1,7 @@
-package main
+package text
 
 import (
-	"fmt"
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode"
@@ -10,40 +10,37 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// lineDiff compares two texts line by line. Each line of the result begins
-// with "-" (only in old), "+" (only in new), " " (in both) or "@" (lines are
-// left out). It holds nothing that a terminal could take for a command.
-func lineDiff(old, new []byte) (out []string) {
-	const header = 3 // lines: diff, ---, +++
-	unified := strings.Split(string(diff.Diff("old", shownLines(old), "new", shownLines(new))), "\n")
-	after := 1 // number of the line of old that follows the hunk before
-	for _, line := range unified[min(header, len(unified)-1) : len(unified)-1] {
-		var first, lines int
-		if _, err := fmt.Sscanf(line, "@@ -%d,%d ", &first, &lines); err != nil {
-			out = append(out, line)
-			continue
+// Diff compares two texts line by line. Each line of the result begins with "-"
+// (only in old), "+" (only in new), " " (in both, near a change) or "@" (so many
+// lines are left out). It holds nothing that a terminal could take for a command.
+func Diff(old, new []byte) (out []string) {
+	_, hunks, _ := bytes.Cut(diff.Diff("", old, "", new), []byte("\n+++ \n")) // names of files are left out
+	at := 1                                                                   // the next line of old
+	for line := range bytes.Lines(hunks) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		switch line[0] {
+		case '@': // "@@ -12,7 +12,8 @@"
+			start, length := hunk(string(line))
+			if start > at {
+				out = append(out, "@ "+strconv.Itoa(start-at)+" unchanged")
+			}
+			at = start + length
+		case '\\':
+			out[len(out)-1] += "  (no line feed at the end)"
+		default:
+			out = append(out, string(line[:1])+shownLine(string(line[1:])))
 		}
-		if first > after {
-			out = append(out, "@ "+strconv.Itoa(first-after)+" unchanged")
-		}
-		after = first + lines
 	}
 	return out
 }
 
-// shownLines is a text with each line as [shownLine] has it. That the last line feed
-// is missing is a difference, too.
-func shownLines(text []byte) []byte {
-	var b strings.Builder
-	for line := range strings.Lines(string(text)) {
-		whole, ended := strings.CutSuffix(line, "\n")
-		b.WriteString(shownLine(whole))
-		if !ended {
-			b.WriteString("  (no line feed at the end)")
-		}
-		b.WriteByte('\n')
-	}
-	return []byte(b.String())
+// hunk reads which lines of the old text a stretch of a unified diff is about.
+func hunk(head string) (start, length int) {
+	head, _, _ = strings.Cut(strings.TrimPrefix(head, "@@ -"), " ")
+	a, b, _ := strings.Cut(head, ",")
+	start, _ = strconv.Atoi(a)
+	length, _ = strconv.Atoi(b)
+	return start, length
 }
 
 // shownLine is a line as it is when it is ordinary text, quoted otherwise.

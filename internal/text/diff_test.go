@@ -1,15 +1,15 @@
-package main
+package text
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLineDiff(t *testing.T) {
+func TestDiff(t *testing.T) {
 	tests := []struct {
 		name, old, new string
 		want           []string
@@ -27,57 +27,62 @@ func TestLineDiff(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, lineDiff([]byte(tt.old), []byte(tt.new))); diff != "" {
+			if diff := cmp.Diff(tt.want, Diff([]byte(tt.old), []byte(tt.new))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-// TestLineDiffIsWhole: with what is left out put back, the result without "+" is
-// old, and without "-" new.
-func TestLineDiffIsWhole(t *testing.T) {
-	for seed := range uint64(300) {
+// TestDiffIsWhole: what is left of the result without "+" is old, without
+// "-" new.
+func TestDiffIsWhole(t *testing.T) {
+	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		text := func() (lines []string) {
-			for range r.IntN(20) {
-				lines = append(lines, string(rune('a'+r.IntN(3)))+"\n")
+		content := func() string {
+			var b strings.Builder
+			for range r.IntN(30) {
+				b.WriteString(string(rune('a'+r.IntN(3+int(seed)%20))) + "\n")
 			}
-			return lines
+			return b.String()
 		}
-		old, now := text(), text()
-		rest, before, after := old, "", ""
-		both := func(n int) {
-			common := strings.Join(rest[:n], "")
-			rest, before, after = rest[n:], before+common, after+common
+		old, now := content(), content()
+		lines := Diff([]byte(old), []byte(now))
+		rest := strings.SplitAfter(old, "\n") // of old, what the result has not come to yet
+		var before, after strings.Builder
+		take := func(n int) {
+			for _, l := range rest[:n] {
+				before.WriteString(l)
+				after.WriteString(l)
+			}
+			rest = rest[n:]
 		}
-		for _, l := range lineDiff([]byte(strings.Join(old, "")), []byte(strings.Join(now, ""))) {
-			var n int
-			switch _, err := fmt.Sscanf(l, "@ %d unchanged", &n); {
-			case err == nil:
-				both(n)
-			case l[0] == '+':
-				after += l[1:] + "\n"
-			case l[0] == '-':
-				rest, before = rest[1:], before+l[1:]+"\n"
-			case l[1:]+"\n" != rest[0]:
-				t.Fatalf("%q stands where %q is", l, rest[0])
-			default:
-				both(1)
+		for _, l := range lines {
+			if n, left := strings.CutPrefix(l, "@ "); left {
+				skipped, _ := strconv.Atoi(strings.TrimSuffix(n, " unchanged"))
+				take(skipped)
+				continue
+			}
+			if l[0] != '+' {
+				before.WriteString(l[1:] + "\n")
+				rest = rest[1:]
+			}
+			if l[0] != '-' {
+				after.WriteString(l[1:] + "\n")
 			}
 		}
-		both(len(rest))
-		if before != strings.Join(old, "") || after != strings.Join(now, "") {
-			t.Fatalf("%q to %q: %q, %q", old, now, before, after)
+		take(len(rest))
+		if before.String() != old || after.String() != now {
+			t.Fatalf("%q to %q: %q", old, now, lines)
 		}
 	}
 }
 
-// TestLineDiffIsBounded: the largest files there can be, with nothing in
+// TestDiffIsBounded: the largest files there can be, with nothing in
 // common.
-func TestLineDiffIsBounded(t *testing.T) {
+func TestDiffIsBounded(t *testing.T) {
 	old, now := strings.Repeat("a\n", 500_000), strings.Repeat("b\n", 500_000)
-	if got := lineDiff([]byte(old), []byte(now)); len(got) != 1_000_000 || got[0] != "-a" || got[len(got)-1] != "+b" {
+	if got := Diff([]byte(old), []byte(now)); len(got) != 1_000_000 || got[0] != "-a" || got[len(got)-1] != "+b" {
 		t.Error(len(got))
 	}
 }

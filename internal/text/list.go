@@ -1,0 +1,34 @@
+package text
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// And is "a, b and c".
+func And(words []string) string { return joined(words, " and ") }
+
+// Or is "a, b or c".
+func Or(words []string) string { return joined(words, " or ") }
+
+func joined(words []string, conjunction string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + conjunction + words[last]
+}
+
+// Few names the first most of some words: "a, b and 3 more".
+func Few(words []string, most int, separator string) string {
+	if more := len(words) - most; more > 0 {
+		return strings.Join(words[:most], separator) + " and " + strconv.Itoa(more) + " more"
+	}
+	return strings.Join(words, separator)
+}
+
+// Table writes rows of cells that end in a tab in columns. Nothing is written
+// before Flush.
+func Table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }

@@ -1,0 +1,36 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ShellWord writes any bytes but NUL as one word that a person can paste into a
+// shell: nothing in it is expanded or run, nor obeyed by the terminal.
+func ShellWord(w string) string {
+	switch {
+	case w != "" && ShellSafe(w):
+		return w
+	case utf8.ValidString(w) && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	// A shell that does not know $'…' reads the same as a dollar sign and a word
+	// in single quotes, so no quote may stand in it.
+	var b strings.Builder
+	b.WriteString("$'")
+	for i := range len(w) {
+		if c := w[i]; c >= ' ' && c < 0x7f && c != '\'' && c != '\\' && c != '!' {
+			b.WriteByte(c)
+		} else {
+			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
+		}
+	}
+	return b.String() + "'"
+}
+
+// ShellSafe reports whether a text means itself to each shell, be it a word or a
+// part of one.
+func ShellSafe(w string) bool {
+	return strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""
+}
