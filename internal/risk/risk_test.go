@@ -3,48 +3,31 @@ package risk
 import (
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
+	"unicode"
 )
 
-// ids returns the rules found, each once.
-func ids(found []Finding) []string {
-	var out []string
-	for _, f := range found {
-		if !slices.Contains(out, f.Rule) {
-			out = append(out, f.Rule)
-		}
-	}
-	return out
-}
-
-// TestShellText has one line per command, given to sh -c. want "" means that
-// nothing may be said.
+// TestShellText has one line per command, given to sh -c. want "" means that nothing may
+// be said.
 func TestShellText(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{`rm -rf /`, "rm-root"},
-		{`rm -r -f -- /`, "rm-root"},
-		{`rm -Rf /*`, "rm-root"},
-		{`rm --recursive /etc/`, "rm-root"},
-		{`\rm -rf ~`, "rm-root"},
-		{`r'm' -rf "$HOME"`, "rm-root"},
-		{`rm -rf ${HOME:?}/*`, "rm-root"},
-		{`rm -rf ~/.* ~/*`, "rm-root"},
-		{`rm -rf ~root`, "rm-root"},
-		{`rm -rf /home/me/`, "rm-root"},
-		{`rm -rf /usr/../var`, "rm-root"},
-		{`cd / && rm -rf *`, "rm-root"},
-		{`cd; rm -rf .`, "rm-root"},
-		{`cd /usr/lib; cd ..; rm -rf ./*`, "rm-root"},
-		{`if true; then sudo -n /bin/rm -rf /boot; fi`, "rm-root"},
-		{`x=$(rm -rf /usr)`, "rm-root"},
-		{`for i in 1 2; do rm -rf /srv & done`, "rm-root"},
-		{`find . | (cd /tmp; rm -rf /opt)`, "rm-root"},
-		{`rm --no-preserve-root -rf /`, "rm-root rm-no-preserve-root"},
+		{`rm -rf /`, "rm -r of /"},
+		{`rm -r -f -- /`, "rm -r of /"},
+		{`rm -Rf /*`, "rm -r of /*"},
+		{`rm --recursive /etc/`, "rm -r of /etc/"},
+		{`\rm -rf ~`, "rm -r of ~"},
+		{`r'm' -rf "$HOME"`, "rm -r of ~"},
+		{`rm -rf ${HOME:?}/*`, "rm -r of ~/*"},
+		{`rm -rf ~/.* ~/*`, "rm -r of ~/.*"},
+		{`rm -rf /home/me/`, "rm -r of /home/me/"},
+		{`rm -rf /usr/../var`, "rm -r of /usr/../var"},
+		{`if true; then sudo -n /bin/rm -rf /boot; fi`, "rm -r of /boot"},
+		{`x=$(rm -rf /usr)`, "rm -r of /usr"},
+		{`for i in 1 2; do rm -rf /srv & done`, "rm -r of /srv"},
+		{`find . | (cd /tmp; rm -rf /opt)`, "rm -r of /opt"},
+		{`rm --no-preserve-root -rf /`, "rm -r of /"},
 		{`rm -r ./build`, ""},
 		{`rm -rf node_modules /tmp/x ~/.cache/pip "$HOME/work/dist"`, ""},
 		{`rm -rf "$DIR"`, ""},
@@ -58,74 +41,54 @@ func TestShellText(t *testing.T) {
 		{`echo rm -rf / > notes`, ""},
 		{`git commit -m "rm -rf /"`, ""},
 		{`# rm -rf /`, ""},
-		{`mv ~ /dev/null`, "mv-root mv-null"},
-		{`mv secrets /dev/null`, "mv-null"},
-		{`mv /etc /etc.old`, "mv-root"},
+		{`mv ~ /dev/null`, "moves ~ away"},
+		{`mv /etc /etc.old`, "moves /etc away"},
 		{`mv a.txt ~`, ""},
 		{`mv a b /usr/`, ""},
-		{`chmod -R 777 /`, "chmod-root"},
-		{`chown -hR me: ~`, "chmod-root"},
-		{`chgrp --recursive staff /usr`, "chmod-root"},
+		{`chmod -R 777 /`, "chmod -R of /"},
+		{`chown -hR me: ~`, "chown -R of ~"},
+		{`chgrp --recursive staff /usr`, "chgrp -R of /usr"},
 		{`chmod -R u+w src`, ""},
 		{`chmod 755 /usr`, ""},
-		{`find / -name x -delete`, "find-delete"},
-		{`find ~ -type f -exec rm {} +`, "find-delete"},
-		{`find . -exec rm -rf / \;`, "rm-root"},
+		{`find / -name x -delete`, "find deletes below /"},
 		{`find . -name '*.o' -delete`, ""},
 		{`find / -name passwd`, ""},
 
-		{`dd if=x of=/dev/sda bs=1M`, "device-write"},
+		{`dd if=x of=/dev/sda bs=1M`, "dd of=/dev/sda overwrites the device"},
 		{`dd of=out.img if=/dev/zero count=1`, ""},
 		{`dd if=/dev/sda of=backup.img`, ""},
 		{`dd if=x of=/dev/null`, ""},
-		{`: > /dev/nvme0n1`, "device-write"},
-		{`cat x >| /dev/mmcblk0p1`, "device-write"},
-		{`cd /dev; echo > sda`, "device-write"},
+		{`: > /dev/nvme0n1`, "overwrites the device /dev/nvme0n1"},
+		{`cat x >| /dev/mmcblk0p1`, "overwrites the device /dev/mmcblk0p1"},
 		{`make > /dev/null 2>&1 >> /dev/stderr`, ""},
 		{`echo x > /dev/tty; echo y > /dev/fd/3; echo z > /dev/tcp/host/80; echo > /dev/shm/x`, ""},
 		{`cat < /dev/sda`, ""},
-		{`cp image /dev/sdb`, "device-write"},
 		{`cp /dev/sdb image`, ""},
-		{`yes | sudo tee /dev/vda`, "device-write"},
-		{`shred -n1 /dev/sdc`, "device-write"},
-		{`truncate -s 0 /dev/sda`, "device-write"},
-		{`wipefs -a /dev/sda`, "device-write"},
+		{`yes | sudo tee /dev/vda`, "tee overwrites the device /dev/vda"},
+		{`shred -n1 /dev/sdc`, "shred overwrites the device /dev/sdc"},
+		{`truncate -s 0 /dev/sda`, "truncate overwrites the device /dev/sda"},
+		{`wipefs -a /dev/sda`, "wipefs erases the signatures of /dev/sda"},
 		{`wipefs /dev/sda`, ""},
-		{`mkfs.ext4 -F /dev/sda1`, "mkfs"},
-		{`mkfs -t xfs "$DISK"`, "mkfs"},
-		{`mkswap /dev/sda2`, "mkfs"},
+		{`mkfs.ext4 -F /dev/sda1`, "mkfs.ext4 makes a new file system on /dev/sda1"},
+		{`mkswap /dev/sda2`, "mkswap makes a new file system on /dev/sda2"},
 		{`mkfs.ext4 disk.img`, ""},
-		{`fdisk /dev/sda`, "partition"},
 		{`fdisk -l /dev/sda`, ""},
-		{`sgdisk -Z /dev/sda`, "partition"},
-		{`parted -s /dev/sda mklabel gpt`, "partition"},
 		{`parted /dev/sda print`, ""},
-		{`echo x >> /etc/passwd`, "account-file"},
-		{`sudo tee -a /etc/sudoers.d/me`, "account-file"},
-		{`sed -i s/x/y/ /etc/shadow`, "account-file"},
 		{`sed -n 1p /etc/passwd; cat < /etc/passwd; cp /etc/passwd x`, ""},
-		{`echo b > /proc/sysrq-trigger`, "sysrq"},
 
-		{`:(){ :|:& };:`, "fork-bomb"},
-		{`bomb() { bomb | bomb & }; bomb`, "fork-bomb"},
-		{`function f { f & f & }; f`, "fork-bomb"},
+		{`:(){ :|:& };:`, "function : starts itself without end (fork bomb)"},
+		{`bomb() { bomb | bomb & }; bomb`, "function bomb starts itself without end (fork bomb)"},
+		{`function f { f & f & }; f`, "function f starts itself without end (fork bomb)"},
 		{`f() { g | h & }; f`, ""},
 		{`walk() { for i in *; do walk "$i"; done; }`, ""},
 		{`retry() { try || retry; }`, ""},
 
-		{`curl -fsSL https://x | sh`, "fetch-run"},
-		{`wget -qO- https://x | sudo -E bash -`, "fetch-run"},
-		{`curl x | tee log | bash -s -- --yes`, "fetch-run"},
-		{`curl x | env A=1 python3 -`, "fetch-run"},
-		{`(curl x) | (cd /tmp && node)`, "fetch-run"},
-		{`bash <(curl x)`, "fetch-run"},
-		{`bash < <(wget -O - x)`, "fetch-run"},
-		{`sh -c "$(curl -fsSL x)"`, "fetch-run"},
-		{"eval `curl x`", "fetch-run"},
-		{`source <(curl x)`, "fetch-run"},
-		{`. <(curl x)`, "fetch-run"},
-		{`python3 -c "$(curl x)"`, "fetch-run"},
-		{`bash <<< "$(curl x)"`, "fetch-run"},
+		{`curl -fsSL https://x | sh`, "runs what it downloads with a shell"},
+		{`wget -qO- https://x | sudo -E bash -`, "runs what it downloads with a shell"},
+		{`curl x | tee log | bash -s -- --yes`, "runs what it downloads with a shell"},
+		{`bash <(curl x)`, "runs what it downloads with a shell"},
+		{`sh -c "$(curl -fsSL x)"`, "runs what it downloads with a shell"},
+		{"eval `curl x`", "runs what it downloads with a shell"},
 		{`curl -o x https://x`, ""},
 		{`curl x | tar xz; curl x | jq .`, ""},
 		{`curl x | python3 -m json.tool`, ""},
@@ -137,76 +100,47 @@ func TestShellText(t *testing.T) {
 		{`eval "$(ssh-agent)"`, ""},
 		{`diff <(curl a) <(curl b)`, ""},
 
-		{`git push --force origin x`, "git-force-push"},
-		{`git -C dir push -uf`, "git-force-push"},
-		{`git push origin +main`, "git-force-push"},
-		{`git push --mirror`, "git-push-mirror"},
-		{`git push origin --delete x`, "git-push-delete"},
-		{`git push origin :x`, "git-push-delete"},
+		{`git push --force origin x`, "git push --force overwrites the remote branch"},
+		{`git -C dir push -uf`, "git push --force overwrites the remote branch"},
+		{`git push --mirror`, "git push removes branches of the remote"},
+		{`git push origin --delete x`, "git push removes branches of the remote"},
 		{`git push; git push -u origin main; git push --force-with-lease`, ""},
 		{`git push -f --dry-run`, ""},
-		{`git reset --hard HEAD~1`, "git-reset-hard"},
+		{`git reset --hard HEAD~1`, "git reset --hard discards uncommitted changes"},
 		{`git reset --soft HEAD~1`, ""},
-		{`git clean -fdx`, "git-clean"},
+		{`git clean -fdx`, "git clean -f deletes files git does not know"},
 		{`git clean -nfdx`, ""},
-		{`git checkout -- .`, "git-discard"},
-		{`git restore .`, "git-discard"},
 		{`git checkout main; git checkout -- a.go; git restore --staged .`, ""},
-		{`git branch -D main`, "git-branch-delete"},
 		{`git branch -D feature; git branch -d main`, ""},
-		{`git filter-branch --all`, "git-rewrite"},
-		{`git stash clear`, "git-stash-clear"},
 		{`git stash; git log --grep reset --hard`, ""},
 
-		{`kill -9 -1`, "kill-all"},
-		{`kill -s KILL -- -1`, "kill-all"},
 		{`kill -1 42; kill -9 42; kill -1`, ""},
-		{`shutdown -h now`, "shutdown"},
+		{`shutdown -h now`, "shutdown of the machine"},
 		{`shutdown -c`, ""},
-		{`sudo systemctl reboot`, "shutdown"},
+		{`sudo systemctl reboot`, "systemctl reboot stops the machine"},
 		{`systemctl status; systemctl restart nginx`, ""},
-		{`init 0`, "shutdown"},
 		{`npm init; init x`, ""},
-		{`crontab -r`, "crontab"},
 		{`crontab -l`, ""},
-		{`iptables -t nat -F`, "firewall"},
 		{`iptables -L`, ""},
-		{`userdel me`, "user"},
-		{`passwd root`, "user"},
 		{`passwd -S root; passwd`, ""},
-		{`docker run --privileged x`, "container-root"},
-		{`docker run -it -v /:/host x`, "container-root"},
-		{`podman run --mount type=bind,source=/,target=/h x`, "container-root"},
 		{`docker run -v "$PWD:/src" x; docker ps`, ""},
-		{`npm publish`, "publish"},
 		{`cargo publish --dry-run; npm run publish`, ""},
-		{`gh release delete v1`, "publish"},
 		{`gh release list`, ""},
-		{`psql -h db -c 'DROP  DATABASE x'`, "drop-database"},
-		{`echo 'drop table t;' | mysql app`, "drop-database"},
-		{"mysql <<EOF\nDROP DATABASE x;\nEOF", "drop-database"},
 		{`psql -c 'select 1'; grep 'drop table' x.sql`, ""},
 
 		// Commands within commands.
-		{`bash -lc 'sh -c "rm -rf /"'`, "rm-root"},
-		{`bash -euo pipefail -c "rm -rf ~/"`, "rm-root"},
-		{`bash --norc -c -e 'rm -rf $HOME'`, "rm-root"},
-		{`sh -c 'rm -rf "$@"' sh a /`, "rm-root"},
-		{`sh -c 'exec "$@"' sh rm -rf /`, "rm-root"},
+		{`bash -lc 'sh -c "rm -rf /"'`, "rm -r of /"},
+		{`bash -euo pipefail -c "rm -rf ~/"`, "rm -r of ~/"},
+		{`bash --norc -c -e 'rm -rf $HOME'`, "rm -r of ~"},
 		{`sh -c 'rm -rf "$1"' / x`, ""},
-		{`eval "rm -rf /"`, "rm-root"},
-		{`trap 'rm -rf /' EXIT`, "rm-root"},
-		{`echo 'rm -rf /' | sh`, "rm-root"},
-		{"bash <<'EOF'\nrm -rf /\nEOF", "rm-root"},
+		{`eval "rm -rf /"`, "rm -r of /"},
 		{"cat <<'EOF'\nrm -rf /\nEOF", ""},
-		{"cat <<EOF\n$(rm -rf /)\nEOF", "rm-root"},
-		{`echo / | xargs rm -rf`, "rm-root"},
+		{"cat <<EOF\n$(rm -rf /)\nEOF", "rm -r of /"},
 		{`echo a | xargs rm -rf`, ""},
-		{`su - postgres -c 'rm -rf /'`, "rm-root"},
-		{`nohup nice -n 5 timeout -k 5 10 env -u A B=1 rm -rf / &`, "rm-root"},
-		{`busybox sh -c 'rm -rf /'`, "rm-root"},
-		{`command -v rm -rf /; sudo -l rm -rf /`, ""},
-		{`exec -a x rm -rf /`, "rm-root"},
+		{`nohup nice -n 5 timeout -k 5 10 env -u A B=1 rm -rf / &`, "rm -r of /"},
+		{`busybox sh -c 'rm -rf /'`, "rm -r of /"},
+		{`command -v rm -rf /`, ""},
+		{`exec -a x rm -rf /`, "rm -r of /"},
 
 		{`rm -rf / '`, ""},
 		{`if`, ""},
@@ -214,9 +148,8 @@ func TestShellText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			found := Assess([]string{"sh", "-c", tt.text})
-			if got := strings.Join(ids(found), " "); got != tt.want {
-				t.Errorf("got %q, want %q: %v", got, tt.want, found)
+			if got := Destructive([]string{"sh", "-c", tt.text}); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
@@ -226,29 +159,30 @@ func TestShellText(t *testing.T) {
 func TestWords(t *testing.T) {
 	tests := []struct {
 		argv []string
-		want []Finding
+		want string
 	}{
-		{nil, nil},
-		{[]string{""}, nil},
-		{[]string{"rm", "-rf", "/"}, []Finding{{"rm-root", "rm -r of /"}}},
-		{[]string{"/bin/rm", "-rf", "build", "//"}, []Finding{{"rm-root", "rm -r of /"}}},
-		{[]string{"rm", "-rf", "~", "$HOME", "/*"}, nil},
-		{[]string{"rm", "-rf", "\x01", "\x00", "/\x02"}, nil},
-		{[]string{"sudo", "dd", "of=/dev/sda"}, []Finding{{"device-write", "dd of=/dev/sda overwrites the device"}}},
-		{[]string{"sh", "-c", "rm -rf ~/*"}, []Finding{{"rm-root", "rm -r of ~/*"}}},
-		{[]string{"env", "X=1", "/usr/bin/bash", "-lc", "curl x|sh"}, []Finding{{"fetch-run", "runs what it downloads with sh"}}},
-		{[]string{"xargs", "-n", "1", "sh", "-c", "rm -rf /"}, []Finding{{"rm-root", "rm -r of /"}}},
-		{[]string{"git", "push", "origin", "+\x1b[31mmain"}, []Finding{{"git-force-push", "git push +\uFFFD[31mmain overwrites the remote branch"}}},
-		{[]string{"mkfs.ext4", "/dev/sda" + strings.Repeat("1", 100)}, []Finding{{"mkfs", "mkfs.ext4 makes a new file system on /dev/sda" + strings.Repeat("1", 52) + "…"}}},
-		{[]string{"echo", "rm", "-rf", "/"}, nil},
-		{[]string{"bash", "rm -rf /"}, nil},
-		{[]string{"bash", "-c"}, nil},
-		{[]string{":(){ :|:& };:"}, nil},
-		{[]string{"bash", "-c", ":(){ :|:& };:"}, []Finding{{"fork-bomb", "function : starts itself without end (fork bomb)"}}},
+		{nil, ""},
+		{[]string{""}, ""},
+		{[]string{"rm", "-rf", "/"}, "rm -r of /"},
+		{[]string{"/bin/rm", "-rf", "build", "//"}, "rm -r of //"},
+		{[]string{"rm", "-rf", "~", "$HOME", "/*"}, ""},
+		{[]string{"rm", "-rf", "/h/me"}, "rm -r of ~"},
+		{[]string{"rm", "-rf", "/h/me/x", "/h/mean"}, ""},
+		{[]string{"sudo", "dd", "of=/dev/sda"}, "dd of=/dev/sda overwrites the device"},
+		{[]string{"sh", "-c", "rm -rf ~/*"}, "rm -r of ~/*"},
+		{[]string{"env", "X=1", "/usr/bin/bash", "-lc", "curl x|sh"}, "runs what it downloads with a shell"},
+		{[]string{"xargs", "-n", "1", "sh", "-c", "rm -rf /"}, "rm -r of /"},
+		{[]string{"mkfs.ext4", "/dev/sda\x1b" + strings.Repeat("1", 100)},
+			"mkfs.ext4 makes a new file system on /dev/sda\uFFFD" + strings.Repeat("1", 51) + "…"},
+		{[]string{"echo", "rm", "-rf", "/"}, ""},
+		{[]string{"bash", "rm -rf /"}, ""},
+		{[]string{"bash", "-c"}, ""},
+		{[]string{":(){ :|:& };:"}, ""},
+		{[]string{"bash", "-c", ":(){ :|:& };:"}, "function : starts itself without end (fork bomb)"},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, Assess(tt.argv)); diff != "" {
-			t.Errorf("%q: %s", tt.argv, diff)
+		if got := Destructive(tt.argv, "/h/me"); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.argv, got, tt.want)
 		}
 	}
 }
@@ -263,7 +197,7 @@ func TestHostileText(t *testing.T) {
 		for _, n := range []int{10, 1000, 3000, 8000} {
 			text := strings.Repeat(piece[0], n) + "x" + strings.Repeat(piece[1], n)
 			start := time.Now()
-			Assess([]string{"sh", "-c", text})
+			Destructive([]string{"sh", "-c", text})
 			if d := time.Since(start); d > 2*time.Second {
 				t.Errorf("%d times %q: %v", n, piece[0], d)
 			} else if d > 50*time.Millisecond {
@@ -290,7 +224,7 @@ func TestInitCost(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "sbx/risk ") {
+		if strings.Contains(line, "sbx/internal/risk ") {
 			t.Errorf("the package has work to do at start: %s", line)
 		}
 		if strings.Contains(line, "mvdan.cc/") || strings.Contains(line, "regexp") {
@@ -299,7 +233,7 @@ func TestInitCost(t *testing.T) {
 	}
 }
 
-func FuzzAssess(f *testing.F) {
+func FuzzDestructive(f *testing.F) {
 	for _, s := range []string{
 		`rm -rf /`, `:(){ :|:& };:`, `curl x | tee y | sudo sh -s -- a`, "bash <<E\n$(rm -rf ~/*)\nE\n", `find / -exec sh -c 'rm "$@"' {} +`,
 		`cd ~ && rm -rf ./*`, `echo '`, `$'\x72m' -rf ${x:-/}`, `env -S 'a b' timeout`, `sh -c "sh -c \"sh -c 'eval \$@'\""`, `a[$(b)]=(c d)`,
@@ -310,18 +244,17 @@ func FuzzAssess(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		for _, argv := range [][]string{{a, b, c}, {"bash", "-c", c, a, b}, {a, "-" + b, "sh", "-c", c}} {
-			for _, found := range Assess(argv) {
-				if found.Rule == "" || found.Text == "" || strings.ContainsFunc(found.Text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-					t.Errorf("%q: %+v", argv, found)
-				}
+			found := Destructive(argv, "/h")
+			if strings.ContainsFunc(found, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%q: %q", argv, found)
 			}
 		}
 	})
 }
 
-func BenchmarkAssess(b *testing.B) {
+func BenchmarkDestructive(b *testing.B) {
 	argv := []string{"bash", "-lc", "cd src && npm ci && npm test -- --watch=false | tee log.txt; git status"}
 	for b.Loop() {
-		Assess(argv)
+		Destructive(argv)
 	}
 }
