@@ -2,7 +2,6 @@ package seccomp
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -10,9 +9,6 @@ import (
 
 	"golang.org/x/net/bpf"
 )
-
-// maxProgram is BPF_MAXINSNS, the most instructions that the kernel takes.
-const maxProgram = 4096
 
 // x32 is where amd64 has numbers of the x32 interface: from here up without
 // bit 30, which old kernels accept, and with it.
@@ -39,17 +35,7 @@ func (f *File) Filter(arch string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := bpf.Assemble(ops)
-	if err != nil {
-		return nil, fmt.Errorf("%s for %s: %w", f.name, arch, err)
-	}
-	out := make([]byte, 0, 8*len(code))
-	for _, op := range code {
-		out = binary.LittleEndian.AppendUint16(out, op.Op)
-		out = append(out, op.Jt, op.Jf)
-		out = binary.LittleEndian.AppendUint32(out, op.K)
-	}
-	return out, nil
+	return encode(f.name+" for "+arch, ops)
 }
 
 func (f *File) program(arch string) ([]bpf.Instruction, error) {
@@ -57,20 +43,14 @@ func (f *File) program(arch string) ([]bpf.Instruction, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := writer{program{ops: make([]bpf.Instruction, 0, 512), nearer: map[label]label{}}, f.WholeProcess, map[uint32]label{}, map[string]label{}}
-	kill := w.end(retKill)
-	spots := w.spots(f, arch, decisions)
-	if root := w.search(spots); w.distance(root) > 0 {
-		w.emit(bpf.Jump{Skip: uint32(w.distance(root))}) // there was nothing to search
+	w := writer{newProgram(), f.WholeProcess, map[string]label{}}
+	w.end(retKill)
+	ops := w.finish(arch, w.spots(f, arch, decisions))
+	if len(ops) > maxProgram {
+		return nil, fmt.Errorf("%s: the filter takes %d instructions, and the kernel accepts %d: write fewer rules with args",
+			f.name, len(ops), maxProgram)
 	}
-	number := w.load(offNumber)
-	w.equal(audit(arch), number, kill)
-	w.load(offArch)
-	if len(w.ops) > maxProgram {
-		return nil, fmt.Errorf("%s: the filter takes %d instructions, and the kernel accepts %d: write fewer rules with args", f.name, len(w.ops), maxProgram)
-	}
-	slices.Reverse(w.ops)
-	return w.ops, nil
+	return ops, nil
 }
 
 // decisions returns what happens to each call that the file names.
@@ -85,7 +65,7 @@ func (f *File) decisions(arch string) (map[uint32]decision, error) {
 			return nil, err
 		}
 		for _, i := range r.calls {
-			if n := names[i].number(arch); counts && n != none {
+			if n := syscalls[i].number(arch); counts && n != none {
 				of[uint32(n)] = append(of[uint32(n)], r)
 			}
 		}
@@ -95,13 +75,6 @@ func (f *File) decisions(arch string) (map[uint32]decision, error) {
 		out[n] = f.decide(rules)
 	}
 	return out, nil
-}
-
-func (n *syscallName) number(arch string) int16 {
-	if arch == "arm64" {
-		return n.arm64
-	}
-	return n.amd64
 }
 
 // counts reports whether a rule is for this machine.
@@ -189,25 +162,15 @@ func (f *File) foreign() uint32 {
 // writer writes a program whose ends are any return values.
 type writer struct {
 	program
-	whole  bool // see [File.WholeProcess]
-	ends   map[uint32]label
+	whole  bool             // see [File.WholeProcess]
 	blocks map[string]label // of checks that were written already
-}
-
-// spot is where the numbers from one up to the next spot's are decided.
-type spot struct {
-	from uint32
-	at   label
 }
 
 func (w *writer) end(ret uint32) label {
 	if w.whole && ret&retAction == retKillThread {
 		ret = retKill
 	}
-	if w.ends[ret] == 0 {
-		w.ends[ret] = w.ret(ret)
-	}
-	return w.ends[ret]
+	return w.program.end(ret)
 }
 
 // spots writes the decisions and lays them over the whole range of numbers.
@@ -239,17 +202,6 @@ func (w *writer) spots(f *File, arch string, decisions map[uint32]decision) []sp
 		put(x32, w.end(f.foreign()))
 	}
 	return out
-}
-
-// search writes the search for the number's spot.
-func (w *writer) search(spots []spot) label {
-	if len(spots) == 1 {
-		return spots[0].at
-	}
-	middle := len(spots) / 2
-	right := w.search(spots[middle:])
-	left := w.search(spots[:middle])
-	return w.test(bpf.JumpGreaterOrEqual, spots[middle].from, right, left)
 }
 
 // block writes a decision, from its end.

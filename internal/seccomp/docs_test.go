@@ -135,11 +135,7 @@ func where(r Rule, filters []map[Rule]bool) string {
 }
 
 func allowedList() string {
-	var names []string
-	for _, u := range usual {
-		names = append(names, u.name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(allowed())
 	var out strings.Builder
 	line := ""
 	for i, n := range names {

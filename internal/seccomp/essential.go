@@ -29,8 +29,7 @@ func (f *File) Hinders(arch string) ([]string, error) {
 	}
 	// rets are the return values that a call can get.
 	rets := func(name string) []uint32 {
-		i, _ := findName(name)
-		n := names[i].number(arch)
+		n := syscallNumber(name, arch)
 		d, ok := decisions[uint32(n)]
 		switch {
 		case n == none:

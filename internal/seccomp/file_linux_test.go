@@ -94,7 +94,7 @@ func TestNeeded(t *testing.T) {
 		t.Fatal("/bin/true does not start under a filter that refuses nothing of use")
 	}
 	var got []string
-	for _, n := range names {
+	for _, n := range syscalls {
 		if n.number(runtime.GOARCH) == none || starts(t, refusing(n.name), "/bin/true") {
 			continue
 		}
@@ -121,7 +121,7 @@ func TestNeeded(t *testing.T) {
 // needed as well.
 func TestMade(t *testing.T) {
 	kill := func(name string) string { return strings.Replace(refusing(name), "ERRNO", "KILL_PROCESS", 1) }
-	for _, n := range names {
+	for _, n := range syscalls {
 		if n.number(runtime.GOARCH) == none || starts(t, kill(n.name), "/bin/true") {
 			continue
 		}

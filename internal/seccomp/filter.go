@@ -1,10 +1,7 @@
 package seccomp
 
 import (
-	"cmp"
-	"encoding/binary"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -52,41 +49,19 @@ func Filter(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	code, err := bpf.Assemble(assemble(o, segments(o)))
-	if err != nil {
-		return nil, fmt.Errorf("seccomp filter for %s: %w", o.Arch, err)
+	if code := assembled(o); code != "" {
+		return []byte(code), nil
 	}
-	out := make([]byte, 0, 8*len(code))
-	for _, op := range code {
-		out = binary.LittleEndian.AppendUint16(out, op.Op)
-		out = append(out, op.Jt, op.Jf)
-		out = binary.LittleEndian.AppendUint32(out, op.K)
-	}
-	return out, nil
+	return Assemble(o)
 }
 
-// Rule is one line of what is refused, for people and tests.
-type Rule struct {
-	Name   string // of the system call, as in man section 2
-	Args   string // which arguments are refused, "" for all
-	Action string // the errno returned, by name
-}
-
-// Rules lists what Filter refuses for the same Options, sorted by name, and
-// nothing at all when Filter would fail. Numbers without a name, all of which
-// answer ENOSYS in level strict and above the newest known one, are not in it.
-func Rules(o Options) []Rule {
-	if o.check() != nil {
-		return nil
+// Assemble is [Filter] for the generator of the programs that are assembled
+// already: it looks at none of them.
+func Assemble(o Options) ([]byte, error) {
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	var rules []Rule
-	for c := range rulesOf(o) {
-		for _, r := range c.do.refusals(o) {
-			rules = append(rules, Rule{c.name, r.args, r.errno})
-		}
-	}
-	slices.SortStableFunc(rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
-	return rules
+	return encode("seccomp filter for "+o.Arch, assemble(o, segments(o)))
 }
 
 var levels = []string{"default", "strict", "dev"}
@@ -119,19 +94,6 @@ type segment struct {
 	do   verdict
 }
 
-// rulesOf goes through the calls that are refused under o, wholly or in part.
-func rulesOf(o Options) iter.Seq[*call] {
-	return func(yield func(*call) bool) {
-		for _, list := range [][]call{calls[:], unusual[:]} {
-			for i := range list {
-				if c := &list[i]; c.number(o.Arch) != none && c.in.holds(o) && !yield(c) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // segments lays the rules that hold under o over the whole range of numbers.
 // Neighbours with the same verdict become one.
 func segments(o Options) []segment {
@@ -141,14 +103,14 @@ func segments(o Options) []segment {
 		for n := range of {
 			of[n] = enosys
 		}
-		for i := range usual {
-			if n := usual[i].number(o.Arch); n != none {
+		for name := range allowed() {
+			if n := syscallNumber(name, o.Arch); n != none {
 				of[n] = allow
 			}
 		}
 	}
-	for c := range rulesOf(o) {
-		of[c.number(o.Arch)] = c.do
+	for name, do := range refused(o) {
+		of[syscallNumber(name, o.Arch)] = do
 	}
 	segs := make([]segment, 0, len(of))
 	for n, v := range of {
@@ -157,4 +119,29 @@ func segments(o Options) []segment {
 		}
 	}
 	return segs
+}
+
+// levelProgram is the program of a level.
+type levelProgram struct {
+	program
+	o  Options
+	at [verdicts]label // where each verdict is carried out, 0 if nowhere
+}
+
+func assemble(o Options, segs []segment) []bpf.Instruction {
+	p := levelProgram{program: newProgram(), o: o}
+	for v := range finals {
+		if v != mark || o.Host {
+			p.at[v] = p.end(v.value())
+		}
+	}
+	p.end(retKill)
+	spots := make([]spot, len(segs))
+	for i, s := range segs {
+		if p.at[s.do] == 0 {
+			p.at[s.do] = p.check(s.do)
+		}
+		spots[i] = spot{s.from, p.at[s.do]}
+	}
+	return p.finish(o.Arch, spots)
 }

@@ -388,12 +388,15 @@ func TestRules(t *testing.T) {
 			if r.Args != "" {
 				continue
 			}
-			if got := action(m.run(t, audit(o.Arch), uint32(find(t, r.Name).number(o.Arch)))); got != r.Action {
+			if got := action(m.run(t, audit(o.Arch), uint32(syscallNumber(r.Name, o.Arch)))); got != r.Action {
 				t.Errorf("%v: %s: got %s, want %s", o, r.Name, got, r.Action)
 			}
 		}
 		want := newModel(o)
 		for name, number := range want.numbers {
+			if name == placeholder {
+				continue
+			}
 			refused := false
 			for _, args := range [][]uint64{{0, 0, 0}, {1, 2, 3}, {0, 0x5412}, {40}, {0xffff0000}, {0, 0o1101, 0o4755}, {0, 0, 0o1101, 0o4755}, {0, 0o4755, 0o4755}, {1, 7, 8}, {0x53425821}, {0, 0o1000}, {0, 0, 0o1000}} {
 				refused = refused || want.decide(number, args) != "allow"
@@ -420,19 +423,6 @@ func TestRules(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func find(t *testing.T, name string) *call {
-	t.Helper()
-	for _, list := range [][]call{calls[:], unusual[:]} {
-		for i := range list {
-			if list[i].name == name {
-				return &list[i]
-			}
-		}
-	}
-	t.Fatalf("no call %s", name)
-	return nil
 }
 
 func TestRefusedOptions(t *testing.T) {

@@ -262,9 +262,10 @@ func probe(level string) error {
 		return nil
 	}
 	bad := ^uintptr(0)
-	for c := range rulesOf(optionsOf(level)) {
-		if c.do < finals {
-			fmt.Printf("%s()=%s\n", c.name, unix.ErrnoName(raw(uintptr(c.number(runtime.GOARCH)), bad, bad, bad, bad, bad, bad)))
+	for name, do := range refused(optionsOf(level)) {
+		if do < finals {
+			number := uintptr(syscallNumber(name, runtime.GOARCH))
+			fmt.Printf("%s()=%s\n", name, unix.ErrnoName(raw(number, bad, bad, bad, bad, bad, bad)))
 		}
 	}
 	fmt.Printf("ptrace()=%s\n", unix.ErrnoName(raw(unix.SYS_PTRACE, bad, bad, bad, bad)))
@@ -605,12 +606,11 @@ func callUsual() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // as load does
 		return err
 	}
-	for i := range usual {
-		u := &usual[i]
-		if n := u.number(runtime.GOARCH); n != none && !slices.Contains(untried, u.name) {
+	for name := range allowed() {
+		if n := syscallNumber(name, runtime.GOARCH); n != none && !slices.Contains(untried, name) {
 			bad := ^uintptr(0)
 			errno := raw(uintptr(n), bad, bad, bad, bad, bad, bad)
-			fmt.Printf("%s=%s\n", u.name, unix.ErrnoName(errno))
+			fmt.Printf("%s=%s\n", name, unix.ErrnoName(errno))
 		}
 	}
 	fmt.Printf("vmsplice=%s\n", unix.ErrnoName(raw(unix.SYS_VMSPLICE, ^uintptr(0), 0, 0, 0)))

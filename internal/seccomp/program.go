@@ -1,10 +1,15 @@
 package seccomp
 
 import (
+	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"golang.org/x/net/bpf"
 )
+
+// maxProgram is BPF_MAXINSNS, the most instructions that the kernel takes.
+const maxProgram = 4096
 
 // Offsets into struct seccomp_data, seccomp(2).
 const (
@@ -15,57 +20,79 @@ const (
 
 // Return values, seccomp(2). An errno is or-ed into the low half of retErrno.
 const (
-	retKill  = 0x80000000 // SECCOMP_RET_KILL_PROCESS
-	retErrno = 0x00050000
-	retAllow = 0x7fff0000
+	retKill       = 0x80000000 // SECCOMP_RET_KILL_PROCESS
+	retKillThread = 0x00000000
+	retTrap       = 0x00030000
+	retErrno      = 0x00050000
+	retLog        = 0x7ffc0000
+	retAllow      = 0x7fff0000
+	retAction     = 0xffff0000 // SECCOMP_RET_ACTION_FULL
+	maxErrno      = 4095       // MAX_ERRNO
+	errnoEPERM    = 1
+	errnoENOSYS   = 38
 )
 
 // program is a filter under construction. It is written from its end, last
 // instruction first: jumps only go forward in BPF, so the target of each is
 // already in place and its distance known.
 type program struct {
-	o      Options
 	ops    []bpf.Instruction
-	at     [verdicts]label // where each verdict is carried out, 0 if nowhere
-	nearer map[label]label // what stands in for an instruction that is far away
+	ends   map[uint32]label // where each value is returned
+	nearer map[label]label  // what stands in for an instruction that is far away
 }
 
 // label is the place of an instruction counted from the end of the program,
 // the last being 1.
 type label int
 
-// assemble returns the program: check the architecture, find the number's
-// segment by binary search, then carry out its verdict.
-func assemble(o Options, segs []segment) []bpf.Instruction {
-	p := program{o: o, ops: make([]bpf.Instruction, 0, 512), nearer: map[label]label{}}
-	for v := range finals {
-		if v != mark || o.Host {
-			p.at[v] = p.ret(v.value())
-		}
+// spot is where the numbers from one up to the next spot's are decided.
+type spot struct {
+	from uint32
+	at   label
+}
+
+func newProgram() program {
+	return program{ops: make([]bpf.Instruction, 0, 512), ends: map[uint32]label{}, nearer: map[label]label{}}
+}
+
+// finish returns the program: check the architecture, then find the number's
+// spot by binary search.
+func (p *program) finish(arch string, spots []spot) []bpf.Instruction {
+	kill := p.end(retKill)
+	if root := p.search(spots); p.distance(root) > 0 {
+		p.emit(bpf.Jump{Skip: uint32(p.distance(root))}) // there was nothing to search
 	}
-	kill := p.ret(retKill)
-	for _, s := range segs {
-		if p.at[s.do] == 0 {
-			p.at[s.do] = p.check(s.do)
-		}
-	}
-	p.tree(segs)
 	number := p.load(offNumber)
-	p.equal(audit(o.Arch), number, kill)
+	p.equal(audit(arch), number, kill)
 	p.load(offArch)
 	slices.Reverse(p.ops)
 	return p.ops
 }
 
-// tree emits the search for the number's segment and returns where it starts.
-func (p *program) tree(segs []segment) label {
-	if len(segs) == 1 {
-		return p.at[segs[0].do]
+// encode returns a program as an array of struct sock_filter, little-endian.
+func encode(what string, ops []bpf.Instruction) ([]byte, error) {
+	code, err := bpf.Assemble(ops)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	middle := len(segs) / 2
-	right := p.tree(segs[middle:])
-	left := p.tree(segs[:middle])
-	return p.test(bpf.JumpGreaterOrEqual, segs[middle].from, right, left)
+	out := make([]byte, 0, 8*len(code))
+	for _, op := range code {
+		out = binary.LittleEndian.AppendUint16(out, op.Op)
+		out = append(out, op.Jt, op.Jf)
+		out = binary.LittleEndian.AppendUint32(out, op.K)
+	}
+	return out, nil
+}
+
+// search emits the search for the number's spot and returns where it starts.
+func (p *program) search(spots []spot) label {
+	if len(spots) == 1 {
+		return spots[0].at
+	}
+	middle := len(spots) / 2
+	right := p.search(spots[middle:])
+	left := p.search(spots[:middle])
+	return p.test(bpf.JumpGreaterOrEqual, spots[middle].from, right, left)
 }
 
 func (p *program) emit(op bpf.Instruction) label {
@@ -73,7 +100,13 @@ func (p *program) emit(op bpf.Instruction) label {
 	return label(len(p.ops))
 }
 
-func (p *program) ret(value uint32) label { return p.emit(bpf.RetConstant{Val: value}) }
+// end returns where a value is returned.
+func (p *program) end(ret uint32) label {
+	if p.ends[ret] == 0 {
+		p.ends[ret] = p.emit(bpf.RetConstant{Val: ret})
+	}
+	return p.ends[ret]
+}
 
 // load and mask go on with the instruction emitted before them.
 func (p *program) load(offset uint32) label {

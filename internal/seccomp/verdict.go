@@ -1,10 +1,6 @@
 package seccomp
 
-import (
-	"strings"
-
-	"golang.org/x/net/bpf"
-)
+import "golang.org/x/net/bpf"
 
 // verdict is what happens to a call. The first ones are final, the others look
 // at arguments.
@@ -39,100 +35,15 @@ const (
 	finals   = cloneFlags // how many of them are final
 )
 
-// The numbers are Linux's; package syscall has the host's, which differ on
-// macOS.
-var errnos = [finals]uint32{eperm: 1, enosys: 38, eafnosupport: 97, eprotonosupport: 93, mark: Mark}
+// answers are the errnos of final verdicts, as Linux numbers them.
+var answers = [finals]uint32{eperm: 1, enosys: 38, eafnosupport: 97, eprotonosupport: 93, mark: Mark}
 
 // value is the return value of a final verdict.
 func (v verdict) value() uint32 {
 	if v == allow {
 		return retAllow
 	}
-	return retErrno | errnos[v]
-}
-
-// refusal is what people are told of a verdict.
-type refusal struct{ args, errno string }
-
-var refusals = [verdicts][]refusal{
-	eperm:           {{"", "EPERM"}},
-	enosys:          {{"", "ENOSYS"}},
-	eafnosupport:    {{"", "EAFNOSUPPORT"}},
-	eprotonosupport: {{"", "EPROTONOSUPPORT"}},
-
-	cloneFlags:       {{"a CLONE_NEW* flag", "EPERM"}},
-	unshareFlags:     {{"a CLONE_NEW* or unknown flag", "EPERM"}},
-	ioctlCommand:     {{"TIOCSTI or TIOCLINUX", "EPERM"}},
-	persona:          {{"a flag other than PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE", "EPERM"}},
-	pairFamily:       {{"a family other than AF_UNIX", "EAFNOSUPPORT"}},
-	modeSecond:       {{"a mode with S_ISUID or S_ISGID", "EPERM"}},
-	modeThird:        {{"a mode with S_ISUID or S_ISGID", "EPERM"}},
-	othersLimits:     {{"a process other than 0 and a new limit", "EPERM"}},
-	othersPriority:   {{"anything but PRIO_PROCESS 0", "EPERM"}},
-	othersIOPriority: {{"anything but IOPRIO_WHO_PROCESS 0", "EPERM"}},
-	initAffinity:     {{"process 1", "EPERM"}},
-	initSchedule:     {{"process 1", "EPERM"}},
-	markOption:       {{"option 0x53425821", "errno 1464"}},
-}
-
-// refusals tells what v refuses under o.
-func (v verdict) refusals(o Options) []refusal {
-	switch v {
-	case cloneFlags:
-		if o.Host {
-			return []refusal{{"a CLONE_NEW* flag or CLONE_PARENT", "EPERM"}}
-		}
-	case ioctlCommand:
-		if o.Level == "strict" {
-			return []refusal{{"TIOCSTI, TIOCLINUX or TIOCSETD", "EPERM"}}
-		}
-	case othersPriority:
-		if o.Level != "strict" && !o.Host {
-			return []refusal{{"anything but PRIO_PROCESS, and that of process 1", "EPERM"}}
-		}
-	case initSchedule:
-		if o.Level == "strict" {
-			return []refusal{{"any process", "EPERM"}}
-		}
-	case pairFamily:
-		if o.NoUnix {
-			return []refusal{{"anything but AF_UNIX with SOCK_STREAM or SOCK_SEQPACKET", "EAFNOSUPPORT"}}
-		}
-	case openFlags, openatFlags:
-		var out []refusal
-		if o.Root {
-			out = append(out, refusal{"O_CREAT or O_TMPFILE and a mode with S_ISUID or S_ISGID", "EPERM"})
-		}
-		if o.NoTruncate {
-			out = append(out, refusal{"O_TRUNC with neither O_WRONLY nor O_RDWR", "EPERM"})
-		}
-		return out
-	case socketFamily:
-		return socketRefusals(o)
-	}
-	return refusals[v]
-}
-
-func socketRefusals(o Options) []refusal {
-	var served []string
-	if !o.NoUnix {
-		served = append(served, "AF_UNIX")
-	}
-	if !o.NoInet {
-		served = append(served, "AF_INET", "AF_INET6")
-	}
-	first := "a family other than " + strings.Join(append(served, "AF_NETLINK"), ", ")
-	netlink := refusal{"AF_NETLINK with a protocol other than NETLINK_ROUTE", "EPROTONOSUPPORT"}
-	switch {
-	case o.NoInet:
-		return []refusal{{first, "EAFNOSUPPORT"}, netlink}
-	case o.Level == "strict":
-		return []refusal{
-			{first + "; AF_INET or AF_INET6 with a type other than SOCK_STREAM, SOCK_DGRAM, SOCK_RAW", "EAFNOSUPPORT"},
-			{"AF_INET or AF_INET6 with a protocol other than 0, ICMP, TCP, UDP, ICMPV6, MPTCP", "EPROTONOSUPPORT"}, netlink,
-		}
-	}
-	return []refusal{{first + "; SOCK_PACKET", "EAFNOSUPPORT"}, netlink}
+	return retErrno | answers[v]
 }
 
 const (
@@ -177,7 +88,7 @@ const (
 
 // check emits the block that decides v by the arguments, and returns where it
 // starts. It reads from the bottom up, see program.
-func (p *program) check(v verdict) label {
+func (p *levelProgram) check(v verdict) label {
 	switch v {
 	case cloneFlags:
 		flags := uint32(newNamespaces)
@@ -242,7 +153,7 @@ func (p *program) check(v verdict) label {
 // socket refuses families as a kernel built without them does. Of netlink
 // only routes are served, which getifaddrs(3) and ip(8) need; libaudit and
 // ss(8) take EPROTONOSUPPORT as "not in this kernel".
-func (p *program) socket() label {
+func (p *levelProgram) socket() label {
 	p.equal(0, p.at[allow], p.at[eprotonosupport]) // NETLINK_ROUTE
 	next := p.equal(afNetlink, p.loadArg(2), p.at[eafnosupport])
 	if !p.o.NoInet {
@@ -260,7 +171,7 @@ func (p *program) socket() label {
 // for AF_PACKET, which the kernel still translates. In level strict there is
 // none of what a protocol other than the usual ones would load: SCTP and DCCP
 // have been ways into the kernel, and SMC is refused as a family as well.
-func (p *program) inet() (inet, inet6 label) {
+func (p *levelProgram) inet() (inet, inet6 label) {
 	if p.o.Level == "strict" {
 		next := p.at[eprotonosupport]
 		for _, protocol := range [...]uint32{ipMPTCP, ipICMPv6, ipICMP, ipUDP, ipTCP, 0} {
@@ -279,7 +190,7 @@ func (p *program) inet() (inet, inet6 label) {
 // pair refuses pairs of other families. An end of a pair of datagrams sends to
 // any socket that has a name, like a socket of socket(2); an end of the other
 // types is connected for good.
-func (p *program) pair() label {
+func (p *levelProgram) pair() label {
 	unix := p.at[allow]
 	if p.o.NoUnix {
 		next := p.equal(sockSeqpacket, p.at[allow], p.at[eafnosupport])
@@ -291,7 +202,7 @@ func (p *program) pair() label {
 	return p.loadArg(0)
 }
 
-func (p *program) mode(arg uint32) label {
+func (p *levelProgram) mode(arg uint32) label {
 	p.anyBit(setID, p.at[eperm], p.at[allow])
 	return p.loadArg(arg)
 }
@@ -299,7 +210,7 @@ func (p *program) mode(arg uint32) label {
 // open checks the mode when the flags create a file, and that who truncates a
 // file also opens it for writing. Access mode 3 opens for neither, though the
 // kernel asks for permission to do both.
-func (p *program) open(flags uint32) label {
+func (p *levelProgram) open(flags uint32) label {
 	rest := p.at[allow]
 	if p.o.Root {
 		mode := p.mode(flags + 1)
@@ -319,7 +230,7 @@ func (p *program) open(flags uint32) label {
 
 // nonZero tests all 64 bits of an argument, as a pointer has them: its lower
 // half may be zero.
-func (p *program) nonZero(arg uint32, yes, no label) label {
+func (p *levelProgram) nonZero(arg uint32, yes, no label) label {
 	p.equal(0, no, yes)
 	upper := p.load(offArgs + 8*arg + 4)
 	p.equal(0, upper, yes)
@@ -328,19 +239,19 @@ func (p *program) nonZero(arg uint32, yes, no label) label {
 
 // forOthers goes on with the instruction emitted before it unless an argument,
 // a process, is 0: the caller itself.
-func (p *program) forOthers(arg uint32) label {
+func (p *levelProgram) forOthers(arg uint32) label {
 	p.equal(0, p.at[allow], label(len(p.ops)))
 	return p.loadArg(arg)
 }
 
 // notInit refuses what is about process 1.
-func (p *program) notInit(arg uint32) label {
+func (p *levelProgram) notInit(arg uint32) label {
 	p.equal(1, p.at[eperm], p.at[allow])
 	return p.loadArg(arg)
 }
 
 // priority allows a process to set its own alone.
-func (p *program) priority(which uint32) label {
+func (p *levelProgram) priority(which uint32) label {
 	p.equal(0, p.at[allow], p.at[eperm])
 	who := p.loadArg(1)
 	p.equal(which, who, p.at[eperm])

@@ -1,0 +1,3 @@
+package seccomp
+
+func assembled(Options) string { return "" }
