@@ -1,6 +1,7 @@
 package seccomp
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,14 +50,33 @@ func Filter(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if code := assembled(o); code != "" {
-		return []byte(code), nil
+	o.Net = false // no rule depends on it
+	for i := range programs {
+		if programs[i].o == o {
+			return programs[i].bytes(), nil
+		}
 	}
 	return Assemble(o)
 }
 
-// Assemble is [Filter] for the generator of the programs that are assembled
-// already: it looks at none of them.
+// assembled is a program that genfilters has assembled.
+type assembled struct {
+	o    Options
+	code []uint64
+}
+
+func (a *assembled) bytes() []byte {
+	out := make([]byte, 0, 8*len(a.code))
+	for _, op := range a.code {
+		out = binary.LittleEndian.AppendUint64(out, op)
+	}
+	return out
+}
+
+//go:generate go run ../tools/genfilters
+
+// Assemble is [Filter] without the programs that are assembled already, for
+// their generator.
 func Assemble(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
