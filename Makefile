@@ -28,11 +28,12 @@ HARDEN = if [ "$$(uname -s)" = Darwin ]; then codesign --force --sign - --option
 
 TESTFLAGS  ?=
 BENCHFLAGS ?=
+MEASUREFLAGS ?=
 
 share  = $(DESTDIR)$(PREFIX)/share
 gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
 
-.PHONY: build try test bench lint generate install clean help
+.PHONY: build try test bench measure lint generate install clean help
 
 build: ## build bin/sbx
 	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/sbx' ./cmd/sbx
@@ -46,6 +47,9 @@ test: ## run the tests; what fails or is skipped is shown, then the count
 
 bench: build ## measure the start of sbx against raw bwrap; fails above the ceilings
 	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/bench -sbx '$(BIN)/sbx' $(BENCHFLAGS)
+
+measure: ## figures of the source and of a start; MEASUREFLAGS=-all names each finding
+	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/measure $(MEASUREFLAGS)
 
 lint: ## gofmt, go vet for each system, staticcheck and shellcheck where installed
 	@bad=$$($(gofmt) -l .) && if [ -n "$$bad" ]; then echo "gofmt -w $$bad" >&2; exit 1; fi
