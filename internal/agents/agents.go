@@ -101,7 +101,7 @@ type Client struct {
 	// no such client.
 	Refused string
 
-	// Choose is the client's own rule, made again.
+	// Choose is the client's own rule, made again; nil where it is refused.
 	Choose func(*World) Choice
 
 	// Vars are set for the client on top of what every client gets: TMPDIR,

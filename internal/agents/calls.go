@@ -25,11 +25,6 @@ func prefixLine(prefix []string, line string) string {
 	return strings.Join(append(words, quote(line)), " ")
 }
 
-// codexCall: the shell once more within the shell, behind a snapshot.
-func codexCall(c Choice, _ Place, command string) Call {
-	return Call{Args: []string{"-c", "exec " + quote(c.Shell) + " -c " + quote(command)}}
-}
-
 // geminiCall: the client reads the processes in the background from a file.
 func geminiCall(_ Choice, p Place, command string) Call {
 	file := quote(p.Tmp + "/bgpids.tmp")
@@ -44,9 +39,4 @@ func qwenCall(_ Choice, _ Place, command string) Call {
 // aiderCall: interactive, on a terminal.
 func aiderCall(_ Choice, _ Place, command string) Call {
 	return Call{Args: []string{"-i", "-c", command}}
-}
-
-// cursorCall: $0 is "--" and the command is $1.
-func cursorCall(_ Choice, _ Place, command string) Call {
-	return Call{Args: []string{"-O", "extglob", "-c", `eval "$1" < /dev/null`, "--", command}}
 }

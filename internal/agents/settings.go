@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -14,42 +15,37 @@ import (
 	"unicode"
 )
 
-// errSettings is of a settings file that is there and cannot be understood in
-// full. The client may understand it all the same, so it is not started.
-type errSettings struct{ file, why string }
+// refuse is the choice of a client that is not started.
+func refuse(why, fix string) *Choice { return &Choice{Why: why, Fix: fix} }
 
-func (e *errSettings) Error() string { return e.file + " " + e.why }
-
-// choice is the refusal.
-func (e *errSettings) choice() Choice {
-	return Choice{Why: e.Error(), Fix: "put " + e.file + " right, or remove it"}
+// unreadable refuses because of settings that are there and cannot be understood in
+// full. The client may understand them all the same.
+func unreadable(file, why string) *Choice {
+	return refuse(file+" "+why, "put "+file+" right, or remove it")
 }
 
-// readText returns a file of settings as text; ok is false when it is not there.
-func readText(w *World, file string) (text string, ok bool, bad *errSettings) {
+// readText returns a file of settings as text, "" when it does not exist.
+func readText(w *World, file string) (string, *Choice) {
 	text, err := w.Read(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-		return "", false, nil
+		return "", nil
 	case err != nil:
-		return "", false, &errSettings{file, "cannot be read: " + err.Error()}
+		return "", unreadable(file, "cannot be read: "+err.Error())
 	}
-	return strings.TrimPrefix(text, "\ufeff"), true, nil
+	return strings.TrimPrefix(text, "\ufeff"), nil
 }
 
 // readJSON returns the top of a file of JSON, with comments or without. Keys
 // are exact, as they are to the clients.
-func readJSON(w *World, file string) (map[string]json.RawMessage, *errSettings) {
-	text, ok, bad := readText(w, file)
-	if !ok || bad != nil {
+func readJSON(w *World, file string) (map[string]json.RawMessage, *Choice) {
+	text, bad := readText(w, file)
+	if bad != nil || strings.TrimSpace(text) == "" {
 		return nil, bad
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
 	}
 	doc, err := object(text)
 	if err != nil {
-		return nil, &errSettings{file, "is not understood: " + err.Error()}
+		return nil, unreadable(file, "is not understood: "+err.Error())
 	}
 	return doc, nil
 }
@@ -89,77 +85,61 @@ func object(text string) (map[string]json.RawMessage, error) {
 	return doc, nil
 }
 
-// jsonText returns a text at the top of a file of JSON; ok is false when there
-// is none.
-func jsonText(w *World, file, key string) (value string, ok bool, bad *errSettings) {
+// jsonText returns a text at the top of a file of JSON, "" when there is none.
+func jsonText(w *World, file, key string) (string, *Choice) {
 	doc, bad := readJSON(w, file)
-	raw, ok := doc[key]
-	if !ok || string(raw) == "null" {
-		return "", false, bad
+	if bad != nil {
+		return "", bad
 	}
-	if json.Unmarshal(raw, &value) != nil {
-		return "", false, &errSettings{file, "has a " + key + " that is no text"}
+	return textOf(file, doc, key)
+}
+
+func textOf(file string, doc map[string]json.RawMessage, key string) (value string, bad *Choice) {
+	if raw, ok := doc[key]; ok && json.Unmarshal(raw, &value) != nil {
+		return "", unreadable(file, "has a "+key+" that is no text")
 	}
-	return value, value != "", nil
+	return value, nil
 }
 
 // plainJSON takes comments and the commas before a closing bracket out.
 func plainJSON(text string) string {
-	text = strip(text, func(rest string) (skip int, with string) {
+	var out []byte
+	comma := -1 // where one is in out that only space follows
+	for i := 0; i < len(text); i++ {
+		c, rest := text[i], text[i:]
 		switch {
-		case strings.HasPrefix(rest, "//"):
-			if n := strings.IndexByte(rest, '\n'); n >= 0 {
-				return n, ""
-			}
-			return len(rest), ""
-		case strings.HasPrefix(rest, "/*"):
-			if n := strings.Index(rest[2:], "*/"); n >= 0 {
-				return n + 4, " "
-			}
-			return len(rest), ""
-		}
-		return 0, ""
-	})
-	return strip(text, func(rest string) (int, string) {
-		if rest[0] == ',' && closes(rest[1:]) {
-			return 1, ""
-		}
-		return 0, ""
-	})
-}
-
-// strip replaces what cut finds outside of strings.
-func strip(text string, cut func(rest string) (skip int, with string)) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		if text[i] == '"' {
-			j := i + 1
-			for j < len(text) && text[j] != '"' {
-				if text[j] == '\\' {
-					j++
+		case c == '"':
+			end := i + 1
+			for ; end < len(text) && text[end] != '"'; end++ {
+				if text[end] == '\\' {
+					end++
 				}
-				j++
 			}
-			end := min(j+1, len(text))
-			b.WriteString(text[i:end])
-			i = end
-			continue
+			end = min(end+1, len(text))
+			out, comma = append(out, text[i:end]...), -1
+			i = end - 1
+		case strings.HasPrefix(rest, "//"):
+			line, _, _ := strings.Cut(rest, "\n")
+			i += len(line) - 1
+		case strings.HasPrefix(rest, "/*"):
+			inside, _, closed := strings.Cut(rest[2:], "*/")
+			if i += 1 + len(inside); closed {
+				out = append(out, ' ')
+				i += 2
+			}
+		default:
+			if (c == '}' || c == ']') && comma >= 0 {
+				out = slices.Delete(out, comma, comma+1)
+			}
+			if c == ',' {
+				comma = len(out)
+			} else if !strings.ContainsRune(" \t\r\n", rune(c)) {
+				comma = -1
+			}
+			out = append(out, c)
 		}
-		n, with := cut(text[i:])
-		b.WriteString(with)
-		if n == 0 {
-			b.WriteByte(text[i])
-			n = 1
-		}
-		i += n
 	}
-	return b.String()
-}
-
-// closes reports whether nothing but a closing bracket comes next.
-func closes(rest string) bool {
-	rest = strings.TrimLeft(rest, " \t\r\n")
-	return rest != "" && (rest[0] == '}' || rest[0] == ']')
+	return string(out)
 }
 
 // Variables that a project's settings may set for a client: names without
@@ -196,41 +176,28 @@ func oneOf(name string, patterns []string) bool {
 	})
 }
 
-// setsEnv looks at the variables that a settings file sets under "env", and
-// returns the refusal.
-func setsEnv(w *World, file string, project bool) (Choice, bool) {
-	doc, bad := readJSON(w, file)
-	if bad != nil {
-		return bad.choice(), true
-	}
+// setsEnv looks at the variables that settings set under "env", and returns the
+// refusal.
+func setsEnv(file string, doc map[string]json.RawMessage, project bool) *Choice {
 	raw, ok := doc["env"]
 	if !ok || string(raw) == "null" {
-		return Choice{}, false
+		return nil
 	}
 	env, err := object(string(raw))
 	if err != nil {
-		return (&errSettings{file, "has an env that is not understood: " + err.Error()}).choice(), true
+		return unreadable(file, "has an env that is not understood: "+err.Error())
 	}
-	names := make([]string, 0, len(env))
-	for n := range env {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case oneOf(n, obeyed):
-			return Choice{
-				Why: file + " sets " + n + ", which the client takes in the place of what it was started with",
-				Fix: "take " + n + " out of env in " + file,
-			}, true
+			return refuse(file+" sets "+n+", which the client takes in the place of what it was started with",
+				"take "+n+" out of env in "+file)
 		case project && !oneOf(n, harmless):
-			return Choice{
-				Why: file + " sets " + n + ": a project sets variables of a few harmless names only, since programs outside may obey the others",
-				Fix: "take " + n + " out of env in " + file + ", or put it into your own settings",
-			}, true
+			return refuse(file+" sets "+n+": a project sets variables of a few harmless names only, since programs outside may obey the others",
+				"take "+n+" out of env in "+file+", or put it into your own settings")
 		}
 	}
-	return Choice{}, false
+	return nil
 }
 
 var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
@@ -238,34 +205,30 @@ var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-
 // dotenv looks at a file .env, which a client reads into its environment, and
 // returns the refusal. Readers differ in what is a line, a comment and a space:
 // a name counts wherever = or : may follow it.
-func dotenv(w *World, file string, project bool) (Choice, bool) {
-	text, ok, bad := readText(w, file)
+func dotenv(w *World, file string, project bool) *Choice {
+	text, bad := readText(w, file)
 	if bad != nil {
-		return bad.choice(), true
-	}
-	if !ok {
-		return Choice{}, false
+		return bad
 	}
 	// Readers do not agree on what is a blank: none but the usual ones, then.
-	if i := strings.IndexFunc(text, func(r rune) bool { return (r < ' ' || r == 0x7f) && !strings.ContainsRune("\t\r\n", r) }); i >= 0 {
-		return Choice{Why: file + " holds a control character, which readers take in different ways", Fix: "take it out of " + file}, true
+	odd := func(r rune) bool { return (r < ' ' || r == 0x7f) && !strings.ContainsRune("\t\r\n", r) }
+	if strings.ContainsFunc(text, odd) {
+		return refuse(file+" holds a control character, which readers take in different ways", "take it out of "+file)
 	}
 	space := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\ufeff\u180e", r) }
 	for _, at := range name().FindAllStringIndex(text, -1) {
 		n := text[at[0]:at[1]]
 		rest := strings.TrimLeftFunc(text[at[1]:], space)
 		sets := strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":")
-		if key, ok := strings.CutPrefix(n, "AIDER_"); ok && slices.Contains(aiderKeys, strings.ReplaceAll(strings.ToLower(key), "_", "-")) {
+		key, ok := strings.CutPrefix(n, "AIDER_")
+		if ok && slices.Contains(aiderKeys, strings.ReplaceAll(strings.ToLower(key), "_", "-")) {
 			continue
 		}
 		if n == "SHELL" || sets && (oneOf(n, obeyed) || project && oneOf(n, obeyedToo)) {
-			return Choice{
-				Why: file + " names " + n + ", which the client takes into its environment from there",
-				Fix: "take " + n + " out of " + file,
-			}, true
+			return refuse(file+" names "+n+", which the client takes into its environment from there", "take "+n+" out of "+file)
 		}
 	}
-	return Choice{}, false
+	return nil
 }
 
 // upward are the directories from the working directory to the top.

@@ -19,7 +19,6 @@ var table = []Client{
 	{
 		Name: "codex", Title: "Codex", Programs: []string{"codex"},
 		Refused: "it lets the model name the shell of a command (/usr/bin/zsh, for one), and takes a bash, zsh or sh of the password database as it is: no variable and no PATH changes that",
-		Choose:  codexShell, Call: codexCall,
 		Outside: []string{"its commands, when they run in a shell that the model named", fileTools, mcp},
 		Whole:   "codex",
 		Seen:    "run, 0.169",
@@ -66,7 +65,7 @@ var table = []Client{
 	},
 	{
 		Name: "aider", Title: "aider", Programs: []string{"aider"},
-		Choose: aiderShell, Vars: aiderVars, Call: aiderCall,
+		Choose: aiderShell, Vars: shellVar, Call: aiderCall,
 		Inside:  []string{"commands (/run, /test and what the model suggests) on a terminal"},
 		Outside: []string{"its edits and its git commits, with git's hooks", "lint commands (--lint-cmd) and /git: /bin/sh runs those, always"},
 		Whole:   "aider",
@@ -75,7 +74,6 @@ var table = []Client{
 	{
 		Name: "cursor", Title: "Cursor agent", Programs: []string{"cursor-agent", "agent"}, Aliases: []string{"cursor-agent"},
 		Refused: "its way to a shell is known only from what others saw, and it was not tried here",
-		Choose:  cursorShell, Vars: shellVar, Path: true, Call: cursorCall,
 		Outside: []string{"its commands, as far as is known", fileTools, mcp, hooks},
 		Whole:   "cursor",
 		Seen:    "reported by others",
@@ -83,7 +81,6 @@ var table = []Client{
 	{
 		Name: "cline", Title: "Cline CLI", Programs: []string{"cline"},
 		Refused: "it starts /bin/bash by its path",
-		Choose:  fixedShell("/bin/bash"), Call: plainCall,
 		Outside: []string{"its commands", fileTools, mcp},
 		Whole:   "cline",
 		Seen:    "read in its source",
