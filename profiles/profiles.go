@@ -27,13 +27,15 @@ func Builtin() policy.Set { return For(runtime.GOOS) }
 // For returns the built-in profiles as they are on another system, by Go's name
 // of it. Only darwin's differ from linux's.
 func For(goos string) policy.Set {
-	table := builtin[:]
-	if goos == "darwin" {
-		table = darwin[:]
+	set := make(policy.Set, len(builtin))
+	for i := range builtin {
+		set[builtin[i].Name] = []*policy.Profile{&builtin[i]}
 	}
-	set := make(policy.Set, len(table))
-	for i := range table {
-		set[table[i].Name] = []*policy.Profile{&table[i]}
+	if goos == "darwin" {
+		for i := range darwin {
+			d := &darwin[i]
+			set[d.name] = []*policy.Profile{d.apply(set[d.name][0])}
+		}
 	}
 	return set
 }

@@ -60,6 +60,17 @@ func TestGeneratedFileIsUpToDate(t *testing.T) {
 	}
 }
 
+// The paths of a profile are sorted when it is generated.
+func TestSorted(t *testing.T) {
+	for _, goos := range systems {
+		for name, stack := range For(goos) {
+			if len(stack) != 1 || !slices.Equal(stack[0].Sorted, policy.SortPaths(stack[0])) {
+				t.Errorf("%s on %s: go generate sorts anew", name, goos)
+			}
+		}
+	}
+}
+
 // stands are the places that runs are made from.
 var stands = map[string]policy.Vars{
 	"project":           {CWD: "/home/u/src/app", Root: "/home/u/src/app", Home: "/home/u"},
