@@ -129,7 +129,7 @@ func (p *Plan) shield(req Request, h *Host, v *view, fd *FD) error {
 		if v.access(to.Path) == policy.Write || foreign && fd.Num > 2 {
 			return nil
 		}
-		if len(p.Reopen) < maxReopen && v.reopens(req, h, fd, to) {
+		if len(p.Reopen) < maxReopen && v.reopens(req.Direct, h, fd, to) {
 			p.Reopen = append(p.Reopen, fd.Num)
 			return nil
 		}

@@ -58,8 +58,7 @@ func (v *view) inForce(m *mount) bool {
 		return false
 	}
 	if m.eff == policy.Block && !v.ahead {
-		_, ok := v.mask(*m)
-		return ok
+		return v.masked(m)
 	}
 	return true
 }
@@ -201,7 +200,7 @@ func (f *inner) Lstat(path string) (Info, error) {
 		return info, nil
 	}
 	if !policy.Within(path, "/proc") && path != "/" && f.files[path] == "" {
-		if up, _ := f.at(policy.Dir(path)); up != "" && !f.allowed(up, 'x') {
+		if up, _ := f.at(policy.Dir(path)); up != "" && !f.v.allowed(up, 'x') {
 			return Info{}, ErrDenied
 		}
 	}
@@ -250,7 +249,7 @@ func (f *inner) Access(path string, rwx byte) bool {
 		i, err := ProcFS{f.v.host.FS}.Lstat(host)
 		return err == nil && rwx != 'w' && (i.Kind == Dir || i.Mode&0o004 != 0)
 	}
-	return f.allowed(host, rwx)
+	return f.v.allowed(host, rwx)
 }
 
 // mayUse reports whether permissions let the command use a file of the host.
@@ -258,14 +257,14 @@ func (v *view) mayUse(path string, rwx byte) bool {
 	if v.ahead {
 		return v.host.FS.Access(path, rwx) // sandbox-exec takes no privileges from root
 	}
-	return (&inner{v: v}).allowed(path, rwx)
+	return v.allowed(path, rwx)
 }
 
 // allowed reports whether the command may use a file of the host. Root has no
 // privileges inside and is held to the permission bits; access control lists
 // are not looked at then.
-func (f *inner) allowed(host string, rwx byte) bool {
-	h := f.v.host
+func (v *view) allowed(host string, rwx byte) bool {
+	h := v.host
 	if !h.FS.Access(host, rwx) {
 		return false
 	}

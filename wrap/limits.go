@@ -21,7 +21,7 @@ func (p *Plan) limit(req Request, h *Host, v *view, pol *policy.Policy) error {
 	if !want.Any() {
 		return nil
 	}
-	means, err := limits.Choose(want, h.Limits, limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.staged(req, pol, h)})
+	means, err := limits.Choose(want, h.Limits, limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.staged(req.Direct, pol, h)})
 	if refused, ok := err.(*limits.Refusal); ok {
 		text := refused.Error()
 		if where := pol.Where[refused.Key]; where != "" {

@@ -103,7 +103,8 @@ type Request struct {
 	Direct  bool     // no stage of sbx's around the command
 	Tmp     string   // what /tmp is inside, where it is private: a directory of the session's; "" for an empty one
 
-	Hints Hints // what is said after the command has failed
+	Hints   Hints // what is said after the command has failed
+	Explain func(*Plan, Request, *Host, *view, *policy.Policy) []pid1.Hint
 
 	Filter *seccomp.File // what the policy's seccomp names, when that is a file
 }
@@ -116,6 +117,7 @@ func New(req Request, h *Host) (*Plan, error) {
 	case EngineSeatbelt:
 		return seat(req, h)
 	}
+	req.Explain = (*Plan).hints
 	return enclose(req, h)
 }
 
@@ -410,8 +412,7 @@ func (r *Report) Mounts() []Mounted {
 		if m.idle || v.ahead && m.info.Kind == Absent && m.rule.Layer == policy.Builtin {
 			continue
 		}
-		_, needed := v.op(m, 0)
-		out = append(out, Mounted{Path: m.path, Covered: !needed, Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin, Closed: v.bare && m.eff == policy.Private})
+		out = append(out, Mounted{Path: m.path, Covered: !v.needed(&m), Access: m.eff, Source: m.rule.Source, Layer: m.rule.Layer, Pinned: m.pin, Closed: v.bare && m.eff == policy.Private})
 	}
 	return out
 }

@@ -169,7 +169,9 @@ func (p *Plan) command(req Request, h *Host, v *view, pol *policy.Policy, next f
 		o.Argv = words
 	}
 	if o.Group != pid1.Look {
-		o.Hints = p.hints(req, h, v, pol)
+		if req.Explain != nil {
+			o.Hints = req.Explain(p, req, h, v, pol)
+		}
 	}
 	p.Stage = o
 	return append([]string{selfInside, pid1.Name, strconv.Itoa(p.orderFD)}, words...), show, nil
@@ -226,9 +228,9 @@ func (v *view) self(h *Host) (string, bool) {
 }
 
 // staged reports whether the stage will be there while the command runs.
-func (v *view) staged(req Request, pol *policy.Policy, h *Host) bool {
+func (v *view) staged(direct bool, pol *policy.Policy, h *Host) bool {
 	_, ok := v.self(h)
-	return ok && !v.bare && !req.Direct && !pol.SharePID
+	return ok && !v.bare && !direct && !pol.SharePID
 }
 
 func needsSelf(pol *policy.Policy) error {
@@ -357,13 +359,12 @@ func (v *view) rootBound() bool {
 // op is the operation that gives a mount its access, or none when what lies
 // above gives it already.
 func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
-	over := v.around(&m)
+	if !v.needed(&m) {
+		return bwrapargs.Op{}, false
+	}
 	src := m.path
 	if m.src != "" {
 		src = m.src
-	}
-	if m.path == "/" || m.idle {
-		return bwrapargs.Op{}, false
 	}
 	switch m.eff {
 	case policy.Private:
@@ -373,17 +374,14 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 		}
 		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: size, Perm: perm}, true
 	case policy.Write:
-		// A writable directory in a writable tree is bound all the same: a
-		// mount point cannot be renamed.
-		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.path, Held: m.held()}, over != policy.Write || m.info.Kind == Dir
+		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.path, Held: m.held()}, true
 	case policy.Read, policy.Protect:
 		if m.copied {
 			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: m.copy, Perm: 0o444 | m.info.Mode&0o111}, true
 		}
-		covered := over == policy.Read || over == policy.Protect
-		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.path, Held: m.held()}, !covered
+		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.path, Held: m.held()}, true
 	case policy.Block:
-		return v.mask(m)
+		return mask(m), true
 	}
 	return bwrapargs.Op{}, false
 }
@@ -391,15 +389,11 @@ func (v *view) op(m mount, size int64) (bwrapargs.Op, bool) {
 // mask hides a file or directory that is there. A file keeps its place and
 // cannot be opened, or loses its content, see conceal; so does a socket, to which
 // no one can then connect.
-func (v *view) mask(m mount) (bwrapargs.Op, bool) {
+func mask(m mount) bwrapargs.Op {
 	if m.info.Kind == Dir {
-		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: 4096, Perm: 0o755}, true
+		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.path, Size: 4096, Perm: 0o755}
 	}
-	// What the caller cannot read, the command cannot either.
-	if v.host.UID != 0 && m.info.UID != v.host.UID && !v.host.FS.Access(m.path, 'r') && !v.host.FS.Access(m.path, 'w') {
-		return bwrapargs.Op{}, false
-	}
-	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: 0o444, Shut: !m.blank}, true
+	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.path, Data: []byte{}, Perm: 0o444, Shut: !m.blank}
 }
 
 // freeze makes read-only what had to be writable while mount points were made:

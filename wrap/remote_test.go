@@ -65,7 +65,8 @@ func TestRemotes(t *testing.T) {
 		}
 	}
 	dead = "/home/u"
-	if status := statusOf(fresh().needs("/home/u/app")); status.Status != 125 || status.Text != "/home/u (nfs4) gives no answer, and this run needs one" {
-		t.Errorf("%+v", status)
+	var refusal *Error
+	if err := fresh().needs("/home/u/app"); !errors.As(err, &refusal) || refusal.Status != 125 || refusal.Text != "/home/u (nfs4) gives no answer, and this run needs one" {
+		t.Error(err)
 	}
 }

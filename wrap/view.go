@@ -751,3 +751,31 @@ func (v *view) visible(path string) (resolved, bool) {
 func (v *view) carriesAll(links []link) bool {
 	return !slices.ContainsFunc(links, func(l link) bool { return !v.carries(l) })
 }
+
+// needed reports whether a mount gives its path anything that what lies above does
+// not give already.
+func (v *view) needed(m *mount) bool {
+	over := v.around(m)
+	if m.path == "/" || m.idle {
+		return false
+	}
+	switch m.eff {
+	case policy.Private:
+		return true
+	case policy.Write:
+		// A writable directory in a writable tree is bound all the same: a
+		// mount point cannot be renamed.
+		return over != policy.Write || m.info.Kind == Dir
+	case policy.Read, policy.Protect:
+		return m.copied || over != policy.Read && over != policy.Protect
+	case policy.Block:
+		return v.masked(m)
+	}
+	return false
+}
+
+// masked reports whether hiding a path takes a mount: what the caller cannot
+// read, the command cannot either.
+func (v *view) masked(m *mount) bool {
+	return m.info.Kind == Dir || v.host.UID == 0 || m.info.UID == v.host.UID || v.host.FS.Access(m.path, 'r') || v.host.FS.Access(m.path, 'w')
+}

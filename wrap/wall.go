@@ -150,9 +150,9 @@ func (p *Plan) wallGaps(pol *policy.Policy, h *Host) (out []string) {
 
 // reopens reports whether the stage can open a file of the caller's anew: by the
 // name that it still has, as the command's user.
-func (v *view) reopens(req Request, h *Host, fd *FD, to resolved) bool {
+func (v *view) reopens(direct bool, h *Host, fd *FD, to resolved) bool {
 	_, ok := v.self(h)
-	return ok && !req.Direct && to.Path == fd.Path && (&inner{v: v}).allowed(fd.Path, 'r')
+	return ok && !direct && to.Path == fd.Path && v.allowed(fd.Path, 'r')
 }
 
 // maxReopen bounds how many files are opened anew, since each is a mount; the
