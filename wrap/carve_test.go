@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // walls lists the rules of a plan, one a line.
-func walls(p *Plan) string {
+func walls(p *engine.Plan) string {
 	var b strings.Builder
 	w := p.Confined.Wall
 	fmt.Fprintf(&b, "handled %#x, net %#x, scope %#x\n", uint64(w.FS), uint64(w.Net), uint64(w.Scope))
@@ -31,9 +34,9 @@ func allowed(fs *fakeFS, w *landlock.Ruleset, path string) landlock.FS {
 			continue
 		}
 		give := r.Allow
-		if n := fs.nodes[r.Path]; n == nil || n.Kind == Link {
+		if n := fs.nodes[r.Path]; n == nil || n.Kind == host.Link {
 			continue
-		} else if n.Kind != Dir {
+		} else if n.Kind != host.Dir {
 			give &= landlock.OfFile
 		}
 		sum |= give
@@ -42,7 +45,7 @@ func allowed(fs *fakeFS, w *landlock.Ruleset, path string) landlock.FS {
 }
 
 // judgeWalls compares what the kernel would allow with what the policy says.
-func judgeWalls(o *oracle, p *Plan) (bad []string) {
+func judgeWalls(o *oracle, p *engine.Plan) (bad []string) {
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
 	w := &p.Confined.Wall
 	complete := !slices.ContainsFunc(p.Gaps, func(g string) bool {
@@ -50,23 +53,23 @@ func judgeWalls(o *oracle, p *Plan) (bad []string) {
 	})
 	const change = landlock.Make | landlock.MakeReg | landlock.MakeDir
 	for _, path := range o.fs.paths() {
-		if policy.Within(path, "/proc") || policy.Within(path, "/dev") || o.fs.nodes[path].Kind == Link {
+		if policy.Within(path, "/proc") || policy.Within(path, "/dev") || o.fs.nodes[path].Kind == host.Link {
 			continue
 		}
 		n, a, has := o.fs.nodes[path], o.access(path), allowed(o.fs, w, path)
 		if a == policy.Protect && p.Report.Policy.Protected == "watch" {
 			continue // may be written where that spares its neighbours; TestWatched
 		}
-		if p.cacheDst != "" && policy.Within(path, p.cacheDst) {
+		if p.CacheDst != "" && policy.Within(path, p.CacheDst) {
 			continue
 		}
 		open, write := landlock.ReadFile|landlock.Execute, landlock.WriteFile|landlock.Truncate
-		if n.Kind == Dir {
+		if n.Kind == host.Dir {
 			open, write = landlock.ReadDir, change
 		}
-		hidden := a == policy.Block && n.UID != o.fs.uid && !o.fs.may(n, 'r') && !o.fs.may(n, 'w') && (n.Kind != Dir || !o.fs.may(n, 'x'))
+		hidden := a == policy.Block && n.UID != o.fs.uid && !o.fs.may(n, 'r') && !o.fs.may(n, 'w') && (n.Kind != host.Dir || !o.fs.may(n, 'x'))
 		switch {
-		case has&(open|landlock.ReadFile) != 0 && !shows(a) && !hidden:
+		case has&(open|landlock.ReadFile) != 0 && !view.Shows(a) && !hidden:
 			complain("%s can be read; the policy says %s", path, a)
 		case has&write != 0 && a != policy.Write:
 			complain("%s can be written; the policy says %s", path, a)
@@ -74,8 +77,8 @@ func judgeWalls(o *oracle, p *Plan) (bad []string) {
 		if has&landlock.MakeChar|has&landlock.MakeBlock != 0 {
 			complain("device nodes can be made in %s", path)
 		}
-		if complete && a == o.led.access(path) && n.Kind == File {
-			if shows(a) && has&landlock.ReadFile == 0 {
+		if complete && a == o.led.access(path) && n.Kind == host.File {
+			if view.Shows(a) && has&landlock.ReadFile == 0 {
 				complain("%s cannot be read; the policy says %s", path, a)
 			}
 			if a == policy.Write && has&landlock.WriteFile&w.FS == 0 {
@@ -114,7 +117,7 @@ func TestWallsKeepTheirPromises(t *testing.T) {
 }
 
 // carved plans a run with rules in a small machine.
-func carved(t *testing.T, files string, rules ...policy.Rule) *Plan {
+func carved(t *testing.T, files string, rules ...policy.Rule) *engine.Plan {
 	t.Helper()
 	w := &world{uid: 1000, git: "none", abi: 7}
 	w.fs = newFS(t, 1000, "/proc/\n/dev/\n/x/sh x\n/h/ uid=1000\n/w/p/ uid=1000\n", files)
@@ -205,7 +208,7 @@ func TestLandlockVersions(t *testing.T) {
 				t.Errorf("version %d: gap %q is %v", abi, text, got)
 			}
 		}
-		if p.Tier != TierReduced || !slices.Contains(p.Env, "SBX_TIER=reduced") {
+		if p.Tier != host.TierReduced || !slices.Contains(p.Env, "SBX_TIER=reduced") {
 			t.Errorf("version %d: tier %s", abi, p.Tier)
 		}
 	}
@@ -224,8 +227,8 @@ func TestLandlockRefuses(t *testing.T) {
 		"time limit":         {func(m *machine) { m.over.TimeoutSeconds = 2 }, "a time limit"},
 		"session":            {func(m *machine) { m.over.NewSession = "yes" }, "new_session"},
 		"workspace":          {func(m *machine) { m.request.Remap = "/workspace" }, "--workspace"},
-		"datagrams on stdin": {func(m *machine) { m.fds = []FD{{Num: 0, Kind: FDPair, Loose: true}} }, "standard input is a socket"},
-		"directory on stdin": {func(m *machine) { m.fds = []FD{{Num: 0, Kind: FDDir}} }, "standard input is a directory"},
+		"datagrams on stdin": {func(m *machine) { m.fds = []host.FD{{Num: 0, Kind: host.FDPair, Loose: true}} }, "standard input is a socket"},
+		"directory on stdin": {func(m *machine) { m.fds = []host.FD{{Num: 0, Kind: host.FDDir}} }, "standard input is a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := user(debian + home("/home/u", "1000"))
@@ -235,13 +238,13 @@ func TestLandlockRefuses(t *testing.T) {
 			}
 			c.change(&m)
 			h, fs := m.host(t)
-			h.Engine, h.Landlock = EngineLandlock, max(m.landlock, 0)
+			h.Engine, h.Landlock = host.EngineLandlock, max(m.landlock, 0)
 			pol, err := m.policy(h)
 			if err != nil {
 				t.Fatal(err)
 			}
 			req := m.request
-			req.Policy, req.Root, req.Command = pol, WorkTree(fs, h.CWD, h.UID, h.Homes), m.command
+			req.Policy, req.Root, req.Command = pol, host.WorkTree(fs, h.CWD, h.UID, h.Homes), m.command
 			_, err = New(req, h)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)

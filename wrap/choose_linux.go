@@ -3,6 +3,8 @@ package wrap
 import (
 	"errors"
 	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // Choose finds the engine for a run and notes it in h: the one that is named, or
@@ -10,27 +12,27 @@ import (
 // full, Landlock reduced. Whether bwrap works is found as in [Find]: a verdict
 // that is kept says only that it does, so one that is wrong can make a run fail
 // and never makes it weaker. The error is an [*Unavailable].
-func Choose(h *Host, dir, name, tier string) error {
-	if name != EngineLandlock {
+func Choose(h *host.Host, dir, name, tier string) error {
+	if name != host.EngineLandlock {
 		var err error
-		h.Bwrap, err = Find(h, dir)
+		h.Bwrap, err = host.Find(h, dir)
 		if err == nil {
-			h.Engine = EngineBwrap
+			h.Engine = host.EngineBwrap
 			return nil
 		}
-		if name == EngineBwrap || !errors.As(err, &h.Lack) {
+		if name == host.EngineBwrap || !errors.As(err, &h.Lack) {
 			return err
 		}
 		// What may be over in a moment, or was brought about by a command that uses up
 		// what the user may have, must not make a run weaker.
-		if h.Lack.Cause == CauseHangs || h.Lack.Cause == CauseBusy {
+		if h.Lack.Cause == host.CauseHangs || h.Lack.Cause == host.CauseBusy {
 			return h.Lack
 		}
-		if tier == TierFull {
+		if tier == host.TierFull {
 			return h.Lack
 		}
 	}
-	if u := h.noLandlock(); u != nil {
+	if u := h.NoLandlock(); u != nil {
 		if h.Lack == nil {
 			return u
 		}
@@ -39,19 +41,7 @@ func Choose(h *Host, dir, name, tier string) error {
 		both.Hints = append(slices.Clone(both.Hints), u.Hints...)
 		return &both
 	}
-	h.Engine = EngineLandlock
-	h.settle(dir)
-	return nil
-}
-
-// noLandlock says why the engine that needs nothing installed cannot be had,
-// nil when it can.
-func (h *Host) noLandlock() *Unavailable {
-	if h.Landlock < 1 {
-		return &Unavailable{CauseLandlock, "the kernel has no Landlock", []string{"Landlock came with Linux 5.13; lsm= on the kernel's command line, or a container's filter, may leave it out"}}
-	}
-	if !filters() {
-		return &Unavailable{CauseLandlock, "system call filters cannot be set here", []string{"CONFIG_SECCOMP_FILTER in the kernel, and no filter of a container's that refuses seccomp(2)"}}
-	}
+	h.Engine = host.EngineLandlock
+	settle(h, dir)
 	return nil
 }

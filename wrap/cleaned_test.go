@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // What the command sees of settings with credentials, also where an earlier run has
@@ -42,12 +43,12 @@ func TestCleaned(t *testing.T) {
 			map[string]string{git + "/modules/sub/config": copied, git + "/modules/logs/a/config": copied, git + "/modules/objects/a/b/config": copied, git + "/worktrees/w/config.worktree": copied, git + "/HEAD": shown}},
 		{"in what looks like a repository", git + "/modules/x/HEAD = ref: x\n" + git + "/modules/x/objects/\n" + repository(git+"/modules/x/logs/a") + repository(git+"/modules/x/y"), nil,
 			map[string]string{git + "/modules/x/logs/a/config": copied, git + "/modules/x/y/config": copied}},
-		{"too many submodules", repository(git+"/modules/sub") + many(maxNames, git+"/modules", "/"), nil, map[string]string{git + "/modules/sub/config": hidden, git + "/HEAD": shown}},
-		{"too many work trees", git + "/worktrees/w/config.worktree" + config + many(maxNames, git+"/worktrees", "/"), nil, map[string]string{git + "/worktrees/w/config.worktree": hidden, git + "/HEAD": shown}},
-		{"too deep", repository(git + "/modules/" + strings.Repeat("a/", maxDepth+2) + "sub"), nil, map[string]string{git + "/modules/" + strings.Repeat("a/", maxDepth+2) + "sub/config": hidden}},
+		{"too many submodules", repository(git+"/modules/sub") + many(view.MaxNames, git+"/modules", "/"), nil, map[string]string{git + "/modules/sub/config": hidden, git + "/HEAD": shown}},
+		{"too many work trees", git + "/worktrees/w/config.worktree" + config + many(view.MaxNames, git+"/worktrees", "/"), nil, map[string]string{git + "/worktrees/w/config.worktree": hidden, git + "/HEAD": shown}},
+		{"too deep", repository(git + "/modules/" + strings.Repeat("a/", view.MaxDepth+2) + "sub"), nil, map[string]string{git + "/modules/" + strings.Repeat("a/", view.MaxDepth+2) + "sub/config": hidden}},
 		{"submodules that cannot be listed", repository(git+"/modules/sub") + git + "/modules/ mode=300 uid=1000\n", nil, map[string]string{git + "/modules/sub/config": hidden}},
 		{"a file that cannot be read", app + "/.npmrc mode=0 uid=1000 = _authToken=x\n", nil, map[string]string{app + "/.npmrc": hidden}},
-		{"very many repositories", many(maxPlain+8, app, "/.git/HEAD = x") + repository(app+"/z/.git"), nil, map[string]string{app + "/z/.git/config": copied}},
+		{"very many repositories", many(view.MaxPlain+8, app, "/.git/HEAD = x") + repository(app+"/z/.git"), nil, map[string]string{app + "/z/.git/config": copied}},
 		{"opened for reading", repository(other+"/.git") + repository(other+"/sub/.git") + repository(other+"/.git/modules/m") + other + "/.npmrc = _authToken=x\n" + other + "/a = b\n", reads(other),
 			map[string]string{other + "/.git/config": copied, other + "/sub/.git/config": copied, other + "/.git/modules/m/config": copied, other + "/.npmrc": copied, other + "/a": shown}},
 		{"opened by a .git file", repository("/home/u/src/x.git") + other + "/.git = gitdir: ../x.git\n", reads(other, "/home/u/src"), map[string]string{"/home/u/src/x.git/config": copied}},
@@ -67,13 +68,13 @@ func TestCleaned(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := p.Report.view
+			v := p.Report.View
 			for path, want := range tt.want {
 				got := hidden
-				if shows(v.access(path)) {
+				if view.Shows(v.Access(path)) {
 					got = shown
 				}
-				if i, ok := v.find(path); ok && v.mounts[i].copied && v.mounts[i].eff == policy.Read {
+				if i, ok := v.Find(path); ok && v.Mounts[i].Copied && v.Mounts[i].Eff == policy.Read {
 					got = copied
 				}
 				if got != want {

@@ -9,16 +9,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
 // confineSelf puts the walls of a plan around this process and makes it the command.
 // It returns only when that fails, with an [*Error].
-func confineSelf(p *Plan) error {
+func confineSelf(p *engine.Plan) error {
 	c := p.Confined
-	if err := p.writeFiles(); err != nil {
+	if err := writeFiles(p); err != nil {
 		return err
 	}
 	// What sbx itself writes is done.
@@ -42,7 +43,7 @@ func confineSelf(p *Plan) error {
 	if _, ok := err.(syscall.Errno); !ok {
 		return failed(err.Error())
 	}
-	return &Error{StatusNoExec, policy.Plain(p.Path) + ": " + err.Error(), ""}
+	return &host.Error{Status: host.StatusNoExec, Text: policy.Plain(p.Path) + ": " + err.Error(), Hint: ""}
 }
 
 // dropCaps gives up all capabilities for good, as bwrap does: root is then a
@@ -59,18 +60,11 @@ func dropCaps() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// InLandlock reports whether this process runs in a sandbox of the Landlock
-// engine: the filter answers a call with an error that no kernel gives. Who can
-// put such a filter around sbx runs it, and could as well run something else.
-func InLandlock() bool {
-	return unix.Prctl(seccomp.MarkOption, 0, 0, 0, 0) == syscall.Errno(seccomp.Mark)
-}
-
 // settle finds where the directories of runs with Landlock are: the directory
 // for such things that the system makes for each user, else sbx's own cache.
-func (h *Host) settle(cacheDir string) {
+func settle(h *host.Host, cacheDir string) {
 	dirs := []string{"/run/user/" + strconv.Itoa(h.UID)}
-	if dir, ok := lookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok && !h.Client {
+	if dir, ok := host.LookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok && !h.Client {
 		dirs = append([]string{dir}, dirs...)
 	}
 	for _, dir := range dirs {
@@ -82,7 +76,7 @@ func (h *Host) settle(cacheDir string) {
 		}
 	}
 	if h.Runtime == "" && h.Keeps(cacheDir) == nil {
-		h.Runtime = runsIn(cacheDir)
+		h.Runtime = host.RunsIn(cacheDir)
 	}
 	if h.Runtime == "" {
 		h.Runtime = runsInTemp(h.FS, h.UID)
@@ -94,16 +88,16 @@ func (h *Host) settle(cacheDir string) {
 // runsInTemp is where the directories of runs are when the user has no place of
 // their own: in /tmp, where others cannot replace what one made. What stands
 // there already is looked at when the run makes its directories.
-func runsInTemp(fs FS, uid int) string {
+func runsInTemp(fs host.FS, uid int) string {
 	tmp, err := fs.Lstat("/tmp")
-	if err != nil || tmp.Kind != Dir || tmp.UID != 0 && tmp.UID != uid || tmp.Mode&0o022 != 0 && tmp.Mode&0o1000 == 0 {
+	if err != nil || tmp.Kind != host.Dir || tmp.UID != 0 && tmp.UID != uid || tmp.Mode&0o022 != 0 && tmp.Mode&0o1000 == 0 {
 		return ""
 	}
 	return "/tmp/sbx-runs-" + strconv.Itoa(uid)
 }
 
 func canonical(dir string) bool {
-	to, err := newResolver(OS{}).resolve(dir)
+	to, err := host.NewResolver(host.OS{}).Resolve(dir)
 	return err == nil && to.Path == dir
 }
 
@@ -111,7 +105,7 @@ func canonical(dir string) bool {
 // and "" for one that is not there: the 22nd field of proc_pid_stat(5), the
 // 20th after the name, which may hold anything.
 func started(pid int) string {
-	data, err := OS{}.Head("/proc/"+strconv.Itoa(pid)+"/stat", 4096)
+	data, err := host.OS{}.Head("/proc/"+strconv.Itoa(pid)+"/stat", 4096)
 	if err != nil {
 		return ""
 	}
@@ -126,14 +120,14 @@ func started(pid int) string {
 // processes tells the namespaces of processes and time of this machine and of one
 // start of it apart.
 func processes() string {
-	boot, _, _ := strings.Cut(sysctl("/proc/sys/kernel/random/boot_id"), "-")
+	boot, _, _ := strings.Cut(host.Sysctl("/proc/sys/kernel/random/boot_id"), "-")
 	return nsNumber("pid") + "." + nsNumber("time") + "." + boot
 }
 
 // nsNumber is the number of a namespace of this process, 0 where there is none
 // of the kind.
 func nsNumber(kind string) string {
-	text, err := OS{}.Readlink("/proc/self/ns/" + kind)
+	text, err := host.OS{}.Readlink("/proc/self/ns/" + kind)
 	if err != nil {
 		return "0"
 	}

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // TestSweep: the directories of runs that have ended go, and nothing else does.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -76,7 +78,7 @@ func TestSweep(t *testing.T) {
 	must(os.Chmod(closed, 0))
 	must(os.Chmod(filepath.Dir(closed), 0))
 	for range 50 { // each has little time
-		h.sweep()
+		sweep(h)
 	}
 	for _, name := range stays {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -112,28 +114,28 @@ func TestSettle(t *testing.T) {
 	}
 	uid := os.Getuid()
 	for dir, ok := range map[string]bool{base + "/good": true, base + "/open": false, base + "/link": false, base + "/no": false, "relative": false, base + "/good/": false, base + "/../" + filepath.Base(base) + "/good": false, "": false} {
-		h := &Host{FS: OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}}
-		h.settle("/cache/sbx")
+		h := &host.Host{FS: host.OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}}
+		settle(h, "/cache/sbx")
 		if got := h.Runtime == dir+"/sbx"; got != ok {
 			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, h.Runtime)
 		}
 	}
-	h := &Host{FS: OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
+	h := &host.Host{FS: host.OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
 	if dir := "/run/user/" + strconv.Itoa(uid); !canonical(dir) {
-		if h.settle(base + "/link/sbx"); h.Runtime != base+"/good/sbx/runs" {
+		if settle(h, base+"/link/sbx"); h.Runtime != base+"/good/sbx/runs" {
 			t.Errorf("by a link: %s", h.Runtime)
 		}
 		h.Runtime = ""
-		if h.settle(base + "/absent/home/.cache/sbx"); h.Runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
+		if settle(h, base+"/absent/home/.cache/sbx"); h.Runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
 			t.Errorf("without a home: %s", h.Runtime)
 		}
 	}
-	if n := strings.Count((&Host{FS: OS{}, UID: uid}).named(), "."); n != 4 {
+	if n := strings.Count(named((&host.Host{FS: host.OS{}, UID: uid})), "."); n != 4 {
 		t.Errorf("a run's name has %d dots", n)
 	}
 }
 
-func (h *Host) named() string { h.settle(""); return h.Instance }
+func named(h *host.Host) string { settle(h, ""); return h.Instance }
 
 // TestSweepTakesLittleTime: whatever is there, a run waits a moment for it.
 func TestSweepTakesLittleTime(t *testing.T) {
@@ -141,7 +143,7 @@ func TestSweepTakesLittleTime(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
 	old := filepath.Join(dir, "1.1."+strings.SplitN(h.Instance, ".", 3)[2], "tmp")
 	if err := os.MkdirAll(old, 0o700); err != nil {
 		t.Fatal(err)
@@ -153,7 +155,7 @@ func TestSweepTakesLittleTime(t *testing.T) {
 	}
 	for n := 0; ; n++ {
 		start := time.Now()
-		h.sweep()
+		sweep(h)
 		if took := time.Since(start); took > 40*sweepTime {
 			t.Fatalf("a sweep took %v", took)
 		}
@@ -173,7 +175,7 @@ func TestSweepOfLargeFiles(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
 	ended := filepath.Join(dir, "1.1."+strings.SplitN(h.Instance, ".", 3)[2])
 	keep := filepath.Join(t.TempDir(), "keep")
 	data := make([]byte, 9<<20)
@@ -184,7 +186,7 @@ func TestSweepOfLargeFiles(t *testing.T) {
 	}
 	linked := os.Link(keep, filepath.Join(ended, "linked")) == nil
 	for n := 0; n < 100; n++ {
-		h.sweep()
+		sweep(h)
 	}
 	if _, err := os.Lstat(ended); err == nil {
 		t.Error("it is still there")
@@ -197,20 +199,20 @@ func TestSweepOfLargeFiles(t *testing.T) {
 // TestSweepFollowsNoLink: what is in the place of the directory decides nothing.
 func TestSweepFollowsNoLink(t *testing.T) {
 	base := t.TempDir()
-	h := &Host{UID: os.Geteuid(), Runtime: filepath.Join(base, "sbx"), Instance: "1." + started(1) + "." + processes()}
+	h := &host.Host{UID: os.Geteuid(), Runtime: filepath.Join(base, "sbx"), Instance: "1." + started(1) + "." + processes()}
 	keep := filepath.Join(base, "docs", "1.1."+strings.SplitN(h.Instance, ".", 3)[2])
 	for _, err := range []error{os.MkdirAll(keep, 0o700), os.Symlink("docs", h.Runtime)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.sweep()
+	sweep(h)
 	if _, err := os.Stat(keep); err != nil {
 		t.Error(err)
 	}
 	// The control: in its own directory it goes.
 	h.Runtime = filepath.Join(base, "docs")
-	h.sweep()
+	sweep(h)
 	if _, err := os.Stat(keep); err == nil {
 		t.Error("nothing is removed at all")
 	}
@@ -221,7 +223,7 @@ func TestSweepFollowsNoLink(t *testing.T) {
 	if err := os.Chmod(h.Runtime, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	h.sweep()
+	sweep(h)
 	if _, err := os.Stat(keep); err != nil {
 		t.Error(err)
 	}

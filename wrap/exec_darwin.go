@@ -6,23 +6,27 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/seatbelt"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // Exec replaces this process by the plan: sandbox-exec puts up the walls and
 // becomes the command in its turn, so that signals, the terminal and the exit
 // status are the kernel's business. It returns only when it fails, with an
 // [*Error] or an [*Unavailable]; nothing has been executed then.
-func Exec(p *Plan, h *Host) error {
-	if err := p.forSeatbelt(); err != nil {
+func Exec(p *engine.Plan, h *host.Host) error {
+	if err := seatbelt.ForSeatbelt(p); err != nil {
 		return err
 	}
-	if err := p.makeDirs(h); err != nil {
+	if err := makeDirs(p, h); err != nil {
 		return err
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return failed("core dumps: " + err.Error())
 	}
-	if err := p.writeFiles(); err != nil {
+	if err := writeFiles(p); err != nil {
 		return err
 	}
 	if err := closeOthers(p); err != nil {
@@ -32,13 +36,13 @@ func Exec(p *Plan, h *Host) error {
 	if err := p.Limits.SetRlimits(); err != nil {
 		return failed("limits: " + err.Error())
 	}
-	return p.notExecuted(syscall.Exec(p.Path, p.Argv, p.Env))
+	return seatbelt.NotExecuted(p, syscall.Exec(p.Path, p.Argv, p.Env))
 }
 
 // closeOthers lets nothing pass that the plan does not name: what is open now
 // counts, not what was when the plan was made.
-func closeOthers(p *Plan) error {
-	fds, err := descriptors()
+func closeOthers(p *engine.Plan) error {
+	fds, err := host.Descriptors()
 	if err != nil {
 		return failed("cannot list the open descriptors: " + err.Error())
 	}

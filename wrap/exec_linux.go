@@ -10,14 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Exec replaces this process by the plan. It returns only when it fails, with
 // an [*Error]; nothing has been executed then.
-func Exec(p *Plan, h *Host) error {
-	if err := p.makeDirs(h); err != nil {
+func Exec(p *engine.Plan, h *host.Host) error {
+	if err := makeDirs(p, h); err != nil {
 		return err
 	}
 	// A core dump would be written by the host, outside of the sandbox's view.
@@ -32,7 +34,7 @@ func Exec(p *Plan, h *Host) error {
 			if err == errEndless {
 				hint = "pipe a part of it instead: head -c N FILE | sbx …"
 			}
-			return &Error{StatusFailed, "Failed to initialize sandbox: " + h.descriptor(n) + ": " + err.Error(), hint}
+			return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + descriptor(h, n) + ": " + err.Error(), Hint: hint}
 		}
 	}
 	closeOthers(p, h)
@@ -65,7 +67,7 @@ func Exec(p *Plan, h *Host) error {
 
 // prepareStage opens what leads from the stage to this process, and lets the
 // kernel end everything should the stage not have done so when the time is up.
-func prepareStage(p *Plan) error {
+func prepareStage(p *engine.Plan) error {
 	if p.Ends != nil {
 		if err := pid1.Direct(*p.Ends); err != nil {
 			return unplaced("guard", err)
@@ -83,7 +85,7 @@ func prepareStage(p *Plan) error {
 	}
 	p.Stage.Mask = mask
 	for i := range p.FDs {
-		if p.FDs[i].Num == p.orderFD {
+		if p.FDs[i].Num == p.OrderFD {
 			p.FDs[i].Data = p.Stage.Encode()
 		}
 	}
@@ -97,7 +99,7 @@ func prepareStage(p *Plan) error {
 
 // enter puts this process into the planned control groups, and gives the stage
 // the file that counts kills.
-func enter(p *Plan) error {
+func enter(p *engine.Plan) error {
 	if len(p.Limits.Cgroups) == 0 && p.Limits.OOM == "" {
 		return nil
 	}
@@ -120,7 +122,7 @@ func enter(p *Plan) error {
 
 // unplaced is the error for a descriptor that could not be put at its number.
 func unplaced(what string, err error) error {
-	e := &Error{StatusFailed, "Failed to initialize sandbox: " + what + ": " + err.Error(), ""}
+	e := &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + what + ": " + err.Error(), Hint: ""}
 	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.EINVAL) { // the number is above what the process may have
 		e.Hint = "raise the limit on open files: ulimit -n 1024"
 	}
@@ -170,7 +172,7 @@ func putAt(fd, at int) error {
 // planned file when that is still the one that was looked at.
 func plannedFD(fd bwrapargs.FD) (int, error) {
 	if fd.Path == "" {
-		return memfd(fd.Data)
+		return host.Memfd(fd.Data)
 	}
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
 	n, err := unix.Openat2(unix.AT_FDCWD, fd.Path, &how)
@@ -190,32 +192,6 @@ func plannedFD(fd bwrapargs.FD) (int, error) {
 
 var errReplaced = errors.New("replaced while the sandbox was being set up")
 
-// memfd returns a close-on-exec descriptor that reads as data.
-func memfd(data []byte) (int, error) {
-	fd, err := unix.MemfdCreate("sbx", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return -1, err
-	}
-	for off := 0; off < len(data); {
-		n, err := unix.Pwrite(fd, data[off:], int64(off))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			syscall.Close(fd)
-			return -1, err
-		}
-		off += n
-	}
-	return fd, nil
-}
-
-// seal makes the content of a memfd unchangeable.
-func seal(fd int) error {
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
-	return err
-}
-
 // copyFD puts a sealed copy of a read-only file, from its present offset on,
 // in the place of the file: the command could open the file itself once more
 // through /proc/self/fd, and for writing, since it lies on a mount that the
@@ -229,12 +205,12 @@ func copyFD(n int) error {
 	if err != nil {
 		return err
 	}
-	fd, err := memfd(data)
+	fd, err := host.Memfd(data)
 	if err != nil {
 		return err
 	}
 	defer syscall.Close(fd)
-	if err := seal(fd); err != nil {
+	if err := host.Seal(fd); err != nil {
 		return err
 	}
 	return unix.Dup3(fd, n, 0)
@@ -258,7 +234,7 @@ func readFrom(n int, off int64) ([]byte, error) {
 			return data, nil
 		}
 		data = data[:len(data)+k]
-		if len(data) > MaxCopy {
+		if len(data) > engine.MaxCopy {
 			return nil, syscall.EFBIG
 		}
 	}
@@ -291,7 +267,7 @@ const patience = 5 * time.Second
 var errEndless = errors.New("it has no end, or gives no answer")
 
 // closeOthers lets nothing pass that the plan does not name.
-func closeOthers(p *Plan, h *Host) {
+func closeOthers(p *engine.Plan, h *host.Host) {
 	if unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) != nil {
 		for _, fd := range h.FDs {
 			if fd.Num > 2 {
@@ -305,13 +281,13 @@ func closeOthers(p *Plan, h *Host) {
 }
 
 // descriptor names one of the caller's, with the file that it leads to.
-func (h *Host) descriptor(n int) string {
+func descriptor(h *host.Host, n int) string {
 	name := "descriptor " + strconv.Itoa(n)
-	if n < len(stdio) {
-		name = stdio[n]
+	if n < len(engine.Stdio) {
+		name = engine.Stdio[n]
 	}
-	if i := slices.IndexFunc(h.FDs, func(fd FD) bool { return fd.Num == n }); i >= 0 && h.FDs[i].Path != "" {
-		name += " (" + h.shown(h.FDs[i].Path) + ")"
+	if i := slices.IndexFunc(h.FDs, func(fd host.FD) bool { return fd.Num == n }); i >= 0 && h.FDs[i].Path != "" {
+		name += " (" + h.Shown(h.FDs[i].Path) + ")"
 	}
 	return name
 }

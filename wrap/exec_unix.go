@@ -7,49 +7,30 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 func failed(reason string) error {
-	return &Error{StatusFailed, "Failed to initialize sandbox: " + reason, ""}
+	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + reason, Hint: ""}
 }
 
 // makeDirs makes the directories of a plan and, where one is for the run alone,
 // removes those of earlier runs.
-func (p *Plan) makeDirs(h *Host) error {
+func makeDirs(p *engine.Plan, h *host.Host) error {
 	for _, dir := range p.Dirs {
-		if err := makeDir(dir, h.UID); err != nil {
+		if err := host.MakeDir(dir, h.UID); err != nil {
 			return failed("a directory of sbx's own: " + err.Error())
 		}
 	}
 	if p.Session != "" {
-		h.sweep()
+		sweep(h)
 	}
 	return nil
 }
 
-// makeDir makes a directory of sbx's own, its parents as the user's umask has
-// them, and refuses one that somebody else put there.
-func makeDir(dir string, uid int) error {
-	err := os.Mkdir(dir, 0o700)
-	if os.IsNotExist(err) {
-		if err := os.MkdirAll(policy.Dir(dir), 0o700); err != nil {
-			return err
-		}
-		err = os.Mkdir(dir, 0o700)
-	}
-	if err != nil && !os.IsExist(err) {
-		return err
-	}
-	info, err := OS{}.Lstat(dir)
-	if err == nil && (info.Kind != Dir || info.UID != uid) {
-		return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
-	}
-	return err
-}
-
 // writeFiles makes the planned files.
-func (p *Plan) writeFiles() error {
+func writeFiles(p *engine.Plan) error {
 	for _, f := range p.Files {
 		if err := writeNew(f); err != nil {
 			return failed(err.Error())
@@ -60,24 +41,11 @@ func (p *Plan) writeFiles() error {
 
 // writeNew makes a file that was not there. A run that has the number and the
 // start of another cannot be, so what is there is not sbx's.
-func writeNew(f OwnFile) error {
+func writeNew(f engine.OwnFile) error {
 	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o400)
 	if err != nil {
 		return err
 	}
 	_, err = out.Write(f.Data)
 	return errors.Join(err, out.Close())
-}
-
-// runsIn is where the directories of runs are in sbx's own cache, "" without
-// one. Rules follow no links, and the home or its cache may be one.
-func runsIn(cacheDir string) string {
-	if cacheDir == "" {
-		return ""
-	}
-	above, err := newResolver(OS{}).resolve(policy.Dir(cacheDir))
-	if err != nil {
-		return ""
-	}
-	return join(join(above.Path, base(cacheDir)), "runs")
 }

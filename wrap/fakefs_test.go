@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -18,12 +19,12 @@ import (
 type fakeFS struct {
 	nodes  map[string]*fakeNode
 	uid    int // whose permissions Access and Lstat have
-	mounts []Mount
+	mounts []host.Mount
 	order  *rand.Rand // shuffles ReadDir; nil gives sorted names
 }
 
 type fakeNode struct {
-	Info
+	host.Info
 	Text string // of a link, or the content of a file
 }
 
@@ -39,7 +40,7 @@ type fakeNode struct {
 // directories and 644 for files; "x" is mode=755, and "gone" takes away.
 func newFS(t testing.TB, uid int, specs ...string) *fakeFS {
 	t.Helper()
-	f := &fakeFS{nodes: map[string]*fakeNode{"/": {Info: Info{Kind: Dir, Mode: 0o755, Ino: 1}}}, uid: uid}
+	f := &fakeFS{nodes: map[string]*fakeNode{"/": {Info: host.Info{Kind: host.Dir, Mode: 0o755, Ino: 1}}}, uid: uid}
 	for _, spec := range specs {
 		for _, line := range strings.Split(spec, "\n") {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -61,14 +62,14 @@ func (f *fakeFS) add(t testing.TB, line string) {
 		words, link = append(words, more[1:]...), more[0]
 	}
 	path := strings.ReplaceAll(words[0], `\s`, " ")
-	n := &fakeNode{Info: Info{Kind: File, Mode: 0o644, UID: -1, Size: int64(len(content))}, Text: content}
+	n := &fakeNode{Info: host.Info{Kind: host.File, Mode: 0o644, UID: -1, Size: int64(len(content))}, Text: content}
 	switch {
 	case isLink:
-		n.Kind, n.Mode, n.Text = Link, 0o777, link
+		n.Kind, n.Mode, n.Text = host.Link, 0o777, link
 	case path == "/":
-		n.Kind, n.Mode = Dir, 0o755
+		n.Kind, n.Mode = host.Dir, 0o755
 	case strings.HasSuffix(path, "/"):
-		n.Kind, n.Mode, path = Dir, 0o755, strings.TrimSuffix(path, "/")
+		n.Kind, n.Mode, path = host.Dir, 0o755, strings.TrimSuffix(path, "/")
 	}
 	for _, w := range words[1:] {
 		switch key, value, _ := strings.Cut(w, "="); key {
@@ -85,11 +86,11 @@ func (f *fakeFS) add(t testing.TB, line string) {
 		case "empty":
 			n.Size = 0
 		case "socket":
-			n.Kind = Socket
+			n.Kind = host.Socket
 		case "fifo":
-			n.Kind = Fifo
+			n.Kind = host.Fifo
 		case "device":
-			n.Kind = Device
+			n.Kind = host.Device
 		case "gone":
 			for p := range f.nodes {
 				if policy.Within(p, path) {
@@ -109,7 +110,7 @@ func (f *fakeFS) put(path string, n *fakeNode) {
 	if path != "/" {
 		up := policy.Dir(path)
 		if f.nodes[up] == nil {
-			f.put(up, &fakeNode{Info: Info{Kind: Dir, Mode: 0o755, UID: -1}})
+			f.put(up, &fakeNode{Info: host.Info{Kind: host.Dir, Mode: 0o755, UID: -1}})
 		}
 		if n.UID < 0 {
 			n.UID = f.nodes[up].UID
@@ -127,9 +128,9 @@ func (f *fakeFS) String() string {
 		n := f.nodes[p]
 		fmt.Fprintf(&b, "%s uid=%d mode=%o", p, n.UID, n.Mode)
 		switch n.Kind {
-		case Link:
+		case host.Link:
 			b.WriteString(" -> " + n.Text)
-		case Dir:
+		case host.Dir:
 			b.WriteString(" dir")
 		}
 		b.WriteByte('\n')
@@ -154,14 +155,14 @@ func (f *fakeFS) namei(path string, followLast bool) (canon string, n *fakeNode,
 		switch {
 		case elem == "" || elem == ".":
 			continue
-		case dir == nil || dir.Kind != Dir || !f.may(dir, 'x'):
-			return join(at, elem), nil, links, errFakeNone
+		case dir == nil || dir.Kind != host.Dir || !f.may(dir, 'x'):
+			return host.Join(at, elem), nil, links, errFakeNone
 		case elem == "..":
 			at = policy.Dir(at)
 			continue
 		}
-		next := join(at, elem)
-		if l := f.nodes[next]; l != nil && l.Kind == Link && (followLast || len(strings.Trim(strings.Join(todo, ""), "./")) > 0) {
+		next := host.Join(at, elem)
+		if l := f.nodes[next]; l != nil && l.Kind == host.Link && (followLast || len(strings.Trim(strings.Join(todo, ""), "./")) > 0) {
 			if links = append(links, next); len(links) > 40 {
 				return "", nil, links, errFakeLoop
 			}
@@ -181,7 +182,7 @@ func (f *fakeFS) namei(path string, followLast bool) (canon string, n *fakeNode,
 
 func (f *fakeFS) may(n *fakeNode, rwx byte) bool {
 	if f.uid == 0 {
-		return rwx != 'x' || n.Kind == Dir || n.Mode&0o111 != 0
+		return rwx != 'x' || n.Kind == host.Dir || n.Mode&0o111 != 0
 	}
 	bit := map[byte]uint32{'r': 4, 'w': 2, 'x': 1}[rwx]
 	if n.UID == f.uid {
@@ -190,36 +191,36 @@ func (f *fakeFS) may(n *fakeNode, rwx byte) bool {
 	return n.Mode&bit != 0
 }
 
-func (f *fakeFS) Lstat(path string) (Info, error) {
+func (f *fakeFS) Lstat(path string) (host.Info, error) {
 	_, n, _, err := f.namei(path, false)
 	switch {
 	case err == errFakeNone:
-		return Info{}, nil
+		return host.Info{}, nil
 	case err != nil:
-		return Info{}, err
+		return host.Info{}, err
 	}
 	return n.Info, nil
 }
 
 func (f *fakeFS) Readlink(path string) (string, error) {
 	_, n, _, err := f.namei(path, false)
-	if err != nil || n.Kind != Link {
+	if err != nil || n.Kind != host.Link {
 		return "", fmt.Errorf("readlink %s: not a link", path)
 	}
 	return n.Text, nil
 }
 
-func (f *fakeFS) ReadDir(path string) ([]Entry, error) {
+func (f *fakeFS) ReadDir(path string) ([]host.Entry, error) {
 	canon, n, _, err := f.namei(path, true)
-	if err != nil || n.Kind != Dir || !f.may(n, 'r') {
+	if err != nil || n.Kind != host.Dir || !f.may(n, 'r') {
 		return nil, fmt.Errorf("readdir %s: cannot be read", path)
 	}
-	var names []Entry
+	var names []host.Entry
 	for _, p := range f.paths() {
 		if p != "/" && policy.Dir(p) == canon {
-			names = append(names, Entry{base(p), f.nodes[p].Kind})
+			names = append(names, host.Entry{Name: host.Base(p), Kind: f.nodes[p].Kind})
 			if f.order != nil && f.order.IntN(2) == 0 {
-				names[len(names)-1].Kind = Absent
+				names[len(names)-1].Kind = host.Absent
 			}
 		}
 	}
@@ -236,27 +237,27 @@ func (f *fakeFS) Access(path string, rwx byte) bool {
 
 func (f *fakeFS) Head(path string, n int) ([]byte, error) {
 	_, node, _, err := f.namei(path, true)
-	if err != nil || node.Kind != File || !f.may(node, 'r') {
+	if err != nil || node.Kind != host.File || !f.may(node, 'r') {
 		return nil, fmt.Errorf("open %s: cannot be read", path)
 	}
 	return []byte(node.Text[:min(n, len(node.Text))]), nil
 }
 
-func (f *fakeFS) Content(path string, want Info, n int) ([]byte, error) {
+func (f *fakeFS) Content(path string, want host.Info, n int) ([]byte, error) {
 	canon, node, links, err := f.namei(path, true)
-	if err != nil || node.Kind != File || !f.may(node, 'r') || canon != path || len(links) > 0 || node.Ino != want.Ino || len(node.Text) > n {
+	if err != nil || node.Kind != host.File || !f.may(node, 'r') || canon != path || len(links) > 0 || node.Ino != want.Ino || len(node.Text) > n {
 		return nil, fmt.Errorf("open %s: cannot be read", path)
 	}
 	return []byte(node.Text), nil
 }
 
-func (f *fakeFS) Mounts() ([]Mount, error) { return f.mounts, nil }
+func (f *fakeFS) Mounts() ([]host.Mount, error) { return f.mounts, nil }
 
 func (f *fakeFS) Exist(dir string, below []string) []bool {
 	there := make([]bool, len(below))
 	for i, path := range below {
-		info, err := f.Lstat(join(dir, path))
-		there[i] = err != nil && err != ErrDenied || info.Kind != Absent
+		info, err := f.Lstat(host.Join(dir, path))
+		there[i] = err != nil && err != host.ErrDenied || info.Kind != host.Absent
 	}
 	return there
 }

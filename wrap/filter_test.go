@@ -8,8 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 func filterFile(t *testing.T, text string) *seccomp.File {
@@ -87,7 +89,7 @@ func TestFilterLoaded(t *testing.T) {
 		if got != tt.want || !base {
 			t.Errorf("%s: by %q, want %q; the own filter is there: %t", tt.name, got, tt.want, base)
 		}
-		want := &Filter{Path: "/etc/f.json", Rules: 1, Notes: []string{"/etc/f.json: flag SECCOMP_FILTER_FLAG_LOG is not used: what is refused is not logged"}}
+		want := &engine.Filter{Path: "/etc/f.json", Rules: 1, Notes: []string{"/etc/f.json: flag SECCOMP_FILTER_FLAG_LOG is not used: what is refused is not logged"}}
 		if d := cmp.Diff(want, p.Report.Filter); d != "" {
 			t.Error(d)
 		}
@@ -116,12 +118,12 @@ func TestFilterWholeProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		edit   func(*machine)
-		filter func(*Plan) []byte
+		filter func(*engine.Plan) []byte
 		whole  bool
 	}{
-		{"a process of its own", func(*machine) {}, func(p *Plan) []byte { return p.Stage.Filter }, false},
-		{"shared processes", func(m *machine) { m.over.SharePID = policy.Yes }, func(p *Plan) []byte { return p.Stage.Filter }, true},
-		{"Landlock", func(m *machine) { m.landlock = 7 }, func(p *Plan) []byte { return p.Confined.Filters[1].Code }, true},
+		{"a process of its own", func(*machine) {}, func(p *engine.Plan) []byte { return p.Stage.Filter }, false},
+		{"shared processes", func(m *machine) { m.over.SharePID = policy.Yes }, func(p *engine.Plan) []byte { return p.Stage.Filter }, true},
+		{"Landlock", func(m *machine) { m.landlock = 7 }, func(p *engine.Plan) []byte { return p.Confined.Filters[1].Code }, true},
 	} {
 		m := filtered(t, "/etc/f.json", "/etc/f.json")
 		m.request.Filter = filterFile(t, text)
@@ -179,7 +181,7 @@ func TestFilterWithoutKernel(t *testing.T) {
 // TestFilterGuarded: a command never writes the filter of the next run.
 func TestFilterGuarded(t *testing.T) {
 	app := "/home/u/src/app"
-	key := digest([]byte(app + "/\x001000"))[:16] // of its private cache
+	key := view.Digest([]byte(app + "/\x001000"))[:16] // of its private cache
 	tests := []struct {
 		name, path, more string
 		edit             func(m *machine)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -84,9 +85,9 @@ func TestWorkTreeFromBelow(t *testing.T) {
 	for _, path := range []string{"/main.go", "/.env", "/.env.example", "/tls.key", "/sub/deep/x.go", "/../other"} {
 		at, kind, _ := s.walk(app+path, true)
 		switch {
-		case at.hostPath() != "" && kind != Absent && at.m.ro:
+		case at.hostPath() != "" && kind != host.Absent && at.m.ro:
 			got[path] = "read"
-		case at.hostPath() != "" && kind != Absent:
+		case at.hostPath() != "" && kind != host.Absent:
 			got[path] = "write"
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -56,24 +58,24 @@ func belongs(fs *fakeFS) (open []string) {
 	}
 	dir := full(text, "/w/p")
 	n := fs.nodes[dir]
-	if text == "" || n == nil || n.Kind != Dir || n.UID != 1000 {
+	if text == "" || n == nil || n.Kind != host.Dir || n.UID != 1000 {
 		return nil
 	}
 	content := func(name string) string {
-		if n := fs.nodes[name]; n != nil && n.Kind == File {
+		if n := fs.nodes[name]; n != nil && n.Kind == host.File {
 			return n.Text
 		}
 		return ""
 	}
 	git := func(dir string) bool {
-		for name, kind := range map[string]Kind{"": Dir, "/HEAD": File, "/config": File, "/objects": Dir, "/refs": Dir} {
+		for name, kind := range map[string]host.Kind{"": host.Dir, "/HEAD": host.File, "/config": host.File, "/objects": host.Dir, "/refs": host.Dir} {
 			if n := fs.nodes[dir+name]; n == nil || n.Kind != kind || n.UID != 1000 {
 				return false
 			}
 		}
 		return !policy.Within("/w/p", dir) && !policy.Within("/h", dir) && !policy.Within(dir, "/h/.ssh") && fs.nodes[dir+"/commondir"] == nil
 	}
-	if up := policy.Dir(dir); base(up) == "worktrees" && content(dir+"/commondir") != "" && full(content(dir+"/commondir"), dir) == policy.Dir(up) && fs.nodes[policy.Dir(up)].UID == 1000 {
+	if up := policy.Dir(dir); host.Base(up) == "worktrees" && content(dir+"/commondir") != "" && full(content(dir+"/commondir"), dir) == policy.Dir(up) && fs.nodes[policy.Dir(up)].UID == 1000 {
 		back, ok := strings.CutSuffix(content(dir+"/gitdir"), "/.git")
 		if ok && full(back, dir) == "/w/p" && git(policy.Dir(up)) {
 			return []string{policy.Dir(up)}
@@ -94,12 +96,12 @@ func TestPointersOpenOnlyWhatPointsBack(t *testing.T) {
 	opened := 0
 	for seed := range uint64(5000) {
 		fs := forged(t, rand.New(rand.NewPCG(seed, 3)))
-		h := &Host{FS: fs, OS: "linux", Arch: "amd64", UID: 1000, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h"}, Bwrap: Bwrap{Path: "/usr/bin/bwrap"}, Self: "/x/sh"}
+		h := &host.Host{FS: fs, OS: "linux", Arch: "amd64", UID: 1000, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h"}, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap"}, Self: "/x/sh"}
 		h.Bwrap.Version.Minor = 8
 		pol := &policy.Policy{Profiles: []string{"test"}, Git: "commit", Cache: "none", Seccomp: "default", NewSession: "auto", Environment: "inherit", Limits: "enforce", MinTier: "reduced", TmpfsLimitMB: 1}
 		pol.Add(policy.Rule{Path: "/w/p", Access: policy.Write, OfCWD: true, Source: "test"}, policy.Rule{Path: "/x", Access: policy.Read, Source: "test"},
 			policy.Rule{Path: "/h", Access: policy.Private, Source: "test"}, policy.Rule{Path: "/h/.ssh", Access: policy.Block, Source: "test"})
-		p, err := New(Request{Policy: pol, Root: "/w/p", Command: []string{"/x/sh"}}, h)
+		p, err := New(engine.Request{Policy: pol, Root: "/w/p", Command: []string{"/x/sh"}}, h)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, fs)
 		}
@@ -149,7 +151,7 @@ func TestPointersOpenOnlyWhatPointsBack(t *testing.T) {
 func texts(fs *fakeFS) string {
 	var b strings.Builder
 	for _, path := range fs.paths() {
-		if n := fs.nodes[path]; n.Kind == File && n.Text != "" {
+		if n := fs.nodes[path]; n.Kind == host.File && n.Text != "" {
 			fmt.Fprintf(&b, "%s: %q\n", path, n.Text)
 		}
 	}

@@ -2,45 +2,23 @@ package wrap
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/golden"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with a file in testdata.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err, " (go test -update writes it)")
-	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text, "\n")); d != "" {
-		t.Errorf("%s (-want +got; go test -update rewrites it):\n%s", file, d)
-	}
-}
-
 // describe writes a whole plan, one word per line.
-func describe(t *testing.T, p *Plan, uid int) string {
+func describe(t *testing.T, p *engine.Plan, uid int) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "engine %s, tier %s, limit %v, path %s\n", p.Engine, p.Tier, p.Limit, p.Path)
@@ -50,7 +28,7 @@ func describe(t *testing.T, p *Plan, uid int) string {
 			b.WriteString("\t" + policy.Plain(w) + "\n")
 		}
 	}
-	if p.Engine == EngineSeatbelt {
+	if p.Engine == host.EngineSeatbelt {
 		b.WriteString("profile:\n" + p.Argv[2])
 		n := slices.Index(p.Argv, "--")
 		list("parameters", slices.DeleteFunc(slices.Clone(p.Argv[3:n]), func(w string) bool { return w == "-D" }))
@@ -83,7 +61,7 @@ func describe(t *testing.T, p *Plan, uid int) string {
 }
 
 // filterNames are the options of the filters of a plan.
-func filterNames(t *testing.T, p *Plan, uid int) (out []string) {
+func filterNames(t *testing.T, p *engine.Plan, uid int) (out []string) {
 	t.Helper()
 	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Net: p.Report.Policy.Network, Host: true, NoInet: !p.Report.Policy.Network, NoUnix: true}
 	want, err := seccomp.Filter(o)
@@ -98,7 +76,7 @@ func filterNames(t *testing.T, p *Plan, uid int) (out []string) {
 
 // content shows what a descriptor holds. The filter is compared with that of
 // package seccomp, whose own tests look into it.
-func content(t *testing.T, p *Plan, fd bwrapargs.FD, uid int) string {
+func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 	t.Helper()
 	if fd.Path != "" {
 		return "the file"
@@ -183,11 +161,11 @@ func cases() map[string]machine {
 	with("network-direct", func(m *machine) { m.over.AllowNetwork, m.landlock, m.request.Direct = policy.Yes, 7, true })
 	with("reopened", func(m *machine) {
 		m.more = "/srv/data/big uid=1000 mode=600"
-		m.fds, m.known = []FD{{Num: 0, Kind: FDFile, Path: "/srv/data/big", Size: MaxCopy + 1}}, true
+		m.fds, m.known = []host.FD{{Num: 0, Kind: host.FDFile, Path: "/srv/data/big", Size: engine.MaxCopy + 1}}, true
 	})
 	with("descriptors", func(m *machine) {
-		m.fds = []FD{{Num: 0, Kind: FDFile, Path: "/etc/passwd", Size: 9}, {Num: 1, Kind: FDPipe, Writes: true}, {Num: 2, Kind: FDOther, Writes: true},
-			{Num: 3, Kind: FDDir}, {Num: 20, Kind: FDPipe}, {Num: 21, Kind: FDPair}, {Num: 23, CloseOn: true}}
+		m.fds = []host.FD{{Num: 0, Kind: host.FDFile, Path: "/etc/passwd", Size: 9}, {Num: 1, Kind: host.FDPipe, Writes: true}, {Num: 2, Kind: host.FDOther, Writes: true},
+			{Num: 3, Kind: host.FDDir}, {Num: 20, Kind: host.FDPipe}, {Num: 21, Kind: host.FDPair}, {Num: 23, CloseOn: true}}
 	})
 	with("two-homes", func(m *machine) {
 		m.more, m.homes = home("/var/lib/u", "1000"), []string{"/home/u", "/var/lib/u"}
@@ -202,7 +180,7 @@ func TestGoldenPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, describe(t, p, m.uid))
+			golden.Check(t, name, describe(t, p, m.uid))
 			if m.request.Remap != "" {
 				return // other paths inside than on the host
 			}

@@ -10,7 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine/bwrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // indexOf is a git index of version 2 that holds files with contents.
@@ -43,7 +46,7 @@ func indexWith(files, more map[string]string, flags uint16) string {
 func TestConceal(t *testing.T) {
 	const project = "/home/u/src/app"
 	index := func(files map[string]string) *fakeNode {
-		return &fakeNode{Info: Info{Kind: File, Mode: 0o644, UID: 1000, Size: int64(len(indexOf(files)))}, Text: indexOf(files)}
+		return &fakeNode{Info: host.Info{Kind: host.File, Mode: 0o644, UID: 1000, Size: int64(len(indexOf(files)))}, Text: indexOf(files)}
 	}
 	same := map[string]string{".env": "A=1", ".env.local": "B=2", "tls.key": "KEY"}
 	const (
@@ -78,7 +81,7 @@ func TestConceal(t *testing.T) {
 			map[string]string{".env": blank, "mine": shut}},
 		{"shown by a person", same, "", func(m *machine) { m.over.Read = flagPaths("--allow-read", project+"/.env") }, map[string]string{".env": "-"}},
 		{"an index that cannot be read", nil, project + "/.git/index = DIRC", nil, map[string]string{".env": shut, "tls.key": shut}},
-		{"too large", map[string]string{".env": strings.Repeat("x", maxTracked+1)}, project + "/.env = " + strings.Repeat("x", maxTracked+1), nil, map[string]string{".env": shut}},
+		{"too large", map[string]string{".env": strings.Repeat("x", view.MaxTracked+1)}, project + "/.env = " + strings.Repeat("x", view.MaxTracked+1), nil, map[string]string{".env": shut}},
 		{"strict", same, "", func(m *machine) { m.profiles = []string{"strict"} }, map[string]string{".env": "A=1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,7 +102,7 @@ func TestConceal(t *testing.T) {
 			got := make(map[string]string)
 			for name := range tt.want {
 				got[name] = "-"
-				for _, op := range p.Report.view.ops(p.Report.Policy, p.Report.view.host) {
+				for _, op := range bwrap.Ops(p.Report.View, p.Report.Policy, p.Report.View.Host) {
 					if op.Dst != project+"/"+name {
 						continue
 					}
@@ -141,7 +144,7 @@ func TestGuesses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := user(debian + home("/home/u", "1000") + repo(project) + project + "/.env = A=1\n")
 			m.prepare = func(f *fakeFS) {
-				f.put(project+"/.git/index", &fakeNode{Info: Info{Kind: File, Mode: 0o644, UID: 1000, Size: int64(len(tt.index))}, Text: tt.index})
+				f.put(project+"/.git/index", &fakeNode{Info: host.Info{Kind: host.File, Mode: 0o644, UID: 1000, Size: int64(len(tt.index))}, Text: tt.index})
 			}
 			p, _, err := m.plan(t)
 			if err != nil {
@@ -163,7 +166,7 @@ func TestConcealOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, op := range p.Report.view.ops(p.Report.Policy, p.Report.view.host) {
+	for _, op := range bwrap.Ops(p.Report.View, p.Report.Policy, p.Report.View.Host) {
 		if op.Dst == "/home/u/.env" || op.Dst == "/srv/other/.env" {
 			n++
 			if !op.Shut {

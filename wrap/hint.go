@@ -4,32 +4,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Hints says whether and how a failure is explained. A hint is one line on
-// standard error after a command has failed, about what the policy probably had
-// to do with it. It is worked out before the command starts, from its words and
-// the plan, and the stage prints it when what it says is borne out.
-type Hints struct {
-	On     bool
-	Config bool     // levers are keys of the config file: the caller has no flags
-	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
-	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
-	Locked []string // keys that the administrator lets nobody loosen
-}
-
-// hints are what the stage may have to say, the surest first.
-func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []pid1.Hint {
+// hintsFor are what the stage may have to say, the surest first.
+func hintsFor(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *policy.Policy) []pid1.Hint {
 	if !req.Hints.On || len(req.Command) == 0 || interactive(req.Command) {
 		return nil
 	}
-	home, hasHome := lookupEnv(p.Env, "HOME")
-	u := usageOf(req.Command, v.inside(h.dir()), func(name string) (string, bool) {
+	home, hasHome := host.LookupEnv(p.Env, "HOME")
+	u := usageOf(req.Command, v.Inside(h.StartDir()), func(name string) (string, bool) {
 		return home, name == "HOME" && hasHome && strings.HasPrefix(home, "/")
 	})
 	g := &hinter{p: p, h: h, v: v, pol: pol, say: req.Hints}
@@ -50,14 +40,14 @@ func (p *Plan) hints(req Request, h *Host, v *view, pol *policy.Policy) []pid1.H
 func (g *hinter) concealed() {
 	var names []string
 	first, more := "", 0
-	for _, path := range g.v.hidden {
-		i, ok := g.v.find(path)
+	for _, path := range g.v.Hidden {
+		i, ok := g.v.Find(path)
 		switch {
-		case !ok || !g.v.mounts[i].blank:
+		case !ok || !g.v.Mounts[i].Blank:
 			continue
 		case first == "":
 			first = path
-		case len(names) == maxNamed:
+		case len(names) == view.MaxNamed:
 			more++
 			continue
 		}
@@ -73,11 +63,8 @@ func (g *hinter) concealed() {
 	if more > 0 {
 		names = append(names, strconv.Itoa(more)+" more")
 	}
-	g.add(pid1.Always, "", "hidden here, and reads as empty: "+strings.Join(names, ", ")+g.lever("read", first, policy.Block, " shows "+base(first)))
+	g.add(pid1.Always, "", "hidden here, and reads as empty: "+strings.Join(names, ", ")+g.lever("read", first, policy.Block, " shows "+host.Base(first)))
 }
-
-// maxNamed bounds how many hidden files a line names.
-const maxNamed = 3
 
 // interactive reports whether a command is a shell at which somebody sits.
 func interactive(words []string) bool {
@@ -91,11 +78,11 @@ func interactive(words []string) bool {
 
 // hinter writes hints.
 type hinter struct {
-	p   *Plan
-	h   *Host
-	v   *view
+	p   *engine.Plan
+	h   *host.Host
+	v   *view.View
 	pol *policy.Policy
-	say Hints
+	say engine.Hints
 	out []pid1.Hint
 }
 
@@ -125,10 +112,10 @@ func (g *hinter) flags(text string) string {
 		return text
 	}
 	had := ""
-	if v, _ := lookupEnv(g.h.Environ, "SBX_FLAGS"); v != "" {
+	if v, _ := host.LookupEnv(g.h.Environ, "SBX_FLAGS"); v != "" {
 		had, text = `"$SBX_FLAGS"`, " "+text
 	}
-	return "SBX_FLAGS=" + had + singleQuoted(text) + " " + shellWord(g.say.Tool) + " …"
+	return "SBX_FLAGS=" + had + host.SingleQuoted(text) + " " + host.ShellWord(g.say.Tool) + " …"
 }
 
 // agentFlag reports whether sbx agent has a flag, too.
@@ -178,17 +165,22 @@ func (g *hinter) fetched(b borrowed) bool {
 	if strings.ContainsAny(b.name, "/@") {
 		return true
 	}
-	there := func(path string) bool { to, err := g.v.res.resolve(path); return err != nil || to.Info.Kind != Absent }
-	for dir, _ := g.v.outside(b.dir); ; dir = policy.Dir(dir) {
-		if there(join(dir, "node_modules/.bin/"+b.name)) {
+	there := func(path string) bool {
+		to, err := g.v.Res.Resolve(path)
+		return err != nil || to.Info.Kind != host.Absent
+	}
+	for dir, _ := g.v.Outside(b.dir); ; dir = policy.Dir(dir) {
+		if there(host.Join(dir, "node_modules/.bin/"+b.name)) {
 			return false
 		}
 		if len(dir) <= 1 {
 			break
 		}
 	}
-	path, _ := lookupEnv(g.p.Env, "PATH")
-	return !slices.ContainsFunc(strings.Split(path, ":"), func(dir string) bool { return strings.HasPrefix(dir, "/") && there(join(policy.Clean(dir), b.name)) })
+	path, _ := host.LookupEnv(g.p.Env, "PATH")
+	return !slices.ContainsFunc(strings.Split(path, ":"), func(dir string) bool {
+		return strings.HasPrefix(dir, "/") && there(host.Join(policy.Clean(dir), b.name))
+	})
 }
 
 // source is who says something: "moderate: allow_network = false".
@@ -232,12 +224,12 @@ func (g *hinter) full() {
 	} else {
 		because += ": a larger " + key + " in a profile makes room"
 	}
-	for i := range g.v.mounts {
-		m := &g.v.mounts[i]
-		if m.eff != policy.Private || m.idle || m.path == "/run" {
+	for i := range g.v.Mounts {
+		m := &g.v.Mounts[i]
+		if m.Eff != policy.Private || m.Idle || m.Path == "/run" {
 			continue
 		}
-		path := g.v.inside(m.path)
+		path := g.v.Inside(m.Path)
 		g.add(pid1.Full, path, g.shown(path)+because)
 	}
 }
@@ -247,7 +239,7 @@ func (g *hinter) privileges(name string) {
 	if name == "" {
 		return
 	}
-	if to, err := g.v.res.resolve("/usr/bin/" + name); err == nil && to.Info.Mode&0o4000 != 0 {
+	if to, err := g.v.Res.Resolve("/usr/bin/" + name); err == nil && to.Info.Mode&0o4000 != 0 {
 		g.add(pid1.Always, "", name+" gains no privileges in a sandbox: run what needs them outside")
 	}
 }
@@ -267,8 +259,8 @@ func (g *hinter) debugger(name string) {
 
 // notFound is about programs in directories that PATH has lost.
 func (g *hinter) notFound(names []string) {
-	outer, _ := lookupEnv(g.h.Environ, "PATH")
-	inner, _ := lookupEnv(g.p.Env, "PATH")
+	outer, _ := host.LookupEnv(g.h.Environ, "PATH")
+	inner, _ := host.LookupEnv(g.p.Env, "PATH")
 	if outer == inner {
 		return
 	}
@@ -285,12 +277,12 @@ func (g *hinter) notFound(names []string) {
 	}
 	for _, name := range names[:min(len(names), 4)] {
 		for _, dir := range lost {
-			full := join(policy.Clean(dir), name)
-			to, err := g.v.res.resolve(full)
-			if err != nil || to.Info.Kind != File || !g.h.FS.Access(full, 'x') {
+			full := host.Join(policy.Clean(dir), name)
+			to, err := g.v.Res.Resolve(full)
+			if err != nil || to.Info.Kind != host.File || !g.h.FS.Access(full, 'x') {
 				continue
 			}
-			if !slices.ContainsFunc(kept, func(dir string) bool { _, ok := g.v.visible(join(policy.Clean(dir), name)); return ok }) {
+			if !slices.ContainsFunc(kept, func(dir string) bool { _, ok := g.v.Visible(host.Join(policy.Clean(dir), name)); return ok }) {
 				text := g.shown(full) + " is not visible in the sandbox" + g.lever("read", policy.Dir(to.Path), policy.Unseen, " shows its directory")
 				g.add(pid1.NotFound, "", text)
 			}
@@ -329,52 +321,52 @@ func (g *hinter) files(uses []use) {
 
 // file looks whether a use of a file can be one that the policy prevents.
 func (g *hinter) file(u *use) (when pid1.When, path, text string, ok bool) {
-	host, ok := g.v.outside(u.path)
-	if !ok || policy.Within(host, "/proc") || policy.Within(host, "/dev") || policy.Within(host, ManifestDir) {
+	h, ok := g.v.Outside(u.path)
+	if !ok || policy.Within(h, "/proc") || policy.Within(h, "/dev") || policy.Within(h, host.ManifestDir) {
 		return 0, "", "", false
 	}
-	a, from := g.v.access(host), ""
-	if shows(a) { // a link that is there may lead to what is not
-		to, err := g.v.res.resolve(host)
+	a, from := g.v.Access(h), ""
+	if view.Shows(a) { // a link that is there may lead to what is not
+		to, err := g.v.Res.Resolve(h)
 		if err != nil {
 			return 0, "", "", false
 		}
-		if len(to.Links) > 0 && !shows(g.v.access(to.Path)) {
-			from = g.shown(g.v.inside(host)) + " leads to "
-			host, a = to.Path, g.v.access(to.Path)
+		if len(to.Links) > 0 && !view.Shows(g.v.Access(to.Path)) {
+			from = g.shown(g.v.Inside(h)) + " leads to "
+			h, a = to.Path, g.v.Access(to.Path)
 		}
 	}
-	dir := policy.Dir(host)
+	dir := policy.Dir(h)
 	switch hides := a == policy.Private || a == policy.Unseen; {
-	case a == policy.Write, !u.write && shows(a):
+	case a == policy.Write, !u.write && view.Shows(a):
 		return 0, "", "", false // what nearly all are
 	case u.name && a != policy.Block && from == "":
 		return 0, "", "", false
 	case u.write && hides && u.there:
 		// What is mounted by itself can be changed, and not be taken away.
 		if u.moves {
-			if g.h.writable(dir) != nil {
+			if g.h.Writable(dir) != nil {
 				return 0, "", "", false
 			}
-			when, path, text, ok = g.unseen(host, "write", dir)
+			when, path, text, ok = g.unseen(h, "write", dir)
 			break
 		}
-		when, path, text, ok = g.unseen(host, "write", "")
+		when, path, text, ok = g.unseen(h, "write", "")
 	case u.write && hides && u.dir:
-		when, path, text, ok = g.unseen(host, "write", "")
+		when, path, text, ok = g.unseen(h, "write", "")
 	case u.write && hides:
 		// Something can be made here, or nothing outside either, unless the
 		// directory is what is missing.
-		if dir == "/" || g.v.access(dir) != policy.Private && g.v.access(dir) != policy.Unseen {
+		if dir == "/" || g.v.Access(dir) != policy.Private && g.v.Access(dir) != policy.Unseen {
 			return 0, "", "", false
 		}
 		when, path, text, ok = g.unseen(dir, "write", "")
 	case u.write:
-		when, path, text, ok = g.unwritten(host, u)
+		when, path, text, ok = g.unwritten(h, u)
 	default:
-		when, path, text, ok = g.unseen(host, "read", "")
+		when, path, text, ok = g.unseen(h, "read", "")
 	}
-	if shown := g.shown(g.v.inside(host)); ok && from != "" && strings.HasPrefix(text, shown) {
+	if shown := g.shown(g.v.Inside(h)); ok && from != "" && strings.HasPrefix(text, shown) {
 		text = from + shown + ", which" + text[len(shown):]
 	}
 	return when, path, text, ok
@@ -382,31 +374,31 @@ func (g *hinter) file(u *use) (when pid1.When, path, text string, ok bool) {
 
 // unseen is about what is not there inside, or has no content; opens is what
 // has to be opened for it, "" for itself.
-func (g *hinter) unseen(host, to, opens string) (when pid1.When, path, text string, ok bool) {
-	real, err := g.v.res.resolve(host)
-	if err != nil || shows(g.v.access(real.Path)) && g.v.carriesAll(real.Links) {
+func (g *hinter) unseen(h, to, opens string) (when pid1.When, path, text string, ok bool) {
+	real, err := g.v.Res.Resolve(h)
+	if err != nil || view.Shows(g.v.Access(real.Path)) && g.v.CarriesAll(real.Links) {
 		return 0, "", "", false
 	}
-	if i, ok := g.v.find(real.Path); ok && g.v.mounts[i].eff == policy.Private && !g.v.mounts[i].idle {
+	if i, ok := g.v.Find(real.Path); ok && g.v.Mounts[i].Eff == policy.Private && !g.v.Mounts[i].Idle {
 		return 0, "", "", false // a directory of the sandbox's own, which is there
 	}
-	rule, ruled := g.pol.Decide(host)
+	rule, ruled := g.pol.Decide(h)
 	if !ruled || rule.Access != policy.Block {
 		rule, ruled = g.pol.Decide(real.Path)
 	}
 	// Whether something hidden is there is not told.
 	hidden := ruled && rule.Access == policy.Block
-	if real.Info.Kind == Absent && !hidden {
+	if real.Info.Kind == host.Absent && !hidden {
 		return 0, "", "", false
 	}
-	a := g.p.Report.Ask(host)
-	if a.Kind != Absent && (a.Mark == nil || a.Mark.Access != policy.Block) {
+	a := g.p.Report.Ask(h)
+	if a.Kind != host.Absent && (a.Mark == nil || a.Mark.Access != policy.Block) {
 		return 0, "", "", false // a directory of the sandbox's own, which is there
 	}
-	if real.Info.Kind != Absent && !g.p.Report.sight.hostMay(real.Path, 'r') {
+	if real.Info.Kind != host.Absent && !g.p.Report.Sight.HostMay(real.Path, 'r') {
 		return 0, "", "", false
 	}
-	shown := g.shown(g.v.inside(host))
+	shown := g.shown(g.v.Inside(h))
 	if hidden {
 		text = shown + " is hidden (" + g.rule(policy.Block, rule.Path, rule.Source) + ")"
 	} else if a.Mark != nil {
@@ -415,7 +407,7 @@ func (g *hinter) unseen(host, to, opens string) (when pid1.When, path, text stri
 		text = shown + " is not visible in the sandbox (no rule opens it)"
 	}
 	when, path = pid1.Missing, a.Path
-	if a.Kind != Absent {
+	if a.Kind != host.Absent {
 		when, path = pid1.Always, ""
 	}
 	lever := ""
@@ -427,21 +419,21 @@ func (g *hinter) unseen(host, to, opens string) (when pid1.When, path, text stri
 		}
 	}
 	switch {
-	case lever == "" && !hidden && to == "write" && a.Fixed != "" && a.Fixed != ownUser && g.h.writable(host) != nil:
-		return when, path, text + ": " + oneLine(a.Fixed), true
+	case lever == "" && !hidden && to == "write" && a.Fixed != "" && a.Fixed != access.OwnUser && g.h.Writable(h) != nil:
+		return when, path, text + ": " + host.OneLine(a.Fixed), true
 	case lever == "" && !hidden:
 		return 0, "", "", false // nobody's to open
 	case lever == "":
-		lever = host
+		lever = h
 	}
-	if to == "read" && !hidden && !g.v.carriesAll(real.Links) {
-		lever = host // by that name: the link is not there either
+	if to == "read" && !hidden && !g.v.CarriesAll(real.Links) {
+		lever = h // by that name: the link is not there either
 	}
 	if opens != "" {
 		lever = opens
 	}
-	if err := g.h.writable(lever); to == "write" && err != nil {
-		return when, path, text + ": " + oneLine(err.Error()), true
+	if err := g.h.Writable(lever); to == "write" && err != nil {
+		return when, path, text + ": " + host.OneLine(err.Error()), true
 	}
 	does := " shows it"
 	if to == "write" {
@@ -455,12 +447,12 @@ func (g *hinter) unseen(host, to, opens string) (when pid1.When, path, text stri
 }
 
 // unwritten is about what is read-only, and the caller could write outside.
-func (g *hinter) unwritten(host string, u *use) (when pid1.When, path, text string, ok bool) {
-	a := g.p.Report.Ask(host)
-	if a.Write || a.Mark == nil || u.fresh && a.Kind != Absent {
+func (g *hinter) unwritten(h string, u *use) (when pid1.When, path, text string, ok bool) {
+	a := g.p.Report.Ask(h)
+	if a.Write || a.Mark == nil || u.fresh && a.Kind != host.Absent {
 		return 0, "", "", false
 	}
-	shown := g.shown(g.v.inside(host))
+	shown := g.shown(g.v.Inside(h))
 	because := " (" + g.rule(a.Mark.Access, a.Mark.Rule, a.Mark.Source) + ")"
 	switch {
 	case a.Mark.Access == policy.Block:
@@ -485,7 +477,7 @@ func (g *hinter) unwritten(host string, u *use) (when pid1.When, path, text stri
 		default:
 			opens := l.Flags[1]
 			if u.moves && opens != a.Mark.Rule { // its directory lets nothing be put in its place
-				if opens = policy.Dir(opens); g.h.writable(opens) != nil {
+				if opens = policy.Dir(opens); g.h.Writable(opens) != nil {
 					return 0, "", "", false
 				}
 			}
@@ -493,20 +485,20 @@ func (g *hinter) unwritten(host string, u *use) (when pid1.When, path, text stri
 		}
 	}
 	// Never writable in a sandbox; outside it would be, for root.
-	if at, _ := g.p.Report.sight.standing(a.To); a.Fixed != "" && a.Fixed != ownUser && g.p.Report.sight.hostMay(at, 'w') {
+	if at, _ := g.p.Report.Sight.Standing(a.To); a.Fixed != "" && a.Fixed != access.OwnUser && g.p.Report.Sight.HostMay(at, 'w') {
 		return pid1.Always, "", text + ": " + a.Fixed, true
 	}
 	return 0, "", "", false
 }
 
-func (g *hinter) pinned(path string) bool { return g.p.Report.sight.pinned(path) }
+func (g *hinter) pinned(path string) bool { return g.p.Report.Sight.Pinned(path) }
 
 // rule names one as its file has it.
 func (g *hinter) rule(access policy.Access, path, source string) string {
 	key := listKey(access)
 	switch {
 	case strings.Contains(source, " = ") || key == "":
-		return oneLine(source)
+		return host.OneLine(source)
 	case strings.HasPrefix(source, "--"):
 		return source + " " + g.shown(path)
 	}
@@ -545,83 +537,34 @@ func (g *hinter) lever(to, path string, access policy.Access, does string) strin
 		return isLocked
 	case g.say.Agent != "":
 		return ": sbx agent " + flag + g.typed(path) + " " + g.say.Agent + does
-	case !g.say.Config && g.say.Tool != "" && !plain(path):
-		return ": sbx " + flag + g.typed(path) + " -- " + shellWord(g.say.Tool) + " …" + does
+	case !g.say.Config && g.say.Tool != "" && !host.Plain(path):
+		return ": sbx " + flag + g.typed(path) + " -- " + host.ShellWord(g.say.Tool) + " …" + does
 	case !g.say.Config:
 		return ": " + g.flags(flag+g.typed(path)) + does
 	case slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {
 		return r.Path == path && !r.Pattern && !r.Except && (r.Access == policy.Block || r.Access == policy.Protect)
 	}):
 		return ": no configuration file can undo that; sbx " + flag + g.typed(path) + " -- COMMAND does" // at one path the tighter rule wins
-	case !plain(path):
+	case !host.Plain(path):
 		return ": sbx " + flag + g.typed(path) + " -- COMMAND" + does // not every file can hold that name
 	}
 	return ": " + key + " = [" + policy.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + g.inConfig() + does
 }
 
-// tilde shortens a path in the home directory.
-func (h *Host) tilde(path string) (rest string, ok bool) {
-	if len(h.Homes) > 0 && h.Homes[0] != "/" && policy.Within(path, h.Homes[0]) {
-		return path[len(h.Homes[0]):], true
-	}
-	return path, false
-}
-
 // shown is a path as people read it.
-func (g *hinter) shown(path string) string { return g.h.shown(path) }
-
-func (h *Host) shown(path string) string {
-	if rest, ok := h.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
-		return "~" + rest
-	}
-	return policy.Plain(path)
-}
+func (g *hinter) shown(path string) string { return g.h.Shown(path) }
 
 // typed is a path as a shell takes it.
 func (g *hinter) typed(path string) string {
-	if rest, ok := g.h.tilde(path); ok && wordSafe(rest) {
+	if rest, ok := g.h.Tilde(path); ok && host.WordSafe(rest) {
 		return "~" + rest
 	}
-	return shellWord(path)
-}
-
-// shellWord is a word as a person can paste it into a shell: nothing in it is
-// expanded or run.
-func shellWord(w string) string {
-	switch {
-	case w != "" && wordSafe(w):
-		return w
-	case plain(w):
-		return singleQuoted(w)
-	}
-	// A shell that does not know $'…' reads the same as a dollar sign and a word
-	// in single quotes, so no quote may stand in it.
-	var b strings.Builder
-	b.WriteString("$'")
-	for i := range len(w) {
-		if c := w[i]; c >= ' ' && c < 0x7f && c != '\'' && c != '\\' && c != '!' {
-			b.WriteByte(c)
-		} else {
-			b.Write([]byte{'\\', '0' + c>>6, '0' + c>>3&7, '0' + c&7})
-		}
-	}
-	return b.String() + "'"
-}
-
-func singleQuoted(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
-
-func wordSafe(w string) bool {
-	return strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""
-}
-
-// plain reports whether a word can be shown as it is.
-func plain(w string) bool {
-	return utf8.ValidString(w) && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) })
+	return host.ShellWord(path)
 }
 
 // by names the source of a rule: "go, $GOMODCACHE", "/home/u/x y.toml:3:1".
 func by(source string) string {
-	if plain(source) {
+	if host.Plain(source) {
 		return source
 	}
 	return policy.Quote(source)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
@@ -37,14 +39,14 @@ func BenchmarkHints(b *testing.B) {
 		"data":     {"bash", "-c", data},
 	} {
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
-			h := &Host{Engine: EngineBwrap, FS: OS{}, OS: "linux", Arch: "amd64", UID: os.Getuid(), Homes: []string{home}, CWD: home + "/proj", Config: home + "/.config/sbx",
-				Environ: []string{"HOME=" + home, "PATH=" + home + "/bin:/usr/local/bin:/usr/bin:/bin"}, Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}, Self: "/bin/sh"}
+			h := &host.Host{Engine: host.EngineBwrap, FS: host.OS{}, OS: "linux", Arch: "amd64", UID: os.Getuid(), Homes: []string{home}, CWD: home + "/proj", Config: home + "/.config/sbx",
+				Environ: []string{"HOME=" + home, "PATH=" + home + "/bin:/usr/local/bin:/usr/bin:/bin"}, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}, Self: "/bin/sh"}
 			vars := policy.Vars{CWD: h.CWD, Root: h.CWD, Home: home}
 			pol, err := policy.Resolve(profiles.Builtin(), []string{"moderate"}, vars)
 			if err != nil {
 				b.Fatal(err)
 			}
-			req := Request{Policy: pol, Root: h.CWD, Command: words, Hints: Hints{On: true}}
+			req := engine.Request{Policy: pol, Root: h.CWD, Command: words, Hints: engine.Hints{On: true}}
 			p, err := New(req, h)
 			if err != nil {
 				b.Fatal(err)
@@ -52,8 +54,8 @@ func BenchmarkHints(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for b.Loop() {
-				p.Report.sight = nil
-				p.hints(req, h, p.Report.view, p.Report.Policy)
+				p.Report.Sight = nil
+				hintsFor(p, req, h, p.Report.View, p.Report.Policy)
 			}
 		})
 	}

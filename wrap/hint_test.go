@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
@@ -175,7 +176,7 @@ func TestLeversAreShellWords(t *testing.T) {
 		"/a/b-c.d_e": "/a/b-c.d_e", "/a b": "'/a b'", "/$(x)`y`": "'/$(x)`y`'", "/it's": `'/it'\''s'`, "": "''", "/é": "'/é'",
 		"/z\x01$(touch P)'`y`\\!": `$'/z\001$(touch P)\047` + "`y`" + `\134\041'`, "/\xff": `$'/\377'`, "/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`,
 	} {
-		if got := shellWord(word); got != want {
+		if got := host.ShellWord(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}
 	}

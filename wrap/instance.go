@@ -3,6 +3,8 @@ package wrap
 import (
 	"strconv"
 	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // isRun reports whether the parts of a name are those of a run's: on Linux its
@@ -12,9 +14,9 @@ import (
 func isRun(f []string) bool {
 	switch len(f) {
 	case 5:
-		return digits(f[0]) && digits(f[1]) && digits(f[2]) && digits(f[3]) && isBoot(f[4])
+		return host.Digits(f[0]) && host.Digits(f[1]) && host.Digits(f[2]) && host.Digits(f[3]) && isBoot(f[4])
 	case 3:
-		return digits(f[0]) && f[1] != "" && strings.Trim(f[1], "0123456789abcdefghijklmnopqrstuvwxyz") == "" && isBoot(f[2])
+		return host.Digits(f[0]) && f[1] != "" && strings.Trim(f[1], "0123456789abcdefghijklmnopqrstuvwxyz") == "" && isBoot(f[2])
 	}
 	return false
 }

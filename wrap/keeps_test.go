@@ -1,6 +1,10 @@
 package wrap
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+)
 
 // TestKeeps: sbx makes its own directories in a home that is there and in
 // directories that the XDG variables name, and never makes those (issue 15).
@@ -38,7 +42,7 @@ func TestKeeps(t *testing.T) {
 		{"/home/me", "/data/file/sbx", "/data/file is not a directory"},
 		{"", "", "there is no home directory"},
 	} {
-		h := &Host{FS: fs, UID: me, Homes: []string{test.home, "/home/me"}}
+		h := &host.Host{FS: fs, UID: me, Homes: []string{test.home, "/home/me"}}
 		got := ""
 		if err := h.Keeps(test.dir); err != nil {
 			got = err.Error()
@@ -48,11 +52,11 @@ func TestKeeps(t *testing.T) {
 		}
 	}
 	fs.uid = 0
-	root := &Host{FS: fs, Homes: []string{"/home/me"}}
+	root := &host.Host{FS: fs, Homes: []string{"/home/me"}}
 	if err := root.Keeps("/home/me/.cache/sbx"); err == nil {
 		t.Error("root makes a directory in the home of a user, who is locked out of it then")
 	}
-	if err := (&Host{FS: fs, Homes: []string{"/"}}).Keeps("/.cache/sbx"); err == nil {
+	if err := (&host.Host{FS: fs, Homes: []string{"/"}}).Keeps("/.cache/sbx"); err == nil {
 		t.Error("root makes /.cache")
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/bwrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -57,7 +60,7 @@ func TestLimits(t *testing.T) {
 			if d := cmp.Diff(c.fail, statusOf(err)); d != "" {
 				t.Fatal(d)
 			}
-			if p != nil && !slices.Equal(p.Gaps, append(c.gaps, GapSockets)) {
+			if p != nil && !slices.Equal(p.Gaps, append(c.gaps, engine.GapSockets)) {
 				t.Errorf("gaps %q", p.Gaps)
 			}
 		})
@@ -74,7 +77,7 @@ func TestLimitsArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []pid1.Rlimit{{Resource: 1, Max: 1 << 20}}
-	if d := cmp.Diff(want, p.Stage.Rlimits); d != "" || p.Stage.Memory != "64 MiB" || p.Stage.OOM < firstFD || !p.Limits.Staged || len(p.Limits.Cgroups) != 1 {
+	if d := cmp.Diff(want, p.Stage.Rlimits); d != "" || p.Stage.Memory != "64 MiB" || p.Stage.OOM < bwrap.FirstFD || !p.Limits.Staged || len(p.Limits.Cgroups) != 1 {
 		t.Error(d, p.Stage, p.Limits)
 	}
 	if slices.ContainsFunc(p.FDs, func(fd bwrapargs.FD) bool { return fd.Num == p.Stage.OOM }) {
@@ -109,7 +112,7 @@ func TestLimitsArrive(t *testing.T) {
 // systemd-run stands in front of bwrap; what it needs and adds, the command
 // does not see, and no word of the command passes through it.
 func TestScopePrefix(t *testing.T) {
-	unset := func(p *Plan) (out []string) {
+	unset := func(p *engine.Plan) (out []string) {
 		words := options(p)
 		for i, w := range words {
 			if w == "--unsetenv" || w == "--setenv" {
@@ -124,14 +127,14 @@ func TestScopePrefix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"/usr/bin/systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "CPUQuota=100%", "--", "/usr/bin/bwrap", "--args", p.Argv[10], "--", selfInside, pid1.Name, p.Argv[14], "sh"}
+	want := []string{"/usr/bin/systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "CPUQuota=100%", "--", "/usr/bin/bwrap", "--args", p.Argv[10], "--", bwrap.SelfInside, pid1.Name, p.Argv[14], "sh"}
 	if d := cmp.Diff(want, p.Argv); d != "" || p.Path != want[0] {
 		t.Error(p.Path, d)
 	}
 	if d := cmp.Diff(m.command, p.Stage.Argv); d != "" {
 		t.Error(d)
 	}
-	if got, _ := lookupEnv(p.Env, "XDG_RUNTIME_DIR"); got != "/run/user/1000" {
+	if got, _ := host.LookupEnv(p.Env, "XDG_RUNTIME_DIR"); got != "/run/user/1000" {
 		t.Errorf("XDG_RUNTIME_DIR is %q", got)
 	}
 	if d := cmp.Diff([]string{"--unsetenv XDG_RUNTIME_DIR", "--unsetenv DBUS_SESSION_BUS_ADDRESS", "--unsetenv INVOCATION_ID"}, unset(p)); d != "" {
@@ -147,7 +150,7 @@ func TestScopePrefix(t *testing.T) {
 	if d := cmp.Diff([]string{"--unsetenv DBUS_SESSION_BUS_ADDRESS", "--setenv XDG_RUNTIME_DIR", "--setenv INVOCATION_ID"}, unset(p)); d != "" || !slices.Contains(options(p), "/elsewhere") {
 		t.Error(d, options(p))
 	}
-	if got, _ := lookupEnv(p.Env, "XDG_RUNTIME_DIR"); got != "/run/user/1000" {
+	if got, _ := host.LookupEnv(p.Env, "XDG_RUNTIME_DIR"); got != "/run/user/1000" {
 		t.Errorf("XDG_RUNTIME_DIR is %q", got)
 	}
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
 )
 
 func TestLookCommand(t *testing.T) {
@@ -129,7 +131,7 @@ func TestBare(t *testing.T) {
 			if err != nil {
 				return
 			}
-			want := &Plan{Engine: "none", Tier: "none", Path: c.want, Argv: []string{c.name, "a"}, Env: m.env}
+			want := &engine.Plan{Engine: "none", Tier: "none", Path: c.want, Argv: []string{c.name, "a"}, Env: m.env}
 			if d := cmp.Diff(want.Path, p.Path); d != "" || p.Engine != "none" || p.Tier != "none" || !cmp.Equal(p.Argv, want.Argv) || !cmp.Equal(p.Env, want.Env) {
 				t.Errorf("%+v", p)
 			}

@@ -4,8 +4,11 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
 
@@ -20,13 +23,13 @@ type machine struct {
 	homes    []string
 	cwd      string // "" is home/src/app
 	env      []string
-	fds      []FD
+	fds      []host.FD
 	version  bwrapargs.Version // zero is 0.8.0
 	profiles []string          // nil is moderate
 	over     policy.Profile    // flags
 	readOnly bool
 	command  []string // nil is sh
-	request  Request
+	request  engine.Request
 	limits   limits.Facts
 	landlock int // its version, when it is the engine
 	abi      int // of Landlock beside bwrap
@@ -39,7 +42,7 @@ type machine struct {
 // user is a run of a plain user.
 func user(files string) machine { return machine{files: files, uid: 1000} }
 
-func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
+func (m *machine) host(t testing.TB) (*host.Host, *fakeFS) {
 	t.Helper()
 	fs := newFS(t, m.uid, m.files, m.more)
 	if m.prepare != nil {
@@ -78,28 +81,28 @@ func (m *machine) host(t testing.TB) (*Host, *fakeFS) {
 			m.fds[i].Dev, m.fds[i].Ino = n.Dev, n.Ino
 		}
 	}
-	engine, runtime := EngineBwrap, ""
+	engine, runtime := host.EngineBwrap, ""
 	if m.landlock > 0 {
-		engine, runtime = EngineLandlock, "/run/user/1000/sbx"
+		engine, runtime = host.EngineLandlock, "/run/user/1000/sbx"
 	}
 	if m.mac {
-		return &Host{Engine: EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b", FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
+		return &host.Host{Engine: host.EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b", FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
 			Environ: m.env, FDs: m.fds, TTY: true, Self: "/usr/local/bin/sbx"}, fs
 	}
-	return &Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName, Sockets: m.sockets,
-		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
+	return &host.Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName, Sockets: m.sockets,
+		Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
 }
 
 // policy resolves the profiles and the flags of a run.
-func (m *machine) policy(h *Host) (*policy.Policy, error) {
-	vars := policy.Vars{CWD: h.CWD, Root: WorkTree(h.FS, h.CWD, h.UID, h.Homes), Home: m.home}
+func (m *machine) policy(h *host.Host) (*policy.Policy, error) {
+	vars := policy.Vars{CWD: h.CWD, Root: host.WorkTree(h.FS, h.CWD, h.UID, h.Homes), Home: m.home}
 	if h.CWD == "" {
 		vars.Root = ""
 	}
 	if len(m.homes) > 1 {
 		vars.Home2 = m.homes[1]
 	}
-	vars.Lent = Tools(h, h.Environ)
+	vars.Lent = view.Tools(h, h.Environ)
 	m.over.Layer, m.over.Name = policy.Flag, "flags"
 	h.Own = vars.Own()
 	h.Links = vars.Links()
@@ -107,7 +110,7 @@ func (m *machine) policy(h *Host) (*policy.Policy, error) {
 }
 
 // plan does what the command line does with a host.
-func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
+func (m machine) plan(t testing.TB) (*engine.Plan, *fakeFS, error) {
 	t.Helper()
 	h, fs := m.host(t)
 	pol, err := (&m).policy(h)
@@ -118,7 +121,7 @@ func (m machine) plan(t testing.TB) (*Plan, *fakeFS, error) {
 		pol = pol.ReadOnly(h.CWD)
 	}
 	req := m.request
-	req.Policy, req.Root, req.Command, req.Cache = pol, WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, join(m.home, ".cache/sbx")
+	req.Policy, req.Root, req.Command, req.Cache = pol, host.WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, host.Join(m.home, ".cache/sbx")
 	p, err := New(req, h)
 	return p, fs, err
 }

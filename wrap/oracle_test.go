@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // oracle says what a policy means for the canonical paths of a host, written
@@ -43,7 +46,7 @@ func newOracle(fs *fakeFS, pol *policy.Policy) *oracle {
 				continue
 			}
 			o.rules = append(o.rules, oracleRule{r, name, at, links})
-			if r.Access == policy.Block && r.Layer == policy.Builtin && !r.Pattern && n != nil && n.Kind == Dir && policy.Within(at, "/h") {
+			if r.Access == policy.Block && r.Layer == policy.Builtin && !r.Pattern && n != nil && n.Kind == host.Dir && policy.Within(at, "/h") {
 				o.farm(r, at)
 			}
 		}
@@ -56,7 +59,7 @@ func newOracle(fs *fakeFS, pol *policy.Policy) *oracle {
 // farm hides what links in a hidden directory of the home lead to.
 func (o *oracle) farm(r policy.Rule, dir string) {
 	for path, n := range o.fs.nodes {
-		if n.Kind != Link || policy.Dir(path) != dir || path == "/" {
+		if n.Kind != host.Link || policy.Dir(path) != dir || path == "/" {
 			continue
 		}
 		at, to, _, err := o.fs.namei(path, true)
@@ -70,11 +73,11 @@ func matches(fs *fakeFS, pol *policy.Policy, r policy.Rule) (out []string) {
 	names, _ := fs.ReadDir(policy.Dir(r.Path))
 	for _, e := range names {
 		n := e.Name
-		full := join(policy.Dir(r.Path), n)
+		full := host.Join(policy.Dir(r.Path), n)
 		except := slices.ContainsFunc(pol.Rules, func(e policy.Rule) bool {
-			return e.Except && (e.Path == full || e.Pattern && policy.Dir(e.Path) == policy.Dir(full) && policy.Match(base(e.Path), n))
+			return e.Except && (e.Path == full || e.Pattern && policy.Dir(e.Path) == policy.Dir(full) && policy.Match(host.Base(e.Path), n))
 		})
-		if policy.Match(base(r.Path), n) && !except {
+		if policy.Match(host.Base(r.Path), n) && !except {
 			out = append(out, full)
 		}
 	}
@@ -138,7 +141,7 @@ func (o *oracle) access(path string) policy.Access {
 		r := &o.rules[i]
 		protect = protect || r.at == path && r.Access == policy.Protect && (best == nil || best.Layer != policy.Flag)
 	}
-	if best != nil && (best.Access != policy.Block || shows(a)) {
+	if best != nil && (best.Access != policy.Block || view.Shows(a)) {
 		a = best.Access
 	}
 	if protect && a == policy.Write {
@@ -170,7 +173,7 @@ func (o *oracle) tree(path string) string {
 }
 
 // judge compares what a command finds with what the policy says.
-func judge(o *oracle, p *Plan) []string {
+func judge(o *oracle, p *engine.Plan) []string {
 	s, err := simulate(o.fs, p)
 	if err != nil {
 		return []string{err.Error()}
@@ -179,7 +182,7 @@ func judge(o *oracle, p *Plan) []string {
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
 	found := map[string]seen{}
 	for _, f := range s.all() {
-		if f.path == p.cacheDst || p.cacheDst != "" && policy.Within(f.path, p.cacheDst) {
+		if f.path == p.CacheDst || p.CacheDst != "" && policy.Within(f.path, p.CacheDst) {
 			continue // sbx's own directory under another name
 		}
 		if policy.Within(f.path, pid1.Files) {
@@ -190,16 +193,16 @@ func judge(o *oracle, p *Plan) []string {
 		}
 		if f.host == "" {
 			private := slices.ContainsFunc(o.rules, func(r oracleRule) bool { return r.Access == policy.Private && policy.Within(f.path, r.at) })
-			if f.write && f.kind == Dir && !private && !policy.Within(f.path, "/proc") {
+			if f.write && f.kind == host.Dir && !private && !policy.Within(f.path, "/proc") {
 				complain("%s is writable, and no rule says so", f.path)
 			}
 			continue
 		}
 		found[f.host] = f
 		switch a, n := o.access(f.host), o.fs.nodes[f.host]; {
-		case a == policy.Block && n.Kind != Dir && n.UID != o.fs.uid && !o.fs.may(n, 'r') && !o.fs.may(n, 'w'):
+		case a == policy.Block && n.Kind != host.Dir && n.UID != o.fs.uid && !o.fs.may(n, 'r') && !o.fs.may(n, 'w'):
 			// Nobody's business: the caller cannot open it either.
-		case !shows(a):
+		case !view.Shows(a):
 			complain("%s is visible, as %s; the policy says %s", f.host, f.path, a)
 		case f.write && a != policy.Write:
 			complain("%s is writable, as %s; the policy says %s", f.host, f.path, a)
@@ -210,14 +213,14 @@ func judge(o *oracle, p *Plan) []string {
 		a := o.access(path)
 		f, ok := found[path]
 		switch {
-		case !complete || a != o.led.access(path) || o.fs.nodes[path].Kind == Link || policy.Within(path, "/proc") || policy.Within(path, "/dev"):
-		case shows(a) && !ok:
+		case !complete || a != o.led.access(path) || o.fs.nodes[path].Kind == host.Link || policy.Within(path, "/proc") || policy.Within(path, "/dev"):
+		case view.Shows(a) && !ok:
 			complain("%s is not visible; the policy says %s", path, a)
 		case a == policy.Write && !f.write:
 			complain("%s is not writable; the policy says so", path)
 		}
 		// What is fixed inside a writable tree must stay at its place.
-		if path != "/" && a != policy.Write && o.access(policy.Dir(path)) == policy.Write && o.fs.nodes[path].Kind != Link {
+		if path != "/" && a != policy.Write && o.access(policy.Dir(path)) == policy.Write && o.fs.nodes[path].Kind != host.Link {
 			bad = append(bad, loose(o, s, path)...)
 		}
 	}
@@ -229,7 +232,7 @@ func loose(o *oracle, s *sim, path string) (bad []string) {
 	for p := path; p != "/"; p = policy.Dir(p) {
 		at, kind, _ := s.walk(p, false)
 		up, _, _ := s.walk(policy.Dir(p), false)
-		if kind != Absent && at.rel != "" && up.hostPath() != "" && !up.m.ro {
+		if kind != host.Absent && at.rel != "" && up.hostPath() != "" && !up.m.ro {
 			bad = append(bad, p+" can be renamed, and "+path+" with it")
 		}
 	}

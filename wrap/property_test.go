@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -43,13 +45,13 @@ func randomWorld(t testing.TB, r *rand.Rand) *world {
 	}
 	for range 2 + r.IntN(12) {
 		path := pick()
-		if up := w.fs.nodes[policy.Dir(path)]; w.fs.nodes[path] != nil || up != nil && up.Kind != Dir || !w.dirs(path) {
+		if up := w.fs.nodes[policy.Dir(path)]; w.fs.nodes[path] != nil || up != nil && up.Kind != host.Dir || !w.dirs(path) {
 			continue
 		}
-		n := &fakeNode{Info: Info{Kind: Dir, Mode: 0o755, UID: -1}}
+		n := &fakeNode{Info: host.Info{Kind: host.Dir, Mode: 0o755, UID: -1}}
 		switch r.IntN(5) {
 		case 0, 1:
-			n.Info = Info{Kind: Link, Mode: 0o777, UID: -1}
+			n.Info = host.Info{Kind: host.Link, Mode: 0o777, UID: -1}
 			switch r.IntN(4) {
 			case 0:
 				n.Text = "../" + names[r.IntN(3)]
@@ -61,7 +63,7 @@ func randomWorld(t testing.TB, r *rand.Rand) *world {
 				n.Text = pick()
 			}
 		case 2:
-			n.Info = Info{Kind: File, Mode: 0o644, UID: -1}
+			n.Info = host.Info{Kind: host.File, Mode: 0o644, UID: -1}
 		}
 		w.fs.put(path, n)
 	}
@@ -77,13 +79,13 @@ func randomWorld(t testing.TB, r *rand.Rand) *world {
 			continue
 		}
 		if rule.Access >= policy.Protect && rule.Layer != policy.Flag && r.IntN(3) == 0 && rule.Path != "/" {
-			rule.Path, rule.Pattern = join(policy.Dir(rule.Path), []string{"*", "a*", "?", "*b"}[r.IntN(4)]), true
+			rule.Path, rule.Pattern = host.Join(policy.Dir(rule.Path), []string{"*", "a*", "?", "*b"}[r.IntN(4)]), true
 			rule.Except = r.IntN(4) == 0
 		}
 		if rule.Access == policy.Protect && rule.Layer == policy.Flag {
 			rule.Layer = policy.Project // there is no such flag
 		}
-		if at, _, _, _ := w.fs.namei(rule.Path, true); rule.Access == policy.Write && (&Host{UID: w.uid, Homes: []string{"/h"}}).writable(at) != nil {
+		if at, _, _, _ := w.fs.namei(rule.Path, true); rule.Access == policy.Write && (&host.Host{UID: w.uid, Homes: []string{"/h"}}).Writable(at) != nil {
 			continue // refused or not opened: TestPlacesThatAreNeverWritable
 		}
 		w.rules = append(w.rules, rule)
@@ -118,7 +120,7 @@ func randomWorld(t testing.TB, r *rand.Rand) *world {
 func (w *world) dirs(path string) bool {
 	for path != "/" {
 		path = policy.Dir(path)
-		if n := w.fs.nodes[path]; n != nil && n.Kind != Dir {
+		if n := w.fs.nodes[path]; n != nil && n.Kind != host.Dir {
 			return false
 		}
 	}
@@ -137,18 +139,18 @@ func (w *world) policy() *policy.Policy {
 	return p
 }
 
-func (w *world) plan() (*Plan, error) {
-	return New(Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, w.host())
+func (w *world) plan() (*engine.Plan, error) {
+	return New(engine.Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, w.host())
 }
 
-func (w *world) host() *Host {
-	h := &Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd},
-		Bwrap: Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}, Self: "/x/sh"}
+func (w *world) host() *host.Host {
+	h := &host.Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd},
+		Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}, Self: "/x/sh"}
 	if w.abi > 0 {
-		h.Engine, h.Landlock, h.Runtime, h.Instance = EngineLandlock, w.abi, "/rt", "1.2.3"
+		h.Engine, h.Landlock, h.Runtime, h.Instance = host.EngineLandlock, w.abi, "/rt", "1.2.3"
 	}
 	if w.mac {
-		h.Engine, h.OS, h.Runtime, h.Instance, h.Modelled = EngineSeatbelt, "darwin", "/rt", "1.2.3", true
+		h.Engine, h.OS, h.Runtime, h.Instance, h.Modelled = host.EngineSeatbelt, "darwin", "/rt", "1.2.3", true
 	}
 	return h
 }

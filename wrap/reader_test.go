@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 )
 
 // sandbox is what bwrap would understand of a plan's words.
@@ -18,13 +19,13 @@ type sandbox struct {
 }
 
 // options are the words in the descriptor behind --args.
-func options(p *Plan) []string {
+func options(p *engine.Plan) []string {
 	words := strings.Split(string(p.FDs[0].Data), "\x00")
 	return words[:len(words)-1]
 }
 
 // read understands the words of a plan as bwrap does.
-func read(p *Plan) (s sandbox, err error) {
+func read(p *engine.Plan) (s sandbox, err error) {
 	words := options(p)
 	var perm uint32
 	var size int64

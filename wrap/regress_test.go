@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -24,7 +25,7 @@ func TestPlantedChainUnmasksNothing(t *testing.T) {
 func TestResolveDotDotOfNothing(t *testing.T) {
 	fs := newFS(t, 0, "/a -> nosuch/../b\n/c -> file/../b\n/b/\n/file")
 	for _, p := range []string{"/a", "/c"} {
-		if res, err := newResolver(fs).resolve(p); err != nil || res.Info.Kind != Absent {
+		if res, err := host.NewResolver(fs).Resolve(p); err != nil || res.Info.Kind != host.Absent {
 			t.Errorf("%s: %+v, %v; the kernel says ENOENT or ENOTDIR", p, res, err)
 		}
 	}
@@ -76,7 +77,7 @@ func TestNoHomeOnHost(t *testing.T) {
 	m.cwd, m.home = "/home/u/src/app", "/usr/share/nohome"
 	p, fs, err := m.plan(t)
 	if err != nil {
-		var e *Error
+		var e *host.Error
 		t.Fatal(err, errors.As(err, &e), policy.Block)
 	}
 	for _, b := range judge(newOracle(fs, p.Report.Policy), p) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 func TestResolve(t *testing.T) {
@@ -32,7 +34,7 @@ func TestResolve(t *testing.T) {
 `
 	type want struct {
 		Path  string
-		Kind  Kind
+		Kind  host.Kind
 		Links []string
 		Loop  bool
 	}
@@ -40,13 +42,13 @@ func TestResolve(t *testing.T) {
 		path string
 		want want
 	}{
-		{"/", want{Path: "/", Kind: Dir}},
-		{"/usr/bin/sh", want{Path: "/usr/bin/sh", Kind: File}},
-		{"/bin/sh", want{Path: "/usr/bin/sh", Kind: File, Links: []string{"/bin"}}},
-		{"/abs", want{Path: "/usr/bin/sh", Kind: File, Links: []string{"/abs"}}},
-		{"/dir/up", want{Path: "/usr/bin/sh", Kind: File, Links: []string{"/dir/up"}}},
-		{"/dir/top", want{Path: "/usr", Kind: Dir, Links: []string{"/dir/top"}}},
-		{"/far/sh", want{Path: "/usr/bin/sh", Kind: File, Links: []string{"/far", "/dir/top"}}},
+		{"/", want{Path: "/", Kind: host.Dir}},
+		{"/usr/bin/sh", want{Path: "/usr/bin/sh", Kind: host.File}},
+		{"/bin/sh", want{Path: "/usr/bin/sh", Kind: host.File, Links: []string{"/bin"}}},
+		{"/abs", want{Path: "/usr/bin/sh", Kind: host.File, Links: []string{"/abs"}}},
+		{"/dir/up", want{Path: "/usr/bin/sh", Kind: host.File, Links: []string{"/dir/up"}}},
+		{"/dir/top", want{Path: "/usr", Kind: host.Dir, Links: []string{"/dir/top"}}},
+		{"/far/sh", want{Path: "/usr/bin/sh", Kind: host.File, Links: []string{"/far", "/dir/top"}}},
 		{"/dangling", want{Path: "/nowhere/else", Links: []string{"/dangling"}}},
 		{"/dangling/more", want{Path: "/nowhere/else/more", Links: []string{"/dangling"}}},
 		{"/loop", want{Loop: true}},
@@ -54,13 +56,13 @@ func TestResolve(t *testing.T) {
 		{"/ping", want{Loop: true}},
 		{"/through", want{Path: "/file/x", Links: []string{"/through"}}},
 		{"/file/x", want{Path: "/file/x"}},
-		{"/slash/usr", want{Path: "/usr", Kind: Dir, Links: []string{"/slash"}}},
-		{"/dot/dot/file", want{Path: "/file", Kind: File, Links: []string{"/dot", "/dot"}}},
+		{"/slash/usr", want{Path: "/usr", Kind: host.Dir, Links: []string{"/slash"}}},
+		{"/dot/dot/file", want{Path: "/file", Kind: host.File, Links: []string{"/dot", "/dot"}}},
 		{"/no/such/thing", want{Path: "/no/such/thing"}},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			res, err := newResolver(newFS(t, 0, files)).resolve(c.path)
-			got := want{Path: res.Path, Kind: res.Info.Kind, Loop: errors.As(err, new(loopError))}
+			res, err := host.NewResolver(newFS(t, 0, files)).Resolve(c.path)
+			got := want{Path: res.Path, Kind: res.Info.Kind, Loop: errors.As(err, new(host.LoopError))}
 			for _, l := range res.Links {
 				got.Links = append(got.Links, l.Path)
 			}
@@ -69,8 +71,8 @@ func TestResolve(t *testing.T) {
 			}
 		})
 	}
-	res, err := newResolver(newFS(t, 0, files)).resolve("/deep/l")
-	if d := cmp.Diff([]link{{Path: "/deep/l", Text: "a", UID: 7}}, res.Links); d != "" || err != nil {
+	res, err := host.NewResolver(newFS(t, 0, files)).Resolve("/deep/l")
+	if d := cmp.Diff([]host.Hop{{Path: "/deep/l", Text: "a", UID: 7}}, res.Links); d != "" || err != nil {
 		t.Error(d, err)
 	}
 }
@@ -87,11 +89,11 @@ func chain(dir, name string, n int, to string) string {
 
 func TestResolveCountsLinksAsTheKernelDoes(t *testing.T) {
 	for _, n := range []int{1, 39, 40, 41, 80} {
-		res, err := newResolver(newFS(t, 0, chain("/d", "l", n, "/end")+"/end")).resolve("/d/l01")
+		res, err := host.NewResolver(newFS(t, 0, chain("/d", "l", n, "/end")+"/end")).Resolve("/d/l01")
 		if n <= 40 && (err != nil || res.Path != "/end" || len(res.Links) != n) {
 			t.Errorf("%d links: %v, %v", n, res, err)
 		}
-		if n > 40 && !errors.As(err, new(loopError)) {
+		if n > 40 && !errors.As(err, new(host.LoopError)) {
 			t.Errorf("%d links: %v, want an error", n, err)
 		}
 	}
@@ -102,15 +104,15 @@ func TestResolveCountsLinksAsTheKernelDoes(t *testing.T) {
 func TestResolveLikeTheKernel(t *testing.T) {
 	for seed := range uint64(2000) {
 		w := randomWorld(t, rand.New(rand.NewPCG(seed, 3)))
-		r := newResolver(w.fs)
+		r := host.NewResolver(w.fs)
 		for _, p := range append(w.fs.paths(), "/w/p/a/b", "/h/c/c", "/s/b/a/c", "/a/b") {
 			path, n, links, want := w.fs.namei(p, true)
-			got, err := r.resolve(p)
+			got, err := r.Resolve(p)
 			switch {
 			case (want == errFakeLoop) != (err != nil):
 				t.Fatalf("%s: %v, want %v\n%s", p, err, want, w.fs)
 			case want == errFakeLoop:
-			case (n == nil) != (got.Info.Kind == Absent), n != nil && (got.Path != path || p != "/" && path != "/" && got.Info.Ino != n.Ino || len(got.Links) != len(links)):
+			case (n == nil) != (got.Info.Kind == host.Absent), n != nil && (got.Path != path || p != "/" && path != "/" && got.Info.Ino != n.Ino || len(got.Links) != len(links)):
 				t.Fatalf("%s: %+v, want %s, links %q\n%s", p, got, path, links, w.fs)
 			}
 		}

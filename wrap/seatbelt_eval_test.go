@@ -11,8 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/golden"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/sbpltest"
+	"github.com/sbx-sandbox/sbx/internal/view"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
 
@@ -20,7 +24,7 @@ import (
 var models = []sbpltest.Model{sbpltest.Naive, sbpltest.Observed}
 
 // evaluated is the profile of a plan.
-func evaluated(t testing.TB, p *Plan) *sbpltest.Profile {
+func evaluated(t testing.TB, p *engine.Plan) *sbpltest.Profile {
 	t.Helper()
 	profile, err := sbpltest.Load(profileOf(p))
 	if err != nil {
@@ -31,9 +35,9 @@ func evaluated(t testing.TB, p *Plan) *sbpltest.Profile {
 
 // readActs and writeActs are all that a program can do to a path, one way or the
 // other. The place to put things is one that can be written.
-func readActs(path string, kind Kind) []sbpltest.Act {
+func readActs(path string, kind host.Kind) []sbpltest.Act {
 	acts := []sbpltest.Act{sbpltest.OpenRead(path), sbpltest.Exec(path), sbpltest.MapExec(path), sbpltest.Getxattr(path), sbpltest.Connect(path), sbpltest.Ioctl(path, 0x40047477)}
-	if kind == Dir {
+	if kind == host.Dir {
 		acts = append(acts, sbpltest.List(path))
 	}
 	return acts
@@ -53,9 +57,9 @@ type expectation struct {
 }
 
 // expectations are what a policy says of each path of a machine, in acts.
-func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
-	place := h.onMac(p.Session + "/tmp")
-	root := cmp.Or(WorkTree(o.fs, h.CWD, h.UID, h.Homes), h.CWD)
+func expectations(o *oracle, p *engine.Plan, h *host.Host) (out []expectation) {
+	place := h.OnMac(p.Session + "/tmp")
+	root := cmp.Or(host.WorkTree(o.fs, h.CWD, h.UID, h.Homes), h.CWD)
 	say := func(want bool, path, says string, acts ...sbpltest.Act) {
 		for _, a := range acts {
 			out = append(out, expectation{path, says, a, want})
@@ -65,11 +69,11 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 	always := func(path, says string, acts ...sbpltest.Act) { say(true, path, says, acts...) }
 	complete := !slices.ContainsFunc(p.Gaps, func(g string) bool { return strings.Contains(g, "not opened") })
 	for _, path := range o.fs.paths() {
-		n, a, at := o.fs.nodes[path], o.access(path), h.onMac(path)
-		if policy.Within(path, "/proc") || policy.Within(path, "/dev") || path == "/" || n.Kind == Link || p.cacheDst != "" && policy.Within(path, p.cacheDst) {
+		n, a, at := o.fs.nodes[path], o.access(path), h.OnMac(path)
+		if policy.Within(path, "/proc") || policy.Within(path, "/dev") || path == "/" || n.Kind == host.Link || p.CacheDst != "" && policy.Within(path, p.CacheDst) {
 			continue
 		}
-		if !shows(a) {
+		if !view.Shows(a) {
 			acts := readActs(at, n.Kind)
 			if at == "/private/var/run/mDNSResponder" && p.Report.Policy.Network {
 				acts = []sbpltest.Act{sbpltest.OpenRead(at)} // names are looked up there
@@ -82,21 +86,21 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 			never(at, a.String(), writeActs(at+"/new", place)...)
 		}
 		if complete && a == o.led.access(path) {
-			if shows(a) {
+			if view.Shows(a) {
 				always(at, a.String(), sbpltest.OpenRead(at), sbpltest.MapExec(at))
-				if at != SandboxExec { // the mark of the sandbox
+				if at != host.SandboxExec { // the mark of the sandbox
 					always(at, a.String(), sbpltest.Stat(at), sbpltest.Exec(at))
 				}
 				for up := at; up != "/"; up = policy.Dir(up) {
-					if up != SandboxExec {
+					if up != host.SandboxExec {
 						always(up, "above what is shown", sbpltest.Stat(up))
 					}
 				}
 			}
-			if a == policy.Write && n.Kind == File {
+			if a == policy.Write && n.Kind == host.File {
 				always(at, a.String(), sbpltest.OpenWrite(at), sbpltest.Chmod(at))
 			}
-			if a == policy.Write && n.Kind == Dir {
+			if a == policy.Write && n.Kind == host.Dir {
 				always(at, a.String(), sbpltest.Create(at+"/new"), sbpltest.Unlink(at+"/new"), sbpltest.Rename(at+"/new", at+"/other"), sbpltest.Link(at+"/new", at+"/other"), sbpltest.Bind(at+"/new"), sbpltest.Connect(at+"/new"))
 			}
 		}
@@ -106,19 +110,19 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		never(at, "a clone brings what is in it along", sbpltest.Clone(at, place+"/clone"))
 		// What is fixed has to stay at its place, and so has all above it.
 		for up := path; a != policy.Write && up != "/"; up = policy.Dir(up) {
-			never(h.onMac(up), a.String(), sbpltest.Rename(h.onMac(up), place+"/moved"), sbpltest.Unlink(h.onMac(up)))
+			never(h.OnMac(up), a.String(), sbpltest.Rename(h.OnMac(up), place+"/moved"), sbpltest.Unlink(h.OnMac(up)))
 		}
 	}
 	own := []string{place}
-	if p.cacheDst != "" {
-		own = append(own, h.onMac(p.cacheDst))
+	if p.CacheDst != "" {
+		own = append(own, h.OnMac(p.CacheDst))
 	}
 	for _, dir := range own {
 		never(dir, "where writing begins", sbpltest.Unlink(dir))
 		always(dir, "sbx's own, open", sbpltest.Create(dir+"/new"), sbpltest.OpenRead(dir+"/new"))
 		for up := policy.Dir(dir); up != "/"; up = policy.Dir(up) {
 			always(up, "above what is open", sbpltest.Stat(up))
-			if !shows(o.access(up)) {
+			if !view.Shows(o.access(up)) {
 				never(up, "above what is open", sbpltest.List(up))
 			}
 		}
@@ -131,9 +135,9 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		to, n, links, err := o.fs.namei(r.Path, true)
 		for _, l := range links {
 			if err == nil && o.access(policy.Dir(l)) == policy.Write && !strays(r, to, links) {
-				never(h.onMac(l), "link on the way to "+r.Access.String(), sbpltest.Unlink(h.onMac(l)), sbpltest.RenameOver(place+"/it", h.onMac(l)))
+				never(h.OnMac(l), "link on the way to "+r.Access.String(), sbpltest.Unlink(h.OnMac(l)), sbpltest.RenameOver(place+"/it", h.OnMac(l)))
 				for up := policy.Dir(l); up != "/" && o.access(policy.Dir(up)) == policy.Write; up = policy.Dir(up) {
-					never(h.onMac(up), "above a link to what is "+r.Access.String(), sbpltest.Rename(h.onMac(up), place+"/moved"))
+					never(h.OnMac(up), "above a link to what is "+r.Access.String(), sbpltest.Rename(h.OnMac(up), place+"/moved"))
 				}
 			}
 		}
@@ -141,8 +145,8 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 			continue
 		}
 		if n == nil { // nor is perhaps what is above
-			there, err := newResolver(o.fs).resolve(r.Path)
-			if err != nil || there.Info.Kind != Absent {
+			there, err := host.NewResolver(o.fs).Resolve(r.Path)
+			if err != nil || there.Info.Kind != host.Absent {
 				continue
 			}
 			to = there.Path
@@ -151,16 +155,16 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 		if !ok || decided.Path != r.Path || decided.Access != r.Access {
 			continue // another rule is about the same place
 		}
-		at := h.onMac(to)
+		at := h.OnMac(to)
 		never(at, "absent, "+r.Access.String(), writeActs(at, place)...)
 		if r.Access == policy.Block && (r.Layer != policy.Builtin || o.access(policy.Dir(to)) == policy.Write || policy.Within(to, root)) {
 			never(at, "absent, block", sbpltest.OpenRead(at), sbpltest.OpenRead(at+"/x"), sbpltest.List(at))
 		}
 		for up := policy.Dir(to); o.access(up) == policy.Write && o.access(policy.Dir(up)) == policy.Write; up = policy.Dir(up) {
 			if _, n, _, _ := o.fs.namei(up, true); n == nil {
-				never(h.onMac(up), "absent, above "+r.Access.String(), sbpltest.Mkdir(h.onMac(up)), sbpltest.Rename(place+"/it", h.onMac(up)), sbpltest.Rename(h.onMac(up), place+"/moved"))
+				never(h.OnMac(up), "absent, above "+r.Access.String(), sbpltest.Mkdir(h.OnMac(up)), sbpltest.Rename(place+"/it", h.OnMac(up)), sbpltest.Rename(h.OnMac(up), place+"/moved"))
 			} else {
-				never(h.onMac(up), "above absent "+r.Access.String(), sbpltest.Rename(h.onMac(up), place+"/moved"))
+				never(h.OnMac(up), "above absent "+r.Access.String(), sbpltest.Rename(h.OnMac(up), place+"/moved"))
 			}
 		}
 	}
@@ -169,7 +173,7 @@ func expectations(o *oracle, p *Plan, h *Host) (out []expectation) {
 
 // judgeSeat compares what the profile of a plan allows, in both readings, with
 // what the policy says of each path.
-func judgeSeat(o *oracle, p *Plan, h *Host) (bad []string) {
+func judgeSeat(o *oracle, p *engine.Plan, h *host.Host) (bad []string) {
 	profile, err := sbpltest.Load(profileOf(p))
 	if err != nil {
 		return []string{err.Error()}
@@ -189,7 +193,7 @@ func judgeSeat(o *oracle, p *Plan, h *Host) (bad []string) {
 
 // strays reports whether a rule is about a link to what no rule hides, see astray.
 func strays(r *policy.Rule, to string, links []string) bool {
-	return (&view{}).astray(r, resolved{Path: to, Links: []link{{Path: links[len(links)-1]}}})
+	return (&view.View{}).Astray(r, host.Resolved{Path: to, Links: []host.Hop{{Path: links[len(links)-1]}}})
 }
 
 // A plan for sandbox-exec keeps the promises that the others keep, over machines
@@ -228,7 +232,7 @@ func TestGoldenMacsKeepTheirPromises(t *testing.T) {
 const fewestRows = 60
 
 // table is testdata/decisions.txt for the plan of a Mac.
-func decisions(t *testing.T, file string, p *Plan) *sbpltest.Table {
+func decisions(t *testing.T, file string, p *engine.Plan) *sbpltest.Table {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -398,7 +402,7 @@ func twin(desc string) bool {
 
 // rulesOf are the rules of a plan's profile, one a line, with the values of
 // parameters in their place.
-func rulesOf(p *Plan) []string {
+func rulesOf(p *engine.Plan) []string {
 	text, params := profileOf(p)
 	var out []string
 	head := ""
@@ -457,7 +461,7 @@ func TestGoldenMacProfiles(t *testing.T) {
 			}
 		}
 	}
-	golden(t, "mac-profiles", b.String())
+	golden.Check(t, "mac-profiles", b.String())
 }
 
 // opened are directories for all that a profile opens by a plain path.
@@ -513,13 +517,13 @@ func TestOddNames(t *testing.T) {
 	for _, name := range []string{"a\nb", "a\x01b", "a\x7fb", "a\xffb"} {
 		m := mac("/Users/u/src/app/x\n")
 		h, fs := m.host(t)
-		fs.put("/Users/u/src/"+name, &fakeNode{Info: Info{Kind: Dir, Mode: 0o755, UID: 501}})
+		fs.put("/Users/u/src/"+name, &fakeNode{Info: host.Info{Kind: host.Dir, Mode: 0o755, UID: 501}})
 		h.CWD = "/Users/u/src/" + name
 		pol, err := (&m).policy(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h); err == nil {
+		if p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h); err == nil {
 			t.Errorf("%q: planned, with %d words", name, len(p.Argv))
 		}
 	}
@@ -529,8 +533,8 @@ func TestOddNames(t *testing.T) {
 // its start, and do nothing else with by its name.
 func TestGivenFiles(t *testing.T) {
 	m := mac("/Users/u/Documents/log\n")
-	m.fds = []FD{{Num: 0, Kind: FDFile, Path: "/Users/u/src/app/.env", Reads: true, Size: MaxCopy + 1}, {Num: 1, Kind: FDFile, Path: "/Users/u/Documents/log", Writes: true}, {Num: 2, Kind: FDDevice, Path: "/dev/rdisk0", Writes: true},
-		{Num: 3, Kind: FDFile, Path: "/Users/u/Documents/plan.txt", Reads: true, CloseOn: true}, {Num: 4, Kind: FDFile, Path: "/Users/u/src/app/a\nb", Reads: true}}
+	m.fds = []host.FD{{Num: 0, Kind: host.FDFile, Path: "/Users/u/src/app/.env", Reads: true, Size: engine.MaxCopy + 1}, {Num: 1, Kind: host.FDFile, Path: "/Users/u/Documents/log", Writes: true}, {Num: 2, Kind: host.FDDevice, Path: "/dev/rdisk0", Writes: true},
+		{Num: 3, Kind: host.FDFile, Path: "/Users/u/Documents/plan.txt", Reads: true, CloseOn: true}, {Num: 4, Kind: host.FDFile, Path: "/Users/u/src/app/a\nb", Reads: true}}
 	for _, name := range []string{"strict", "moderate", "permissive"} {
 		m.profiles = []string{name}
 		p, _, err := m.plan(t)
@@ -569,7 +573,7 @@ func TestTooMuchToHide(t *testing.T) {
 	}
 	m := mac(files.String())
 	_, _, err := m.plan(t)
-	var refused *Error
+	var refused *host.Error
 	if !errors.As(err, &refused) || !strings.Contains(refused.Text, "more to hide and to protect here than sandbox-exec can be told of") || refused.Hint == "" {
 		t.Error(err)
 	}
@@ -623,12 +627,12 @@ func TestSmallPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
+	r, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		p    *Plan
+		p    *engine.Plan
 		act  sbpltest.Act
 		want bool
 	}{
@@ -649,9 +653,9 @@ func TestSmallPlaces(t *testing.T) {
 // shyFS does not say whether mail is there, as macOS does without consent.
 type shyFS struct{ *fakeFS }
 
-func (f shyFS) Lstat(path string) (Info, error) {
+func (f shyFS) Lstat(path string) (host.Info, error) {
 	if path == "/Users/u/Library/Mail" {
-		return Info{Refused: true}, nil
+		return host.Info{Refused: true}, nil
 	}
 	return f.fakeFS.Lstat(path)
 }

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/golden"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -118,7 +121,7 @@ func mac(more string) machine {
 	return machine{files: anyMac + brew + macHome() + more, uid: 501, home: "/Users/u", mac: true,
 		env: []string{"HOME=/Users/u", "USER=u", "SHELL=/bin/zsh", "TERM=xterm-256color", "PATH=/opt/homebrew/bin:/Users/u/.cargo/bin:/usr/local/bin:/usr/bin:/bin:/nowhere",
 			"PWD=/Users/u/src/app", "TMPDIR=/var/folders/zz/one/T/", "GH_TOKEN=s3cret", "SSH_AUTH_SOCK=/private/tmp/com.apple.launchd.x/Listeners", "DYLD_INSERT_LIBRARIES=/x", "XPC_SERVICE_NAME=0"},
-		fds: []FD{{Num: 0, Kind: FDDevice, Path: "/dev/ttys003"}, {Num: 1, Kind: FDDevice, Path: "/dev/ttys003", Writes: true}, {Num: 2, Kind: FDPipe, Writes: true}}}
+		fds: []host.FD{{Num: 0, Kind: host.FDDevice, Path: "/dev/ttys003"}, {Num: 1, Kind: host.FDDevice, Path: "/dev/ttys003", Writes: true}, {Num: 2, Kind: host.FDPipe, Writes: true}}}
 }
 
 // macCases are the runs on a Mac with golden files.
@@ -144,7 +147,7 @@ func macCases() map[string]machine {
 }
 
 // profileOf is the text of a plan's profile and its parameters.
-func profileOf(p *Plan) (text string, params map[string]string) {
+func profileOf(p *engine.Plan) (text string, params map[string]string) {
 	params = map[string]string{}
 	for i := 3; i+1 < len(p.Argv) && p.Argv[i] == "-D"; i += 2 {
 		name, value, _ := strings.Cut(p.Argv[i+1], "=")
@@ -160,7 +163,7 @@ func TestGoldenMacPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name, describe(t, p, m.uid))
+			golden.Check(t, name, describe(t, p, m.uid))
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -14,7 +16,7 @@ const links = "/home/u/.local/share/sbx"
 
 // shimmed is a machine with shims: a directory of them, one under a second name,
 // and files that are sbx by the name of a tool.
-func shimmed(t *testing.T) (*Host, *machine) {
+func shimmed(t *testing.T) (*host.Host, *machine) {
 	t.Helper()
 	m := user(debian + home("/home/u", "1000"))
 	big := strings.Repeat("sbx", 2000)
@@ -71,16 +73,16 @@ func TestWithoutShims(t *testing.T) {
 		"/usr/bin:/bin": "/usr/bin:/bin",
 		links + "/shims:/usr/bin:" + links + "/shims/": "/usr/bin",
 		"/home/u/second:rel::/usr/bin:":                "rel::/usr/bin:",
-		links + "/shims":                               defaultPath,
+		links + "/shims":                               host.DefaultPath,
 		"":                                             "",
 	} {
 		h.Environ = []string{"A=1", "PATH=" + path, "B=2"}
-		if diff := cmp.Diff([]string{"A=1", "PATH=" + want, "B=2"}, h.withoutShims()); diff != "" {
+		if diff := cmp.Diff([]string{"A=1", "PATH=" + want, "B=2"}, h.WithoutShims()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", path, diff)
 		}
 	}
 	h.Environ = []string{"A=1"}
-	if diff := cmp.Diff(h.Environ, h.withoutShims()); diff != "" {
+	if diff := cmp.Diff(h.Environ, h.WithoutShims()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -96,7 +98,7 @@ func TestShimsInside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"npm"}, Cache: "/home/u/.cache/sbx"}, h)
+		p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"npm"}, Cache: "/home/u/.cache/sbx"}, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +124,7 @@ func TestNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"only"}, Cache: "/home/u/.cache/sbx"}, h)
+		p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"only"}, Cache: "/home/u/.cache/sbx"}, h)
 		if (err != nil) != refused {
 			t.Errorf("%s: %v", dir, err)
 		}

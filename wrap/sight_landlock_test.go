@@ -10,8 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // modelled is what a command that is confined may do with a path: permissions,
@@ -25,13 +29,13 @@ func modelled(fs *fakeFS, w *landlock.Ruleset, path string) (v verdict) {
 		if n.UID == 0 { // root without privileges
 			mode >>= 6
 		}
-		return mode&bit(rwx) != 0
+		return mode&view.Bit(rwx) != 0
 	}
 	_, name, _, _ := fs.namei(path, false)
 	at, n, _, err := fs.namei(path, true)
 	for dir := at; fs.uid == 0 && dir != "/"; {
 		dir = policy.Dir(dir)
-		if up := fs.nodes[dir]; up != nil && up.Kind == Dir && !may(up, 'x') {
+		if up := fs.nodes[dir]; up != nil && up.Kind == host.Dir && !may(up, 'x') {
 			return verdict{}
 		}
 	}
@@ -44,15 +48,15 @@ func modelled(fs *fakeFS, w *landlock.Ruleset, path string) (v verdict) {
 			at = policy.Dir(at)
 		}
 		dir := fs.nodes[at]
-		v.Write = dir.Kind == Dir && allowed(fs, w, at)&landlock.MakeReg != 0 && may(dir, 'w') && may(dir, 'x')
+		v.Write = dir.Kind == host.Dir && allowed(fs, w, at)&landlock.MakeReg != 0 && may(dir, 'w') && may(dir, 'x')
 		return v
 	}
 	has := allowed(fs, w, at)
 	switch n.Kind {
-	case Dir:
+	case host.Dir:
 		v.Read = has&landlock.ReadDir != 0 && may(n, 'r')
 		v.Write = has&landlock.MakeReg != 0 && may(n, 'w') && may(n, 'x')
-	case Socket:
+	case host.Socket:
 	default:
 		v.Read = has&landlock.ReadFile != 0 && may(n, 'r')
 		v.Write = has&landlock.WriteFile != 0 && may(n, 'w')
@@ -67,16 +71,16 @@ func apart(fs *fakeFS) {
 	}
 }
 
-func compareWalled(t *testing.T, p *Plan, fs *fakeFS, ask func(string) Answer) (compared int) {
+func compareWalled(t *testing.T, p *engine.Plan, fs *fakeFS, ask func(string) access.Answer) (compared int) {
 	t.Helper()
 	for _, path := range fs.paths() {
-		for _, path := range []string{path, join(path, "absent"), join(path, "absent/deeper")} {
-			if foreign(path) || ownDescriptor(path) || p.cacheDst != "" && policy.Within(p.cacheDst, path) {
+		for _, path := range []string{path, host.Join(path, "absent"), host.Join(path, "absent/deeper")} {
+			if access.Foreign(path) || access.OwnDescriptor(path) || p.CacheDst != "" && policy.Within(p.CacheDst, path) {
 				continue // TestAskWalled
 			}
 			a := ask(path)
 			compared++
-			if d := cmp.Diff(modelled(fs, &p.Confined.Wall, path), verdict{a.Seen, a.Kind != Absent, a.Read, a.Write}); d != "" {
+			if d := cmp.Diff(modelled(fs, &p.Confined.Wall, path), verdict{a.Seen, a.Kind != host.Absent, a.Read, a.Write}); d != "" {
 				t.Errorf("%s (-modelled +answered):\n%s%+v, mark %+v", path, d, a, a.Mark)
 			}
 			if a.Why == "" || strings.Contains(a.Why, "\n") {
@@ -120,7 +124,7 @@ func TestAnswersAgreeWithLandlock(t *testing.T) {
 }
 
 // marked reads a manifest as cmd/sbx does.
-func marked(t *testing.T, data []byte, h *Host) *Sight {
+func marked(t *testing.T, data []byte, h *host.Host) *access.Sight {
 	t.Helper()
 	var m struct {
 		Paths []struct {
@@ -141,18 +145,18 @@ func marked(t *testing.T, data []byte, h *Host) *Sight {
 		}
 		return n
 	}
-	s := &Sight{FS: h.FS, Host: h}
+	s := &access.Sight{FS: h.FS, Host: h}
 	if m.Wall.FS != "" {
 		s.Wall = &landlock.Ruleset{FS: number(m.Wall.FS)}
 	}
 	for _, p := range m.Paths {
-		mark := Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
+		mark := view.Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
 		for a := policy.Private; a <= policy.Block; a++ {
 			if a.String() == p.Access {
 				mark.Access = a
 			}
 		}
-		if p.Access == Closed {
+		if p.Access == view.Closed {
 			mark.Access, mark.Closed = policy.Private, true
 		}
 		if mark.Rule == "" {
@@ -180,7 +184,7 @@ func TestWalledManifestSaysTheSame(t *testing.T) {
 		if strings.Contains(string(data), p.Session) {
 			t.Fatalf("the manifest names the run, and so differs from that of any other:\n%s", data)
 		}
-		s := marked(t, data, p.Report.view.host)
+		s := marked(t, data, p.Report.View.Host)
 		compared += compareWalled(t, p, w.fs, s.Ask)
 		for _, path := range w.fs.paths() {
 			in, out := s.Ask(path), p.Report.Ask(path)
@@ -235,35 +239,35 @@ func TestAskWalled(t *testing.T) {
 	for _, c := range []struct {
 		path, can, why, levers string
 	}{
-		{app, "d r-", "nothing can be made, removed or renamed in it: " + frozen, "write: " + FullTier},
+		{app, "d r-", "nothing can be made, removed or renamed in it: " + frozen, "write: " + access.FullTier},
 		{app + "/main.go", "f rw", "the host's own, and it can be changed" + stays, "hide: --block " + app + "/main.go"},
-		{app + "/new", "- --", "does not exist, and nothing can be made in " + app + ": " + frozen, "write: " + FullTier},
+		{app + "/new", "- --", "does not exist, and nothing can be made in " + app + ": " + frozen, "write: " + access.FullTier},
 		{app + "/sub/new", "- -w", "does not exist; could be created", ""},
 		{app + "/.env", "f rw", "open, since another name of the same file is: Landlock goes by files and not by names", "read: -r " + app + "/.env"},
 		{app + "/tls.key", "f --", "hidden: it is there, and cannot be opened", "read: -r " + app + "/tls.key; write: -w " + app + "/tls.key"},
 		{app + "/.envrc", "f r-", "protected: read-only in a tree that can be written", "write: -w " + app + "/.envrc; hide: --block " + app + "/.envrc"},
 		{app + "/.git/hooks/pre-commit", "f r-", "protected: read-only in a tree that can be written", "write: --git full; hide: --block " + app + "/.git/hooks/pre-commit"},
-		{app + "/s.sock", "s --", "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs", "connect: " + FullTier},
+		{app + "/s.sock", "s --", "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs", "connect: " + access.FullTier},
 		{app + "/pipe", "p rw", "the host's own, and it can be changed" + stays, "hide: --block " + app + "/pipe"},
-		{app + "/closed", "f --", "you may not read it (mode 600), and so may not the command", "no: " + ownUser},
-		{app + "/locked", "f r-", "you may not write it (mode 644), and so may not the command" + stays, "hide: --block " + app + "/locked; no: " + ownUser},
+		{app + "/closed", "f --", "you may not read it (mode 600), and so may not the command", "no: " + access.OwnUser},
+		{app + "/locked", "f r-", "you may not write it (mode 644), and so may not the command" + stays, "hide: --block " + app + "/locked; no: " + access.OwnUser},
 		{app + "/key", "f --", "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of /home/u without namespaces",
-			"read: -r " + home + "/.ssh/id_rsa; write: -w " + home + "/.ssh/id_rsa; write: " + FullTier},
-		{app + "/dangling", "- --", "a link to " + app + "/nowhere: does not exist, and nothing can be made in " + app + ": " + frozen, "write: " + FullTier},
+			"read: -r " + home + "/.ssh/id_rsa; write: -w " + home + "/.ssh/id_rsa; write: " + access.FullTier},
+		{app + "/dangling", "- --", "a link to " + app + "/nowhere: does not exist, and nothing can be made in " + app + ": " + frozen, "write: " + access.FullTier},
 		{"/etc/passwd", "f r-", "the host's own, read-only", "hide: --block /etc/passwd; no: /etc/passwd belongs to the system (/etc) and is never made writable"},
-		{"/etc/shadow", "f --", "you may not read it (mode 640), and so may not the command", "no: " + ownUser},
+		{"/etc/shadow", "f --", "you may not read it (mode 640), and so may not the command", "no: " + access.OwnUser},
 		{home, "d --", "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of /home/u without namespaces",
-			"read: -r /home/u; write: " + FullTier + "; no: /home/u is or holds the home directory and is never made writable"},
+			"read: -r /home/u; write: " + access.FullTier + "; no: /home/u is or holds the home directory and is never made writable"},
 		{home + "/.bashrc", "f --", "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of /home/u without namespaces",
-			"read: -r /home/u/.bashrc; write: -w /home/u/.bashrc; write: " + FullTier},
-		{home + "/none", "- --", "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of /home/u without namespaces", "write: " + FullTier},
-		{"/tmp/x", "- --", "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of /tmp without namespaces", "write: " + FullTier},
+			"read: -r /home/u/.bashrc; write: -w /home/u/.bashrc; write: " + access.FullTier},
+		{home + "/none", "- --", "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of /home/u without namespaces", "write: " + access.FullTier},
+		{"/tmp/x", "- --", "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of /tmp without namespaces", "write: " + access.FullTier},
 		{"/srv/other", "f --", "it is there, and cannot be opened: no rule opens it", "read: -r /srv/other; write: -w /srv/other"},
 		{"/srv/none", "- --", "does not exist, and cannot be created where no rule opens anything", "no: the host has no such file that could be opened"},
-		{"/srv/tree", "d --", "it cannot be listed: /srv/tree/in/hidden in it is hidden (one of 2 with fewer rights), and Landlock cannot tell it from the rest", "read: " + FullTier + "; hide: --block /srv/tree; no: " + ownUser},
+		{"/srv/tree", "d --", "it cannot be listed: /srv/tree/in/hidden in it is hidden (one of 2 with fewer rights), and Landlock cannot tell it from the rest", "read: " + access.FullTier + "; hide: --block /srv/tree; no: " + access.OwnUser},
 		{"/srv/tree/a", "f r-", "the host's own, read-only", "write: -w /srv/tree/a; hide: --block /srv/tree/a"},
 		{"/srv/tree/in/shut/x", "f --", "it is there, and cannot be opened: it lies in a hidden directory", "read: -r /srv/tree/in/shut/x; write: -w /srv/tree/in/shut/x"},
-		{"/run/docker.sock", "s --", "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs", "connect: " + FullTier + ", with -r /run/docker.sock"},
+		{"/run/docker.sock", "s --", "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs", "connect: " + access.FullTier + ", with -r /run/docker.sock"},
 		{"/proc", "d r-", "the host's /proc, read-only: it shows all processes, but not their memory, environment and files", "no: no flag opens more of /proc"},
 		{"/proc/self/environ", "f r-", "the host's /proc, read-only: it shows all processes, but not their memory, environment and files", "no: no flag opens more of /proc"},
 		{"/proc/88/environ", "f --", "memory, environment and files of a process outside, which Landlock closes", "no: no flag opens more of /proc"},
@@ -272,17 +276,17 @@ func TestAskWalled(t *testing.T) {
 		{"/dev", "d --", "it is there, and cannot be opened: of /dev a command has a few harmless devices and its own terminal", "no: no flag opens more of /dev"},
 		{"/dev/null", "c rw", "a harmless device, which every command has", ""},
 		{"/dev/sda", "c --", "it is there, and cannot be opened: of /dev a command has a few harmless devices and its own terminal", "no: no flag opens more of /dev"},
-		{"/dev/shm", "d --", "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of /dev/shm without namespaces", "write: " + FullTier + "; no: no flag opens more of /dev"},
-		{"/run/sbx", "- --", "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of /run without namespaces", "write: " + FullTier},
+		{"/dev/shm", "d --", "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of /dev/shm without namespaces", "write: " + access.FullTier + "; no: no flag opens more of /dev"},
+		{"/run/sbx", "- --", "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of /run without namespaces", "write: " + access.FullTier},
 	} {
 		a := p.Report.Ask(c.path)
 		can := string("-df?spc"[a.Kind]) + " " + map[bool]string{true: "r", false: "-"}[a.Read] + map[bool]string{true: "w", false: "-"}[a.Write]
 		var levers []string
 		for _, l := range a.Levers {
-			if len(l.Flags) > 0 && (l.Text == wholeOnly) != (a.Kind == Dir && l.To != "hide") {
+			if len(l.Flags) > 0 && (l.Text == access.WholeOnly) != (a.Kind == host.Dir && l.To != "hide") {
 				t.Errorf("%s: remark %q", c.path, l.Text)
 			}
-			levers = append(levers, l.To+": "+strings.Join(l.Flags, " ")+strings.TrimPrefix(l.Text, wholeOnly))
+			levers = append(levers, l.To+": "+strings.Join(l.Flags, " ")+strings.TrimPrefix(l.Text, access.WholeOnly))
 		}
 		if a.Fixed != "" {
 			levers = append(levers, "no: "+a.Fixed)
@@ -314,7 +318,7 @@ func TestEnter(t *testing.T) {
 		t.Fatal(err)
 	}
 	apart(fs)
-	s := marked(t, p.Files[0].Data, &Host{FS: fs, UID: 1000, CWD: "/home/u/src/app"})
+	s := marked(t, p.Files[0].Data, &host.Host{FS: fs, UID: 1000, CWD: "/home/u/src/app"})
 	s.Enter("/run/user/1000/sbx/77.x")
 	for path, want := range map[string]string{
 		"/run/user/1000/sbx/77.x/policy.json": "true false", "/run/user/1000/sbx/77.x/tmp": "true true", "/run/user/1000/sbx/77.x/tmp/f": "true true", "/run/user/1000/sbx/77.x/tmp/new": "false true",
@@ -324,7 +328,7 @@ func TestEnter(t *testing.T) {
 			t.Errorf("%s: %v %v, want %s: %s", path, a.Read, a.Write, want, a.Why)
 		}
 	}
-	if !slices.IsSortedFunc(s.Marks, func(a, b Mark) int { return comparePaths(a.Path, b.Path) }) {
+	if !slices.IsSortedFunc(s.Marks, func(a, b view.Mark) int { return view.ComparePaths(a.Path, b.Path) }) {
 		t.Error("marks are not sorted, so the wrong one decides")
 	}
 }

@@ -12,6 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/golden"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -52,7 +56,7 @@ type belt struct {
 	params map[string]string
 }
 
-func newBelt(p *Plan) *belt {
+func newBelt(p *engine.Plan) *belt {
 	text, params := profileOf(p)
 	return &belt{readForms(text), params}
 }
@@ -107,7 +111,7 @@ func (b *belt) match(f form, path string) bool {
 
 // strapped is what a command may do with a path by the profile and the
 // permissions of the host.
-func (b *belt) strapped(f *fakeFS, h *Host, path string) (v verdict, connect bool) {
+func (b *belt) strapped(f *fakeFS, h *host.Host, path string) (v verdict, connect bool) {
 	_, name, _, _ := f.namei(path, false)
 	at, n, links, err := f.namei(path, true)
 	v.Seen, v.There = name != nil, n != nil
@@ -115,11 +119,11 @@ func (b *belt) strapped(f *fakeFS, h *Host, path string) (v verdict, connect boo
 		return verdict{Seen: v.Seen}, false
 	}
 	for _, l := range links {
-		if !b.allows("file-read-metadata", l) && !b.allows("file-read-metadata", h.onMac(l)) {
+		if !b.allows("file-read-metadata", l) && !b.allows("file-read-metadata", h.OnMac(l)) {
 			return v, false
 		}
 	}
-	may := func(op, path string) bool { return b.allows(op, h.onMac(path)) }
+	may := func(op, path string) bool { return b.allows(op, h.OnMac(path)) }
 	if n == nil {
 		dir := at
 		for f.nodes[dir] == nil {
@@ -128,14 +132,14 @@ func (b *belt) strapped(f *fakeFS, h *Host, path string) (v verdict, connect boo
 			}
 			dir = policy.Dir(dir)
 		}
-		v.Write = f.nodes[dir].Kind == Dir && f.may(f.nodes[dir], 'w') && f.may(f.nodes[dir], 'x')
+		v.Write = f.nodes[dir].Kind == host.Dir && f.may(f.nodes[dir], 'w') && f.may(f.nodes[dir], 'x')
 		return v, false
 	}
 	switch n.Kind {
-	case Dir:
+	case host.Dir:
 		v.Read = may("file-read-data", at) && f.may(n, 'r')
-		v.Write = may("file-write-create", join(at, "nobody names this")) && f.may(n, 'w') && f.may(n, 'x')
-	case Socket:
+		v.Write = may("file-write-create", host.Join(at, "nobody names this")) && f.may(n, 'w') && f.may(n, 'x')
+	case host.Socket:
 		return v, may("network-outbound", at) && f.may(n, 'w')
 	default:
 		v.Read = may("file-read-data", at) && f.may(n, 'r')
@@ -144,18 +148,18 @@ func (b *belt) strapped(f *fakeFS, h *Host, path string) (v verdict, connect boo
 	return v, false
 }
 
-func compareBelted(t *testing.T, p *Plan, f *fakeFS, h *Host, ask func(string) Answer) (compared int) {
+func compareBelted(t *testing.T, p *engine.Plan, f *fakeFS, h *host.Host, ask func(string) access.Answer) (compared int) {
 	t.Helper()
 	b := newBelt(p)
 	for _, path := range f.paths() {
-		for _, path := range []string{path, join(path, "absent"), join(path, "absent/deeper")} {
-			if own := func(dir string) bool { return policy.Within(path, dir) || policy.Within(dir, path) }; p.Session != "" && own(p.Session) || p.cacheDst != "" && own(p.cacheDst) {
+		for _, path := range []string{path, host.Join(path, "absent"), host.Join(path, "absent/deeper")} {
+			if own := func(dir string) bool { return policy.Within(path, dir) || policy.Within(dir, path) }; p.Session != "" && own(p.Session) || p.CacheDst != "" && own(p.CacheDst) {
 				continue // made by the run
 			}
 			a := ask(path)
 			compared++
 			want, connect := b.strapped(f, h, path)
-			if d := cmp.Diff(want, verdict{a.Seen, a.Kind != Absent, a.Read, a.Write}); d != "" || connect != a.Connect {
+			if d := cmp.Diff(want, verdict{a.Seen, a.Kind != host.Absent, a.Read, a.Write}); d != "" || connect != a.Connect {
 				t.Errorf("%s: connect %v, answered %v (-profile +answered):\n%s%+v, mark %+v", path, connect, a.Connect, d, a, a.Mark)
 			}
 			if a.Why == "" || strings.Contains(a.Why, "\n") {
@@ -174,8 +178,8 @@ func TestAnswersAgreeWithProfile(t *testing.T) {
 		w := randomWorld(t, r)
 		w.mac = true
 		for _, path := range w.fs.paths() {
-			if n := w.fs.nodes[path]; n.Kind == File && !strings.HasPrefix(path, "/x") && r.IntN(3) == 0 {
-				n.Kind, n.Mode = Socket, 0o777
+			if n := w.fs.nodes[path]; n.Kind == host.File && !strings.HasPrefix(path, "/x") && r.IntN(3) == 0 {
+				n.Kind, n.Mode = host.Socket, 0o777
 				sockets++
 			}
 		}
@@ -183,7 +187,7 @@ func TestAnswersAgreeWithProfile(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		compared += compareBelted(t, p, w.fs, p.Report.view.host, p.Report.Ask)
+		compared += compareBelted(t, p, w.fs, p.Report.View.Host, p.Report.Ask)
 		if t.Failed() {
 			t.Fatalf("seed %d\n%s", seed, w)
 		}
@@ -203,7 +207,7 @@ func TestAnswersAgreeWithProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if n := compareBelted(t, p, f, p.Report.view.host, p.Report.Ask); n < 300 {
+		if n := compareBelted(t, p, f, p.Report.View.Host, p.Report.Ask); n < 300 {
 			t.Errorf("%s: only %d paths were compared", name, n)
 		}
 	}
@@ -211,7 +215,7 @@ func TestAnswersAgreeWithProfile(t *testing.T) {
 
 // told is an answer in a few words: what is there and may be done with it, why,
 // and the levers.
-func told(a Answer) []string {
+func told(a access.Answer) []string {
 	can := []byte("---")
 	for i, yes := range []bool{a.Read, a.Write, a.Connect} {
 		if yes {
@@ -276,7 +280,7 @@ func TestGoldenMacAnswers(t *testing.T) {
 			words := told(a)
 			fmt.Fprintf(&b, "%s\n  may  %s\n  to   %s\n  rule %s\n  why  %s\n  lever %s\n", policy.Quote(path), words[0], policy.Quote(a.To), rule, words[1], words[2])
 		}
-		golden(t, "mac-why-"+profile, b.String())
+		golden.Check(t, "mac-why-"+profile, b.String())
 	}
 }
 
@@ -395,17 +399,17 @@ type refusing struct {
 	b *belt
 }
 
-func (r refusing) Lstat(path string) (Info, error) {
+func (r refusing) Lstat(path string) (host.Info, error) {
 	i, err := r.fakeFS.Lstat(path)
-	if err == nil && i.Kind != Absent && path != "/" && !r.b.allows("file-read-metadata", path) {
-		return Info{}, &fs.PathError{Op: "lstat", Path: path, Err: syscall.EPERM}
+	if err == nil && i.Kind != host.Absent && path != "/" && !r.b.allows("file-read-metadata", path) {
+		return host.Info{}, &fs.PathError{Op: "lstat", Path: path, Err: syscall.EPERM}
 	}
 	return i, err
 }
 
 func (r refusing) Access(path string, rwx byte) bool {
 	op := map[byte]string{'r': "file-read-data", 'w': "file-write-data", 'x': "file-read-metadata"}[rwx]
-	if n := r.nodes[path]; n != nil && n.Kind == Socket {
+	if n := r.nodes[path]; n != nil && n.Kind == host.Socket {
 		op = "network-outbound"
 	}
 	return r.fakeFS.Access(path, rwx) && r.b.allows(op, path)
@@ -420,19 +424,19 @@ func TestBeltedManifestSaysTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := marked(t, p.Files[0].Data, &Host{FS: f, UID: 501, Homes: []string{"/Users/u"}, CWD: "/Users/u/src/app", FDs: m.fds})
+		s := marked(t, p.Files[0].Data, &host.Host{FS: f, UID: 501, Homes: []string{"/Users/u"}, CWD: "/Users/u/src/app", FDs: m.fds})
 		s.Wall, s.Belt, s.Network, s.FS = nil, true, p.Report.Policy.Network, refusing{f, newBelt(p)}
 		n := 0
 		for _, path := range slices.Concat(beltPaths, f.paths()) {
-			if own := p.Session; policy.Within(path, own) || policy.Within(own, path) || p.cacheDst != "" && (policy.Within(path, p.cacheDst) || policy.Within(p.cacheDst, path)) {
+			if own := p.Session; policy.Within(path, own) || policy.Within(own, path) || p.CacheDst != "" && (policy.Within(path, p.CacheDst) || policy.Within(p.CacheDst, path)) {
 				continue // there by then
 			}
 			in, out := s.Ask(path), p.Report.Ask(path)
 			n++
-			if in.Read != out.Read || in.Write != out.Write || in.Connect != out.Connect || in.Seen != out.Seen || in.Kind != out.Kind && in.Kind != Unknown {
+			if in.Read != out.Read || in.Write != out.Write || in.Connect != out.Connect || in.Seen != out.Seen || in.Kind != out.Kind && in.Kind != host.Unknown {
 				t.Errorf("%s: %s: inside %+v\noutside %+v", profile, path, in, out)
 			}
-			if in.Kind == Unknown && (out.Read || out.Write || out.Connect) {
+			if in.Kind == host.Unknown && (out.Read || out.Write || out.Connect) {
 				t.Errorf("%s: %s may be used, and not be looked at", profile, path)
 			}
 			if in.Why == "" || in.Kind == out.Kind && in.To == out.To && in.Why != out.Why && !strings.Contains(out.Why, "the next run would") {

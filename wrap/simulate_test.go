@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -31,7 +33,7 @@ type simMount struct {
 
 // simNode is a file that is not the host's.
 type simNode struct {
-	kind Kind
+	kind host.Kind
 	text string
 	kids map[string]*simNode
 }
@@ -55,7 +57,7 @@ func newSim(host *fakeFS) *sim {
 
 func (s *sim) tmpfs(at string) *simMount {
 	s.last++
-	return &simMount{id: s.last, at: at, own: &simNode{kind: Dir, kids: map[string]*simNode{}}}
+	return &simMount{id: s.last, at: at, own: &simNode{kind: host.Dir, kids: map[string]*simNode{}}}
 }
 
 func (s *sim) complain(format string, args ...any) {
@@ -84,11 +86,11 @@ func (p simPlace) hostPath() string {
 	return p.m.src + p.rel
 }
 
-func (s *sim) node(p simPlace) (kind Kind, text string) {
+func (s *sim) node(p simPlace) (kind host.Kind, text string) {
 	if h := p.hostPath(); h != "" {
 		n := s.host.nodes[h]
 		if n == nil {
-			return Absent, ""
+			return host.Absent, ""
 		}
 		return n.Kind, n.Text
 	}
@@ -98,7 +100,7 @@ func (s *sim) node(p simPlace) (kind Kind, text string) {
 			continue
 		}
 		if n = n.kids[elem]; n == nil {
-			return Absent, ""
+			return host.Absent, ""
 		}
 	}
 	return n.kind, n.text
@@ -134,15 +136,15 @@ func (s *sim) kids(p simPlace) []string {
 
 // walk follows a path inside. Links are followed but for one at the end when
 // last is false.
-func (s *sim) walk(path string, last bool) (at simPlace, kind Kind, links int) {
+func (s *sim) walk(path string, last bool) (at simPlace, kind host.Kind, links int) {
 	todo := strings.Split(path, "/")
 	stack := []simPlace{s.enter(s.root)}
 	for len(todo) > 0 {
 		elem := todo[0]
 		todo = todo[1:]
 		at = stack[len(stack)-1]
-		if k, _ := s.node(at); k != Dir && elem != "" && elem != "." {
-			return at, Absent, links
+		if k, _ := s.node(at); k != host.Dir && elem != "" && elem != "." {
+			return at, host.Absent, links
 		}
 		switch elem {
 		case "", ".":
@@ -153,9 +155,9 @@ func (s *sim) walk(path string, last bool) (at simPlace, kind Kind, links int) {
 		}
 		next := s.enter(simPlace{at.m, at.rel + "/" + elem})
 		kind, text := s.node(next)
-		if kind == Link && (last || len(strings.Trim(strings.Join(todo, ""), "./")) > 0) {
+		if kind == host.Link && (last || len(strings.Trim(strings.Join(todo, ""), "./")) > 0) {
 			if links++; links > 40 {
-				return next, Absent, links
+				return next, host.Absent, links
 			}
 			if strings.HasPrefix(text, "/") {
 				stack = stack[:1]
@@ -164,8 +166,8 @@ func (s *sim) walk(path string, last bool) (at simPlace, kind Kind, links int) {
 			continue
 		}
 		stack = append(stack, next)
-		if kind == Absent && len(strings.Trim(strings.Join(todo, ""), "./")) > 0 {
-			return next, Absent, links
+		if kind == host.Absent && len(strings.Trim(strings.Join(todo, ""), "./")) > 0 {
+			return next, host.Absent, links
 		}
 	}
 	at = stack[len(stack)-1]
@@ -175,7 +177,7 @@ func (s *sim) walk(path string, last bool) (at simPlace, kind Kind, links int) {
 
 // destination makes the mount point of an operation, as bwrap does, with the
 // directories above it. The host must never be changed by that.
-func (s *sim) destination(path string, want Kind) (simPlace, bool) {
+func (s *sim) destination(path string, want host.Kind) (simPlace, bool) {
 	if path == "" || path[0] != '/' || policy.Clean(path) != path {
 		s.complain("destination %q is not a clean absolute path", path)
 		return simPlace{}, false
@@ -191,21 +193,21 @@ func (s *sim) destination(path string, want Kind) (simPlace, bool) {
 		next := s.enter(simPlace{at.m, at.rel + "/" + elem})
 		k := want
 		if i < len(elems)-1 {
-			k = Dir
+			k = host.Dir
 		}
 		switch kind, _ := s.node(next); {
-		case kind == Link:
+		case kind == host.Link:
 			s.complain("destination %s: %s is a link inside", path, done)
 			return simPlace{}, false
-		case kind == Absent && at.m.src != "":
+		case kind == host.Absent && at.m.src != "":
 			s.complain("residue: the mount point %s would be made on the host", done)
 			return simPlace{}, false
-		case kind == Absent && at.m.ro:
+		case kind == host.Absent && at.m.ro:
 			s.complain("the mount point %s cannot be made in a read-only directory", done)
 			return simPlace{}, false
-		case kind == Absent:
+		case kind == host.Absent:
 			s.make(next, &simNode{kind: k, kids: map[string]*simNode{}})
-		case (kind == Dir) != (k == Dir):
+		case (kind == host.Dir) != (k == host.Dir):
 			s.complain("destination %s: %s is of the wrong kind", path, done)
 			return simPlace{}, false
 		}
@@ -226,47 +228,47 @@ func (s *sim) run(op bwrapargs.Op) {
 		if at, ok := s.destination(op.Dst, n.Kind); ok {
 			s.last++
 			m := &simMount{id: s.last, at: op.Dst, src: op.Src, ro: op.Kind == bwrapargs.ROBind}
-			if n.Kind == Device { // mounted so that it cannot be opened
-				m.src, m.own = "", &simNode{kind: Device}
+			if n.Kind == host.Device { // mounted so that it cannot be opened
+				m.src, m.own = "", &simNode{kind: host.Device}
 			}
 			s.on[simKey{at.m.id, at.rel}] = m
 		}
 	case bwrapargs.Tmpfs, bwrapargs.Proc, bwrapargs.Dev, bwrapargs.Dir:
-		at, ok := s.destination(op.Dst, Dir)
+		at, ok := s.destination(op.Dst, host.Dir)
 		if !ok || op.Kind == bwrapargs.Dir {
 			return
 		}
 		m := s.tmpfs(op.Dst)
 		if op.Kind == bwrapargs.Dev {
 			for _, name := range []string{"shm", "pts"} {
-				m.own.kids[name] = &simNode{kind: Dir, kids: map[string]*simNode{}}
+				m.own.kids[name] = &simNode{kind: host.Dir, kids: map[string]*simNode{}}
 			}
 		}
 		s.on[simKey{at.m.id, at.rel}] = m
 	case bwrapargs.ROData:
-		if at, ok := s.destination(op.Dst, File); ok {
+		if at, ok := s.destination(op.Dst, host.File); ok {
 			s.last++
-			s.on[simKey{at.m.id, at.rel}] = &simMount{id: s.last, at: op.Dst, ro: true, own: &simNode{kind: File, text: string(op.Data)}}
+			s.on[simKey{at.m.id, at.rel}] = &simMount{id: s.last, at: op.Dst, ro: true, own: &simNode{kind: host.File, text: string(op.Data)}}
 		}
 	case bwrapargs.Symlink:
-		up, ok := s.destination(policy.Dir(op.Dst), Dir)
+		up, ok := s.destination(policy.Dir(op.Dst), host.Dir)
 		if !ok {
 			return
 		}
-		at := s.enter(simPlace{up.m, up.rel + "/" + base(op.Dst)})
+		at := s.enter(simPlace{up.m, up.rel + "/" + host.Base(op.Dst)})
 		switch kind, _ := s.node(at); {
-		case kind != Absent:
+		case kind != host.Absent:
 			s.complain("the link %s is already there", op.Dst)
 		case up.m.src != "":
 			s.complain("residue: the link %s would be made on the host", op.Dst)
 		case up.m.ro:
 			s.complain("the link %s cannot be made in a read-only directory", op.Dst)
 		default:
-			s.make(at, &simNode{kind: Link, text: op.Src})
+			s.make(at, &simNode{kind: host.Link, text: op.Src})
 		}
 	case bwrapargs.RemountRO:
 		at, kind, links := s.walk(op.Dst, true)
-		if kind == Absent || at.rel != "" || links > 0 {
+		if kind == host.Absent || at.rel != "" || links > 0 {
 			s.complain("%s is no mount point to be made read-only", op.Dst)
 			return
 		}
@@ -278,7 +280,7 @@ func (s *sim) run(op bwrapargs.Op) {
 type seen struct {
 	path  string // inside
 	host  string // the host's file that it is, or ""
-	kind  Kind
+	kind  host.Kind
 	text  string
 	write bool
 	mount bool // it is a mount point, and cannot be renamed
@@ -291,11 +293,11 @@ func (s *sim) all() []seen {
 	visit = func(path string, at simPlace) {
 		kind, text := s.node(at)
 		out = append(out, seen{path, at.hostPath(), kind, text, !at.m.ro, at.rel == ""})
-		if kind != Dir {
+		if kind != host.Dir {
 			return
 		}
 		for _, name := range s.kids(at) {
-			visit(join(path, name), s.enter(simPlace{at.m, at.rel + "/" + name}))
+			visit(host.Join(path, name), s.enter(simPlace{at.m, at.rel + "/" + name}))
 		}
 	}
 	visit("/", s.enter(s.root))
@@ -303,24 +305,24 @@ func (s *sim) all() []seen {
 }
 
 // simulate performs a plan.
-func simulate(host *fakeFS, p *Plan) (*sim, error) {
+func simulate(h *fakeFS, p *engine.Plan) (*sim, error) {
 	box, err := read(p)
 	if err != nil {
 		return nil, err
 	}
-	s := newSim(host)
+	s := newSim(h)
 	for _, dir := range p.Dirs { // Exec makes these first
-		if host.nodes[dir] == nil {
-			host = &fakeFS{nodes: maps.Clone(host.nodes), uid: host.uid}
-			canon, _, _, _ := host.namei(dir, true)
-			host.put(canon, &fakeNode{Info: Info{Kind: Dir, Mode: 0o700, UID: host.uid}})
-			s.host = host
+		if h.nodes[dir] == nil {
+			h = &fakeFS{nodes: maps.Clone(h.nodes), uid: h.uid}
+			canon, _, _, _ := h.namei(dir, true)
+			h.put(canon, &fakeNode{Info: host.Info{Kind: host.Dir, Mode: 0o700, UID: h.uid}})
+			s.host = h
 		}
 	}
 	for _, op := range box.ops {
 		s.run(op)
 	}
-	if _, kind, _ := s.walk(box.chdir, true); kind != Dir {
+	if _, kind, _ := s.walk(box.chdir, true); kind != host.Dir {
 		s.complain("the working directory %s does not exist inside", box.chdir)
 	}
 	return s, nil

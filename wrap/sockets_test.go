@@ -8,8 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // TestDeafened: which sockets of the host are hidden, by which masks.
@@ -28,7 +31,7 @@ func TestDeafened(t *testing.T) {
 		name    string
 		profile string
 		more    string
-		mounts  []Mount
+		mounts  []host.Mount
 		known   []string
 		change  func(m *machine)
 		want    []string
@@ -43,15 +46,15 @@ func TestDeafened(t *testing.T) {
 		{name: "a directory is shown by name", profile: "moderate", known: all, change: func(m *machine) { m.over.Read = flagPaths("--allow-read", "/srv/x") }, want: []string{"/etc/app/s", "/opt/app/run/s", "/opt/app/run/t", "/srv/x/s", "/usr/local/s"}},
 		{name: "a directory is writable by name", profile: "moderate", known: all, change: func(m *machine) { m.over.Write = flagPaths("--allow-write", "/srv/x") }, want: []string{"/etc/app/s", "/opt/app/run/s", "/opt/app/run/t", "/usr/local/s"}},
 		{name: "by a link", profile: "moderate", known: []string{"/opt/here/s", "/opt/link/s"}, want: []string{"/opt/app/run/s"}},
-		{name: "by another mount", profile: "moderate", more: "/opt/vol/s socket\n", mounts: []Mount{{Dev: "8:1", Root: "/", Point: "/"}, {Dev: "0:9", Root: "/", Point: "/run"}, {Dev: "0:9", Root: "/svc", Point: "/opt/vol"}}, known: []string{"/run/svc/s"}, want: []string{"/opt/vol/s"}},
-		{name: "twenty", profile: "moderate", more: text(many("/opt/big", 20)), known: many("/opt/big", 20), want: func() []string { l := many("/opt/big", 20); slices.SortFunc(l, comparePaths); return l }()},
+		{name: "by another mount", profile: "moderate", more: "/opt/vol/s socket\n", mounts: []host.Mount{{Dev: "8:1", Root: "/", Point: "/"}, {Dev: "0:9", Root: "/", Point: "/run"}, {Dev: "0:9", Root: "/svc", Point: "/opt/vol"}}, known: []string{"/run/svc/s"}, want: []string{"/opt/vol/s"}},
+		{name: "twenty", profile: "moderate", more: text(many("/opt/big", 20)), known: many("/opt/big", 20), want: func() []string { l := many("/opt/big", 20); slices.SortFunc(l, view.ComparePaths); return l }()},
 		{name: "more", profile: "moderate", more: text(many("/opt/big", 21)), known: many("/opt/big", 21), want: []string{"/opt/big"}},
 		{name: "more, here and there", profile: "moderate", more: text(many("/opt/a/run", 15)) + text(many("/opt/b/run", 7)), known: append(many("/opt/a/run", 15), many("/opt/b/run", 7)...),
 			want: append([]string{"/opt/a/run"}, many("/opt/b/run", 7)...)},
 		{name: "more, where something is named", profile: "moderate", more: text(many("/opt/big", 21)), known: many("/opt/big", 21), change: func(m *machine) { m.over.Read = flagPaths("--allow-read", "/opt/big/3") },
 			want: func() []string {
 				l := slices.DeleteFunc(many("/opt/big", 21), func(p string) bool { return p == "/opt/big/3" })
-				slices.SortFunc(l, comparePaths)
+				slices.SortFunc(l, view.ComparePaths)
 				return l
 			}()},
 	} {
@@ -67,13 +70,13 @@ func TestDeafened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := New(Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
+			p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			for _, m := range p.Report.Mounts() {
-				if m.Source == SourceSocket && !m.Pinned {
+				if m.Source == view.SourceSocket && !m.Pinned {
 					got = append(got, m.Path)
 					if m.Access != policy.Block {
 						t.Errorf("%s is %v", m.Path, m.Access)
@@ -89,7 +92,7 @@ func TestDeafened(t *testing.T) {
 			}
 			for _, path := range c.known {
 				at, _, _ := s.walk(path, true)
-				if info, err := fs.Lstat(path); err != nil || info.Kind != Socket || at.hostPath() == "" {
+				if info, err := fs.Lstat(path); err != nil || info.Kind != host.Socket || at.hostPath() == "" {
 					continue
 				}
 				if slices.Contains(got, at.hostPath()) && path != "/usr/local/s" { // which the caller cannot reach
@@ -100,9 +103,9 @@ func TestDeafened(t *testing.T) {
 	}
 	// So many that they can be neither hidden one by one nor as a whole.
 	m := user(debian + home("/home/u", "1000"))
-	m.sockets = many("/opt", maxMatches+1)
+	m.sockets = many("/opt", view.MaxMatches+1)
 	m.more = text(m.sockets)
-	if _, _, err := m.plan(t); statusOf(err).Status != StatusFailed || !strings.Contains(err.Error(), "513 sockets") {
+	if _, _, err := m.plan(t); statusOf(err).Status != host.StatusFailed || !strings.Contains(err.Error(), "513 sockets") {
 		t.Error(err)
 	}
 }
@@ -112,7 +115,7 @@ func TestDeafened(t *testing.T) {
 func TestDeafWalls(t *testing.T) {
 	for _, profile := range []string{"moderate", "permissive"} {
 		m := user(debian + home("/home/u", "1000"))
-		m.more, m.landlock, m.profiles = "/opt/app/s socket\n/srv/x/s socket\n", abiUnix, []string{profile}
+		m.more, m.landlock, m.profiles = "/opt/app/s socket\n/srv/x/s socket\n", engine.ABIUnix, []string{profile}
 		m.over.Protected = "watch"
 		m.over.Read, m.over.Write = flagPaths("--allow-read", "/opt/app/s"), flagPaths("--allow-write", "/srv/x")
 		p, _, err := m.plan(t)
@@ -132,25 +135,6 @@ func TestDeafWalls(t *testing.T) {
 			if path != "/opt/app/s" && !policy.Within(path, "/srv/x") && !policy.Within(path, "/home/u/src/app") {
 				t.Errorf("%s: sockets can be reached in %s", profile, path)
 			}
-		}
-	}
-}
-
-func TestLookoutIsKept(t *testing.T) {
-	l := &lookout{when: 77, dirs: []stamped{{"/opt", 1}, {"/opt/a b\n\"", -5}}, sockets: []string{"/opt/s", "/opt/\x00\xff\nend\n"}}
-	text := l.text()
-	got, err := parseLookout(text)
-	if err != nil || !slices.Equal(got.dirs, l.dirs) || !slices.Equal(got.sockets, l.sockets) || got.when != l.when {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	for i := range len(text) {
-		if _, err := parseLookout(text[:i]); err == nil {
-			t.Errorf("believed: %q", text[:i])
-		}
-	}
-	for _, bad := range []string{"end\n", text + "x", text + text, strings.Replace(text, "socket", "sock", 1), strings.Replace(text, "77", "7x", 1), "dir 1 \"/opt\"\n" + text} {
-		if _, err := parseLookout(bad); err == nil {
-			t.Errorf("believed: %q", bad)
 		}
 	}
 }

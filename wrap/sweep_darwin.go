@@ -5,13 +5,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // readNames hands on the names in an open directory, some at a time. It reads
 // by a stream of the C library's: without one each call would begin anew and
 // pass over as many names as it has given, which may be gone by then.
 func readNames(fd int, do func(names []string) error) error {
-	again, err := openDir(fd, ".")
+	again, err := host.OpenDir(fd, ".")
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // sweepTime bounds what a run spends on what others left. A command that goes on
@@ -22,8 +24,8 @@ const sweepTime = 20 * time.Millisecond
 // namespaces of processes or time and of other starts of the machine, of which
 // nothing is known here, stay until they are old. What is not done in time is
 // left to the next run, and so is what cannot be removed.
-func (h *Host) sweep() {
-	top, err := openDir(unix.AT_FDCWD, h.Runtime)
+func sweep(h *host.Host) {
+	top, err := host.OpenDir(unix.AT_FDCWD, h.Runtime)
 	if err != nil {
 		return
 	}
@@ -36,7 +38,7 @@ func (h *Host) sweep() {
 	for moved := -1; moved < b.moved && err == nil; _, err = unix.Seek(top, 0, 0) {
 		moved = b.moved // what was moved up has not been seen
 		if b.each(top, func(name string) error {
-			if strings.HasPrefix(name, aside) || h.ended(name) || h.old(top, name) {
+			if strings.HasPrefix(name, aside) || ended(h, name) || old(h, top, name) {
 				b.remove(top, name, 0)
 			}
 			return nil
@@ -48,7 +50,7 @@ func (h *Host) sweep() {
 
 // ended reports whether a name is that of a run which is over: of this machine
 // as it was started last, with a process that is known not to be there.
-func (h *Host) ended(name string) bool {
+func ended(h *host.Host, name string) bool {
 	f, own := strings.Split(name, "."), strings.Split(h.Instance, ".")
 	if !isRun(f) || !isRun(own) || !slices.Equal(f[2:], own[2:]) {
 		return false
@@ -66,7 +68,7 @@ func (h *Host) ended(name string) bool {
 
 // old reports whether an entry is the directory of a run of which nothing is known
 // here, and so old that it can go all the same: a week after it was made.
-func (h *Host) old(top int, name string) bool {
+func old(h *host.Host, top int, name string) bool {
 	var st unix.Stat_t
 	f, own := strings.Split(name, "."), strings.Split(h.Instance, ".")
 	return isRun(f) && isRun(own) && !slices.Equal(f[2:], own[2:]) && unix.Fstatat(top, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
@@ -104,9 +106,9 @@ func (b *broom) remove(dir int, name string, depth int) {
 		_ = unix.Renameat(dir, name, b.top, aside+strconv.FormatInt(b.until.UnixNano(), 36)+"."+strconv.Itoa(b.moved))
 		return
 	}
-	fd, err := openDir(dir, name)
+	fd, err := host.OpenDir(dir, name)
 	if err == unix.EACCES && unlock(dir, name) {
-		fd, err = openDir(dir, name)
+		fd, err = host.OpenDir(dir, name)
 	}
 	if err != nil {
 		return
@@ -160,8 +162,4 @@ func (b *broom) each(fd int, do func(name string) error) error {
 		}
 		return nil
 	})
-}
-
-func openDir(at int, name string) (int, error) {
-	return unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // realDir is a directory of the test's own by its canonical path: /var is a link.
@@ -24,7 +27,7 @@ func realDir(t *testing.T) string {
 }
 
 func TestLookHere(t *testing.T) {
-	h, err := Look()
+	h, err := host.Look()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,16 +41,16 @@ func TestLookHere(t *testing.T) {
 	if h.CWD != wd || !filepath.IsAbs(h.Self) || h.OS != "darwin" || h.UID != os.Geteuid() {
 		t.Errorf("cwd %q (want %q), self %q, %s, uid %d", h.CWD, wd, h.Self, h.OS, h.UID)
 	}
-	if home := Home(h.UID); !filepath.IsAbs(home) {
+	if home := host.Home(h.UID); !filepath.IsAbs(home) {
 		t.Errorf("home %q", home)
 	}
-	if shell := PasswdShell(h.UID); !filepath.IsAbs(shell) {
+	if shell := host.PasswdShell(h.UID); !filepath.IsAbs(shell) {
 		t.Errorf("shell %q", shell)
 	}
-	if f := GatherFacts(h); !strings.Contains(f.MacOS, ".") {
+	if f := host.GatherFacts(h); !strings.Contains(f.MacOS, ".") {
 		t.Errorf("%+v", f)
 	}
-	if Inside() || InSeatbelt() {
+	if host.Inside() || host.InSeatbelt() {
 		t.Error("this is in a sandbox")
 	}
 }
@@ -71,14 +74,14 @@ func TestSpell(t *testing.T) {
 		}
 	}
 	for in, want := range cases {
-		if got := (OS{}).Spell(dir + "/" + in); got != dir+"/"+want {
+		if got := (host.OS{}).Spell(dir + "/" + in); got != dir+"/"+want {
 			t.Errorf("%s: %s", in, got)
 		}
 	}
-	if got := (OS{}).Spell(dataVolume + dir); got != dir {
+	if got := (host.OS{}).Spell(host.DataVolume + dir); got != dir {
 		t.Errorf("by the volume: %s", got)
 	}
-	if got := (OS{}).Spell("/"); got != "/" {
+	if got := (host.OS{}).Spell("/"); got != "/" {
 		t.Errorf("the root: %s", got)
 	}
 }
@@ -142,12 +145,12 @@ func TestDescriptorsHere(t *testing.T) {
 			unix.Close(n)
 		}
 	}()
-	want := map[int]FD{
-		file: {Kind: FDFile, Path: name, Reads: true, Writes: true}, pipe[0]: {Kind: FDPipe, Reads: true}, pipe[1]: {Kind: FDPipe, Writes: true},
-		pair[0]: {Kind: FDPair, Reads: true, Writes: true}, dead[0]: {Kind: FDPair, Reads: true, Writes: true}, null: {Kind: FDDevice, Path: "/dev/null", Reads: true}, top: {Kind: FDDir, Reads: true},
-		loose: {Kind: FDOther, Reads: true, Writes: true, Loose: true}, named: {Kind: FDOther, Reads: true, Writes: true}, high: {Kind: FDDevice, Path: "/dev/null", Reads: true},
+	want := map[int]host.FD{
+		file: {Kind: host.FDFile, Path: name, Reads: true, Writes: true}, pipe[0]: {Kind: host.FDPipe, Reads: true}, pipe[1]: {Kind: host.FDPipe, Writes: true},
+		pair[0]: {Kind: host.FDPair, Reads: true, Writes: true}, dead[0]: {Kind: host.FDPair, Reads: true, Writes: true}, null: {Kind: host.FDDevice, Path: "/dev/null", Reads: true}, top: {Kind: host.FDDir, Reads: true},
+		loose: {Kind: host.FDOther, Reads: true, Writes: true, Loose: true}, named: {Kind: host.FDOther, Reads: true, Writes: true}, high: {Kind: host.FDDevice, Path: "/dev/null", Reads: true},
 	}
-	fds, err := descriptors()
+	fds, err := host.Descriptors()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +167,7 @@ func TestDescriptorsHere(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not seen: %v", want)
 	}
-	if err := closeOthers(&Plan{Keep: []int{file}}); err != nil {
+	if err := closeOthers(&engine.Plan{Keep: []int{file}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range all {
@@ -178,25 +181,25 @@ func TestDescriptorsHere(t *testing.T) {
 // TestSeatbeltWorks: this machine has it, and a verdict is kept and forgotten.
 func TestSeatbeltWorks(t *testing.T) {
 	dir := realDir(t) + "/cache"
-	h := &Host{FS: OS{}, OS: "darwin", UID: os.Geteuid(), Environ: os.Environ()}
+	h := &host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid(), Environ: os.Environ()}
 	if err := Choose(h, dir, "auto", ""); err != nil {
 		t.Fatal(err)
 	}
-	if h.Engine != EngineSeatbelt || h.Runtime == "" || !isRun(strings.Split(h.Instance, ".")) {
+	if h.Engine != host.EngineSeatbelt || h.Runtime == "" || !isRun(strings.Split(h.Instance, ".")) {
 		t.Errorf("%s, %q, %q", h.Engine, h.Runtime, h.Instance)
 	}
-	file := verdictFile(dir, h.UID)
-	key, u := sandboxExec(h.UID)
+	file := host.VerdictFile(dir, h.UID)
+	key, u := host.FindSandboxExec(h.UID)
 	if u != nil {
 		t.Fatal(u)
 	}
-	if rest, ok := keptUnder(file, key, h.UID); !ok || rest != seatbeltWorks {
+	if rest, ok := host.KeptUnder(file, key, h.UID); !ok || rest != host.SeatbeltWorks {
 		t.Errorf("kept: %q %v", rest, ok)
 	}
-	if !Forget(h, dir) || Forget(h, dir) {
+	if !host.Forget(h, dir) || host.Forget(h, dir) {
 		t.Error("it is not forgotten once")
 	}
-	if err := Choose(&Host{FS: OS{}, OS: "darwin", UID: os.Geteuid()}, "", EngineBwrap, ""); err == nil {
+	if err := Choose(&host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid()}, "", host.EngineBwrap, ""); err == nil {
 		t.Error("there is a bwrap")
 	}
 }
@@ -214,8 +217,8 @@ func TestStarted(t *testing.T) {
 	if got := started(cmd.Process.Pid); got != "" {
 		t.Errorf("one that has ended: %q", got)
 	}
-	if len(bootID()) < 8 {
-		t.Errorf("boot %q", bootID())
+	if len(host.BootID()) < 8 {
+		t.Errorf("boot %q", host.BootID())
 	}
 }
 
@@ -226,7 +229,7 @@ func TestSweepDarwin(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &Host{UID: os.Geteuid(), Runtime: dir, Instance: macInstance(os.Getpid(), started(os.Getpid()), bootID())}
+	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: macInstance(os.Getpid(), started(os.Getpid()), host.BootID())}
 	boot := strings.Split(h.Instance, ".")[2]
 	stays := []string{h.Instance, "1.0.00000abc", "notes"}
 	gone := strconv.Itoa(os.Getpid()) + ".1." + boot
@@ -244,7 +247,7 @@ func TestSweepDarwin(t *testing.T) {
 		}
 	}
 	for range 200 {
-		h.sweep()
+		sweep(h)
 	}
 	if _, err := os.Lstat(dir + "/" + gone); err == nil {
 		t.Error("it stayed")

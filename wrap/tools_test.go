@@ -7,14 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 func TestToolMarksAreAllVariables(t *testing.T) {
 	for _, name := range policy.LentNames() {
-		if toolMarks(name) == nil != (name == "PATH") {
-			t.Errorf("%s: %v", name, toolMarks(name))
+		if view.ToolMarks(name) == nil != (name == "PATH") {
+			t.Errorf("%s: %v", name, view.ToolMarks(name))
 		}
 	}
 }
@@ -37,7 +40,7 @@ func TestTools(t *testing.T) {
 /srv/bin/java x
 /home/bin/java x
 `
-	all := append([]string{"bin"}, siblings...)
+	all := append([]string{"bin"}, view.Siblings...)
 	in := func(dir string, parts ...string) policy.Lent {
 		return policy.Lent{Name: "PATH", Dir: dir, Parts: parts}
 	}
@@ -64,17 +67,17 @@ func TestTools(t *testing.T) {
 		{"PATH=/home/u/a:/home/u/a/Bin:/home/u/a/bin/x:bin:.:/bin:/home/bin:/home/v/bin:/home/u2/bin", nil},
 		{"PATH=/home/u/src/app/bin:/home/u/src/app/node_modules/.bin:/home/u/src/bin/../../x/bin", nil},
 		{"PATH=/home/u/.cache/x/bin:/home/u/.local/state/x/bin", nil},
-		{"PATH=" + strings.Repeat("/usr/bin:", maxPathDirs) + "/home/u/a/bin", nil},
+		{"PATH=" + strings.Repeat("/usr/bin:", view.MaxPathDirs) + "/home/u/a/bin", nil},
 	} {
-		h := &Host{FS: newFS(t, 1000, files), UID: 1000, Homes: []string{"/home/u"}, CWD: "/home/u/src/app", Environ: []string{tt.env}}
-		if d := cmp.Diff(tt.want, Tools(h, h.Environ)); d != "" {
+		h := &host.Host{FS: newFS(t, 1000, files), UID: 1000, Homes: []string{"/home/u"}, CWD: "/home/u/src/app", Environ: []string{tt.env}}
+		if d := cmp.Diff(tt.want, view.Tools(h, h.Environ)); d != "" {
 			t.Errorf("%.80s (-want +got):\n%s", tt.env, d)
 		}
 	}
 }
 
 // lent are the paths that a run opens since a variable named them.
-func lent(p *Plan) []string {
+func lent(p *engine.Plan) []string {
 	var out []string
 	for _, m := range p.Report.Mounts() {
 		if strings.Contains(m.Source, "$") && !m.Covered {
@@ -161,12 +164,12 @@ func TestLend(t *testing.T) {
 		{"a home that is one", "JAVA_HOME=/home/u/jdk", "/home/u/.git/config\n", nil, java},
 		{"another project's environment", "VIRTUAL_ENV=/home/u/x/.venv", "/home/u/x/.git/config\n/home/u/x/.venv/pyvenv.cfg = home\n/home/u/x/.venv/lib/\n", nil, nil},
 		{"an environment of no project's", "VIRTUAL_ENV=/home/u/x/.venv", "/home/u/x/.venv/pyvenv.cfg = home\n/home/u/x/.venv/lib/\n", nil, []string{"read /home/u/x/.venv/lib (python, $VIRTUAL_ENV)", "read /home/u/x/.venv/pyvenv.cfg (python, $VIRTUAL_ENV)"}},
-		{"where sandboxes ran", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + cacheName("/home/u/jdk", 1000) + "/\n", nil, nil},
+		{"where sandboxes ran", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + view.CacheName("/home/u/jdk", 1000) + "/\n", nil, nil},
 		{"where they ran without a cache", "JAVA_HOME=/home/u/jdk", "/home/u/.local/state/sbx/tripwire/" + tripwire.FileName("/home/u/jdk") + "\n", nil, nil},
-		{"above which they ran", "JAVA_HOME=/home/u/x/y/jdk", "/home/u/x/y/jdk/bin/java x\n/home/u/.cache/sbx/" + cacheName("/home/u/x", 1000) + "/\n", nil, nil},
-		{"where they could leave the mark", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + cacheName("/home/u/jdk/bin", 1000) + "/\n", nil, nil},
+		{"above which they ran", "JAVA_HOME=/home/u/x/y/jdk", "/home/u/x/y/jdk/bin/java x\n/home/u/.cache/sbx/" + view.CacheName("/home/u/x", 1000) + "/\n", nil, nil},
+		{"where they could leave the mark", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + view.CacheName("/home/u/jdk/bin", 1000) + "/\n", nil, nil},
 		{"that say the home is all data", "XDG_DATA_HOME=/home/u/jdk JAVA_HOME=/home/u/jdk/jre", "/home/u/jdk/jre/bin/java x\n/home/u/jdk/.git/config\n", nil, nil},
-		{"where others ran them", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + cacheName("/home/u/jdk", 1001) + "/\n/home/u/.cache/sbx/" + cacheName("/home/u", 1000) + "/\n", nil, java},
+		{"where others ran them", "JAVA_HOME=/home/u/jdk", "/home/u/.cache/sbx/" + view.CacheName("/home/u/jdk", 1001) + "/\n/home/u/.cache/sbx/" + view.CacheName("/home/u", 1000) + "/\n", nil, java},
 		{"a program that is none", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java = x\n", nil, nil},
 		{"an empty program", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java x empty\n", nil, nil},
 		{"a directory of its name", "JAVA_HOME=/home/u/fake", "/home/u/fake/bin/java/\n", nil, nil},
@@ -217,7 +220,7 @@ func TestLend(t *testing.T) {
 				m.more = strings.Replace(m.more, "tN", fmt.Sprintf("t%02d", i), 1)
 			}
 		}, func() (out []string) {
-			for i := range maxPathFound {
+			for i := range view.MaxPathFound {
 				out = append(out, fmt.Sprintf("read /home/u/t%02d/bin (path, $PATH)", i))
 			}
 			return out
@@ -239,11 +242,11 @@ func TestLend(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			for _, path := range []string{"/home/u/private/letter", "/home/u/.ssh/id_rsa", "/home/u/dots/ssh/versions/node/key", "/home/u/jdk/secret", "/home/u/tools/private", "/home/u/cargo/credentials.toml"} {
-				if a := p.Report.view.access(path); shows(a) && m.profiles[0] != "permissive" {
+				if a := p.Report.View.Access(path); view.Shows(a) && m.profiles[0] != "permissive" {
 					t.Errorf("%s: %s", path, a)
 				}
 			}
-			if a := p.Report.view.access("/home/u/src/app/x"); a != policy.Write && m.profiles[0] != "strict" {
+			if a := p.Report.View.Access("/home/u/src/app/x"); a != policy.Write && m.profiles[0] != "strict" {
 				t.Errorf("the project: %s", a)
 			}
 		})
@@ -287,15 +290,15 @@ func FuzzLend(f *testing.F) {
 			return
 		}
 		for _, path := range []string{"/home/u/letter", "/home/u/.ssh/id_rsa", "/home/u/.aws/credentials", "/home/u/src/other", "/home/u"} {
-			if a := p.Report.view.access(path); shows(a) {
+			if a := p.Report.View.Access(path); view.Shows(a) {
 				t.Errorf("%s: %s", path, a)
 			}
 		}
-		if a := p.Report.view.access("/home/u/src/app/x"); a != policy.Write {
+		if a := p.Report.View.Access("/home/u/src/app/x"); a != policy.Write {
 			t.Errorf("the project: %s", a)
 		}
 		for _, m := range p.Report.Mounts() {
-			if m.Access == policy.Write && m.Path != "/home/u/src/app" && !strings.HasPrefix(m.Path, "/home/u/src/app/") && m.Source != SourceCache {
+			if m.Access == policy.Write && m.Path != "/home/u/src/app" && !strings.HasPrefix(m.Path, "/home/u/src/app/") && m.Source != view.SourceCache {
 				t.Errorf("%s is writable (%s)", m.Path, m.Source)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -95,7 +96,7 @@ func (u *usage) command(c simple, last, live bool, nested int) {
 	if len(words) == 0 || words[0] == "" {
 		return
 	}
-	name, args := base(words[0]), words[1:]
+	name, args := host.Base(words[0]), words[1:]
 	if strings.Contains(words[0], "/") {
 		u.add(words[0], false)
 	} else if live {
@@ -150,7 +151,7 @@ func (u *usage) command(c simple, last, live bool, nested int) {
 
 // asks reports whether a command only asks where a program is.
 func asks(words []string) bool {
-	return len(words) > 1 && base(words[0]) == "command" && (words[1] == "-v" || words[1] == "-V")
+	return len(words) > 1 && host.Base(words[0]) == "command" && (words[1] == "-v" || words[1] == "-V")
 }
 
 // aboutFiles reports whether the word behind an operator of test is a file.
@@ -226,7 +227,7 @@ func program(words []string) []string {
 		w := words[0]
 		switch name, _, set := strings.Cut(w, "="); {
 		case set && policy.ValidName(name):
-		case slices.Contains(wrappers, base(w)):
+		case slices.Contains(wrappers, host.Base(w)):
 			started = true
 		case started && (strings.HasPrefix(w, "-") || w != "" && w[0] <= '9' && strings.Trim(w, "0123456789.smhd") == ""): // options, and how long
 		default:
@@ -260,7 +261,7 @@ func (u *usage) change(args []string, sub int) {
 // path is where a word leads that names a file.
 func (u *usage) path(word string) (string, bool) {
 	switch {
-	case word == "" || len(word) >= maxPath/4 || strings.ContainsAny(word, "\n\x00"):
+	case word == "" || len(word) >= host.MaxPath/4 || strings.ContainsAny(word, "\n\x00"):
 		return "", false
 	case word[0] == '/':
 		return policy.Clean(word), true

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/bwrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -28,19 +31,19 @@ func given(r *landlock.Ruleset, path string) (a landlock.FS) {
 // judgeWall compares the wall about files with what the mounts of a plan give,
 // as [simulate] finds it: nothing that they give is refused, and nothing is
 // allowed but below what they give.
-func judgeWall(s *sim, host *fakeFS, r *landlock.Ruleset) (bad []string) {
+func judgeWall(s *sim, h *fakeFS, r *landlock.Ruleset) (bad []string) {
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
 	own := func(path string) bool {
-		return policy.Within(path, "/proc") || policy.Within(path, "/dev") || policy.Within(path, ManifestDir)
+		return policy.Within(path, "/proc") || policy.Within(path, "/dev") || policy.Within(path, host.ManifestDir)
 	}
 	read, write := map[string]bool{}, map[string]bool{}
 	for _, f := range s.all() {
 		read[f.path] = f.host != ""
-		write[f.path] = f.write && f.kind != Link
+		write[f.path] = f.write && f.kind != host.Link
 		want := landlock.FS(0)
 		switch {
-		case f.kind == Link || policy.Within(f.path, "/proc"):
-		case f.kind == Dir:
+		case f.kind == host.Link || policy.Within(f.path, "/proc"):
+		case f.kind == host.Dir:
 			want = landlock.ReadDir
 			if f.host != "" {
 				want = landlock.Read // for what comes later, too
@@ -51,7 +54,7 @@ func judgeWall(s *sim, host *fakeFS, r *landlock.Ruleset) (bad []string) {
 			if f.path == "/dev" {
 				want |= landlock.ReadFile | landlock.WriteFile | landlock.IoctlDev
 			}
-		case f.host != "" || policy.Within(f.path, ManifestDir):
+		case f.host != "" || policy.Within(f.path, host.ManifestDir):
 			want = landlock.Execute | landlock.ReadFile
 			if f.write {
 				want |= landlock.WriteFile | landlock.Truncate
@@ -69,7 +72,7 @@ func judgeWall(s *sim, host *fakeFS, r *landlock.Ruleset) (bad []string) {
 		}
 		return given["/"]
 	}
-	for _, path := range host.paths() {
+	for _, path := range h.paths() {
 		a := given(r, path)
 		switch {
 		case own(path):
@@ -114,14 +117,14 @@ func TestWallIsTheView(t *testing.T) {
 }
 
 // strictWall is the wall of a plan, had it the strict filter.
-func strictWall(p *Plan, abi int) *landlock.Ruleset {
+func strictWall(p *engine.Plan, abi int) *landlock.Ruleset {
 	pol := *p.Report.Policy
 	pol.Seccomp = "strict"
-	host := *p.Report.view.host
+	host := *p.Report.View.Host
 	host.Landlock = abi
-	v := *p.Report.view
-	v.host = &host
-	return (&Plan{}).wall(&v, &pol, &host)
+	v := *p.Report.View
+	v.Host = &host
+	return bwrap.Wall((&engine.Plan{}), &v, &pol, &host)
 }
 
 // The judge sees what is wrong with a wall: a rule too few, and one too many.
@@ -142,7 +145,7 @@ func TestWallIsJudged(t *testing.T) {
 	}
 	for i, rule := range wall.Rules {
 		r := *wall
-		if r.Rules = slices.Delete(slices.Clone(wall.Rules), i, i+1); len(judgeWall(s, s.host, &r)) == 0 && rule.Path != "/proc" && rule.Path != ManifestDir { // the latter lies in a private /run
+		if r.Rules = slices.Delete(slices.Clone(wall.Rules), i, i+1); len(judgeWall(s, s.host, &r)) == 0 && rule.Path != "/proc" && rule.Path != host.ManifestDir { // the latter lies in a private /run
 			t.Errorf("%+v is not missed", rule)
 		}
 	}
@@ -191,10 +194,10 @@ func TestWalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			stays := p.Stage != nil && p.Stage.Group != pid1.Look
-			if slices.Contains(p.Gaps, unwatched) == stays {
+			if slices.Contains(p.Gaps, bwrap.Unwatched) == stays {
 				t.Errorf("process 1 stays: %t, and the gaps are %q", stays, p.Gaps)
 			}
-			gaps := slices.DeleteFunc(slices.Clone(p.Gaps), func(g string) bool { return g == unwatched || g == GapSockets })
+			gaps := slices.DeleteFunc(slices.Clone(p.Gaps), func(g string) bool { return g == bwrap.Unwatched || g == engine.GapSockets })
 			if d := cmp.Diff(c.gaps, gaps, cmpopts.EquateEmpty()); d != "" {
 				t.Error(d)
 			}
@@ -238,12 +241,12 @@ func TestStrictWalls(t *testing.T) {
 		if known, _, _ := landlock.Known(abi); wall != nil && (wall.FS&^known != 0 || wall.FS&landlock.ResolveUnix != 0) {
 			t.Errorf("%d: handles %#x", abi, wall.FS)
 		}
-		q := &Plan{Stage: &pid1.Order{Wall: wall}}
+		q := &engine.Plan{Stage: &pid1.Order{Wall: wall}}
 		var gaps []string
 		if want.gap != "" {
 			gaps = []string{want.gap}
 		}
-		if d := cmp.Diff(gaps, q.wallGaps(&pol, &Host{Landlock: abi})); d != "" {
+		if d := cmp.Diff(gaps, bwrap.WallGaps(q, &pol, &host.Host{Landlock: abi})); d != "" {
 			t.Error(abi, d)
 		}
 	}
@@ -255,20 +258,20 @@ func TestReopened(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		file   string // "" is one that the caller owns and can read
-		fd     FD
+		fd     host.FD
 		change func(m *machine)
 		reopen bool
 	}{
 		{name: "a file", reopen: true},
-		{name: "a large one", fd: FD{Size: MaxCopy + 1}, reopen: true},
+		{name: "a large one", fd: host.FD{Size: engine.MaxCopy + 1}, reopen: true},
 		{name: "readable by its group", file: path + " uid=1001 mode=604", reopen: true},
 		{name: "not readable by its name", file: path + " uid=1001 mode=600"},
 		{name: "as root, who has no privileges inside", file: path + " uid=1001 mode=600", change: func(m *machine) { m.uid, m.files = 0, debian+home("/root", "0") }},
 		{name: "as root, readable by all", file: path + " uid=1001 mode=644", change: func(m *machine) { m.uid, m.files = 0, debian+home("/root", "0") }, reopen: true},
-		{name: "deleted", fd: FD{Deleted: true}},
-		{name: "another file has the name", change: func(m *machine) { m.known = false }, fd: FD{Ino: 99999}},
+		{name: "deleted", fd: host.FD{Deleted: true}},
+		{name: "another file has the name", change: func(m *machine) { m.known = false }, fd: host.FD{Ino: 99999}},
 		{name: "not known which file", change: func(m *machine) { m.known = false }},
-		{name: "the kernel's", file: "/proc/version", fd: FD{Path: "/proc/version", Kernel: true}},
+		{name: "the kernel's", file: "/proc/version", fd: host.FD{Path: "/proc/version", Kernel: true}},
 		{name: "no stage", change: func(m *machine) { m.request.Direct = true }},
 		{name: "/run is the host's", change: func(m *machine) { m.over.Read = flagPaths("--allow-read", "/run") }},
 		{name: "shared processes", change: func(m *machine) { m.over.SharePID, m.version.Minor = policy.Yes, 11 }, reopen: true},
@@ -279,11 +282,11 @@ func TestReopened(t *testing.T) {
 				m.more = path + " uid=1000 mode=600"
 			}
 			fd := c.fd
-			fd.Kind, fd.Reads = FDFile, true
+			fd.Kind, fd.Reads = host.FDFile, true
 			if fd.Path == "" {
 				fd.Path = path
 			}
-			m.fds, m.known, m.profiles = []FD{fd}, true, []string{"strict"}
+			m.fds, m.known, m.profiles = []host.FD{fd}, true, []string{"strict"}
 			if c.change != nil {
 				c.change(&m)
 			}
@@ -315,13 +318,13 @@ func TestReopened(t *testing.T) {
 	m := user(debian + home("/home/u", "1000"))
 	m.more, m.known, m.over.Read = path+" uid=1000", true, flagPaths("--allow-read", path)
 	for n := 3; n < 20; n++ {
-		m.fds = append(m.fds, FD{Num: n, Kind: FDFile, Path: path, Reads: true})
+		m.fds = append(m.fds, host.FD{Num: n, Kind: host.FDFile, Path: path, Reads: true})
 	}
 	p, _, err := m.plan(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Reopen) != maxReopen || len(p.Copy) != 17-maxReopen {
+	if len(p.Reopen) != engine.MaxReopen || len(p.Copy) != 17-engine.MaxReopen {
 		t.Errorf("copy %v, reopen %v", p.Copy, p.Reopen)
 	}
 }

@@ -3,6 +3,8 @@ package wrap
 import (
 	"slices"
 	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // This file reads command lines of shells as far as hints need it: which words
@@ -310,7 +312,7 @@ loop:
 			}
 			break loop
 		case '<', '>':
-			if fd := text[start:s.at]; !quoted && digits(fd) && len(fd) == 1 {
+			if fd := text[start:s.at]; !quoted && host.Digits(fd) && len(fd) == 1 {
 				s.redirect(int(fd[0] - '0'))
 				return true
 			}
@@ -455,7 +457,7 @@ func (s *scan) dollar(b *strings.Builder) bool {
 		return true
 	}
 	value, ok := s.vars(name)
-	if !ok || b.Len() > maxPath {
+	if !ok || b.Len() > host.MaxPath {
 		return false
 	}
 	b.WriteString(value)
@@ -494,7 +496,7 @@ func nameByte(c byte, digit bool) bool {
 
 // isShell reports whether a program takes a script after -c.
 func isShell(name string) bool {
-	switch base(name) {
+	switch host.Base(name) {
 	case "sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "mksh", "busybox":
 		return true
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -16,7 +18,7 @@ type status struct {
 }
 
 func statusOf(err error) status {
-	var e *Error
+	var e *host.Error
 	if errors.As(err, &e) {
 		return status{e.Status, e.Text, e.Hint}
 	}
@@ -37,11 +39,11 @@ func TestWorkingDirectory(t *testing.T) {
 /srv/mine/ uid=1000
 `
 	refused := func(dir, why, hint string) status {
-		return status{StatusFailed, "the working directory " + dir + " " + why, hint}
+		return status{host.StatusFailed, "the working directory " + dir + " " + why, hint}
 	}
 	const ro = "cd to a project first, or use --read-only"
 	hidden := func(dir, by string) status {
-		return status{StatusFailed, "the working directory " + dir + " is hidden (secrets: blocked " + by + ")", "cd to a project first"}
+		return status{host.StatusFailed, "the working directory " + dir + " is hidden (secrets: blocked " + by + ")", "cd to a project first"}
 	}
 	both := func(want status) map[string]status {
 		return map[string]status{"moderate": want, "permissive": want}
@@ -99,9 +101,9 @@ func TestReadOnlyWorkingDirectory(t *testing.T) {
 		{"/home/u/src/app", status{}},
 		{"/tmp", status{}},
 		{"/usr", status{}},
-		{"/home", status{StatusFailed, "the working directory /home is not visible in the sandbox", "cd to a project, or open it with -r /home"}},
-		{"/etc/x", status{StatusFailed, "the working directory /etc/x is not visible in the sandbox", "cd to a project, or open it with -r /etc/x"}},
-		{"/home/u/.ssh/sub", status{StatusFailed, "the working directory /home/u/.ssh/sub is hidden (secrets: blocked /home/u/.ssh)", "cd to a project first"}},
+		{"/home", status{host.StatusFailed, "the working directory /home is not visible in the sandbox", "cd to a project, or open it with -r /home"}},
+		{"/etc/x", status{host.StatusFailed, "the working directory /etc/x is not visible in the sandbox", "cd to a project, or open it with -r /etc/x"}},
+		{"/home/u/.ssh/sub", status{host.StatusFailed, "the working directory /home/u/.ssh/sub is hidden (secrets: blocked /home/u/.ssh)", "cd to a project first"}},
 	} {
 		t.Run(c.dir, func(t *testing.T) {
 			m := user(files)
@@ -118,7 +120,7 @@ func TestReadOnlyWorkingDirectory(t *testing.T) {
 			}
 			if c.dir == "/" || c.dir == "/home/u" {
 				s, _ := simulate(fs, p)
-				if _, kind, _ := s.walk("/home/u/src/app/main.go", true); kind != Absent {
+				if _, kind, _ := s.walk("/home/u/src/app/main.go", true); kind != host.Absent {
 					t.Error("the home directory is visible")
 				}
 			}
@@ -129,8 +131,8 @@ func TestReadOnlyWorkingDirectory(t *testing.T) {
 func TestDeletedWorkingDirectory(t *testing.T) {
 	h, _ := (&machine{files: debian + home("/home/u", "1000"), uid: 1000}).host(t)
 	h.CWD = ""
-	_, err := New(Request{Policy: &policy.Policy{}, Command: []string{"sh"}}, h)
-	want := status{StatusFailed, "the working directory does not exist any more", "cd to a directory that exists"}
+	_, err := New(engine.Request{Policy: &policy.Policy{}, Command: []string{"sh"}}, h)
+	want := status{host.StatusFailed, "the working directory does not exist any more", "cd to a directory that exists"}
 	if d := cmp.Diff(want, statusOf(err)); d != "" {
 		t.Error(d)
 	}
@@ -163,7 +165,7 @@ func TestWorkTree(t *testing.T) {
 		{"root", "/.git/", "/", "/"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := WorkTree(newFS(t, 1000, files, c.more), c.cwd, 1000, []string{"/home/u"}); got != c.want {
+			if got := host.WorkTree(newFS(t, 1000, files, c.more), c.cwd, 1000, []string{"/home/u"}); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
 	"github.com/sbx-sandbox/sbx/shims"
@@ -123,7 +125,7 @@ func unknownAgent(name string) error {
 
 // refusedAgent is the error for a client whose commands cannot be put inside.
 func refusedAgent(c *agents.Client) error {
-	e := &wrap.Error{Status: wrap.StatusFailed, Text: c.Title + " is not started, since its commands would not be sandboxed: " + c.Refused}
+	e := &host.Error{Status: host.StatusFailed, Text: c.Title + " is not started, since its commands would not be sandboxed: " + c.Refused}
 	e.Hint = whole(c)
 	return e
 }
@@ -140,7 +142,7 @@ func (c *agentCmd) within(client *agents.Client) error {
 	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
 		return already(": what its commands may do is settled")
 	}
-	host, err := wrap.Look()
+	host, err := host.Look()
 	if err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ type launch struct {
 	set     []agents.Var
 	choice  agents.Choice
 	session session.Session
-	sample  *wrap.Plan // of a command
+	sample  *engine.Plan // of a command
 }
 
 // prepare checks that the client is there, that its commands can be sandboxed
@@ -202,7 +204,7 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	}
 	if why, fix := l.lands(); why != "" {
 		l.close()
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: client.Title + " is not started, since its commands would not be sandboxed: " + why, Hint: fix}
+		return nil, &host.Error{Status: host.StatusFailed, Text: client.Title + " is not started, since its commands would not be sandboxed: " + why, Hint: fix}
 	}
 	return l, nil
 }
@@ -218,13 +220,13 @@ func (l *launch) policy(c *agentCmd) error {
 	}
 	l.state = s
 	if !s.settings.Enabled {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "commands would not be sandboxed: " + s.disabledBy(), Hint: "take it out, or start " + l.client.Programs[0] + " without sbx"}
+		return &host.Error{Status: host.StatusFailed, Text: "commands would not be sandboxed: " + s.disabledBy(), Hint: "take it out, or start " + l.client.Programs[0] + " without sbx"}
 	}
 	if s.host.CWD == "" {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+		return &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
 	}
 	if err := s.host.WritableRoot(s.host.CWD); err != nil {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory " + err.Error(), Hint: "cd to a project first"}
+		return &host.Error{Status: host.StatusFailed, Text: "the working directory " + err.Error(), Hint: "cd to a project first"}
 	}
 	names := slices.Clone(s.policy.Profiles)
 	if m := l.client.Module; m != "" {
@@ -317,7 +319,7 @@ func (l *launch) writable(path string) bool {
 // write: the client, what interprets it, what its loader and shell run first.
 func (l *launch) trusts(program string) error {
 	refuse := func(text, hint string) error {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: l.client.Title + " is not started: " + text, Hint: hint}
+		return &host.Error{Status: host.StatusFailed, Text: l.client.Title + " is not started: " + text, Hint: hint}
 	}
 	for _, file := range append(interpreters(program), program) {
 		if l.writable(file) {
@@ -369,7 +371,7 @@ func (l *launch) open(make func(int, session.Session) (string, error)) error {
 		return err
 	}
 	if l.dir, err = make(l.state.host.UID, l.session); err != nil {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "no session can be made: " + err.Error()}
+		return &host.Error{Status: host.StatusFailed, Text: "no session can be made: " + err.Error()}
 	}
 	if l.client.Makes != nil && strings.HasPrefix(l.dir, "/") {
 		for _, name := range l.client.Makes(l.state.host.UID) {
@@ -437,10 +439,10 @@ func (l *launch) world(env []string) *agents.World {
 }
 
 // worldOf is what a client sees that is started here with an environment.
-func worldOf(host *wrap.Host, env []string) *agents.World {
+func worldOf(h *host.Host, env []string) *agents.World {
 	home := os.Getenv("HOME")
 	return &agents.World{
-		Env: env, Passwd: wrap.PasswdShell(host.UID), Home: home, CWD: host.CWD, TTY: isTerminal(0) && onTerminal(),
+		Env: env, Passwd: host.PasswdShell(h.UID), Home: home, CWD: h.CWD, TTY: isTerminal(0) && onTerminal(),
 		Exec: func(path string) bool { return runs(path) && unix.Access(path, unix.X_OK) == nil },
 		Read: func(path string) (string, error) {
 			info, err := os.Stat(path)
@@ -525,7 +527,7 @@ func installed(c *agents.Client) (string, error) {
 			}
 		}
 	}
-	return "", &wrap.Error{Status: wrap.StatusNotFound, Text: c.Title + " is not installed: there is no " + strings.Join(c.Programs, " or ") + " on PATH"}
+	return "", &host.Error{Status: host.StatusNotFound, Text: c.Title + " is not installed: there is no " + strings.Join(c.Programs, " or ") + " on PATH"}
 }
 
 // starter is how a program is started. One that is a script for "env bash"
@@ -554,8 +556,8 @@ func starter(program string, path bool) []string {
 	return []string{program}
 }
 
-func (l *launch) plan() *wrap.Plan {
-	return &wrap.Plan{Path: l.argv[0], Argv: l.argv, Env: l.environ()}
+func (l *launch) plan() *engine.Plan {
+	return &engine.Plan{Path: l.argv[0], Argv: l.argv, Env: l.environ()}
 }
 
 // status says in a line what is in force.

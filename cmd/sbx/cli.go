@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-shellwords"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // options are the flags of a run; explain and doctor take them, too.
@@ -211,7 +211,7 @@ func (o *options) aliases() {
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
 	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "seccomp": {"default", "strict", "dev", "off"},
-	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", wrap.EngineSeatbelt}, "min-tier": {"full", "reduced"},
+	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt}, "min-tier": {"full", "reduced"},
 	"log-level": {"error", "warn", "info", "debug"},
 }
 

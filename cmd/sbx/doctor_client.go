@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // clientReport is what sbx doctor says of a client.
@@ -71,23 +71,23 @@ func (c *doctorCmd) client() error {
 		return err
 	}
 	if !r.OK {
-		return exitError(wrap.StatusFailed)
+		return exitError(host.StatusFailed)
 	}
 	return nil
 }
 
 func (r *clientReport) ask(client *agents.Client) error {
-	host, err := wrap.Look()
+	h, err := host.Look()
 	if err != nil {
 		return err
 	}
-	vars, cacheDir := variables(host)
-	probe, err := newProbe(host, cacheDir)
+	vars, cacheDir := variables(h)
+	probe, err := newProbe(h, cacheDir)
 	if err != nil {
 		return err
 	}
 	defer probe.close()
-	shells, err := (&state{host: host, vars: vars}).shellsDir()
+	shells, err := (&state{host: h, vars: vars}).shellsDir()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r *clientReport) ask(client *agents.Client) error {
 	// What commands may write here is what sbx agent would let them.
 	l := &launch{client: client}
 	settled := l.policy(&agentCmd{Quiet: true})
-	world := worldOf(host, env)
+	world := worldOf(h, env)
 	world.Writable = l.writable
 	choice := client.Choose(world)
 	if drop, bad, _ := agents.First(world); choice.Why == "" && (len(drop) > 0 || bad != "") {
@@ -108,8 +108,8 @@ func (r *clientReport) ask(client *agents.Client) error {
 	}
 	place := agents.Place{Shells: shells, Tmp: probe.dir}
 	if s := os.Getenv(session.Var); s != "" {
-		if _, err := session.Open(s, host.UID); err != nil {
-			return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "unset " + session.Var + ", or start the client with sbx agent"}
+		if _, err := session.Open(s, h.UID); err != nil {
+			return &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: "unset " + session.Var + ", or start the client with sbx agent"}
 		}
 		place.Tmp, place.Line = session.Tmp(s), s+"/"+session.Line
 		if shell, err := os.Readlink(place.Line); err == nil && filepath.Dir(shell) == shells {
@@ -175,11 +175,11 @@ type probe struct {
 	command           string
 }
 
-func newProbe(host *wrap.Host, cacheDir string) (*probe, error) {
+func newProbe(h *host.Host, cacheDir string) (*probe, error) {
 	if cacheDir == "" {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "there is no home directory to put the file for the probe in"}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "there is no home directory to put the file for the probe in"}
 	}
-	if err := unkept(host, cacheDir, "there is no place for the file of the probe", ""); err != nil {
+	if err := unkept(h, cacheDir, "there is no place for the file of the probe", ""); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
@@ -196,11 +196,11 @@ func newProbe(host *wrap.Host, cacheDir string) (*probe, error) {
 		p.close()
 		return nil, err
 	}
-	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " + wrap.ManifestDir + "/policy.json 2>/dev/null; true"
+	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " + host.ManifestDir + "/policy.json 2>/dev/null; true"
 	// Whether the file tells inside from outside is seen first.
 	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}}, []string{"PATH=/usr/bin:/bin"}); inside || text != probeOutside {
 		p.close()
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: " + text}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: " + text}
 	}
 	return p, nil
 }
@@ -250,7 +250,7 @@ func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, tex
 			line = err.Error()
 		}
 		return false, "did not run: " + policy.Plain(line)
-	case strings.Contains(said, wrap.ManifestDir+"/policy.json"):
+	case strings.Contains(said, host.ManifestDir+"/policy.json"):
 		return true, probeInside
 	}
 	return true, probeInside + " (by the file it could not read)"

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -60,36 +61,36 @@ func (c *doctorCmd) Run() error {
 		return err
 	}
 	if !d.OK {
-		return exitError(wrap.StatusFailed)
+		return exitError(host.StatusFailed)
 	}
 	return nil
 }
 
 func (c *doctorCmd) diagnose() *diagnosis {
 	d := &diagnosis{Tier: "none", Wanted: "reduced"}
-	host, err := wrap.Look()
+	h, err := host.Look()
 	if err != nil {
 		d.blind(c, err)
 		return d
 	}
-	facts := wrap.GatherFacts(host)
+	facts := host.GatherFacts(h)
 	d.Landlock = facts.Landlock
 	d.system(facts)
-	settings := d.config(host)
+	settings := d.config(h)
 	if c.MinTier != "" {
 		d.Wanted = c.MinTier
 	}
-	_, cacheDir := variables(host)
+	_, cacheDir := variables(h)
 	if outer, ok := insideSandbox(); ok {
 		d.inside(outer)
 	} else {
-		d.engines(host, facts)
-		host.LookForSockets(cacheDir) // for the runs to come
+		d.engines(h, facts)
+		h.LookForSockets(cacheDir) // for the runs to come
 	}
 	d.kernel(facts)
-	d.cache(host, cacheDir)
-	d.limits(host)
-	d.shells(host)
+	d.cache(h, cacheDir)
+	d.limits(h)
+	d.shells(h)
 	d.names(os.Getenv("PATH"))
 	d.result(settings)
 	return d
@@ -100,16 +101,16 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 	if c.MinTier != "" {
 		d.Wanted = c.MinTier
 	}
-	facts := wrap.GatherFacts(&wrap.Host{UID: os.Geteuid(), Environ: os.Environ()})
+	facts := host.GatherFacts(&host.Host{UID: os.Geteuid(), Environ: os.Environ()})
 	d.Landlock = facts.Landlock
 	d.system(facts)
 	hint := ""
-	var e *wrap.Error
-	var none *wrap.Unavailable
+	var e *host.Error
+	var none *host.Unavailable
 	switch {
 	case errors.As(err, &none):
 		d.Cause = string(none.Cause)
-	case !wrap.Proc():
+	case !host.Proc():
 		d.Cause = "no-proc"
 		err = errors.New("/proc is not mounted here, and sbx needs it")
 		hint = "as root: mount -t proc proc /proc"
@@ -132,7 +133,7 @@ func (d *diagnosis) inside(outer *manifest) {
 }
 
 // kernel is what Linux itself offers.
-func (d *diagnosis) kernel(f wrap.Facts) {
+func (d *diagnosis) kernel(f host.Facts) {
 	if f.MacOS == "" {
 		d.filters(f)
 		d.landlock(f)
@@ -140,22 +141,22 @@ func (d *diagnosis) kernel(f wrap.Facts) {
 }
 
 // engines tries what there is, best first.
-func (d *diagnosis) engines(host *wrap.Host, facts wrap.Facts) {
-	err := wrap.Choose(host, "", "auto", "")
+func (d *diagnosis) engines(h *host.Host, facts host.Facts) {
+	err := wrap.Choose(h, "", "auto", "")
 	if facts.MacOS != "" {
 		if d.seatbelt(err, facts) {
-			d.Tier, d.Engine = wrap.TierFull, wrap.EngineSeatbelt
+			d.Tier, d.Engine = host.TierFull, host.EngineSeatbelt
 		}
 		return
 	}
-	if host.Lack != nil {
-		err = host.Lack
+	if h.Lack != nil {
+		err = h.Lack
 	}
 	switch {
-	case d.bwrap(host.Bwrap, err, facts):
-		d.Tier, d.Engine = wrap.TierFull, wrap.EngineBwrap
-	case host.Engine == wrap.EngineLandlock:
-		d.Tier, d.Engine = wrap.TierReduced, wrap.EngineLandlock
+	case d.bwrap(h.Bwrap, err, facts):
+		d.Tier, d.Engine = host.TierFull, host.EngineBwrap
+	case h.Engine == host.EngineLandlock:
+		d.Tier, d.Engine = host.TierReduced, host.EngineLandlock
 	}
 }
 
@@ -183,7 +184,7 @@ func (d *diagnosis) add(name, status, text string, hints []string) {
 	d.Checks = append(d.Checks, check{name, status, text, hints})
 }
 
-func (d *diagnosis) system(f wrap.Facts) {
+func (d *diagnosis) system(f host.Facts) {
 	if f.MacOS != "" {
 		d.mac(f)
 		return
@@ -220,14 +221,14 @@ func (d *diagnosis) system(f wrap.Facts) {
 	}
 }
 
-func (d *diagnosis) root(f wrap.Facts) {
+func (d *diagnosis) root(f host.Facts) {
 	if f.Root {
 		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it", []string{"run sbx as a plain user where you can"})
 	}
 }
 
 // config reports whether the configuration lets a run be sandboxed.
-func (d *diagnosis) config(host *wrap.Host) bool {
+func (d *diagnosis) config(host *host.Host) bool {
 	s, err := load(&options{given: true})
 	if err != nil {
 		d.add("config", "bad", err.Error(), nil)
@@ -248,8 +249,8 @@ func (d *diagnosis) config(host *wrap.Host) bool {
 }
 
 // bwrap reports whether a bwrap works.
-func (d *diagnosis) bwrap(b wrap.Bwrap, err error, f wrap.Facts) bool {
-	var none *wrap.Unavailable
+func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Facts) bool {
+	var none *host.Unavailable
 	if errors.As(err, &none) {
 		d.Cause, d.remedy = string(none.Cause), none.Hints
 		d.add("bwrap", "bad", none.Reason, none.Hints)
@@ -260,7 +261,7 @@ func (d *diagnosis) bwrap(b wrap.Bwrap, err error, f wrap.Facts) bool {
 		return false
 	}
 	text := policy.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
-	pkg := wrap.Package("", b.Path)
+	pkg := host.Package("", b.Path)
 	if pkg != "" {
 		text += " (package " + pkg + ")"
 	}
@@ -276,9 +277,9 @@ func (d *diagnosis) bwrap(b wrap.Bwrap, err error, f wrap.Facts) bool {
 
 // links is about CVE-2026-87766, of which sbx keeps clear: it names no path
 // with a link in it to bwrap, and other programs that use this bwrap may.
-func (d *diagnosis) links(v bwrapargs.Version, pkg string, f wrap.Facts) {
+func (d *diagnosis) links(v bwrapargs.Version, pkg string, f host.Facts) {
 	const clear = "sbx itself gives it no path that holds a link"
-	known, mended := wrap.Mended(pkg)
+	known, mended := host.Mended(pkg)
 	switch {
 	case mended:
 		d.add("bwrap", "ok", "package "+pkg+" has the fix of CVE-2026-87766 (links followed during set-up)", nil)
@@ -295,7 +296,7 @@ func (d *diagnosis) links(v bwrapargs.Version, pkg string, f wrap.Facts) {
 }
 
 // filters says whether system calls can be filtered.
-func (d *diagnosis) filters(f wrap.Facts) {
+func (d *diagnosis) filters(f host.Facts) {
 	if f.Seccomp {
 		d.add("seccomp", "ok", "system call filters can be set", nil)
 		return
@@ -315,7 +316,7 @@ var lacks = []struct {
 	{9, "in tier reduced there are no Unix sockets but pairs: the filter refuses what Landlock cannot tell apart"},
 }
 
-func (d *diagnosis) landlock(f wrap.Facts) {
+func (d *diagnosis) landlock(f host.Facts) {
 	if f.Landlock == 0 {
 		hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
 		if f.Filtered || f.Container != "" {
@@ -332,9 +333,9 @@ func (d *diagnosis) landlock(f wrap.Facts) {
 	}
 }
 
-func (d *diagnosis) cache(host *wrap.Host, dir string) {
+func (d *diagnosis) cache(h *host.Host, dir string) {
 	// What stands there is not asked: it may be from better days.
-	if d.Cause != "" && wrap.Forget(host, dir) {
+	if d.Cause != "" && host.Forget(h, dir) {
 		d.add("cache", "note", "a kept verdict said that the engine works here; it is forgotten, and the next run tries again", nil)
 	}
 	if dir == "" {
@@ -345,7 +346,7 @@ func (d *diagnosis) cache(host *wrap.Host, dir string) {
 		d.add("cache", "bad", policy.Plain(dir)+" is not a directory", []string{"move it away"})
 		return
 	}
-	if why := host.Keeps(dir); why != nil {
+	if why := h.Keeps(dir); why != nil {
 		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(), []string{"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist"})
 		return
 	}
@@ -354,7 +355,7 @@ func (d *diagnosis) cache(host *wrap.Host, dir string) {
 
 // limits says which limits a run could have here: none is needed to be
 // sandboxed.
-func (d *diagnosis) limits(host *wrap.Host) {
+func (d *diagnosis) limits(host *host.Host) {
 	facts := limits.Look(host.UID)
 	for _, l := range []struct {
 		flag string
@@ -378,20 +379,20 @@ func (d *diagnosis) limits(host *wrap.Host) {
 }
 
 // shells are what sbx starts of its own accord.
-func (d *diagnosis) shells(host *wrap.Host) {
+func (d *diagnosis) shells(h *host.Host) {
 	s, err := load(&options{given: true})
 	if err != nil {
 		return // said under config
 	}
 	login := os.Getenv("SHELL")
 	if !strings.HasPrefix(login, "/") {
-		login = wrap.PasswdShell(host.UID)
+		login = host.PasswdShell(h.UID)
 	}
 	if !strings.HasPrefix(login, "/") {
 		login = "/bin/sh"
 	}
 	for _, u := range []struct{ use, path string }{{"sbx alone", s.shell(login)}, {"sbx -c", s.shell("/bin/sh")}} {
-		if host.FS.Access(u.path, 'x') {
+		if h.FS.Access(u.path, 'x') {
 			d.add("shells", "ok", u.use+" starts "+policy.Plain(u.path), nil)
 		} else {
 			d.add("shells", "note", u.use+" would start "+policy.Plain(u.path)+", which cannot be executed", []string{"set SHELL, or shell in the configuration"})

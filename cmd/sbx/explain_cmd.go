@@ -10,8 +10,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // explainCmd prints the policy of a run with where each rule comes from.
@@ -87,15 +88,15 @@ func (c *explainCmd) withEnv(flags []string) error {
 
 // planAnywhere plans a run of whatever command on any host, one without an
 // engine that could do it included: the policy is the same.
-func (s *state) planAnywhere() (*wrap.Plan, error) {
+func (s *state) planAnywhere() (*engine.Plan, error) {
 	if s.host.Modelled {
 		return s.plan(nil)
 	}
 	why := s.engine()
 	if why == nil {
 		plan, err := s.plan(nil)
-		var refused *wrap.Error
-		if s.host.Engine != wrap.EngineLandlock || !errors.As(err, &refused) {
+		var refused *host.Error
+		if s.host.Engine != host.EngineLandlock || !errors.As(err, &refused) {
 			return plan, err
 		}
 		why = refused
@@ -106,20 +107,20 @@ func (s *state) planAnywhere() (*wrap.Plan, error) {
 }
 
 // suppose has a host plan for the engine of tier full that its system can have.
-func suppose(h *wrap.Host) {
+func suppose(h *host.Host) {
 	if h.OS == "darwin" {
-		h.Engine = wrap.EngineSeatbelt
+		h.Engine = host.EngineSeatbelt
 		return
 	}
-	h.Engine, h.Bwrap = wrap.EngineBwrap, wrap.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	h.Engine, h.Bwrap = host.EngineBwrap, host.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
 }
 
 // pathsHeading says how the list of paths is to be read.
 func pathsHeading(engine string) string {
 	switch engine {
-	case wrap.EngineLandlock:
+	case host.EngineLandlock:
 		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private in tier full)"
-	case wrap.EngineSeatbelt:
+	case host.EngineSeatbelt:
 		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private with namespaces)"
 	}
 	return "paths (the deepest rule decides; what is not listed does not exist inside)"
@@ -157,7 +158,7 @@ func (e *explanation) print() error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, colour("1", text)) }
 	head("profile " + strings.Join(e.Profiles, " + "))
-	if e.Tier != wrap.TierFull {
+	if e.Tier != host.TierFull {
 		fmt.Fprintf(w, "  tier\t%s\t%s\n", e.Tier, strings.TrimPrefix(e.Lack+", engine "+e.Engine, ", "))
 	}
 	for _, s := range e.Settings {

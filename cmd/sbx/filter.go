@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // readFilter reads the file that the policy's seccomp names, once. Most runs
@@ -56,7 +56,7 @@ type filterJSON struct {
 	text    string
 }
 
-func filterFor(f *wrap.Filter) *filterJSON {
+func filterFor(f *engine.Filter) *filterJSON {
 	return &filterJSON{f.Path, f.Rules, orEmpty(f.Hinders), f.String()}
 }
 

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/jailtest"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // TestHosts runs sbx on hosts that lack something (internal/jailtest): what
@@ -154,7 +154,7 @@ func (p *place) run(h jailtest.Host, args ...string) (stdout, stderr string, sta
 func (p *place) try(t *testing.T, r hostRow) {
 	h := r.host
 	h.UID = p.uid
-	if r.cause == "seccomp" && wrap.GatherFacts(&wrap.Host{}).Container != "" {
+	if r.cause == "seccomp" && host.GatherFacts(&host.Host{}).Container != "" {
 		r.cause = "container" // which has a filter of its own
 	}
 	if landlock.ABI() == 0 {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 //go:embed config.toml
@@ -23,7 +23,7 @@ func (c *initCmd) Run() error {
 		_, err := stdout.WriteString(sampleConfig)
 		return err
 	}
-	host, err := wrap.Look()
+	host, err := host.Look()
 	if err != nil {
 		return err
 	}

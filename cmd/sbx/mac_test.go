@@ -7,26 +7,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // TestDoctorOnMacOS: what the doctor says there, by what was found.
 func TestDoctorOnMacOS(t *testing.T) {
-	facts := wrap.Facts{MacOS: "15.1"}
+	facts := host.Facts{MacOS: "15.1"}
 	for _, c := range []struct {
 		name   string
 		err    error
-		facts  wrap.Facts
+		facts  host.Facts
 		works  bool
 		cause  string
 		status string
 		text   string
 		hint   string
 	}{
-		{"works", nil, facts, true, "", "ok", wrap.SandboxExec + ", tried and working", ""},
-		{"nested", &wrap.Unavailable{Cause: wrap.CauseNested, Reason: "inside", Hints: []string{"go out"}}, facts, false, "nested", "bad", "inside", "go out"},
-		{"nested on a runner", &wrap.Unavailable{Cause: wrap.CauseNested, Reason: "inside", Hints: []string{"go out"}}, wrap.Facts{MacOS: "15.1", CI: "github"}, false, "nested", "bad", "inside", "GitHub's own runners"},
-		{"missing", &wrap.Unavailable{Cause: wrap.CauseMissing, Reason: "not there", Hints: []string{"look"}}, facts, false, "missing", "bad", "not there", "look"},
+		{"works", nil, facts, true, "", "ok", host.SandboxExec + ", tried and working", ""},
+		{"nested", &host.Unavailable{Cause: host.CauseNested, Reason: "inside", Hints: []string{"go out"}}, facts, false, "nested", "bad", "inside", "go out"},
+		{"nested on a runner", &host.Unavailable{Cause: host.CauseNested, Reason: "inside", Hints: []string{"go out"}}, host.Facts{MacOS: "15.1", CI: "github"}, false, "nested", "bad", "inside", "GitHub's own runners"},
+		{"missing", &host.Unavailable{Cause: host.CauseMissing, Reason: "not there", Hints: []string{"look"}}, facts, false, "missing", "bad", "not there", "look"},
 		{"another error", errors.New("strange"), facts, false, "", "bad", "strange", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestDoctorOnMacOS(t *testing.T) {
 				t.Fatalf("it works: %v", got)
 			}
 			first := d.Checks[0]
-			if first.Name != wrap.EngineSeatbelt || first.Status != c.status || first.Text != c.text || d.Cause != c.cause {
+			if first.Name != host.EngineSeatbelt || first.Status != c.status || first.Text != c.text || d.Cause != c.cause {
 				t.Errorf("%+v, cause %q", first, d.Cause)
 			}
 			if c.hint != "" && (len(first.Hints) == 0 || !strings.HasPrefix(first.Hints[0], c.hint) || len(d.remedy) == 0) {
@@ -51,11 +51,11 @@ func TestDoctorOnMacOS(t *testing.T) {
 // TestDoctorShowsNoLinuxOnMacOS: there is no word of what only Linux has.
 func TestDoctorShowsNoLinuxOnMacOS(t *testing.T) {
 	d := &diagnosis{Tier: "none", Wanted: "full"}
-	f := wrap.Facts{MacOS: "26.1", Translated: true, Root: true, MaxUserns: "100", AppArmor: "1"}
+	f := host.Facts{MacOS: "26.1", Translated: true, Root: true, MaxUserns: "100", AppArmor: "1"}
 	d.system(f)
 	d.kernel(f)
 	if d.seatbelt(nil, f) {
-		d.Tier, d.Engine = wrap.TierFull, wrap.EngineSeatbelt
+		d.Tier, d.Engine = host.TierFull, host.EngineSeatbelt
 	}
 	d.result(true)
 	var names []string
@@ -70,7 +70,7 @@ func TestDoctorShowsNoLinuxOnMacOS(t *testing.T) {
 		t.Errorf("%s, ok %v, %q", got, d.OK, d.Checks[0].Text)
 	}
 	linux := &diagnosis{}
-	if linux.kernel(wrap.Facts{}); len(linux.Checks) != 2 {
+	if linux.kernel(host.Facts{}); len(linux.Checks) != 2 {
 		t.Errorf("on Linux: %+v", linux.Checks)
 	}
 }
@@ -80,22 +80,22 @@ func TestVerifiable(t *testing.T) {
 		t.Error(err)
 	}
 	for system, word := range map[string]string{"darwin": "macOS", "plan9": "plan9"} {
-		var e *wrap.Error
-		if err := verifiable(system); !errors.As(err, &e) || e.Status != wrap.StatusFailed || !strings.Contains(e.Text, word) {
+		var e *host.Error
+		if err := verifiable(system); !errors.As(err, &e) || e.Status != host.StatusFailed || !strings.Contains(e.Text, word) {
 			t.Errorf("%s: %v", system, err)
 		}
 	}
 }
 
 func TestSuppose(t *testing.T) {
-	for system, engine := range map[string]string{"darwin": wrap.EngineSeatbelt, "linux": wrap.EngineBwrap} {
-		h := &wrap.Host{OS: system}
+	for system, engine := range map[string]string{"darwin": host.EngineSeatbelt, "linux": host.EngineBwrap} {
+		h := &host.Host{OS: system}
 		if suppose(h); h.Engine != engine || (h.Bwrap.Path != "") != (system == "linux") {
 			t.Errorf("%s: %s, %v", system, h.Engine, h.Bwrap)
 		}
 	}
 	seen := map[string]bool{}
-	for _, engine := range []string{wrap.EngineBwrap, wrap.EngineLandlock, wrap.EngineSeatbelt} {
+	for _, engine := range []string{host.EngineBwrap, host.EngineLandlock, host.EngineSeatbelt} {
 		seen[pathsHeading(engine)] = true
 	}
 	if len(seen) != 3 {
@@ -107,7 +107,7 @@ func TestSuppose(t *testing.T) {
 // are others.
 func TestWithinBelievesTheKernel(t *testing.T) {
 	dir := t.TempDir()
-	walls := manifest{Engine: wrap.EngineSeatbelt, Tier: wrap.TierFull}
+	walls := manifest{Engine: host.EngineSeatbelt, Tier: host.TierFull}
 	for name, c := range map[string]struct {
 		data string
 		want string // profile, "" for what the kernel says alone

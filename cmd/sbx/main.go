@@ -16,11 +16,11 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/verify"
 	"github.com/sbx-sandbox/sbx/shims"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // The main thread is the one that becomes bwrap: by it the kernel knows who may
@@ -43,14 +43,14 @@ func main() {
 		}
 		return
 	}
-	if pid1.Is(args) && wrap.Inside() { // as process 1 it has begun long before
+	if pid1.Is(args) && host.Inside() { // as process 1 it has begun long before
 		os.Exit(pid1.Run(args))
 	}
 	if pid1.IsSweep(args) {
 		os.Exit(pid1.Sweep(args, initFailure))
 	}
-	if wrap.IsAsk(args) {
-		wrap.Ask(args)
+	if host.IsAsk(args) {
+		host.Ask(args)
 		return
 	}
 	if verify.IsProbe(args) {
@@ -143,7 +143,7 @@ func reportLine(err error) int {
 
 // initFailure is what there is to say of a bwrap that gave up, for the guard.
 func initFailure(said string) string {
-	e := wrap.SetupFailure(said, func() wrap.Facts { return wrap.GatherFacts(&wrap.Host{UID: os.Geteuid(), Environ: os.Environ()}) })
+	e := host.SetupFailure(said, func() host.Facts { return host.GatherFacts(&host.Host{UID: os.Geteuid(), Environ: os.Environ()}) })
 	return "sbx: error: " + harmless(e.Text) + "\nsbx: hint: " + harmless(e.Hint) + "\n"
 }
 
@@ -154,10 +154,10 @@ func messages(err error) (status int, text string, hints []string) {
 	if errors.As(err, &exit) {
 		return int(exit), "", nil
 	}
-	status, text = wrap.StatusFailed, err.Error()
-	var run *wrap.Error
+	status, text = host.StatusFailed, err.Error()
+	var run *host.Error
 	var usage *usageError
-	var none *wrap.Unavailable
+	var none *host.Unavailable
 	var file *config.FileError
 	var bad *policy.Error
 	switch {

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // manifest is /run/sbx/policy.json, by which a program knows the sandbox that
@@ -58,8 +60,8 @@ type manifestPath struct {
 // insideSandbox returns what is known of the sandbox that this process runs
 // in, and false outside of any.
 func insideSandbox() (*manifest, bool) {
-	if wrap.Inside() {
-		data, err := os.ReadFile(wrap.ManifestDir + "/policy.json")
+	if host.Inside() {
+		data, err := os.ReadFile(host.ManifestDir + "/policy.json")
 		if err != nil {
 			return nil, false
 		}
@@ -67,10 +69,10 @@ func insideSandbox() (*manifest, bool) {
 	}
 	var walls manifest
 	switch {
-	case wrap.InLandlock():
-		walls = manifest{Engine: wrap.EngineLandlock, Tier: wrap.TierReduced}
-	case wrap.InSeatbelt():
-		walls = manifest{Engine: wrap.EngineSeatbelt, Tier: wrap.TierFull}
+	case host.InLandlock():
+		walls = manifest{Engine: host.EngineLandlock, Tier: host.TierReduced}
+	case host.InSeatbelt():
+		walls = manifest{Engine: host.EngineSeatbelt, Tier: host.TierFull}
 	default:
 		return nil, false
 	}
@@ -99,7 +101,7 @@ func plainFile(file string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, os.ErrInvalid
 	}
-	return wrap.OS{}.Head(file, most)
+	return host.OS{}.Head(file, most)
 }
 
 func readManifest(data []byte) (*manifest, bool) {
@@ -118,10 +120,10 @@ func readManifest(data []byte) (*manifest, bool) {
 
 // marks are the paths as a plan has them, less those with an access that this
 // sbx does not know.
-func (m *manifest) marks() []wrap.Mark {
-	out := make([]wrap.Mark, 0, len(m.Paths))
+func (m *manifest) marks() []view.Mark {
+	out := make([]view.Mark, 0, len(m.Paths))
 	for _, p := range m.Paths {
-		mark := wrap.Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
+		mark := view.Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
 		if mark.Rule == "" {
 			mark.Rule = p.Path
 		}
@@ -130,7 +132,7 @@ func (m *manifest) marks() []wrap.Mark {
 				mark.Access = a
 			}
 		}
-		if p.Access == wrap.Closed {
+		if p.Access == view.Closed {
 			mark.Access, mark.Closed = policy.Private, true
 		}
 		for l := policy.Builtin; l <= policy.Flag; l++ {
@@ -147,16 +149,16 @@ func (m *manifest) marks() []wrap.Mark {
 
 // sight is what can be said of files from the manifest that path names. With
 // Landlock nothing inside shows what is open, so it takes the rules for it.
-func (m *manifest) sight(host *wrap.Host, path string) (*wrap.Sight, error) {
-	if m.Engine == wrap.EngineSeatbelt {
-		return &wrap.Sight{FS: host.FS, Marks: m.marks(), Host: host, Belt: true, Network: m.Network == "true"}, nil
+func (m *manifest) sight(h *host.Host, path string) (*access.Sight, error) {
+	if m.Engine == host.EngineSeatbelt {
+		return &access.Sight{FS: h.FS, Marks: m.marks(), Host: h, Belt: true, Network: m.Network == "true"}, nil
 	}
-	s := &wrap.Sight{FS: wrap.ProcFS{FS: host.FS}, Marks: m.marks(), Host: host}
-	if m.Engine != wrap.EngineLandlock {
+	s := &access.Sight{FS: host.ProcFS{FS: h.FS}, Marks: m.marks(), Host: h}
+	if m.Engine != host.EngineLandlock {
 		return s, nil
 	}
 	if s.Wall = m.Wall.ruleset(); s.Wall == nil {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules"}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules"}
 	}
 	s.Enter(filepath.Dir(path))
 	return s, nil
@@ -188,8 +190,8 @@ func (w *manifestWall) ruleset() *landlock.Ruleset {
 // manifestFile is where the manifest of the sandbox is that this process runs
 // in.
 func manifestFile() string {
-	if wrap.Inside() {
-		return wrap.ManifestDir + "/policy.json"
+	if host.Inside() {
+		return host.ManifestDir + "/policy.json"
 	}
 	return os.Getenv("SBX_MANIFEST")
 }

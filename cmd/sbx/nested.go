@@ -3,8 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // nested runs a command where a sandbox is around it already. What is asked
@@ -53,7 +53,7 @@ func nested(opts *options, command []string, outer *manifest) error {
 
 // already is the error for what cannot be had in a sandbox that is there.
 func already(text string) error {
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox already" + text, Hint: "ask for it where the outer sandbox is started"}
+	return &host.Error{Status: host.StatusFailed, Text: "this runs inside a sandbox already" + text, Hint: "ask for it where the outer sandbox is started"}
 }
 
 const tighter = ", and a tighter one cannot be put into it"
@@ -64,7 +64,7 @@ func (o *options) differs(outer *manifest, wide func(string) error) error {
 	if o.named() && o.Engine != outer.Engine {
 		return already(", and its engine is " + outer.Engine + ", not " + o.Engine)
 	}
-	if o.MinTier == wrap.TierFull && outer.Tier != wrap.TierFull {
+	if o.MinTier == host.TierFull && outer.Tier != host.TierFull {
 		return already(", and its tier is " + outer.Tier)
 	}
 	for _, f := range []struct{ key, value, has string }{
@@ -72,7 +72,7 @@ func (o *options) differs(outer *manifest, wide func(string) error) error {
 	} {
 		switch {
 		case f.value == "" || f.value == f.has || f.value == "auto":
-		case f.key == "protect" && outer.Engine != wrap.EngineLandlock: // enforced, whatever it says
+		case f.key == "protect" && outer.Engine != host.EngineLandlock: // enforced, whatever it says
 		// Of a filter from a file no more is known than what it comes on top of.
 		case f.has == "" || policy.Tighter(f.key, policy.SeccompLevel(f.has), f.value):
 			return already(tighter)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // stdout is the only way to standard output. File names, arguments and the
@@ -30,7 +30,7 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	if _, err := os.Stdout.Write(text); err != nil {
 		if o.err == nil {
-			o.err = &wrap.Error{Status: wrap.StatusFailed, Text: "standard output: " + cause(err)}
+			o.err = &host.Error{Status: host.StatusFailed, Text: "standard output: " + cause(err)}
 		}
 		return 0, o.err
 	}

@@ -13,9 +13,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // planJSON is a plan for programs. Values of the caller's variables are not
@@ -82,7 +83,7 @@ type fileJSON struct {
 }
 
 // printPlan writes a plan to standard output.
-func printPlan(p *wrap.Plan, asJSON bool) error {
+func printPlan(p *engine.Plan, asJSON bool) error {
 	if asJSON {
 		return printJSON(planFor(p))
 	}
@@ -132,9 +133,9 @@ func printPlan(p *wrap.Plan, asJSON bool) error {
 
 // writeArgv writes the words to execute. A profile of sandbox-exec's and its
 // parameters have lines of their own; the whole is in the JSON.
-func writeArgv(b *strings.Builder, p *wrap.Plan) {
+func writeArgv(b *strings.Builder, p *engine.Plan) {
 	n := slices.Index(p.Argv, "--")
-	if p.Engine != wrap.EngineSeatbelt || n < 3 {
+	if p.Engine != host.EngineSeatbelt || n < 3 {
 		fmt.Fprintf(b, "argv    %s\n", shellLine(p.Argv))
 		return
 	}
@@ -148,7 +149,7 @@ func writeArgv(b *strings.Builder, p *wrap.Plan) {
 	fmt.Fprintf(b, "argv    %s\n", shellLine(slices.Concat(p.Argv[:1], []string{"-p", "…", "-D", "…"}, p.Argv[n:])))
 }
 
-func writeConfined(b *strings.Builder, c *wrap.Confined) {
+func writeConfined(b *strings.Builder, c *engine.Confined) {
 	if c == nil {
 		return
 	}
@@ -166,7 +167,7 @@ func writeConfined(b *strings.Builder, c *wrap.Confined) {
 	}
 }
 
-func confinedFor(c *wrap.Confined) *confinedJSON {
+func confinedFor(c *engine.Confined) *confinedJSON {
 	if c == nil {
 		return nil
 	}
@@ -185,7 +186,7 @@ func confinedFor(c *wrap.Confined) *confinedJSON {
 	return out
 }
 
-func writeLimits(b *strings.Builder, p *wrap.Plan) {
+func writeLimits(b *strings.Builder, p *engine.Plan) {
 	for _, c := range p.Limits.Cgroups {
 		fmt.Fprintf(b, "cgroup  %s\n", shellLine([]string{c.Parent + "/sbx-PID-RANDOM"}))
 		for _, f := range c.Files {
@@ -221,7 +222,7 @@ func writeFD(b *strings.Builder, fd bwrapargs.FD) {
 
 // wires are the descriptors by which the stage sees and signals the process that
 // the caller started, or the guard sees bwrap.
-func wires(p *wrap.Plan) []bwrapargs.FD {
+func wires(p *engine.Plan) []bwrapargs.FD {
 	var fds []bwrapargs.FD
 	if e := p.Ends; e != nil {
 		fds = append(fds, bwrapargs.FD{Num: e.Setup, Name: "pipe, writing end, open while bwrap sets up"})
@@ -267,7 +268,7 @@ func optionLines(words []string) [][]string {
 	return lines
 }
 
-func planFor(p *wrap.Plan) planJSON {
+func planFor(p *engine.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
 		Limit: p.Limit, Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
 		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
@@ -315,7 +316,7 @@ func orEmpty[T any](s []T) []T {
 
 // shownEnv lists the variables of a plan: those that sbx sets with their
 // value, the caller's by name alone.
-func shownEnv(p *wrap.Plan) []string {
+func shownEnv(p *engine.Plan) []string {
 	own := make(map[string]bool)
 	for _, c := range p.Report.Env {
 		own[c.Name] = c.Set
@@ -339,7 +340,7 @@ func printJSON(v any) error {
 }
 
 // restrictions lists what a plan enforces, one line each, for -v.
-func restrictions(p *wrap.Plan) []string {
+func restrictions(p *engine.Plan) []string {
 	var out []string
 	for _, m := range p.Report.Mounts() {
 		if m.Access == policy.Unseen || m.Pinned || m.Covered && m.Layer == policy.Builtin {

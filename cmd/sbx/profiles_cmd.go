@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // profilesCmd is about the profiles there are.
@@ -194,7 +194,7 @@ func (c *profilesDiffCmd) Run() error {
 		err = w.Flush()
 	}
 	if err != nil {
-		return &wrap.Error{Status: 2, Text: err.Error()}
+		return &host.Error{Status: 2, Text: err.Error()}
 	}
 	if wider {
 		return exitError(1)

@@ -14,10 +14,13 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 	"github.com/sbx-sandbox/sbx/internal/session"
+	"github.com/sbx-sandbox/sbx/internal/view"
 	"github.com/sbx-sandbox/sbx/profiles"
 	"github.com/sbx-sandbox/sbx/shims"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -26,7 +29,7 @@ import (
 // state is everything known before a plan is made.
 type state struct {
 	opts     *options
-	host     *wrap.Host
+	host     *host.Host
 	vars     policy.Vars
 	settings *config.Settings
 	policy   *policy.Policy
@@ -41,28 +44,28 @@ type state struct {
 
 // load reads the host, the files and the flags, and resolves the policy.
 func load(opts *options) (*state, error) {
-	host, err := wrap.Look()
+	h, err := host.Look()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
 		if dir := os.Getenv(name); strings.HasPrefix(dir, "/") && strings.Contains(dir+"/", "/../") {
-			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: name + " is " + policy.Quote(dir) + ", which is not a plain absolute path", Hint: "secrets are hidden by where it is: write it without .."}
+			return nil, &host.Error{Status: host.StatusFailed, Text: name + " is " + policy.Quote(dir) + ", which is not a plain absolute path", Hint: "secrets are hidden by where it is: write it without .."}
 		}
 	}
-	if opts.Engine == wrap.EngineSeatbelt && runtime.GOOS != "darwin" {
-		host = wrap.AsMac(host)
+	if opts.Engine == host.EngineSeatbelt && runtime.GOOS != "darwin" {
+		h = host.AsMac(h)
 	}
-	s := &state{opts: opts, host: host}
-	host.Store, host.Tmp = session.Store(host.UID), opts.shell.tmp()
-	s.vars, s.cacheDir = variables(host)
+	s := &state{opts: opts, host: h}
+	h.Store, h.Tmp = session.Store(h.UID), opts.shell.tmp()
+	s.vars, s.cacheDir = variables(h)
 	if opts.shell != nil {
 		s.distrust()
 	}
-	host.Own = s.vars.Own()
+	h.Own = s.vars.Own()
 	s.links()
 	if dir, ok, err := s.vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
-		host.Config = dir
+		h.Config = dir
 	}
 	if opts.shell != nil {
 		if err := s.settle(); err != nil {
@@ -72,7 +75,7 @@ func load(opts *options) (*state, error) {
 	if opts.tool != "" {
 		s.settleTool()
 	}
-	s.vars.Lent = wrap.Tools(host, opts.shell.lends(host.Environ))
+	s.vars.Lent = view.Tools(h, opts.shell.lends(h.Environ))
 	s.vars.Around = s.around()
 	log := logger(opts.LogLevel)
 	files, err := s.files(log)
@@ -85,14 +88,14 @@ func load(opts *options) (*state, error) {
 	for _, f := range files {
 		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
 	}
-	builtin := profiles.For(host.OS)
+	builtin := profiles.For(h.OS)
 	if len(files) == 0 {
 		s.settings = config.Defaults(builtin)
 	} else if s.settings, err = config.Load(builtin, files, s.vars); err != nil {
 		return nil, err
 	}
 	if sh := os.Getenv("SHELL"); opts.shell == nil && (shims.Own(filepath.Base(sh)) || strings.Contains(sh, "/sbx/shells/")) {
-		host.Shell = s.realShell()
+		h.Shell = s.realShell()
 	}
 	s.settings.Direct = s.settings.Direct || opts.Direct
 	s.settings.Notices = append(s.doubts, s.settings.Notices...)
@@ -126,7 +129,7 @@ func (s *state) keepLocked() error {
 }
 
 // variables are what paths may name, and where sbx keeps its own files.
-func variables(h *wrap.Host) (v policy.Vars, cache string) {
+func variables(h *host.Host) (v policy.Vars, cache string) {
 	env := func(name string) string {
 		dir := os.Getenv(name)
 		if !strings.HasPrefix(dir, "/") || strings.Contains(dir+"/", "/../") {
@@ -139,7 +142,7 @@ func variables(h *wrap.Host) (v policy.Vars, cache string) {
 		Data: env("XDG_DATA_HOME"), State: env("XDG_STATE_HOME"), Run: env("XDG_RUNTIME_DIR"),
 	}
 	if h.CWD != "" {
-		v.Root = wrap.WorkTree(h.FS, h.CWD, h.UID, h.Homes)
+		v.Root = host.WorkTree(h.FS, h.CWD, h.UID, h.Homes)
 	}
 	if len(h.Homes) > 0 {
 		v.Home = h.Homes[0]
@@ -163,7 +166,7 @@ func cacheOf(v *policy.Vars) string {
 // that holds the working directory.
 func (s *state) around() string {
 	if s.outer == "" && s.vars.Root != "" {
-		s.outer = wrap.Outermost(s.host.FS, s.vars.Root, s.host.UID, s.host.Homes)
+		s.outer = host.Outermost(s.host.FS, s.vars.Root, s.host.UID, s.host.Homes)
 	}
 	return s.outer
 }
@@ -320,7 +323,7 @@ func (s *state) flagPath(flag, path string) (string, error) {
 		path = s.vars.Home + path[1:]
 	case path[0] != '/':
 		if s.host.CWD == "" {
-			return "", &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+			return "", &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
 		}
 		path = s.host.CWD + "/" + path
 	}
@@ -465,17 +468,17 @@ func (s *state) engine() error {
 	if lock == nil {
 		return wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
 	}
-	if s.opts.Engine == wrap.EngineLandlock {
+	if s.opts.Engine == host.EngineLandlock {
 		named := *lock
 		named.Source = "--engine landlock"
 		hint := "leave --engine landlock out"
 		if os.Getenv("SBX_ENGINE") == s.opts.Engine {
 			named.Source, hint = "SBX_ENGINE", "unset SBX_ENGINE"
 		}
-		return &wrap.Error{Status: wrap.StatusFailed, Text: named.Error(), Hint: hint}
+		return &host.Error{Status: host.StatusFailed, Text: named.Error(), Hint: hint}
 	}
-	err := wrap.Choose(s.host, s.cacheDir, s.opts.Engine, wrap.TierFull)
-	var none *wrap.Unavailable
+	err := wrap.Choose(s.host, s.cacheDir, s.opts.Engine, host.TierFull)
+	var none *host.Unavailable
 	if errors.As(err, &none) {
 		why := *none
 		why.Hints = append([]string{lock.Key + " is locked by " + lock.By + ", and takes tier full: " + lock.What}, none.Hints...)
@@ -484,7 +487,7 @@ func (s *state) engine() error {
 	return err
 }
 
-func (s *state) plan(command []string) (*wrap.Plan, error) {
+func (s *state) plan(command []string) (*engine.Plan, error) {
 	req, err := s.request(command)
 	if err != nil {
 		return nil, err
@@ -492,14 +495,14 @@ func (s *state) plan(command []string) (*wrap.Plan, error) {
 	return wrap.New(req, s.host)
 }
 
-func (s *state) request(command []string) (wrap.Request, error) {
+func (s *state) request(command []string) (engine.Request, error) {
 	if err := s.readFilter(); err != nil {
-		return wrap.Request{}, err
+		return engine.Request{}, err
 	}
-	if wrap.Wanted(s.policy).Tree() && !s.host.Modelled { // a Mac has no control groups
+	if engine.Wanted(s.policy).Tree() && !s.host.Modelled { // a Mac has no control groups
 		s.host.Limits = limits.Look(s.host.UID)
 	}
-	return wrap.Request{
+	return engine.Request{
 		Policy: s.policy, Root: cmp.Or(s.vars.Root, s.host.CWD), Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
 		Filter: s.filter, Tmp: s.opts.shell.tmp(), Hints: s.hints(),
@@ -508,8 +511,8 @@ func (s *state) request(command []string) (wrap.Request, error) {
 
 // hints are for who runs a command: a person, or a model that reads what is
 // written.
-func (s *state) hints() wrap.Hints {
-	h := wrap.Hints{On: s.settings.Hints && !s.opts.Quiet, Locked: s.settings.Locked, Tool: s.opts.tool}
+func (s *state) hints() engine.Hints {
+	h := engine.Hints{On: s.settings.Hints && !s.opts.Quiet, Locked: s.settings.Locked, Tool: s.opts.tool}
 	if c := s.opts.shell; c != nil {
 		h.Config = true
 		if c.session != nil {
@@ -533,7 +536,7 @@ func (s *state) command(words []string) ([]string, error) {
 	}
 	login := os.Getenv("SHELL")
 	if !strings.HasPrefix(login, "/") {
-		login = wrap.PasswdShell(s.host.UID)
+		login = host.PasswdShell(s.host.UID)
 	}
 	if !strings.HasPrefix(login, "/") {
 		login = "/bin/sh"
@@ -558,7 +561,7 @@ func (s *state) disabledBy() string {
 // unavailable does what fallback_on_unavailable says. A tier asked for by name
 // is never given up.
 func (s *state) unavailable(command []string, err error) error {
-	var none *wrap.Unavailable
+	var none *host.Unavailable
 	fallback, login, unlocked := s.settings.FallsBack()
 	if unlocked != "" && errors.As(err, &none) {
 		why := *none
@@ -569,7 +572,7 @@ func (s *state) unavailable(command []string, err error) error {
 		say("WARNING", "Sandbox unavailable: "+none.Reason+". This shell runs WITHOUT a sandbox, since "+s.settings.Where["login_fallback"]+" says so.")
 		return s.execBare(command)
 	}
-	if !errors.As(err, &none) || fallback == "block" || s.policy.MinTier == wrap.TierFull || s.opts.MinTier != "" || s.opts.named() || s.opts.limited() != "" {
+	if !errors.As(err, &none) || fallback == "block" || s.policy.MinTier == host.TierFull || s.opts.MinTier != "" || s.opts.named() || s.opts.limited() != "" {
 		return err
 	}
 	say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
@@ -657,7 +660,7 @@ func (s *state) unsaid(text string) bool {
 
 // status tells a person at a terminal what is in force: standard error only,
 // and never in the way of a program that reads it.
-func (s *state) status(p *wrap.Plan) {
+func (s *state) status(p *engine.Plan) {
 	const few = 8
 	for i, n := range p.Report.Notes {
 		if i == few {
@@ -692,19 +695,19 @@ func (s *state) status(p *wrap.Plan) {
 }
 
 // tier says why it is not full, too.
-func tier(p *wrap.Plan) string {
+func tier(p *engine.Plan) string {
 	if p.Lack == "" {
 		return "tier " + p.Tier
 	}
 	return "tier " + p.Tier + " (" + p.Lack + ")"
 }
 
-func statusLine(p *wrap.Plan, cwd string) string {
+func statusLine(p *engine.Plan, cwd string) string {
 	pol := p.Report.Policy
 	parts := []string{strings.Join(pol.Profiles, "+"), "net " + onOff(pol.Network)}
 	var rw []string
 	for _, m := range p.Report.Mounts() {
-		if m.Access != policy.Write || m.Pinned || m.Source == wrap.SourceCache || slices.ContainsFunc(rw, func(d string) bool { return policy.Within(m.Path, d) }) {
+		if m.Access != policy.Write || m.Pinned || m.Source == view.SourceCache || slices.ContainsFunc(rw, func(d string) bool { return policy.Within(m.Path, d) }) {
 			continue
 		}
 		rw = append(rw, m.Path)
@@ -725,7 +728,7 @@ func statusLine(p *wrap.Plan, cwd string) string {
 		parts = append(parts, "hidden "+fewNames(hidden, cwd))
 	}
 	if len(shown) > 0 {
-		parts = append(parts, "shown "+fewNames(shown, cwd)+" ("+wrap.SourceTracked+")")
+		parts = append(parts, "shown "+fewNames(shown, cwd)+" ("+view.SourceTracked+")")
 	}
 	if p.Report.Filter != nil {
 		parts = append(parts, "filter "+p.Report.Filter.String())

@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
+	"github.com/sbx-sandbox/sbx/internal/view"
 	"github.com/sbx-sandbox/sbx/shims"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // shellCall is a run as sbx-sh: a client called its shell, and has no idea.
@@ -38,7 +39,7 @@ func runShell(name shims.Name, file string, words []string) error {
 	if err := tooDeep(); err != nil {
 		return err
 	}
-	if wrap.Inside() || wrap.InLandlock() || wrap.InSeatbelt() {
+	if host.Inside() || host.InLandlock() || host.InSeatbelt() {
 		return c.within(words)
 	}
 	opts := &options{shell: c}
@@ -58,7 +59,7 @@ func runShell(name shims.Name, file string, words []string) error {
 
 // within runs the real shell where a sandbox is around it already.
 func (c *shellCall) within(words []string) error {
-	host, err := wrap.Look()
+	host, err := host.Look()
 	if err != nil {
 		return err
 	}
@@ -78,22 +79,22 @@ func (s *state) shellCommand(words []string) ([]string, error) {
 		Terminal: isTerminal(0) && isTerminal(2), Runs: runs, Ourselves: ourselves,
 	}
 	if c.Mode == shims.Stdin && c.name.Text == "" { // else it is not asked for, and on macOS it takes a program to learn it
-		choice.Passwd = wrap.PasswdShell(s.host.UID)
+		choice.Passwd = host.PasswdShell(s.host.UID)
 	}
 	real, err := shims.Real(c.name, c.Call, choice)
 	var missing *shims.NotFoundError
 	switch {
 	case errors.Is(err, shims.ErrOurselves):
-		return nil, &wrap.Error{Status: wrap.StatusNoExec, Text: err.Error(), Hint: "name the shell that is to do the work"}
+		return nil, &host.Error{Status: host.StatusNoExec, Text: err.Error(), Hint: "name the shell that is to do the work"}
 	case errors.As(err, &missing):
-		return nil, &wrap.Error{Status: wrap.StatusNotFound, Text: err.Error(), Hint: "install it, or say where it is: shells." + missing.Name + " in the config file"}
+		return nil, &host.Error{Status: host.StatusNotFound, Text: err.Error(), Hint: "install it, or say where it is: shells." + missing.Name + " in the config file"}
 	case err != nil:
-		return nil, &wrap.Error{Status: wrap.StatusNotFound, Text: err.Error()}
+		return nil, &host.Error{Status: host.StatusNotFound, Text: err.Error()}
 	}
 	c.real, s.host.Shell = real, real
 	if c.name.Login && s.host.OS == "darwin" {
 		if words, err = shims.LoginWords(real, words); err != nil {
-			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "name another shell: shell in the config file"}
+			return nil, &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: "name another shell: shell in the config file"}
 		}
 	} else if c.name.Login {
 		s.opts.Argv0 = rawText("-" + filepath.Base(real))
@@ -108,7 +109,7 @@ func tooDeep() error {
 	if n < maxShims {
 		return nil
 	}
-	return &wrap.Error{Status: wrap.StatusNoExec, Text: "sbx started itself " + strconv.Itoa(n) + " times in a row: the shell that it is to run is sbx by another name", Hint: "set shell in the config file to the real one"}
+	return &host.Error{Status: host.StatusNoExec, Text: "sbx started itself " + strconv.Itoa(n) + " times in a row: the shell that it is to run is sbx by another name", Hint: "set shell in the config file to the real one"}
 }
 
 // deeper is the environment for a program that is executed without a sandbox of
@@ -158,7 +159,7 @@ func (c *shellCall) join(opts *options) error {
 	}
 	ses, err := session.Open(dir, os.Geteuid())
 	if err != nil {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "start the client with sbx agent, or unset " + session.Var}
+		return &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: "start the client with sbx agent, or unset " + session.Var}
 	}
 	c.session, c.dir = ses, dir
 	opts.Profile, opts.AllowRead, opts.AllowWrite, opts.Block, opts.Env = ses.Profile, ses.AllowRead, ses.AllowWrite, ses.Block, ses.Env
@@ -188,7 +189,7 @@ func (c *shellCall) needs() *policy.Profile {
 		}
 	}
 	// No project is there, whose names would have to be protected.
-	grant(&p.Write, c.tmp(), wrap.SourceSession, policy.Builtin)
+	grant(&p.Write, c.tmp(), view.SourceSession, policy.Builtin)
 	if isSelf(c.file) { // by a link of the user's, which a built-in rule does not follow
 		grant(&p.Read, c.file, "sbx-sh", policy.User)
 	}
@@ -206,7 +207,7 @@ func (c *shellCall) tmp() string {
 // realShell is the user's own where SHELL names sbx: programs inside start it
 // without a detour.
 func (s *state) realShell() string {
-	login := wrap.PasswdShell(s.host.UID)
+	login := host.PasswdShell(s.host.UID)
 	if login == "" || !runs(login) || ourselves(login) {
 		return s.shell("/bin/sh")
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // distrust looks for the user's own directories where no variable can have
@@ -18,19 +18,19 @@ import (
 // variables are the client's, and may be the project's. What they name is
 // hidden and protected as well, and grants nothing.
 func (s *state) distrust() {
-	said, c, host := s.vars, s.opts.shell, s.host
-	host.Client = true
-	own := policy.Vars{CWD: said.CWD, Root: said.Root, Home: host.Homes[0]}
+	said, c, h := s.vars, s.opts.shell, s.host
+	h.Client = true
+	own := policy.Vars{CWD: said.CWD, Root: said.Root, Home: h.Homes[0]}
 	if ses := c.session; ses == nil {
-		own.Home = cmp.Or(wrap.Home(host.UID), own.Home)
+		own.Home = cmp.Or(host.Home(h.UID), own.Home)
 	} else {
 		own.Home, own.Config, own.Cache, own.Data, own.State = ses.Home, ses.Config, ses.Cache, ses.Data, ses.State
 		own.TmpDir = session.Tmp(c.dir)
 	}
-	if !slices.Contains(host.Homes, own.Home) {
-		host.Homes = append(host.Homes, own.Home)
+	if !slices.Contains(h.Homes, own.Home) {
+		h.Homes = append(h.Homes, own.Home)
 	}
-	if run := "/run/user/" + strconv.Itoa(host.UID); said.Run == run {
+	if run := "/run/user/" + strconv.Itoa(h.UID); said.Run == run {
 		own.Run = run
 	}
 	dirs := func(v *policy.Vars) [8]string {
@@ -69,7 +69,7 @@ func (s *state) believed(f config.Files) (config.Files, error) {
 	}
 	for _, path := range []string{dir + "/config.toml", dir + "/config.hcl"} {
 		if _, err := os.Lstat(path); err == nil {
-			return f, &wrap.Error{Status: wrap.StatusFailed, Text: "the variables say that the config file is " + policy.Plain(path) + ", and a project can set those for the shell of its tools",
+			return f, &host.Error{Status: host.StatusFailed, Text: "the variables say that the config file is " + policy.Plain(path) + ", and a project can set those for the shell of its tools",
 				Hint: "put it at " + policy.Plain(s.host.Config+"/config.toml") + ", or start the tool with sbx agent"}
 		}
 	}
@@ -84,7 +84,7 @@ func (s *state) narrow() error {
 		return err
 	}
 	profile := os.Getenv("SBX_PROFILE")
-	if engine := os.Getenv("SBX_ENGINE"); engine != "" && engine != "auto" && engine != wrap.EngineBwrap && engine != wrap.EngineSeatbelt {
+	if engine := os.Getenv("SBX_ENGINE"); engine != "" && engine != "auto" && engine != host.EngineBwrap && engine != host.EngineSeatbelt {
 		return notFromHere("SBX_ENGINE", engine)
 	}
 	if len(env) == 0 && profile == "" {
@@ -132,7 +132,7 @@ func (s *state) retry(more *options) error {
 }
 
 func notFromHere(name, what string) error {
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "the environment of a shell can only tighten, and " + name + " asks for more: " + strings.TrimSpace(what),
+	return &host.Error{Status: host.StatusFailed, Text: "the environment of a shell can only tighten, and " + name + " asks for more: " + strings.TrimSpace(what),
 		Hint: "say it in the config file, or to sbx agent"}
 }
 
@@ -167,6 +167,6 @@ func (s *state) asAgreed(files []config.File) error {
 	if same {
 		return nil
 	}
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "the config files, or what of them is trusted, have changed since " + policy.Plain(c.session.Client) + " was started",
+	return &host.Error{Status: host.StatusFailed, Text: "the config files, or what of them is trusted, have changed since " + policy.Plain(c.session.Client) + " was started",
 		Hint: "look at them, then start it again with sbx agent"}
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/profiles"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // settle decides which tree the commands may write: $CWD of the profiles. The
@@ -34,14 +34,14 @@ func (s *state) settle() error {
 		return nil
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || real != root {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(root) + ", the root of what may be written (" + by + "), is not there any more, or leads elsewhere now",
+		return &host.Error{Status: host.StatusFailed, Text: policy.Plain(root) + ", the root of what may be written (" + by + "), is not there any more, or leads elsewhere now",
 			Hint: "something was renamed or put in its place; start again from the right directory"}
 	}
 	if err := s.host.WritableRoot(root); err != nil {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "the root of what may be written (" + by + ") " + err.Error()}
+		return &host.Error{Status: host.StatusFailed, Text: "the root of what may be written (" + by + ") " + err.Error()}
 	}
 	s.host.CWD, s.vars.CWD = root, root
-	s.vars.Root = wrap.WorkTree(s.host.FS, root, s.host.UID, s.host.Homes)
+	s.vars.Root = host.WorkTree(s.host.FS, root, s.host.UID, s.host.Homes)
 	return nil
 }
 
@@ -51,7 +51,7 @@ func (s *state) pinned(here string) (root, by string, err error) {
 	asked, of := os.Getenv("SBX_ROOT"), here
 	if asked != "" {
 		if asked, err = filepath.EvalSymlinks(asked); err != nil || !filepath.IsAbs(asked) {
-			return "", "", &wrap.Error{Status: wrap.StatusFailed, Text: "SBX_ROOT is " + policy.Quote(os.Getenv("SBX_ROOT")) + ", which is not the absolute path of a directory"}
+			return "", "", &host.Error{Status: host.StatusFailed, Text: "SBX_ROOT is " + policy.Quote(os.Getenv("SBX_ROOT")) + ", which is not the absolute path of a directory"}
 		}
 		of = asked
 	}
@@ -71,7 +71,7 @@ func (s *state) pinned(here string) (root, by string, err error) {
 		}
 	}
 	if asked != "" && root == "" {
-		return "", "", &wrap.Error{Status: wrap.StatusFailed, Text: "SBX_ROOT is " + policy.Plain(asked) + ", which is in none of the roots of the config file"}
+		return "", "", &host.Error{Status: host.StatusFailed, Text: "SBX_ROOT is " + policy.Plain(asked) + ", which is in none of the roots of the config file"}
 	}
 	return root, "roots", nil
 }
@@ -136,7 +136,7 @@ func (s *state) roots(of string) ([]string, error) {
 	for i, path := range written {
 		for j, outer := range roots {
 			if i != j && path != roots[i] && (policy.Within(path, outer) || policy.Within(path, written[j])) {
-				return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "roots: " + policy.Plain(path) + " lies in another root and leads to " + policy.Plain(roots[i]), Hint: "name the directory itself, or remove the link"}
+				return nil, &host.Error{Status: host.StatusFailed, Text: "roots: " + policy.Plain(path) + " lies in another root and leads to " + policy.Plain(roots[i]), Hint: "name the directory itself, or remove the link"}
 			}
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/shims"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // shimCmd is about links that stand in front of tools.
@@ -238,7 +238,7 @@ func (s *state) profileOf(tool string) string {
 // shimState is what the commands need that change shims.
 func shimState(command string) (*state, shims.Dir, error) {
 	if outer, ok := insideSandbox(); ok {
-		return nil, "", &wrap.Error{Status: wrap.StatusFailed, Text: "sbx " + command + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
+		return nil, "", &host.Error{Status: host.StatusFailed, Text: "sbx " + command + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
 			Hint: "shims are for shells outside"}
 	}
 	s, err := here("")

@@ -14,9 +14,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/shims"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // shimDoctorCmd says for each way in which programs are started whether a shim
@@ -187,7 +187,7 @@ type startContext struct {
 func (s *state) contexts() []startContext {
 	shell := os.Getenv("SHELL")
 	if !strings.HasPrefix(shell, "/") {
-		shell = wrap.PasswdShell(s.host.UID)
+		shell = host.PasswdShell(s.host.UID)
 	}
 	base := policy.Plain(filepath.Base(shell))
 	login, session := loginPath(s.host.UID), sessionPath()

@@ -8,9 +8,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/trust"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // statusCmd says on one screen where one is, and exits 1 when something wants
@@ -69,7 +69,7 @@ func (c *statusCmd) Run() error {
 // standingInside is what can be said in a sandbox: what is in force comes from outside
 // of it, and the records of the tripwire are hidden.
 func standingInside(outer *manifest) (*standing, error) {
-	host, err := wrap.Look()
+	host, err := host.Look()
 	if err != nil {
 		return nil, err
 	}
@@ -125,17 +125,17 @@ func (st *standing) sandbox(s *state) {
 	}
 	err := s.engine()
 	switch {
-	case err == nil && s.host.Engine == wrap.EngineLandlock:
-		st.Tier, st.Engine = wrap.TierReduced, "Landlock, version "+strconv.Itoa(s.host.Landlock)
+	case err == nil && s.host.Engine == host.EngineLandlock:
+		st.Tier, st.Engine = host.TierReduced, "Landlock, version "+strconv.Itoa(s.host.Landlock)
 		if s.host.Lack != nil {
 			st.attention = append(st.attention, s.host.Lack.Reason+": sbx doctor says how to get tier full")
 		}
 		return
-	case err == nil && s.host.Engine == wrap.EngineSeatbelt:
-		st.Tier, st.Engine = wrap.TierFull, wrap.EngineSeatbelt
+	case err == nil && s.host.Engine == host.EngineSeatbelt:
+		st.Tier, st.Engine = host.TierFull, host.EngineSeatbelt
 		return
 	case err == nil:
-		st.Tier, st.Engine = wrap.TierFull, "bwrap "+s.host.Bwrap.Version.String()
+		st.Tier, st.Engine = host.TierFull, "bwrap "+s.host.Bwrap.Version.String()
 		return
 	}
 	st.Off = err.Error()
@@ -149,7 +149,7 @@ func (st *standing) plan(s *state) error {
 		suppose(s.host)
 	}
 	plan, err := s.plan([]string{"/bin/sh"})
-	var refused *wrap.Error
+	var refused *host.Error
 	if errors.As(err, &refused) {
 		if st.Off == "" {
 			st.Off = refused.Text

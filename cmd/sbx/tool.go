@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/shims"
@@ -43,9 +45,9 @@ func runTool(name string, words []string) error {
 
 // noTool says of a tool that is not there how to be rid of its shim.
 func (s *state) noTool(err error) error {
-	var e *wrap.Error
+	var e *host.Error
 	name := s.opts.tool
-	if !errors.As(err, &e) || e.Status != wrap.StatusNotFound || e.Hint != "" {
+	if !errors.As(err, &e) || e.Status != host.StatusNotFound || e.Hint != "" {
 		return err
 	}
 	hint := "the name leads to sbx, and no program of that name comes after it in PATH"
@@ -56,7 +58,7 @@ func (s *state) noTool(err error) error {
 			}
 		}
 	}
-	return &wrap.Error{Status: e.Status, Text: e.Text, Hint: hint}
+	return &host.Error{Status: e.Status, Text: e.Text, Hint: hint}
 }
 
 // toolProfile is the profile that files give the tool of a shim, and what of
@@ -85,9 +87,9 @@ const maxShims = 32
 const depthVar = "SBX_DEPTH"
 
 // barePlan is the plan for a command without a sandbox.
-func (s *state) barePlan(command []string) (*wrap.Plan, error) {
+func (s *state) barePlan(command []string) (*engine.Plan, error) {
 	if s.host.Modelled { // without a sandbox it is this machine that counts
-		host, err := wrap.Look()
+		host, err := host.Look()
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +100,7 @@ func (s *state) barePlan(command []string) (*wrap.Plan, error) {
 	}
 	depth, _ := strconv.Atoi(os.Getenv(depthVar))
 	if depth >= maxShims {
-		return nil, &wrap.Error{Status: wrap.StatusNoExec, Text: policy.Plain(s.opts.tool) + ": shims lead to each other in a circle",
+		return nil, &host.Error{Status: host.StatusNoExec, Text: policy.Plain(s.opts.tool) + ": shims lead to each other in a circle",
 			Hint: "another version of sbx by that name is in PATH: sbx shim doctor " + policy.Plain(s.opts.tool)}
 	}
 	program, err := s.host.Tool(s.opts.tool, s.host.Path())

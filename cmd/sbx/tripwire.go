@@ -7,20 +7,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // records is where what was there before a run is remembered, and the root of
 // the project it is remembered for: the outermost work tree, since a command can
 // make a repository of any directory.
-func records(v policy.Vars, h *wrap.Host) (store tripwire.Store, root string) {
-	return recordStore(v, h), wrap.Outermost(h.FS, cmp.Or(v.Root, v.CWD), h.UID, h.Homes)
+func records(v policy.Vars, h *host.Host) (store tripwire.Store, root string) {
+	return recordStore(v, h), host.Outermost(h.FS, cmp.Or(v.Root, v.CWD), h.UID, h.Homes)
 }
 
-func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
+func recordStore(v policy.Vars, h *host.Host) (store tripwire.Store) {
 	store.UID, store.Keeps = h.UID, h.Keeps
 	if dir, ok, err := v.Expand("$XDG_STATE_HOME/sbx/tripwire"); ok && err == nil {
 		store.Dir = dir
@@ -31,7 +32,7 @@ func recordStore(v policy.Vars, h *wrap.Host) (store tripwire.Store) {
 // watch tells of what earlier runs left, and records what could appear in this
 // one. Records that cannot be believed stop the run; that nothing can be
 // recorded does not.
-func (s *state) watch(p *wrap.Plan) error {
+func (s *state) watch(p *engine.Plan) error {
 	store, root := recordStore(s.vars, s.host), cmp.Or(s.around(), s.host.CWD)
 	switch {
 	case s.opts.Quiet:
@@ -65,7 +66,7 @@ func (s *state) watch(p *wrap.Plan) error {
 	}
 	var cannot *tripwire.UnwritableError
 	if errors.As(err, &cannot) && s.settings.Tripwire == "required" {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "this project cannot be watched, and tripwire = \"required\" (" + s.settings.Where["tripwire"] + "): " + cannot.Err.Error(),
+		return &host.Error{Status: host.StatusFailed, Text: "this project cannot be watched, and tripwire = \"required\" (" + s.settings.Where["tripwire"] + "): " + cannot.Err.Error(),
 			Hint: "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists"}
 	}
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
@@ -112,7 +113,7 @@ func (s *state) elsewhere(root string, watched []tripwire.Watch) (out []project)
 		if i := strings.Index(w.Path+"/", "/.git/"); i > 0 {
 			dir = w.Path[:i]
 		}
-		other := wrap.Outermost(s.host.FS, cmp.Or(wrap.WorkTree(s.host.FS, dir, s.host.UID, s.host.Homes), dir), s.host.UID, s.host.Homes)
+		other := host.Outermost(s.host.FS, cmp.Or(host.WorkTree(s.host.FS, dir, s.host.UID, s.host.Homes), dir), s.host.UID, s.host.Homes)
 		if i := slices.IndexFunc(out, func(p project) bool { return p.root == other }); i >= 0 {
 			out[i].watched = append(out[i].watched, w)
 		} else {
@@ -123,7 +124,7 @@ func (s *state) elsewhere(root string, watched []tripwire.Watch) (out []project)
 }
 
 // withExposed adds what exists and is not protected but watched, as it is now.
-func withExposed(p *wrap.Plan) ([]tripwire.Watch, error) {
+func withExposed(p *engine.Plan) ([]tripwire.Watch, error) {
 	watched := slices.Clone(p.Report.Watch)
 	for _, path := range p.Report.Exposed {
 		state, err := tripwire.Look(tripwire.Kept, path)
@@ -144,9 +145,9 @@ func withExposed(p *wrap.Plan) ([]tripwire.Watch, error) {
 
 // unkept is the error for something that a user asked to have kept, where it
 // cannot be.
-func unkept(h *wrap.Host, dir, what, hint string) error {
+func unkept(h *host.Host, dir, what, hint string) error {
 	if why := h.Keeps(dir); why != nil {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: what + ": " + why.Error(), Hint: hint}
+		return &host.Error{Status: host.StatusFailed, Text: what + ": " + why.Error(), Hint: hint}
 	}
 	return nil
 }
@@ -185,12 +186,12 @@ func tripwireError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &damaged):
-		return &wrap.Error{Status: wrap.StatusFailed, Text: damaged.Error(),
+		return &host.Error{Status: host.StatusFailed, Text: damaged.Error(),
 			Hint: "look at the project first, since this forgets what was recorded: " + shellLine([]string{"rm", "-r", damaged.Path})}
 	case errors.Is(err, tripwire.ErrNewer):
-		return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error(), Hint: "use that sbx, or look at the project and then remove that file"}
+		return &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: "use that sbx, or look at the project and then remove that file"}
 	case errors.As(err, new(*tripwire.UnwritableError)):
-		return &wrap.Error{Status: wrap.StatusFailed, Text: err.Error()}
+		return &host.Error{Status: host.StatusFailed, Text: err.Error()}
 	}
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "tripwire: " + err.Error()}
+	return &host.Error{Status: host.StatusFailed, Text: "tripwire: " + err.Error()}
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // tripwireCmd is about what earlier runs left that the host may run.
@@ -66,20 +66,20 @@ type tripped struct {
 
 func findTripped() (*tripped, error) {
 	if _, ok := insideSandbox(); ok {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it"}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it"}
 	}
-	host, err := wrap.Look()
+	h, err := host.Look()
 	if err != nil {
 		return nil, err
 	}
-	if host.CWD == "" {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	if h.CWD == "" {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
 	}
-	vars, _ := variables(host)
-	t := &tripped{cwd: host.CWD}
-	t.store, t.root = records(vars, host)
+	vars, _ := variables(h)
+	t := &tripped{cwd: h.CWD}
+	t.store, t.root = records(vars, h)
 	if t.store.Dir == "" {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "tripwire: there is no home directory, so nothing is recorded"}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "tripwire: there is no home directory, so nothing is recorded"}
 	}
 	t.changes, err = t.store.Pending(t.root)
 	return t, tripwireError(err)
@@ -128,7 +128,7 @@ func (t *tripped) unwatched() error {
 			return nil
 		}
 	}
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "this project is unwatched: " + why.Error(), Hint: "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists"}
+	return &host.Error{Status: host.StatusFailed, Text: "this project is unwatched: " + why.Error(), Hint: "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists"}
 }
 
 // maxSearched bounds the entries of directories that --deep looks at.
@@ -202,7 +202,7 @@ func (t *tripped) accept(c *tripwire.Change) error {
 			say("warning", policy.Plain(c.Path)+" could not be searched for hard links: "+err.Error())
 		}
 		if path != "" {
-			return &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(path) + " has another name (a hard link), by which a command could still change it",
+			return &host.Error{Status: host.StatusFailed, Text: policy.Plain(path) + " has another name (a hard link), by which a command could still change it",
 				Hint: "give it a file of its own, then accept it: " + shellLine([]string{"cp", "-p", path, path + ".new"}) + " && " + shellLine([]string{"mv", path + ".new", path})}
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/trust"
 	"github.com/sbx-sandbox/sbx/profiles"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // trustCmd agrees to the content of project files.
@@ -126,7 +126,7 @@ func (c *untrustCmd) Run() error {
 // reach in a sandbox anyway; this says so.
 func notInside(name string) error {
 	if outer, ok := insideSandbox(); ok {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "sbx " + name + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
+		return &host.Error{Status: host.StatusFailed, Text: "sbx " + name + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
 			Hint: "what is trusted is for the user to say, outside"}
 	}
 	return nil
@@ -135,7 +135,7 @@ func notInside(name string) error {
 // here is the state of a run in a directory, before any file is read; "" is
 // the working directory.
 func here(dir string) (*state, error) {
-	host, err := wrap.Look()
+	host, err := host.Look()
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func projectFiles(names []rawText) ([]string, error) {
 		return s.canonical(names)
 	}
 	if s.vars.CWD == "" {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
 	}
 	files, err := config.Find(config.Files{CWD: s.vars.CWD, Root: s.around()})
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *state) canonical(names []rawText) ([]string, error) {
 		full := string(name)
 		if !strings.HasPrefix(full, "/") {
 			if s.vars.CWD == "" {
-				return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+				return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
 			}
 			full = s.vars.CWD + "/" + full
 		}
@@ -208,7 +208,7 @@ func (s *state) canonical(names []rawText) ([]string, error) {
 type candidate struct {
 	path   string
 	data   []byte
-	host   *wrap.Host
+	host   *host.Host
 	store  trust.Store
 	state  trust.State
 	agreed []byte // what was agreed to before

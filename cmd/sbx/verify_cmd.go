@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
@@ -39,7 +41,7 @@ func (c *verifyCmd) Run() error {
 		return err
 	}
 	system := runtime.GOOS
-	if c.Engine == wrap.EngineSeatbelt {
+	if c.Engine == host.EngineSeatbelt {
 		system = "darwin"
 	}
 	if err := verifiable(system); err != nil {
@@ -68,10 +70,10 @@ func verifiable(system string) error {
 	case "linux":
 		return nil
 	case "darwin":
-		return &wrap.Error{Status: wrap.StatusFailed, Text: "sbx verify is not there on macOS yet: its probes are Linux's",
+		return &host.Error{Status: host.StatusFailed, Text: "sbx verify is not there on macOS yet: its probes are Linux's",
 			Hint: "the conformance workflow of the sources (.github/workflows) tries each wall on macOS; sbx doctor says whether sandbox-exec works here"}
 	}
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "sbx verify is not there on " + system}
+	return &host.Error{Status: host.StatusFailed, Text: "sbx verify is not there on " + system}
 }
 
 // refuse says no to flags that have no meaning here, lest anyone think that
@@ -97,7 +99,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 		return nil, err
 	}
 	if !s.settings.Enabled {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "there is no sandbox to verify: " + s.disabledBy()}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "there is no sandbox to verify: " + s.disabledBy()}
 	}
 	if err := s.engine(); err != nil {
 		return nil, err
@@ -130,7 +132,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 
 // planProbe plans a run in which the probe is the command: all else is as in
 // any run with these flags.
-func (s *state) planProbe() (*wrap.Plan, error) {
+func (s *state) planProbe() (*engine.Plan, error) {
 	req, err := s.request(nil)
 	if err != nil {
 		return nil, err
@@ -159,15 +161,15 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 	path := manifestFile()
 	var homes []string
 	var writable func(string) bool
-	host, err := wrap.Look()
+	h, err := host.Look()
 	if err == nil {
-		homes = host.Homes
+		homes = h.Homes
 	}
-	if outer, _ := insideSandbox(); outer != nil && outer.Engine == wrap.EngineLandlock {
+	if outer, _ := insideSandbox(); outer != nil && outer.Engine == host.EngineLandlock {
 		if err != nil {
 			return nil, err
 		}
-		sight, err := outer.sight(host, path)
+		sight, err := outer.sight(h, path)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +181,7 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 	}
 	m := verify.Manifest{Writable: writable}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: policy.Plain(path) + ": " + err.Error()}
+		return nil, &host.Error{Status: host.StatusFailed, Text: policy.Plain(path) + ": " + err.Error()}
 	}
 	if !c.Quiet {
 		say("notice", "this runs inside a sandbox: flags are not looked at, and nothing can be compared with outside")

@@ -10,8 +10,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // whyCmd answers for single paths, hosts and variables: outside from the plan
@@ -91,7 +92,7 @@ type insight struct {
 	belted    bool // the engine is sandbox-exec
 	cwd, home string
 	exists    func(name string) bool // of a file in the working directory
-	path      func(path string) wrap.Answer
+	path      func(path string) access.Answer
 	network   bool
 	netFrom   string
 	scoped    []string // what Landlock keeps the command from
@@ -181,7 +182,7 @@ func outside(o *options) (*insight, error) {
 	}
 	pol := plan.Report.Policy
 	return &insight{
-		walled: plan.Engine == wrap.EngineLandlock, belted: plan.Engine == wrap.EngineSeatbelt,
+		walled: plan.Engine == host.EngineLandlock, belted: plan.Engine == host.EngineSeatbelt,
 		cwd: s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
 		path:    plan.Report.Ask,
 		network: pol.Network, netFrom: pol.Where["allow_network"], scoped: plan.Scoped(),
@@ -192,35 +193,35 @@ func outside(o *options) (*insight, error) {
 
 // inside takes the rules from the manifest and looks at the rest.
 func inside(m *manifest) (*insight, error) {
-	host, err := wrap.Look()
+	h, err := host.Look()
 	if err != nil {
 		return nil, err
 	}
-	vars, _ := variables(host)
+	vars, _ := variables(h)
 	if dir, ok, err := vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
-		host.Config = dir
+		h.Config = dir
 	}
-	sight, err := m.sight(host, manifestFile())
+	sight, err := m.sight(h, manifestFile())
 	if err != nil {
 		return nil, err
 	}
 	return &insight{
-		within: true, walled: m.Engine == wrap.EngineLandlock, belted: m.Engine == wrap.EngineSeatbelt,
-		cwd: vars.CWD, home: vars.Home, exists: fileIn(host),
+		within: true, walled: m.Engine == host.EngineLandlock, belted: m.Engine == host.EngineSeatbelt,
+		cwd: vars.CWD, home: vars.Home, exists: fileIn(h),
 		path:    sight.Ask,
 		network: m.Network == "true", netFrom: m.Sources["allow_network"], scoped: m.Scoped,
-		variable: func(name string) variable { return m.variable(host.Environ, name) },
+		variable: func(name string) variable { return m.variable(h.Environ, name) },
 		locked:   func([]string) string { return "" },
 	}, nil
 }
 
-func fileIn(h *wrap.Host) func(string) bool {
+func fileIn(h *host.Host) func(string) bool {
 	return func(name string) bool {
 		if h.CWD == "" || len(name) > 255 {
 			return false
 		}
 		info, err := h.FS.Lstat(strings.TrimSuffix(h.CWD, "/") + "/" + name)
-		return err == nil && info.Kind != wrap.Absent
+		return err == nil && info.Kind != host.Absent
 	}
 }
 
@@ -343,7 +344,7 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 		path = in.home + path[1:]
 	case path[0] != '/':
 		if in.cwd == "" {
-			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists, or name the whole path"}
+			return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists, or name the whole path"}
 		}
 		path = in.cwd + "/" + path
 	}
@@ -373,6 +374,6 @@ func (a *answerJSON) lever(to, text string, flags ...string) {
 	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), text})
 }
 
-func kindName(k wrap.Kind) string {
+func kindName(k host.Kind) string {
 	return [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device", "unknown"}[k]
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // answerHost says whether the network leads to a host. Which host it is makes
@@ -37,7 +37,7 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 		a.Why = "the network is shared, and Landlock keeps the command from the abstract sockets of the host"
 		a.lever("reach", "", "--net", "--direct") // without a stage nobody puts up the wall
 	case in.walled && name[0] == '@':
-		a.lever("reach", wrap.FullTier+", with --net")
+		a.lever("reach", access.FullTier+", with --net")
 	case in.network:
 		a.lever("close", "", "--no-net")
 	case in.netFrom == "--no-net":

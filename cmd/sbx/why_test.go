@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 func TestHostName(t *testing.T) {
@@ -104,7 +104,7 @@ func TestSightOfSandboxExec(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, err := json.Marshal(map[string]any{"engine": wrap.EngineSeatbelt, "tier": wrap.TierFull, "allow_network": "true", "paths": []map[string]any{
+	text, err := json.Marshal(map[string]any{"engine": host.EngineSeatbelt, "tier": host.TierFull, "allow_network": "true", "paths": []map[string]any{
 		{"path": dir, "access": "write", "source": "moderate"},
 		{"path": dir + "/.env", "access": "block", "source": "secrets"},
 		{"path": dir + "/.envrc", "access": "protect", "source": "moderate"},
@@ -118,7 +118,7 @@ func TestSightOfSandboxExec(t *testing.T) {
 	if !ok {
 		t.Fatal("no manifest")
 	}
-	s, err := m.sight(&wrap.Host{FS: wrap.OS{}, UID: os.Getuid(), CWD: dir}, "")
+	s, err := m.sight(&host.Host{FS: host.OS{}, UID: os.Getuid(), CWD: dir}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // variable is what becomes of an environment variable; never its value.
@@ -18,7 +18,7 @@ type variable struct {
 }
 
 // planned is what a plan does with a variable, or would do.
-func planned(p *wrap.Plan, name string) variable {
+func planned(p *engine.Plan, name string) variable {
 	for _, c := range p.Report.Env {
 		if c.Name == name {
 			return variable{known: true, seen: c.Kept, action: c.Action(), source: c.Source}

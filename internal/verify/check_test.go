@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 func TestJudgeHidden(t *testing.T) {
@@ -341,7 +341,7 @@ func TestCompare(t *testing.T) {
 
 func TestMounts(t *testing.T) {
 	m := mounts{{Path: "/", Access: policy.Read, Source: "permissive"}, {Path: "/p", Access: policy.Write, Source: "moderate"}, {Path: "/p/.git", Access: policy.Write}, {Path: "/p/.git/hooks", Access: policy.Protect},
-		{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"}, {Path: "/h/.cache", Access: policy.Write, Source: wrap.SourceCache}}
+		{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"}, {Path: "/h/.cache", Access: policy.Write, Source: view.SourceCache}}
 	if diff := cmp.Diff([]string{"/p/.git", "/p"}, m.writableTree("/p/.git/hooks")); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Manifest is what /run/sbx/policy.json says, as far as it is looked at here.
@@ -53,7 +54,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}
-	if s.Walls = m.Engine == wrap.EngineLandlock; s.Walls {
+	if s.Walls = m.Engine == host.EngineLandlock; s.Walls {
 		s.Gaps, s.Scratch, s.Mode = m.Gaps, runTmp, runDir
 	}
 	above := func(path string) ManifestEntry { return l.at(policy.Dir(path)) }
@@ -68,7 +69,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			if write {
 				s.Guarded = append(s.Guarded, Guarded{Path: e.Path, Kind: kindOther})
 			}
-		case wrap.Closed:
+		case view.Closed:
 			if kind(e.Path) == kindDir {
 				s.Closed = append(s.Closed, e.Path)
 			}

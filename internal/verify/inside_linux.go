@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // Here verifies the sandbox that this process runs in, by its manifest.
@@ -20,7 +20,7 @@ func Here(m *Manifest, homes []string) (*Report, error) {
 	}
 	dirs := append([]string{cwd}, homes...)
 	site := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes, func(path string) string { return Look(path).Kind })
-	site.Own = Own{Manifest: wrap.ManifestDir + "/policy.json", Dir: wrap.ManifestDir}
+	site.Own = Own{Manifest: host.ManifestDir + "/policy.json", Dir: host.ManifestDir}
 	if site.Walls {
 		site.Own = Own{Manifest: runManifest, Dir: runDir}
 		for _, path := range hostDevices {

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
@@ -26,10 +28,10 @@ import (
 // nothing else. A star at the end stands for anything.
 var mutants = []struct {
 	name string
-	edit func(p *wrap.Plan, dir string)
+	edit func(p *engine.Plan, dir string)
 	want []string
 }{
-	{"none", func(p *wrap.Plan, _ string) {}, nil},
+	{"none", func(p *engine.Plan, _ string) {}, nil},
 	{"hidden file", allow(landlock.ReadFile, "proj/.env"), []string{"hole hidden read $DIR/proj/.env"}},
 	{"hidden directory", allow(landlock.ReadDir, "home/.ssh"), []string{"hole hidden read $DIR/home/.ssh"}},
 	{"file in a hidden directory", allow(landlock.ReadFile, "home/.ssh/id_rsa"), []string{"hole hidden read $DIR/home/.ssh"}},
@@ -41,35 +43,35 @@ var mutants = []struct {
 	{"fifos", allow(landlock.MakeFifo, "proj"), []string{"hole protected make $DIR/proj", "hole protected make $DIR/proj/.git", "hole residue left *"}},
 	{"everything in the project", allow(landlock.Write, "proj"), []string{"hole hidden read *", "hole protected write, move, link *", "hole protected move *", "hole protected make *", "hole protected replace $DIR/proj/.mcp.json", "hole outside create $DIR/proj*"}},
 	{"home directory", allow(landlock.Make|landlock.WriteFile, "home"), []string{"hole outside create $DIR/home*", "hole outside use private directories", "hole sbx itself write, move $SBX_MANIFEST"}},
-	{"devices", func(p *wrap.Plan, _ string) { rule(p, "/dev", landlock.ReadFile) }, []string{"hole kernel devices of the host"}},
-	{"signals", func(p *wrap.Plan, _ string) { p.Confined.Wall.Scope &^= landlock.Signal }, []string{"hole processes kill a process outside", "hole processes tgkill a process outside", "hole processes pidfd_send_signal a process outside"}},
-	{"signals as agreed", func(p *wrap.Plan, _ string) {
+	{"devices", func(p *engine.Plan, _ string) { rule(p, "/dev", landlock.ReadFile) }, []string{"hole kernel devices of the host"}},
+	{"signals", func(p *engine.Plan, _ string) { p.Confined.Wall.Scope &^= landlock.Signal }, []string{"hole processes kill a process outside", "hole processes tgkill a process outside", "hole processes pidfd_send_signal a process outside"}},
+	{"signals as agreed", func(p *engine.Plan, _ string) {
 		p.Confined.Wall.Scope &^= landlock.Signal
 	}, nil},
-	{"environment", func(p *wrap.Plan, _ string) { p.Env = append(p.Env, "GH_TOKEN=x") }, []string{"hole environment variables"}},
+	{"environment", func(p *engine.Plan, _ string) { p.Env = append(p.Env, "GH_TOKEN=x") }, []string{"hole environment variables"}},
 	{"descriptor", leaveOpen, []string{"hole descriptors open"}},
-	{"manifest", func(p *wrap.Plan, _ string) { rule(p, p.Session, landlock.Write) }, []string{"hole sbx itself write, move $SBX_MANIFEST"}},
-	{"another manifest", func(p *wrap.Plan, _ string) {
+	{"manifest", func(p *engine.Plan, _ string) { rule(p, p.Session, landlock.Write) }, []string{"hole sbx itself write, move $SBX_MANIFEST"}},
+	{"another manifest", func(p *engine.Plan, _ string) {
 		p.Files[0].Data = append(p.Files[0].Data, ' ')
 	}, []string{"unchecked sbx itself manifest $SBX_MANIFEST"}},
-	{"filter", func(p *wrap.Plan, _ string) { p.Confined.Filters = nil }, []string{"hole kernel *", "hole network *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
-	{"network", func(p *wrap.Plan, _ string) {
+	{"filter", func(p *engine.Plan, _ string) { p.Confined.Filters = nil }, []string{"hole kernel *", "hole network *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
+	{"network", func(p *engine.Plan, _ string) {
 		p.Confined.Filters, p.Confined.Wall.Net, p.Confined.Wall.Scope = nil, 0, landlock.Signal
 	}, []string{"hole network reach TCP 127.0.0.1", "hole network reach UDP 127.0.0.1", "hole network reach abstract socket", "hole network serve own loopback", "hole network *", "hole kernel *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
-	{"control", func(p *wrap.Plan, _ string) {
+	{"control", func(p *engine.Plan, _ string) {
 		p.Confined.Wall.Rules = slices.DeleteFunc(p.Confined.Wall.Rules, func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
 	}, []string{"unchecked protected control $TMPDIR", "hole kernel set-user-id bit"}},
 }
 
-func rule(p *wrap.Plan, path string, allow landlock.FS) {
+func rule(p *engine.Plan, path string, allow landlock.FS) {
 	p.Confined.Wall.Rules = append(p.Confined.Wall.Rules, landlock.Rule{Path: path, Allow: allow & p.Confined.Wall.FS})
 }
 
-func allow(right landlock.FS, path string) func(*wrap.Plan, string) {
-	return func(p *wrap.Plan, dir string) { rule(p, dir+"/"+path, right) }
+func allow(right landlock.FS, path string) func(*engine.Plan, string) {
+	return func(p *engine.Plan, dir string) { rule(p, dir+"/"+path, right) }
 }
 
-func leaveOpen(p *wrap.Plan, _ string) {
+func leaveOpen(p *engine.Plan, _ string) {
 	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		panic(err)
@@ -78,7 +80,7 @@ func leaveOpen(p *wrap.Plan, _ string) {
 }
 
 // mark is a filter that refuses nothing and tells the probe where it is.
-func mark() wrap.Program {
+func mark() engine.Program {
 	code, err := bpf.Assemble([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: 0, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_PRCTL, SkipTrue: 3},
@@ -95,7 +97,7 @@ func mark() wrap.Program {
 		out = binary.LittleEndian.AppendUint16(out, op.Op)
 		out = binary.LittleEndian.AppendUint32(append(out, op.Jt, op.Jf), op.K)
 	}
-	return wrap.Program{Name: "mark", Code: out}
+	return engine.Program{Name: "mark", Code: out}
 }
 
 const mutantWord = "--mutant-of-sandbox"
@@ -109,7 +111,7 @@ func TestMain(m *testing.M) {
 	case len(args) == 2 && args[0] == mutantWord:
 		sub, err := subject()
 		if err == nil {
-			var p *wrap.Plan
+			var p *engine.Plan
 			if p, err = sub.Plan(); err == nil {
 				i := 0
 				for mutants[i].name != args[1] {
@@ -128,12 +130,12 @@ func TestMain(m *testing.M) {
 
 // subject is a run by the profile moderate in the working directory.
 func subject() (*Subject, error) {
-	h, err := wrap.Look()
+	h, err := host.Look()
 	if err != nil {
 		return nil, err
 	}
 	cache := os.Getenv("XDG_CACHE_HOME") + "/sbx"
-	if err := wrap.Choose(h, cache, wrap.EngineLandlock, ""); err != nil {
+	if err := wrap.Choose(h, cache, host.EngineLandlock, ""); err != nil {
 		return nil, err
 	}
 	vars := policy.Vars{CWD: h.CWD, Root: h.CWD, Home: h.Homes[0], Cache: os.Getenv("XDG_CACHE_HOME")}
@@ -143,8 +145,8 @@ func subject() (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Subject{Host: h, Root: h.CWD, Cache: cache, Plan: func() (*wrap.Plan, error) {
-		return wrap.New(wrap.Request{Policy: pol, Root: h.CWD, Self: ProbeWords(), Cache: cache}, h)
+	return &Subject{Host: h, Root: h.CWD, Cache: cache, Plan: func() (*engine.Plan, error) {
+		return wrap.New(engine.Request{Policy: pol, Root: h.CWD, Self: ProbeWords(), Cache: cache}, h)
 	}}, nil
 }
 
@@ -170,9 +172,9 @@ func TestFindsHolesInWalls(t *testing.T) {
 			sub.Flags = []string{mutantWord, m.name}
 			if m.name == "signals as agreed" { // as on a kernel before 6.12
 				plan := sub.Plan
-				sub.Plan = func() (*wrap.Plan, error) {
+				sub.Plan = func() (*engine.Plan, error) {
 					p, err := plan()
-					p.Gaps = append(p.Gaps, wrap.GapSignals+" (Landlock here is version 5)")
+					p.Gaps = append(p.Gaps, engine.GapSignals+" (Landlock here is version 5)")
 					return p, err
 				}
 			}

@@ -1,6 +1,6 @@
 package verify
 
-import "github.com/sbx-sandbox/sbx/wrap"
+import "github.com/sbx-sandbox/sbx/internal/engine"
 
 // network proves that what listens outside cannot be reached, and that other
 // families of sockets cannot be had.
@@ -79,13 +79,13 @@ func (s *Site) interfaces() Check {
 			}
 			if out := s.Spaces["net"]; out != "" && self.Spaces["net"] == out {
 				if s.Walls {
-					return s.owned(wrap.GapProcesses, "those of the host can be seen")
+					return s.owned(engine.GapProcesses, "those of the host can be seen")
 				}
 				return Hole, "the network namespace is the caller's"
 			}
 			if left := without(self.Links, []string{"lo"}); len(left) > 0 {
 				if s.Walls {
-					return s.owned(wrap.GapProcesses, "those of the host can be seen: "+some(left))
+					return s.owned(engine.GapProcesses, "those of the host can be seen: "+some(left))
 				}
 				return Hole, "there is more than the loopback: " + some(left)
 			}

@@ -5,11 +5,11 @@ package verify
 import (
 	"errors"
 
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // Probe fails: there is no sandbox on other systems.
-func Probe([]string) int { return wrap.StatusFailed }
+func Probe([]string) int { return host.StatusFailed }
 
 // Outside fails: there is no sandbox on other systems.
 func Outside(*Subject) (*Report, error) { return nil, errors.ErrUnsupported }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 // maxAsk and maxAnswer bound, in bytes, what goes through the pipes.
@@ -29,9 +29,9 @@ func Probe(args []string) int {
 	if args[1] == wordIdle {
 		return idle()
 	}
-	if args[1] != wordAnswer || !wrap.Inside() && !wrap.InLandlock() {
+	if args[1] != wordAnswer || !host.Inside() && !host.InLandlock() {
 		fmt.Fprintln(os.Stderr, "sbx: error: the probe runs inside a sandbox only; to verify one: sbx verify")
-		return wrap.StatusFailed
+		return host.StatusFailed
 	}
 	p := &prober{fds: openFDs()}
 	in := bufio.NewReader(io.LimitReader(os.Stdin, maxAsk))
@@ -42,7 +42,7 @@ func Probe(args []string) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sbx: error: the questions cannot be read: "+err.Error())
-		return wrap.StatusFailed
+		return host.StatusFailed
 	}
 	out := json.NewEncoder(os.Stdout)
 	for _, q := range asked {

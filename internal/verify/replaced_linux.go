@@ -13,9 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // patienceReplaced is how long a run may go on after something hidden was
@@ -25,8 +26,8 @@ const patienceReplaced = 3 * time.Second
 // replaced proves that a run does not go on with a hidden file that the host
 // replaces: in a second, short run a file in the working directory is hidden by
 // name, and another one is renamed over it, as editors do.
-func (sub *Subject) replaced(plan *wrap.Plan, nonce string) []Result {
-	if plan.Engine != wrap.EngineBwrap {
+func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
+	if plan.Engine != host.EngineBwrap {
 		return nil // rules about files, and no mounts that could be lost
 	}
 	r := Result{Section: secHidden, Name: "replace", Subject: "a hidden file, on the host"}
@@ -34,7 +35,7 @@ func (sub *Subject) replaced(plan *wrap.Plan, nonce string) []Result {
 	return []Result{r}
 }
 
-func (sub *Subject) replace(plan *wrap.Plan, r *Result, nonce string) (Verdict, string) {
+func (sub *Subject) replace(plan *engine.Plan, r *Result, nonce string) (Verdict, string) {
 	if plan.Stage == nil || plan.Stage.Group == pid1.Look {
 		return Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
 	}
@@ -101,7 +102,7 @@ func (sub *Subject) replace(plan *wrap.Plan, r *Result, nonce string) (Verdict, 
 		return Unchecked, "it could not be replaced: " + err.Error()
 	case goesOn && told:
 		return Allowed, "the run was told of it and went on (on_unmasked = \"warn\")"
-	case told && errors.As(ended, &exit) && exit.ExitCode() == wrap.StatusFailed:
+	case told && errors.As(ended, &exit) && exit.ExitCode() == host.StatusFailed:
 		return Proved, "the run was ended at once"
 	}
 	return Hole, "the run went on with it"

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // patienceAll bounds a whole run of the probe.
@@ -33,7 +33,7 @@ func Outside(sub *Subject) (*Report, error) {
 	defer signal.Stop(stop)
 	planted, err := NewPlants()
 	if err != nil {
-		return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "the controls cannot be set up: " + err.Error()}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the controls cannot be set up: " + err.Error()}
 	}
 	defer planted.Close()
 	sub.Host.Environ = append(slices.Clone(sub.Host.Environ), planted.Env...)
@@ -48,7 +48,7 @@ func Outside(sub *Subject) (*Report, error) {
 			continue
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil { // what any run makes is no residue of this one
-			return nil, &wrap.Error{Status: wrap.StatusFailed, Text: "a directory of sbx's own: " + err.Error()}
+			return nil, &host.Error{Status: host.StatusFailed, Text: "a directory of sbx's own: " + err.Error()}
 		}
 	}
 	site := Survey(sub, plan, planted)
@@ -186,7 +186,7 @@ func (h *head) Write(p []byte) (int, error) {
 }
 
 func failed(reason string) error {
-	return &wrap.Error{Status: wrap.StatusFailed, Text: "Failed to initialize sandbox: " + reason}
+	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + reason}
 }
 
 // childError is why there was no answer at all, in the child's own words.
@@ -202,7 +202,7 @@ func childError(err error, said string) error {
 		}
 	}
 	if text != "" {
-		return &wrap.Error{Status: wrap.StatusFailed, Text: text, Hint: hint}
+		return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
 	}
 	if last := strings.TrimSpace(said); last != "" {
 		return failed(last[strings.LastIndexByte(last, '\n')+1:])

@@ -3,19 +3,21 @@ package verify
 import (
 	"syscall"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Subject is a run to be verified.
 type Subject struct {
-	Host    *wrap.Host
-	Plan    func() (*wrap.Plan, error) // of a run of the probe, with what Host has by then
-	Flags   []string                   // of sbx, as the run has them: the child gets the same
-	Root    string                     // of the work tree
-	Remap   string                     // where the working directory is seen; "" is where it is
-	Cache   string                     // sbx's own cache directory, which a run may change
-	OwnDirs []string                   // sbx's own directories; need not exist
+	Host    *host.Host
+	Plan    func() (*engine.Plan, error) // of a run of the probe, with what Host has by then
+	Flags   []string                     // of sbx, as the run has them: the child gets the same
+	Root    string                       // of the work tree
+	Remap   string                       // where the working directory is seen; "" is where it is
+	Cache   string                       // sbx's own cache directory, which a run may change
+	OwnDirs []string                     // sbx's own directories; need not exist
 }
 
 // InterruptedError is a verification that a signal ended. What the probe had
@@ -34,13 +36,13 @@ type access struct {
 }
 
 // mounts answers what the plan gives at a path.
-type mounts []wrap.Mounted
+type mounts []engine.Mounted
 
 // at returns the deepest mount that holds a canonical path.
 func (m mounts) at(path string) (a access) {
 	for i := range m { // parents first
 		if policy.Within(path, m[i].Path) {
-			a = access{m[i].Access, m[i].Source, m[i].Layer, m[i].Path, m[i].Source == wrap.SourceCache}
+			a = access{m[i].Access, m[i].Source, m[i].Layer, m[i].Path, m[i].Source == view.SourceCache}
 		}
 	}
 	return a

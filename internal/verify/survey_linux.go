@@ -11,15 +11,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // survey looks at the host: what there is to prove, and what is possible
 // outside.
 type survey struct {
 	subject *Subject
-	plan    *wrap.Plan
+	plan    *engine.Plan
 	pol     *policy.Policy
 	mounts  mounts
 	site    *Site
@@ -27,7 +29,7 @@ type survey struct {
 }
 
 // Survey makes the site of a planned run.
-func Survey(sub *Subject, plan *wrap.Plan, planted *Plants) *Site {
+func Survey(sub *Subject, plan *engine.Plan, planted *Plants) *Site {
 	v := &survey{subject: sub, plan: plan, pol: plan.Report.Policy, mounts: plan.Report.Mounts()}
 	v.site = &Site{
 		UID: sub.Host.UID, Nonce: planted.Nonce, CWD: sub.Host.CWD, Network: v.pol.Network, SharePID: v.pol.SharePID, Seccomp: policy.SeccompLevel(v.pol.Seccomp), Filter: policy.SeccompFile(v.pol.Seccomp),
@@ -69,7 +71,7 @@ func controls() map[string]int {
 			out[t.name] = a.Errno
 		}
 	}
-	for _, f := range slices.Concat(families, (&Site{Gaps: []string{wrap.GapUnix}}).reducedFamilies()) {
+	for _, f := range slices.Concat(families, (&Site{Gaps: []string{engine.GapUnix}}).reducedFamilies()) {
 		out[f.trial()] = 0
 		if err := trySocket(f.question().Args); err != nil {
 			out[f.trial()] = errnoOf(err)
@@ -146,9 +148,9 @@ func (v *survey) hidden() {
 // hides, or "".
 func (v *survey) opened(path, real string, hidden []string) string {
 	if _, shown := v.plan.Report.Concealed(); slices.Contains(shown, real) {
-		return "the repository: " + wrap.SourceTracked
+		return "the repository: " + view.SourceTracked
 	}
-	if a := v.mounts.at(real); a.shows() && a.rule == wrap.SourceCleaned {
+	if a := v.mounts.at(real); a.shows() && a.rule == view.SourceCleaned {
 		return "settings: " + a.rule
 	}
 	if r, ok := v.pol.Decide(path); ok && r.Access != policy.Block && (r.Access == policy.Read || r.Access == policy.Write) {
@@ -432,14 +434,14 @@ func (v *survey) strangers() {
 	found := slices.Clone(v.subject.Host.Sockets)
 	for _, dir := range append([]string{"/opt", "/srv", "/usr/local", "/etc", "/var/lib"}, v.subject.Host.Homes...) {
 		if dir = canonical(dir); v.mounts.at(dir).shows() {
-			found = append(found, wrap.Sockets(dir, names)...)
+			found = append(found, host.Sockets(dir, names)...)
 		}
 	}
 	for _, path := range found {
 		var st unix.Stat_t
 		path = canonical(path)
 		a := v.mounts.at(path)
-		if !a.shows() && !(a.Access == policy.Block && a.mount == path && a.rule == wrap.SourceSocket) || unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK ||
+		if !a.shows() && !(a.Access == policy.Block && a.mount == path && a.rule == view.SourceSocket) || unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK ||
 			slices.ContainsFunc(v.site.Sockets, func(o Socket) bool { return o.Path == path }) {
 			continue
 		}
@@ -470,14 +472,14 @@ func (v *survey) environment(planted *Plants) {
 }
 
 func (v *survey) own() {
-	o := Own{Dir: wrap.ManifestDir, Programs: map[string]string{wrap.ManifestDir + "/sbx": ""}}
+	o := Own{Dir: host.ManifestDir, Programs: map[string]string{host.ManifestDir + "/sbx": ""}}
 	if v.site.Walls {
 		data := v.plan.Files[0].Data
 		sum := sha256.Sum256(data[:min(len(data), readBytes)])
 		o = Own{Dir: runDir, Manifest: runManifest, Sum: hex.EncodeToString(sum[:]), Programs: map[string]string{}}
 	}
 	for _, fd := range v.plan.FDs {
-		if fd.Name == wrap.ManifestDir+"/policy.json" {
+		if fd.Name == host.ManifestDir+"/policy.json" {
 			sum := sha256.Sum256(fd.Data[:min(len(fd.Data), readBytes)])
 			o.Manifest, o.Sum = fd.Name, hex.EncodeToString(sum[:])
 		}

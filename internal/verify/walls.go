@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/wrap"
 )
 
 // With Landlock nothing is mounted: what is hidden is there and cannot be
@@ -167,7 +167,7 @@ func (s *Site) visible() Check {
 		if seen == 0 {
 			return Proved, "nothing that is hidden can be seen"
 		}
-		return s.owned(wrap.GapNames, "of "+strconv.Itoa(len(answers))+" hidden names "+strconv.Itoa(seen)+" can be seen, with size and time")
+		return s.owned(engine.GapNames, "of "+strconv.Itoa(len(answers))+" hidden names "+strconv.Itoa(seen)+" can be seen, with size and time")
 	}
 	return c
 }
@@ -202,7 +202,7 @@ func (s *Site) beyond() []Check {
 					return Hole, "a file can be made in " + policy.Plain(s.Closed[i]) + ", on the host"
 				}
 			}
-			return s.owned(wrap.GapPlaces, "closed in their place: "+some(s.Closed))
+			return s.owned(engine.GapPlaces, "closed in their place: "+some(s.Closed))
 		}
 		out = append(out, c)
 	}
@@ -212,7 +212,7 @@ func (s *Site) beyond() []Check {
 				if a[0].Errno != 0 {
 					return Proved, a[0].why()
 				}
-				return s.owned(wrap.GapModes, "what belongs to the command's user can get another mode, owner or time")
+				return s.owned(engine.GapModes, "what belongs to the command's user can get another mode, owner or time")
 			}})
 	}
 	return append(out, known(secOutside, "mounts", "", NotApplicable, "the engine mounts nothing"))
@@ -225,7 +225,7 @@ func (s *Site) reducedFamilies() []family {
 	if !s.Network {
 		out = append(out, []family{{"TCP", 2, 1, 0, false}, {"TCP over IPv6", 10, 1, 0, false}, {"UDP", 2, 2, 0, false}, {"UDP over IPv6", 10, 2, 0, false}, {"MPTCP", 2, 1, 262, false}, {"SCTP", 2, 1, 132, false}}...)
 	}
-	if v, _ := s.owned(wrap.GapUnix, ""); v == Gap {
+	if v, _ := s.owned(engine.GapUnix, ""); v == Gap {
 		out = append(out, []family{{"unix stream", 1, 1, 0, false}, {"unix datagram", 1, 2, 0, false}, {"unix packets", 1, 5, 0, false}, {"unix raw", 1, 3, 0, false}}...)
 	}
 	return out
@@ -236,7 +236,7 @@ func (s *Site) reducedFamilies() []family {
 func (s *Site) sockpairs() []Check {
 	pair := func(kind int) []Question { return []Question{{Act: actPair, Args: []int{kind}}} }
 	out := []Check{{Section: secNetwork, Name: "control", Subject: "own pair of sockets", Ask: pair(1), Control: s.known("inside, a pair of the command's own works"), Judge: judgeLocal}}
-	if v, _ := s.owned(wrap.GapUnix, ""); v == Gap {
+	if v, _ := s.owned(engine.GapUnix, ""); v == Gap {
 		for kind, name := range map[int]string{2: "datagram pair", 3: "raw pair"} {
 			out = append(out, Check{Section: secNetwork, Name: "socket family", Subject: name, Ask: pair(kind), Control: s.known("outside: done"), Judge: func(a []Answer) (Verdict, string) {
 				if a[0].Errno == 0 {
@@ -258,7 +258,7 @@ func (s *Site) loopback() Check {
 			if a[0].Errno == 0 {
 				return Hole, "it can listen on the host's loopback, where others see it"
 			}
-			return s.owned(wrap.GapLoopback, "there is none ("+a[0].why()+")")
+			return s.owned(engine.GapLoopback, "there is none ("+a[0].why()+")")
 		}}
 }
 
@@ -312,7 +312,7 @@ func (s *Site) neighbours() []Check {
 			case shared:
 				return Allowed, "its command line can be read: the processes of the host are shared"
 			}
-			return s.owned(wrap.GapProcesses, "its command line can be read")
+			return s.owned(engine.GapProcesses, "its command line can be read")
 		}},
 		{Section: secProcesses, Name: "namespaces", Ask: []Question{{Act: actSelf}}, Control: "compared with the caller's", Judge: ofSelf(func(self *Self) (Verdict, string) {
 			var same []string
@@ -324,7 +324,7 @@ func (s *Site) neighbours() []Check {
 			if len(same) == 0 {
 				return Proved, "all its own"
 			}
-			return s.owned(wrap.GapProcesses, "those of the caller: "+strings.Join(same, " "))
+			return s.owned(engine.GapProcesses, "those of the caller: "+strings.Join(same, " "))
 		})},
 		{Section: secProcesses, Name: "session", Ask: []Question{{Act: actSelf}}, Control: "compared with the caller's", Judge: ofSelf(func(self *Self) (Verdict, string) {
 			return Allowed, "the command is in the caller's session, on its terminal"
@@ -336,7 +336,7 @@ func (s *Site) neighbours() []Check {
 			case a[0].Errno == 0 && shared:
 				return Allowed, "it can be signalled: the processes of the host are shared"
 			case a[0].Errno == 0:
-				return s.owned(wrap.GapSignals, "it can be signalled")
+				return s.owned(engine.GapSignals, "it can be signalled")
 			case a[0].is(eperm, enosys):
 				return Proved, a[0].why()
 			}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sbx-sandbox/sbx/wrap"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 func TestJudgeBehind(t *testing.T) {
@@ -73,7 +74,7 @@ func walled() *Site {
 	s.Hidden = append(s.Hidden, Secret{Path: "/h/.ssh", Out: File{Kind: kindDir, Read: true}, Inner: []string{"/h/.ssh/id"}}, Secret{Path: "/h/fifo", Out: File{Kind: kindOther}})
 	s.Guarded = append(s.Guarded, Guarded{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
 	s.Frozen = []string{"/p"}
-	s.Gaps = []string{wrap.GapNames, wrap.GapModes, wrap.GapProcesses, wrap.GapPlaces, wrap.GapLoopback, wrap.GapUnix + ": version 7"}
+	s.Gaps = []string{engine.GapNames, engine.GapModes, engine.GapProcesses, engine.GapPlaces, engine.GapLoopback, engine.GapUnix + ": version 7"}
 	for _, f := range s.reducedFamilies() {
 		s.Kernel[f.trial()] = 0
 	}
@@ -143,7 +144,7 @@ func TestGapsAreOwned(t *testing.T) {
 }
 
 func TestInsideWalled(t *testing.T) {
-	m := &Manifest{Engine: wrap.EngineLandlock, Network: "false", Gaps: []string{wrap.GapNames}, Paths: []ManifestEntry{
+	m := &Manifest{Engine: host.EngineLandlock, Network: "false", Gaps: []string{engine.GapNames}, Paths: []ManifestEntry{
 		{Path: "/home/u", Access: "closed"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"}, {Path: "/q", Access: "write"},
 	}, Writable: func(dir string) bool { return dir == "/q" }}
 	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/q", "/proc", "/dev/shm"}, nil, func(string) string { return kindDir })

@@ -1,0 +1,555 @@
+package bwrap
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// maxArgs is what bwrap accepts in all, options from --args included.
+const maxArgs = 9000
+
+// words writes the command line of bwrap.
+func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *policy.Policy) error {
+	a := bwrapargs.Args{
+		Version:  h.Bwrap.Version,
+		ShareNet: pol.Network,
+		SharePID: pol.SharePID,
+		Ops:      Ops(v, pol, h),
+		Chdir:    v.Inside(p.Pwd),
+	}
+	for _, e := range p.LateEnv {
+		a.Setenv = append(a.Setenv, bwrapargs.Var(e))
+	}
+	prefixed(p, &a)
+	own, err := p.CommandFilter(req, h)
+	if err != nil {
+		return err
+	}
+	next := numbers(p, h)
+	command, self, err := command(p, req, h, v, pol, next)
+	if err != nil {
+		return err
+	}
+	if err := giveFilter(p, &a, own, h); err != nil {
+		return err
+	}
+	a.Stage = p.Stage != nil && p.Stage.Group != pid1.Look
+	a.Session = !a.Stage && ownSession(pol, h)
+	if !a.Stage {
+		p.Ends = &pid1.Ends{Setup: next(), Alive: -1, Info: -1}
+		if pol.SharePID { // there is no process 1 that could hold a pipe
+			p.Ends.Info = next()
+			a.Info = p.Ends.Info
+		} else {
+			p.Ends.Alive = next()
+			a.Sync = p.Ends.Alive
+		}
+		a.Block = p.Ends.Setup
+	}
+	a.Ops = append(a.Ops, manifest(p, v, pol, self)...)
+	a.Ops = append(a.Ops, freeze(v)...)
+	for i := range a.Ops {
+		a.Ops[i].Dst = v.Inside(a.Ops[i].Dst)
+	}
+	if watched := masks(a.Ops, pol); a.Stage {
+		p.Stage.Masks = watched
+	} else if len(watched) > 0 {
+		p.Gaps = append(p.Gaps, Unwatched)
+	}
+	if pol.Seccomp != "off" {
+		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network})
+		if err != nil {
+			return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
+		}
+		a.Seccomp = filter
+	} else if h.Bwrap.Version.Less(bwrapargs.HasUserns) {
+		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + h.Bwrap.Version.String() + " cannot refuse nested user namespaces without seccomp",
+			Hint: `install bubblewrap 0.8 or newer, or leave seccomp = "default"`}
+	}
+	// The options go through a descriptor: nothing of the policy shows in ps.
+	argsFD := next()
+	options, fds := a.Words(next)
+	command, err = fit(p, command, len(options))
+	if err != nil {
+		return err
+	}
+	if p.Stage != nil {
+		fds = append(fds, bwrapargs.FD{Num: p.OrderFD, Name: "order for the stage", Data: p.Stage.Encode()})
+	}
+	p.FDs = slices.Concat([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, p.FDs, fds)
+	p.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
+	return prefix(p)
+}
+
+// SelfInside is where sbx itself is, in the runs that need it.
+const SelfInside = host.ManifestDir + "/sbx"
+
+// command returns the words for bwrap to execute and, when sbx itself is among
+// them, the mount that shows it: as the stage in front of the command, with an
+// order that says all the rest. A command that shares the processes of the host
+// has no stage to stay with it; there the stage looks at what bwrap before 0.10
+// mounted by name, and becomes the command.
+func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *policy.Policy, next func() int) ([]string, []bwrapargs.Op, error) {
+	words, path := req.Command, ""
+	if len(req.Self) > 0 {
+		words = append([]string{SelfInside}, req.Self...)
+	}
+	if len(words) > 0 {
+		if path = words[0]; !strings.Contains(path, "/") {
+			path = v.Inside(p.Report.Command)
+		}
+	}
+	if req.Argv0 != "" {
+		words = append([]string{req.Argv0}, words[min(1, len(words)):]...)
+	}
+	p.Limit = pol.TimeoutSeconds
+	look := h.Bwrap.Version.Less(bwrapargs.HasBindFD)
+	wall := Wall(p, v, pol, h)
+	const unseen = ": what is replaced on the host while the sandbox is being set up is noticed by no one"
+	switch {
+	case req.Direct && look:
+		p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage (--direct)"+unseen)
+	case pol.SharePID && !look && wall == nil && len(p.Reopen) == 0 && req.Filter == nil:
+		req.Direct = true // the stage would have nothing to do
+	}
+	if req.Direct && req.Argv0 != "" {
+		return nil, nil, &host.Error{Status: host.StatusFailed, Text: "--argv0 needs the stage", Hint: "leave out --direct and --share-pid"}
+	}
+	if req.Direct && len(req.Self) == 0 {
+		return words, nil, nil
+	}
+	self, ok := v.Self(h)
+	if !ok {
+		if p.Limit > 0 || len(req.Self) > 0 || req.Argv0 != "" {
+			return nil, nil, needsSelf(pol)
+		}
+		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside, so signals and the terminal are bwrap's business")
+		if look {
+			p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage"+unseen)
+		}
+		return words, nil, nil
+	}
+	show := []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self, Dst: SelfInside}}
+	p.Report.Staged = true
+	if req.Direct {
+		return words, show, nil
+	}
+	o := &pid1.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: pid1.NoWires, Reopen: p.Reopen, Wall: wall}
+	show = append(show, shown(p, h)...)
+	if p.Limits.Staged {
+		o.Rlimits, o.Memory = p.Limits.Rlimits, p.Limits.Memory
+	}
+	if look {
+		o.Expected = expected(v)
+	}
+	if wall != nil && wall.FS != 0 {
+		o.Expected, o.Keep = private(v, o.Expected), p.Keep
+	}
+	p.OrderFD = next()
+	if o.Group != pid1.Look {
+		o.Wires = pid1.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next(), Stderr: next()}
+		if o.Group == pid1.Front {
+			o.Wires.Stat = next()
+		}
+		if p.Limits.Counts() {
+			o.OOM = next()
+		}
+	}
+	if req.Argv0 != "" {
+		o.Argv = words
+	}
+	if o.Group != pid1.Look {
+		if req.Explain != nil {
+			o.Hints = req.Explain(p, req, h, v, pol)
+		}
+	}
+	p.Stage = o
+	return append([]string{SelfInside, pid1.Name, strconv.Itoa(p.OrderFD)}, words...), show, nil
+}
+
+// standing is how the command stands to the caller's process group. In front of
+// a terminal, where nothing else of a pipeline can be waiting for it, it gets a
+// group of its own that has the terminal, as a shell would give it one: what is
+// typed reaches it alone, and it can signal nobody outside. In a script or
+// pipeline the terminal belongs to the whole group, and nobody inside could
+// give it back.
+func standing(pol *policy.Policy, h *host.Host) pid1.Group {
+	switch {
+	case pol.SharePID:
+		return pid1.Look
+	case ownSession(pol, h):
+		return pid1.Apart
+	case h.Front:
+		return pid1.Front
+	}
+	return pid1.Shared
+}
+
+// sharesGroup reports whether the command can signal the caller's group:
+// kill(0, …) knows no namespaces.
+func sharesGroup(p *engine.Plan, pol *policy.Policy, h *host.Host) bool {
+	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == pid1.Shared || p.Stage.Group == pid1.Look)
+}
+
+// fit gives the command's words to the stage by the order when they are more
+// than bwrap takes, or a program in front of bwrap might change them. The first
+// stays, for those who read ps.
+func fit(p *engine.Plan, command []string, options int) ([]string, error) {
+	n := options + len(command) + 4
+	const before = 3 // the stage's own words
+	inOrder := len(p.Limits.Prefix) > 0 && p.Stage != nil && len(command) > before
+	if n <= maxArgs && !inOrder {
+		return command, nil
+	}
+	if p.Stage == nil || len(command) <= before {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
+			Hint: "pass the arguments through a file or xargs; without --direct and --share-pid there is no such limit"}
+	}
+	if p.Stage.Argv == nil {
+		p.Stage.Argv = command[before:]
+	}
+	return command[:before+1], nil
+}
+
+func needsSelf(pol *policy.Policy) error {
+	what := "a time limit"
+	if pol.TimeoutSeconds == 0 {
+		what = "this"
+	}
+	return &host.Error{Status: host.StatusFailed, Text: what + " needs sbx itself inside, and it cannot be put there", Hint: "leave /run to the sandbox, and sbx in a file"}
+}
+
+// held is the identity of what a mount shows, nil where nobody can have put
+// something else in its place.
+func held(m *view.Mount) *bwrapargs.Identity {
+	if m.Src != "" || m.Info.Ino == 0 || !host.Replaceable(m.Path) {
+		return nil
+	}
+	return &bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}
+}
+
+// expected lists for the stage what has to be where: records of "=" for a file
+// that has to be the one that was looked at, "!" for one that must not be, since
+// it is hidden, each with device, inode and path, NUL-terminated.
+func expected(v *view.View) []byte {
+	b := make([]byte, 0, 2048)
+	for i := range v.Mounts {
+		m := &v.Mounts[i]
+		id := held(m)
+		if id == nil {
+			continue
+		}
+		op, ok := op(v, *m, 0)
+		if !ok {
+			continue
+		}
+		sign := byte('=')
+		if op.Held == nil {
+			if sign = '!'; m.Eff != policy.Block && !m.Copied {
+				continue
+			}
+		}
+		b = appendExpected(b, sign, *id, v.Inside(m.Path))
+	}
+	return b
+}
+
+func appendExpected(b []byte, sign byte, id bwrapargs.Identity, path string) []byte {
+	b = append(b, sign)
+	b = strconv.AppendUint(b, id.Dev, 10)
+	b = append(b, ' ')
+	b = strconv.AppendUint(b, id.Ino, 10)
+	b = append(b, ' ')
+	b = append(b, path...)
+	return append(b, 0)
+}
+
+// ownSession reports whether the command gets a session of its own, and with it
+// no terminal.
+func ownSession(pol *policy.Policy, h *host.Host) bool {
+	return pol.NewSession == "yes" || pol.NewSession == "auto" && (pol.Seccomp == "off" || !h.TTY)
+}
+
+func joinNUL(words []string) []byte {
+	n := 0
+	for _, w := range words {
+		n += len(w) + 1
+	}
+	out := make([]byte, 0, n)
+	for _, w := range words {
+		out = append(append(out, w...), 0)
+	}
+	return out
+}
+
+// FirstFD is where the numbers of sbx's own descriptors begin; below are the
+// ones that scripts use by hand.
+const FirstFD = 20
+
+// numbers gives out descriptor numbers that nothing of the caller's uses.
+func numbers(p *engine.Plan, h *host.Host) func() int {
+	used := make(map[int]bool, len(h.FDs))
+	for _, fd := range h.FDs {
+		used[fd.Num] = true
+	}
+	n := FirstFD - 1
+	return func() int {
+		for n++; used[n]; n++ {
+		}
+		return n
+	}
+}
+
+// Ops are the mount operations in bwrap's order: the base, then everything
+// parents first, so that what lies deeper covers what lies above it.
+func Ops(v *view.View, pol *policy.Policy, h *host.Host) []bwrapargs.Op {
+	size := int64(pol.TmpfsLimitMB) << 20
+	if half := int64(pol.MemoryLimitMB) << 19; half > 0 && half < size {
+		// What is in private directories counts as memory that no killing frees: one
+		// that is full is an error of the program's, not the end of the sandbox.
+		size = half
+	}
+	ops := make([]bwrapargs.Op, 0, len(v.Mounts)+16)
+	if v.RootBound() {
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"})
+	}
+	ops = append(ops, bwrapargs.Op{Kind: bwrapargs.Proc, Dst: "/proc"}, bwrapargs.Op{Kind: bwrapargs.Dev, Dst: "/dev"})
+	if h.UID == 0 {
+		// Root owns what is in /proc of any namespace: sysctls, core_pattern,
+		// sysrq-trigger, and more with each kernel.
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/proc"})
+	}
+	for _, m := range v.Mounts {
+		if op, ok := op(v, m, size); ok {
+			ops = append(ops, op)
+		}
+	}
+	for _, l := range v.Links {
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.Symlink, Src: l.Text, Dst: l.Path})
+	}
+	return ops
+}
+
+// op is the operation that gives a mount its access, or none when what lies
+// above gives it already.
+func op(v *view.View, m view.Mount, size int64) (bwrapargs.Op, bool) {
+	if !v.Needed(&m) {
+		return bwrapargs.Op{}, false
+	}
+	src := m.Path
+	if m.Src != "" {
+		src = m.Src
+	}
+	switch m.Eff {
+	case policy.Private:
+		perm := uint32(0)
+		if m.Path == "/tmp" || m.Path == "/var/tmp" || m.Path == "/dev/shm" {
+			perm = 0o1777
+		}
+		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.Path, Size: size, Perm: perm}, true
+	case policy.Write:
+		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.Path, Held: held(&m)}, true
+	case policy.Read, policy.Protect:
+		if m.Copied {
+			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: m.Copy, Perm: 0o444 | m.Info.Mode&0o111}, true
+		}
+		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.Path, Held: held(&m)}, true
+	case policy.Block:
+		return mask(m), true
+	}
+	return bwrapargs.Op{}, false
+}
+
+// mask hides a file or directory that is there. A file keeps its place and
+// cannot be opened, or loses its content, see conceal; so does a socket, to which
+// no one can then connect.
+func mask(m view.Mount) bwrapargs.Op {
+	if m.Info.Kind == host.Dir {
+		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.Path, Size: 4096, Perm: 0o755}
+	}
+	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: []byte{}, Perm: 0o444, Shut: !m.Blank}
+}
+
+// freeze makes read-only what had to be writable while mount points were made:
+// masks, /dev, and the root when it is not the host's.
+func freeze(v *view.View) []bwrapargs.Op {
+	var ops []bwrapargs.Op
+	for _, m := range v.Mounts {
+		if m.Eff == policy.Block && !m.Idle && m.Info.Kind == host.Dir {
+			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: m.Path})
+		}
+	}
+	ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/dev"})
+	if !v.RootBound() {
+		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/"})
+	}
+	return ops
+}
+
+// cache plans the private cache of the project: a directory of sbx's own that
+// is seen as ~/.cache. A link anywhere on its way is refused, since a command
+// in another sandbox might have left it there.
+func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy) error {
+	if pol.Cache != "private" || req.Cache == "" || len(v.Host.Homes) == 0 {
+		return nil
+	}
+	home, err := v.Res.Resolve(v.Host.Homes[0])
+	if err != nil || v.Access(home.Path) != policy.Private {
+		return nil
+	}
+	dst := host.Join(home.Path, ".cache")
+	if _, taken := v.Find(dst); taken {
+		return nil
+	}
+	src, err := p.CacheDir(req, v)
+	if err != nil {
+		return err
+	}
+	if p.Report.Unkept != "" { // an empty one, which ends with the run
+		r := &policy.Rule{Path: dst, Access: policy.Private, Layer: policy.Builtin, Source: view.SourceCache}
+		v.Mounts = append(v.Mounts, view.Mount{Path: dst, Info: host.Info{Kind: host.Dir}, Rule: r})
+		v.Sort()
+		p.CacheDst = dst
+		return nil
+	}
+	r := &policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
+	// What the rules say of the host's ~/.cache is not about this one, and a
+	// mask there would need a mount point in it.
+	v.Mounts = slices.DeleteFunc(v.Mounts, func(m view.Mount) bool { return policy.Within(m.Path, dst) && !view.IsGrant(m.Rule) })
+	// A mount point in the cache is made by bwrap, which follows links there: a
+	// command may have left some.
+	for _, m := range v.Mounts {
+		if !policy.Within(m.Path, dst) {
+			continue
+		}
+		for at := m.Path; at != dst; at = policy.Dir(at) {
+			if info, err := v.Host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == host.Link {
+				return &host.Error{Status: host.StatusFailed, Text: policy.Plain(at) + " is a link in the private cache, and nothing can be opened through it", Hint: "remove " + policy.Plain(src+at[len(dst):])}
+			}
+		}
+	}
+	v.Links = slices.DeleteFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, dst) })
+	v.Mounts = append(v.Mounts, view.Mount{Path: dst, Info: host.Info{Kind: host.Dir}, Rule: r, Src: src})
+	v.Sort()
+	p.CacheDst = dst
+	return nil
+}
+
+// giveFilter hands the program to whoever loads it: the stage, as the last thing
+// before the command, or bwrap, whose own process in the sandbox it holds, too.
+func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, h *host.Host) error {
+	switch {
+	case code == nil:
+	case p.Stage != nil:
+		p.Stage.Filter = code
+	case h.Bwrap.Version.Less(bwrapargs.HasTwoFilters):
+		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + h.Bwrap.Version.String() + " takes no second system call filter, and without the stage nobody else loads the one from " + policy.Plain(p.Report.Policy.Seccomp),
+			Hint: "leave out --direct, or install bubblewrap 0.6 or newer"}
+	default:
+		a.Filter = code
+	}
+	return nil
+}
+
+// manifest shows the command its policy in /run/sbx/policy.json: no values of
+// variables, and of hidden things only those that a mount of their own gives
+// away in /proc/self/mountinfo. The directory is a mount of its own, so that it
+// cannot be moved away and forged.
+func manifest(p *engine.Plan, v *view.View, pol *policy.Policy, more []bwrapargs.Op) []bwrapargs.Op {
+	if !v.OwnRun() {
+		p.Gaps = append(p.Gaps, "/run is the host's, so there is no "+host.ManifestDir)
+		return nil
+	}
+	ops := []bwrapargs.Op{
+		{Kind: bwrapargs.Tmpfs, Dst: host.ManifestDir, Size: 1 << 20, Perm: 0o755},
+		{Kind: bwrapargs.ROData, Dst: host.ManifestDir + "/policy.json", Data: engine.Manifest(p, v, pol), Perm: 0o444},
+	}
+	return append(append(ops, more...), bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: host.ManifestDir})
+}
+
+// Enclose makes the plan for bwrap.
+func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
+	pol, err := view.Prepare(req.Policy, h)
+	if err != nil {
+		return nil, err
+	}
+	res := host.NewResolver(h.FS)
+	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
+	v, own, err := view.LookWithOwn(pol, h, res)
+	if err != nil {
+		return nil, err
+	}
+	v.Root = req.Root
+	if err := v.Deafen(pol); err != nil {
+		return nil, err
+	}
+	if err := v.RemapTo(req.Remap); err != nil {
+		return nil, err
+	}
+	v.Conceal(req.Root, git)
+	if err := v.Clean(req.Root, git); err != nil {
+		return nil, err
+	}
+	p := &engine.Plan{Engine: host.EngineBwrap, Tier: host.TierFull, Path: h.Bwrap.Path, Dirs: own}
+	if err := p.Descriptors(req, h, v); err != nil {
+		return nil, err
+	}
+	if err := cache(p, req, v, pol); err != nil {
+		return nil, err
+	}
+	v.ShareTmp(req.Tmp)
+	if err := p.ApplyLimits(req, h, v, pol); err != nil {
+		return nil, err
+	}
+	p.Pwd = v.KeepPWD()
+	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, p.Variables(pol))
+	path, _ := host.LookupEnv(p.Env, "PATH")
+	if err := v.Reaches(h.StartDir()); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(req.Self) > 0:
+		p.Report.Command = SelfInside
+	case len(req.Command) > 0:
+		if p.Report.Command, err = view.LookCommand(v, h, req.Command[0], path); err != nil {
+			return nil, err
+		}
+	}
+	p.Report.Policy, p.Report.View = pol, v
+	if odd := host.Join(host.Join(req.Root, ".git"), "commondir"); pol.Git == "commit" && v.Has(odd) {
+		v.Loose = append(v.Loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
+	}
+	v.Loose = append(v.Loose, git.Notes...)
+	p.Report.Notes, p.Report.Once = slices.Concat(p.Closed, v.Loose, v.Notes), v.Once
+	p.Report.Watch = v.Watch(git.Watch, req.Tmp)
+	if err := words(p, req, h, v, pol); err != nil {
+		return nil, err
+	}
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, WallGaps(p, pol, h), gaps(h), p.Limits.Gaps, []string{engine.GapSockets})
+	p.Report.Usual = 1
+	p.Report.OwnSession = !sharesGroup(p, pol, h)
+	if !p.Report.OwnSession && !p.Restricts(landlock.Signal) {
+		p.Report.Usual++
+		p.Gaps = append(p.Gaps, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
+	}
+	return p, nil
+}
+
+// gaps are the promises that this engine on this host cannot keep whole.
+func gaps(h *host.Host) []string {
+	var out []string
+	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
+		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")
+	}
+	return out
+}

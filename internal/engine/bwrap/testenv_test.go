@@ -1,0 +1,3 @@
+package bwrap
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,148 @@
+package bwrap
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Wall is what Landlock denies the command inside of bwrap's walls, nil for
+// nothing. Namespaces close off abstract sockets and processes; where one is
+// shared, only Landlock can. With the strict filter it is a second wall
+// everywhere, so that no single mistake opens the host.
+//
+// It belongs to the plan, and no run that shares nothing pays for it.
+func Wall(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
+	var r landlock.Ruleset
+	if pol.Network {
+		r.Scope |= landlock.AbstractUnix | landlock.Signal
+	}
+	if pol.SharePID {
+		r.Scope |= landlock.Signal
+	}
+	if view.StrictWalls(pol) {
+		r.Scope |= landlock.AbstractUnix | landlock.Signal
+		if h.Landlock >= fileWall {
+			wallFiles(v, &r)
+		}
+	}
+	r = r.For(h.Landlock)
+	if r.Empty() {
+		return nil
+	}
+	return &r
+}
+
+// The first versions of Landlock that can do what is asked here. Before 3 files
+// could not be moved to another directory (1) or would be truncated past the
+// wall (2).
+const (
+	fileWall  = 3
+	scopeWall = 6
+)
+
+// wallFiles denies all that the mounts do not give. What is hidden, protected
+// or read-only in a tree that gives more is left to the mounts: a rule is about
+// all that lies below, and naming what is around a hole instead would refuse
+// files that come later.
+//
+// The rules are opened inside, so they are about what is mounted there, not
+// about the host's file of the same name.
+func wallFiles(v *view.View, r *landlock.Ruleset) {
+	// Which sockets there are is for the mounts to say.
+	r.FS, _, _ = landlock.Known(v.Host.Landlock)
+	r.FS &^= landlock.ResolveUnix
+	allow := func(path string, what landlock.FS) {
+		r.Rules = append(r.Rules, landlock.Rule{Path: v.Inside(path), Allow: what})
+	}
+	if !v.RootBound() {
+		// The directories above mounts, which hold nothing else, can be listed.
+		allow("/", landlock.ReadDir)
+	}
+	allow("/dev", landlock.ReadFile|landlock.ReadDir|landlock.WriteFile|landlock.Truncate|landlock.IoctlDev)
+	allow("/proc", landlock.ReadFile|landlock.ReadDir|landlock.WriteFile|landlock.Truncate)
+	allow(host.ManifestDir, landlock.Read)
+	given := make([]landlock.FS, len(v.Mounts)) // at each mount, by those above it, too
+	for i := range v.Mounts {
+		m := &v.Mounts[i]
+		if m.Over >= 0 {
+			given[i] = given[m.Over]
+		}
+		if !v.InForce(m) {
+			continue
+		}
+		if what := walled(m.Eff); what&^given[i] != 0 {
+			given[i] |= what
+			allow(m.Path, what)
+		}
+	}
+}
+
+// walled is what a rule about a mount allows.
+func walled(a policy.Access) landlock.FS {
+	switch a {
+	case policy.Read, policy.Protect:
+		return landlock.Read
+	case policy.Write, policy.Private:
+		return landlock.Write
+	}
+	return 0
+}
+
+// private lists for the stage the directories of the host that must not be where
+// the sandbox has one of its own, since the wall lets the command write there.
+func private(v *view.View, b []byte) []byte {
+	for i := range v.Mounts {
+		m := &v.Mounts[i]
+		if m.Eff == policy.Private && v.InForce(m) && m.Info.Kind == host.Dir && m.Info.Ino != 0 {
+			b = appendExpected(b, '!', bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}, v.Inside(m.Path))
+		}
+	}
+	return b
+}
+
+// WallGaps are the walls that are missing, with the reason.
+func WallGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string) {
+	why := func(version int, linux string) string {
+		switch {
+		case h.Landlock == 0:
+			return " (Landlock could close it: this kernel has none, or has it off)"
+		case h.Landlock < version:
+			return " (Landlock could close it from Linux " + linux + " on)"
+		}
+		return " (Landlock could close it, and there is no stage to put it up)"
+	}
+	if pol.Network && !p.Restricts(landlock.AbstractUnix) {
+		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(scopeWall, "6.12"))
+	}
+	if pol.SharePID && !p.Restricts(landlock.Signal) {
+		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeWall, "6.12"))
+	}
+	if view.StrictWalls(pol) && (p.Stage == nil || p.Stage.Wall == nil || p.Stage.Wall.FS == 0) {
+		out = append(out, "there is no second wall around the files, mounts alone hide them"+why(fileWall, "6.2"))
+	}
+	return out
+}
+
+// shown are the read-only mounts of the files that the stage opens anew.
+func shown(p *engine.Plan, h *host.Host) []bwrapargs.Op {
+	var ops []bwrapargs.Op
+	for _, fd := range h.FDs {
+		if slices.Contains(p.Reopen, fd.Num) {
+			at := pid1.Files + "/" + strconv.Itoa(fd.Num)
+			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: fd.Path, Dst: at, Held: &bwrapargs.Identity{Dev: fd.Dev, Ino: fd.Ino}})
+			if p.Report.Files == nil {
+				p.Report.Files = make(map[string]string, len(p.Reopen))
+			}
+			p.Report.Files[at] = fd.Path
+		}
+	}
+	return ops
+}

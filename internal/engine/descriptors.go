@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Descriptors decides what passes: pipes, unnamed socket pairs, and the regular
+// files that the policy gives anyway. Everything else could lead out of the
+// sandbox: a directory is a door to the host's tree, a named socket a service, a
+// pidfd another process, a file of the kernel's the memory of one. What the
+// caller has as 0, 1 and 2 he has given to this command; from 3 up a descriptor
+// may have been left open by anybody.
+func (p *Plan) Descriptors(req Request, h *host.Host, v *view.View) error {
+	var closed []*host.FD
+	for i := range h.FDs {
+		fd := &h.FDs[i]
+		named := slices.Contains(req.KeepFDs, fd.Num)
+		switch {
+		case fd.Num <= 2:
+			if err := misgiven(fd); err != nil {
+				return err
+			}
+		case named:
+			p.Keep = append(p.Keep, fd.Num)
+			continue
+		case fd.CloseOn || fd.Kind != host.FDFile && fd.Kind != host.FDPipe && fd.Kind != host.FDPair:
+			continue
+		case fd.Kind == host.FDFile && !v.Gives(h, fd):
+			closed = append(closed, fd)
+			continue
+		default:
+			p.Keep = append(p.Keep, fd.Num)
+		}
+		if fd.Kind == host.FDFile && !fd.Writes && !named {
+			if err := p.shield(req, h, v, fd); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range req.KeepFDs {
+		if n > 2 && !slices.Contains(p.Keep, n) {
+			return &host.Error{Status: host.StatusFailed, Text: "--keep-fd " + strconv.Itoa(n) + ": the descriptor is not open", Hint: ""}
+		}
+	}
+	p.Closed = closedLine(h, closed)
+	return nil
+}
+
+var Stdio = [3]string{"standard input", "standard output", "standard error"}
+
+// misgiven is the error for what cannot be standard input, output or error. A
+// file of the kernel's that is open for reading can: see [Plan.shield].
+func misgiven(fd *host.FD) error {
+	switch {
+	case fd.Kind == host.FDDir || fd.Kind == host.FDPathRef:
+		return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is a directory, which would lead out of the sandbox", Hint: ""}
+	case fd.Kernel && !strings.HasPrefix(fd.Path, "/") && strings.Contains(fd.Path, ":["):
+		return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a namespace and no file that can be read", Hint: ""}
+	case fd.Kernel && fd.Writes:
+		return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a file of the kernel's that is open for writing, which would lead out of the sandbox",
+			Hint: "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …"}
+	}
+	return nil
+}
+
+// shield sees to it that a file which is open for reading alone stays so. By a
+// descriptor of the caller's, on a mount that the sandbox does not govern, the
+// command could open it for writing (/proc/self/fd) and change its mode: the stage
+// opens it anew on a read-only mount, or it is replaced by a sealed copy. It
+// passes as it is, with its offset and its locks, where the command could do the
+// same by the name, and from 3 up where no name is left and where the file is
+// somebody else's, who keeps the caller from writing it. Standard input is apart:
+// it may be the script that a shell outside goes on reading, at the offset that
+// the command leaves.
+func (p *Plan) shield(req Request, h *host.Host, v *view.View, fd *host.FD) error {
+	if fd.Kernel {
+		if fd.Size > MaxCopy {
+			return tooLarge(fd)
+		}
+		p.Copy = append(p.Copy, fd.Num)
+		return nil
+	}
+	if h.Engine != host.EngineBwrap || fd.Deleted && fd.Num > 2 {
+		return nil
+	}
+	if to, ok := v.NameOf(fd); ok {
+		foreign := h.UID != 0 && to.Info.UID != h.UID && !h.FS.Access(to.Path, 'w')
+		if v.Access(to.Path) == policy.Write || foreign && fd.Num > 2 {
+			return nil
+		}
+		if len(p.Reopen) < MaxReopen && v.Reopens(req.Direct, h, fd, to) {
+			p.Reopen = append(p.Reopen, fd.Num)
+			return nil
+		}
+	}
+	if fd.Size > MaxCopy {
+		return tooLarge(fd)
+	}
+	p.Copy = append(p.Copy, fd.Num)
+	return nil
+}
+
+func tooLarge(fd *host.FD) error {
+	return &host.Error{Status: host.StatusFailed, Text: "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
+		Hint: "pipe it instead: cat FILE | sbx …"}
+}
+
+// MaxCopy bounds, in bytes, the read-only files that are copied so that the
+// command cannot open them anew for writing through /proc/self/fd, where the
+// stage cannot open them on a read-only mount.
+const MaxCopy = 64 << 20
+
+// closedLine says which descriptors the command does not get that it would have had
+// without sbx, in one line.
+func closedLine(h *host.Host, closed []*host.FD) []string {
+	const few = 4
+	var names []string
+	for i, fd := range closed {
+		if i == few && len(closed) > few+1 {
+			names = append(names, strconv.Itoa(len(closed)-few)+" more")
+			break
+		}
+		names = append(names, strconv.Itoa(fd.Num)+" ("+h.Shown(fd.Path)+")")
+	}
+	keep := func(n string) string {
+		if h.ByName {
+			return "SBX_FLAGS='--keep-fd " + n + "'"
+		}
+		return "--keep-fd " + n
+	}
+	kernels := slices.ContainsFunc(closed, func(fd *host.FD) bool { return fd.Kernel })
+	switch {
+	case len(closed) == 0:
+		return nil
+	case len(closed) == 1 && kernels:
+		return []string{"descriptor " + names[0] + " closed"}
+	case len(closed) == 1:
+		return []string{"descriptor " + names[0] + " closed; " + keep(strconv.Itoa(closed[0].Num)) + " passes it"}
+	}
+	if kernels {
+		return []string{"descriptors " + strings.Join(names, ", ") + " closed"}
+	}
+	return []string{"descriptors " + strings.Join(names, ", ") + " closed; " + keep("N") + " passes one"}
+}
+
+// MaxReopen bounds how many files are opened anew, since each is a mount; the
+// others are copied.
+const MaxReopen = 8

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Filter is a seccomp filter from a file, for people.
+type Filter struct {
+	Path    string
+	Rules   int
+	Feigns  bool     // it answers some call as if it had been made
+	Hinders []string // calls that it refuses and without which not even /bin/true starts
+	Notes   []string // what is to be known of it, one line each
+}
+
+// String names the file and says how large it is.
+func (f *Filter) String() string {
+	if f.Rules == 1 {
+		return policy.Plain(f.Path) + " (1 rule)"
+	}
+	return policy.Plain(f.Path) + " (" + strconv.Itoa(f.Rules) + " rules)"
+}
+
+// CommandFilter returns the program of the file that the policy's seccomp names,
+// nil when it names none, and reports about it.
+func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
+	path := p.Report.Policy.Seccomp
+	if !policy.SeccompFile(path) {
+		return nil, nil
+	}
+	if req.Filter == nil {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "seccomp: " + policy.Plain(path) + " was not read", Hint: ""}
+	}
+	if err := p.Report.View.GuardFilter(path); err != nil {
+		return nil, err
+	}
+	file := *req.Filter
+	// There a thread of sbx itself becomes the command, and others are left.
+	file.WholeProcess = p.Confined != nil || p.Report.Policy.SharePID
+	code, err := file.Filter(h.Arch)
+	if err != nil {
+		return nil, &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: ""}
+	}
+	f := &Filter{Path: path, Rules: req.Filter.Rules(), Feigns: req.Filter.Feigns()}
+	if f.Hinders, err = req.Filter.Hinders(h.Arch); err != nil {
+		return nil, &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: ""}
+	}
+	for _, n := range req.Filter.Notes() {
+		f.Notes = append(f.Notes, policy.Plain(path)+": "+n)
+	}
+	if len(f.Hinders) > 0 {
+		f.Notes = append(f.Notes, policy.Plain(path)+" refuses "+listed(f.Hinders)+": without that not even /bin/true starts")
+	}
+	p.Report.Filter = f
+	p.Report.Notes = append(slices.Clip(p.Report.Notes), f.Notes...)
+	return code, nil
+}
+
+// listed is "a, b and c".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

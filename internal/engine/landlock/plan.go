@@ -1,0 +1,299 @@
+package landlock
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Confine makes the plan for Landlock: this process limits itself and becomes
+// the command, so there is no other process, and nothing that would have to
+// be installed. What Landlock cannot do is a gap, and where a promise hangs on
+// it a refusal.
+func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
+	pol, err := view.Prepare(req.Policy, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := unconfinable(req, pol, h); err != nil {
+		return nil, err
+	}
+	res := host.NewResolver(h.FS)
+	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
+	v, own, err := view.LookWithOwn(pol, h, res)
+	if err != nil {
+		return nil, err
+	}
+	v.Root, v.Bare, v.Watched = req.Root, true, pol.Protected == "watch"
+	p := &engine.Plan{Engine: host.EngineLandlock, Tier: host.TierReduced, Dirs: own, Confined: &engine.Confined{NoCaps: h.UID == 0}}
+	if err := p.Descriptors(req, h, v); err != nil {
+		return nil, err
+	}
+	if err := p.Tied(h); err != nil {
+		return nil, err
+	}
+	if err := PrivateCache(p, req, v, pol); err != nil {
+		return nil, err
+	}
+	if err := p.ApplyLimits(req, h, v, pol); err != nil {
+		return nil, err
+	}
+	if len(p.Limits.Prefix) > 0 {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "limits for all processes together cannot be had here: systemd-run would have to start a sandbox that is up already",
+			Hint: "use limits = \"best-effort\", or install bubblewrap"}
+	}
+	if err := v.Reaches(h.StartDir()); err != nil {
+		return nil, err
+	}
+	p.Pwd = v.KeepPWD()
+	session, tmp, err := Session(p, h)
+	if err != nil {
+		return nil, err
+	}
+	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: tmp}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + ManifestName}))
+	for _, e := range p.LateEnv { // nothing but the command is loaded with them
+		p.Env = append(p.Env, e.Name+"="+e.Value)
+	}
+	p.LateEnv = nil
+	if err := p.Program(req, h, v); err != nil {
+		return nil, err
+	}
+	v.Conceal(req.Root, git)
+	if err := v.Clean(req.Root, git); err != nil {
+		return nil, err
+	}
+	c, err := carve(v)
+	if err != nil {
+		return nil, err
+	}
+	if err := deafTo(v, h); err != nil {
+		return nil, err
+	}
+	p.Report.Policy, p.Report.View = pol, v
+	v.Loose = append(v.Loose, git.Notes...)
+	p.Report.Notes = slices.Concat(p.Closed, c.notes(h), v.Loose)
+	p.Report.Watch, p.Report.Exposed = v.Watch(git.Watch, req.Tmp), c.exposed
+	p.Report.Movable = c.moved
+	wallOff(p, c, pol, h, tmp)
+	if err := filters(p, req, pol, h); err != nil {
+		return nil, err
+	}
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, c.gaps, c.notes(h), p.Gaps, reducedGaps(pol, h), p.Limits.Gaps)
+	p.Session = session
+	p.Report.Wall, p.Report.Made = &p.Confined.Wall, p.Dirs
+	if h.Lack != nil {
+		p.Lack = h.Lack.Reason
+	}
+	p.Files = []engine.OwnFile{{Path: session + "/" + ManifestName, Data: engine.Manifest(p, v, pol)}}
+	return p, nil
+}
+
+// deafTo refuses to open a socket by name where the kernel cannot tell that one
+// from others.
+func deafTo(v *view.View, h *host.Host) error {
+	for i := range v.Mounts {
+		if m := &v.Mounts[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Eff) && m.Rule.Layer != policy.Builtin {
+			return &host.Error{Status: host.StatusFailed, Text: m.Rule.Source + ": " + policy.Plain(m.Path) + " is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", Hint: "it needs tier full: sbx doctor says how to get there"}
+		}
+	}
+	return nil
+}
+
+// unconfinable refuses what this engine cannot do at all.
+func unconfinable(req engine.Request, pol *policy.Policy, h *host.Host) error {
+	no := func(what, hint string) error {
+		return &host.Error{Status: host.StatusFailed, Text: what, Hint: hint}
+	}
+	const full = "it needs tier full: sbx doctor says how to get there"
+	switch {
+	case h.Landlock < 1:
+		return no("Landlock is not there: the kernel is older than 5.13 or was started without it", full)
+	case pol.MinTier == host.TierFull:
+		return no("the policy asks for tier full ("+Whence(pol, "min_tier")+"), and without namespaces there is only tier reduced", full)
+	case pol.Seccomp == "off":
+		return no("seccomp = \"off\" cannot be had with Landlock, which leaves UDP and sockets to the filter", "leave it out")
+	case pol.TimeoutSeconds > 0:
+		return no("a time limit cannot be enforced without a process namespace ("+Whence(pol, "timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
+	case pol.NewSession == "yes":
+		return no("new_session = \"yes\" cannot be had with Landlock ("+Whence(pol, "new_session")+")", "use setsid(1) in front of sbx")
+	case req.Remap != "":
+		return no("--workspace cannot be had with Landlock, which shows every path where it is", full)
+	}
+	return nil
+}
+
+func Whence(pol *policy.Policy, key string) string {
+	if where := pol.Where[key]; where != "" {
+		return where
+	}
+	return "profile " + strings.Join(pol.Profiles, "+")
+}
+
+// wallOff adds to the rules for the policy's files what every command needs:
+// its own /proc, of which Landlock keeps what belongs to other processes'
+// memory, files and environment, the harmless devices, the terminal and the
+// files that it was given, and the directory for temporary files.
+func wallOff(p *engine.Plan, c *carver, pol *policy.Policy, h *host.Host, tmp string) {
+	all, _, _ := landlock.Known(h.Landlock)
+	w := landlock.Ruleset{FS: all, Rules: c.rules, Scope: landlock.AbstractUnix | landlock.Signal}
+	if !pol.Network {
+		w.Net = landlock.BindTCP | landlock.ConnectTCP | landlock.BindUDP | landlock.ConnectUDP
+	}
+	if pol.SharePID {
+		w.Scope &^= landlock.Signal
+	}
+	add := func(path string, allow landlock.FS) {
+		w.Rules = append(w.Rules, landlock.Rule{Path: path, Allow: allow, Fleeting: true})
+	}
+	add("/proc", landlock.Read)
+	const device = landlock.ReadFile | landlock.WriteFile | landlock.Truncate | landlock.IoctlDev
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		add("/dev/"+name, device)
+	}
+	w.Rules = append(w.Rules, landlock.Rule{Path: tmp, Allow: landlock.Write}, landlock.Rule{Path: policy.Dir(tmp), Allow: landlock.ReadFile})
+	if len(p.Argv) > 0 && p.Path == h.Self {
+		add(h.Self, landlock.Execute|landlock.ReadFile)
+	}
+	// /dev/stdout and the like open the file itself once more, as it was opened.
+	for _, fd := range h.FDs {
+		if fd.Num > 2 && !slices.Contains(p.Keep, fd.Num) {
+			continue
+		}
+		switch fd.Kind {
+		case host.FDFile:
+			allow := landlock.FS(0)
+			if fd.Reads {
+				allow |= landlock.ReadFile
+			}
+			if fd.Writes {
+				allow |= landlock.WriteFile | landlock.Truncate
+			}
+			w.Rules = append(w.Rules, landlock.Rule{FD: fd.Num, Allow: allow})
+		case host.FDDevice:
+			w.Rules = append(w.Rules, landlock.Rule{FD: fd.Num, Allow: device})
+		}
+	}
+	p.Confined.Wall = w.For(h.Landlock)
+}
+
+// filters adds the system call filters.
+func filters(p *engine.Plan, req engine.Request, pol *policy.Policy, h *host.Host) error {
+	unix := h.Landlock >= engine.ABIUnix
+	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network,
+		Host: true, NoInet: !pol.Network, NoUnix: !unix, NoTruncate: h.Landlock < engine.ABITruncate})
+	if err != nil {
+		return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
+	}
+	p.Confined.Filters = append(p.Confined.Filters, engine.Program{Name: "seccomp filter", Code: code})
+	if code, err = p.CommandFilter(req, h); code != nil {
+		p.Confined.Filters = append(p.Confined.Filters, engine.Program{Name: "seccomp filter from a file", Code: code})
+	}
+	return err
+}
+
+// reducedGaps are the promises that Landlock cannot keep whole.
+func reducedGaps(pol *policy.Policy, h *host.Host) []string {
+	gaps := []string{
+		engine.GapNames,
+		engine.GapModes,
+		engine.GapProcesses,
+		engine.GapPlaces,
+		"what the command leaves running in the background goes on when it ends",
+	}
+	if h.UID == 0 {
+		gaps = append(gaps, engine.GapRoot)
+	}
+	if !pol.Network {
+		gaps = append(gaps, engine.GapLoopback)
+	}
+	if h.Landlock < engine.ABIScope && !pol.SharePID {
+		gaps = append(gaps, engine.GapSignals+" (Landlock here is version "+strconv.Itoa(h.Landlock)+"; 6 and Linux 6.12 prevent it)")
+	}
+	if h.Landlock < engine.ABIUnix {
+		gaps = append(gaps, engine.GapUnix+": Landlock here is version "+strconv.Itoa(h.Landlock)+" and cannot tell those of the host from others (9 and Linux 7.1 can)")
+	}
+	if h.Landlock < engine.ABIRefer {
+		gaps = append(gaps, "nothing can be renamed or linked from one directory to another (Landlock here is version 1)")
+	}
+	return gaps
+}
+
+// notes are the gaps in what a command would expect to be able to do where the
+// policy lets it write.
+func (c *carver) notes(h *host.Host) []string {
+	var out []string
+	if len(c.frozen) > 0 {
+		const few = 4
+		names := make([]string, 0, few+1)
+		for i, dir := range c.frozen {
+			if i == few {
+				names = append(names, strconv.Itoa(len(c.frozen)-few)+" more")
+				break
+			}
+			names = append(names, policy.Plain(dir))
+		}
+		out = append(out, "nothing can be made, removed or renamed directly in "+strings.Join(names, ", ")+": something there is protected or hidden, and Landlock cannot tell it from the rest")
+	}
+	if n := len(c.exposed); n > 0 {
+		out = append(out, "protected paths ("+strconv.Itoa(n)+") can be changed, and what changed is said by the next run and sbx status (protect = \"watch\")")
+	}
+	for _, dir := range c.unlisted {
+		if dir == h.CWD {
+			out = append(out, policy.Plain(dir)+" cannot be listed: there is a hidden directory in it")
+		}
+	}
+	return out
+}
+
+// ManifestName is the file in the directory of a run that says what
+// policy.json does elsewhere.
+const ManifestName = "policy.json"
+
+// Session plans the directory of the run: 0700, with the manifest in it and the
+// directory for temporary files. Nobody is there to remove it when the command
+// has ended; the next run does it, see sweep.
+func Session(p *engine.Plan, h *host.Host) (dir, tmp string, err error) {
+	if h.Runtime == "" {
+		return "", "", &host.Error{Status: host.StatusFailed, Text: "there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, and others can replace what is in /tmp", Hint: "set HOME"}
+	}
+	dir = h.Runtime + "/" + h.Instance
+	tmp = dir + "/tmp"
+	p.Dirs = append(p.Dirs, h.Runtime, dir, tmp)
+	if p.Report.Unkept != "" {
+		p.CacheDst = tmp + "/cache"
+		p.Dirs = append(p.Dirs, p.CacheDst)
+	}
+	return dir, tmp, nil
+}
+
+// PrivateCache is [Plan.cache] without mounts: the directory is used where it
+// is.
+func PrivateCache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy) error {
+	if pol.Cache != "private" || req.Cache == "" || len(v.Host.Homes) == 0 {
+		return nil
+	}
+	home, err := v.Res.Resolve(v.Host.Homes[0])
+	if err != nil || v.Access(home.Path) != policy.Private {
+		return nil
+	}
+	if _, taken := v.Find(host.Join(home.Path, ".cache")); taken {
+		return nil
+	}
+	src, err := p.CacheDir(req, v)
+	if err != nil || p.Report.Unkept != "" { // then it is with the temporary files, see session
+		return err
+	}
+	r := &policy.Rule{Path: src, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
+	v.Mounts = append(slices.DeleteFunc(v.Mounts, func(m view.Mount) bool { return policy.Within(m.Path, src) }),
+		view.Mount{Path: src, Info: host.Info{Kind: host.Dir}, Rule: r, Src: src})
+	v.Sort()
+	p.CacheDst = src
+	return nil
+}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Wanted are the limits that a policy sets, but for time. Where they are for
+// all processes together, the host has to be asked before a plan is made.
+func Wanted(pol *policy.Policy) limits.Wanted {
+	return limits.Wanted{MemoryMB: pol.MemoryLimitMB, CPUs: pol.CPUs, Procs: pol.Procs, FileSizeMB: pol.FileSizeMB}
+}
+
+// ApplyLimits finds what puts the limits into force.
+func (p *Plan) ApplyLimits(req Request, h *host.Host, v *view.View, pol *policy.Policy) error {
+	want := Wanted(pol)
+	if !want.Any() {
+		return nil
+	}
+	means, err := limits.Choose(want, h.Limits, limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.Staged(req.Direct, pol, h)})
+	if refused, ok := err.(*limits.Refusal); ok {
+		text := refused.Error()
+		if where := pol.Where[refused.Key]; where != "" {
+			text = where + ": " + text
+		}
+		if v.Ahead {
+			refused.Hint = "macOS has no control groups: leave the limit out, or say limits = \"best-effort\" in a config file"
+		} else if v.Bare {
+			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
+		}
+		return &host.Error{Status: host.StatusFailed, Text: text, Hint: refused.Hint}
+	}
+	if err != nil {
+		return &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: ""}
+	}
+	p.Limits = *means
+	return nil
+}

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Plan is one execution, ready to happen. A dry run prints it and a run
+// executes it; nothing is decided in between.
+type Plan struct {
+	Engine   string         // bwrap, landlock, none
+	Tier     string         // full, reduced, none
+	Path     string         // of the program to execute
+	Argv     []string       // one element per word, Argv[0] included, no quoting
+	Env      []string       // NAME=value
+	FDs      []bwrapargs.FD // made just before the execution, at these numbers
+	Keep     []int          // descriptors of the caller that pass, beyond 0, 1, 2
+	Reopen   []int          // of 0, 1, 2 and Keep: read-only files that the stage opens anew, on a read-only mount
+	Copy     []int          // of these, too: read-only files to be replaced by a copy
+	Dirs     []string       // directories of sbx's own to be made first, mode 0700
+	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
+	Stage    *pid1.Order    // what the stage is told; nil without one
+	Ends     *pid1.Ends     // what bwrap has of the guard's where no stage stays; nil elsewhere
+	Session  string         // directory of this run alone, to be removed by a later one; "" for none
+	Files    []OwnFile      // made in Session just before the execution
+	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere
+	Limits   limits.Means   // what holds the limits on memory, processors, processes and files
+	Lack     string         // why the tier is not full, "" when it is or the engine was asked for by name
+	Gaps     []string       // what the engine cannot enforce, one line each
+	Report   Report         // what explain and the status line show
+
+	LateEnv  []policy.Var // given to the command by bwrap, see environment
+	Closed   []string     // of the caller's descriptors, for people
+	Pwd      string       // the working directory, by the caller's name for it
+	CacheDst string       // where the private cache is seen; "" without one
+	OrderFD  int          // the descriptor that the order is read from
+}
+
+// Report is what a person may want to know of a plan and no execution needs.
+type Report struct {
+	Policy  *policy.Policy
+	Env     []view.EnvChange
+	Usual   int      // how many of the gaps every run has, or every one on a terminal
+	Notes   []string // gaps that a person should hear of without asking
+	Once    []string // what a person should hear of once in a project
+	Command string   // the file that will run, as the sandbox sees it
+	Filter  *Filter  // the seccomp filter from a file; nil without one
+
+	Unkept string // why the private cache ends with the run; "" where it is kept, or there is none
+
+	OwnSession bool // or process group of its own: the command is not in the caller's
+
+	// Watch is what the host may run later and the command could make or replace:
+	// what does not exist cannot be protected without leaving something behind.
+	Watch []tripwire.Watch
+
+	// Exposed are protected paths that exist and that the command can change all
+	// the same, since the policy says that they are to be watched.
+	Exposed []string
+	Movable []string // directories that these lie in, which can be put in another's place
+
+	View   *view.View
+	Staged bool              // sbx itself is in ManifestDir
+	Files  map[string]string // what the stage opens anew: paths inside, and on the host
+	Made   []string          // directories that the run makes first
+	Keep   []int             // with sandbox-exec: as in the plan
+	Wall   *landlock.Ruleset // with Landlock
+	Sight  *access.Sight     // made when somebody asks
+}
+
+// Mounted is one path as the sandbox will have it.
+type Mounted struct {
+	Path    string
+	Covered bool // what lies above gives the same already
+	Access  policy.Access
+	Source  string
+	Layer   policy.Layer
+	Pinned  bool
+	Closed  bool // private by its rule; with Landlock it is the host's own, which cannot be opened
+}
+
+// Word names the access as people are shown it.
+func (m *Mounted) Word() string { return view.Word(m.Access, m.Closed) }
+
+// Request is what a run is about, beside its policy.
+type Request struct {
+	Policy  *policy.Policy
+	Root    string   // of the work tree, as [WorkTree] gives it
+	Command []string // words, the first being the name to look up; nil for a plan that is only looked at
+	Self    []string // run sbx itself with these words, in the place of Command
+	Argv0   string   // by which the command is called; "" is its first word
+	KeepFDs []int    // named by the caller with --keep-fd
+	Cache   string   // directory for private caches, "" when there is no home
+	Remap   string   // show the working directory here; "" is where it is
+	Direct  bool     // no stage of sbx's around the command
+	Tmp     string   // what /tmp is inside, where it is private: a directory of the session's; "" for an empty one
+
+	Hints   Hints // what is said after the command has failed
+	Explain func(*Plan, Request, *host.Host, *view.View, *policy.Policy) []pid1.Hint
+
+	Filter *seccomp.File // what the policy's seccomp names, when that is a file
+}
+
+// Variables are the ones that tell the command where it is.
+func (p *Plan) Variables(pol *policy.Policy) []policy.Var {
+	vars := []policy.Var{
+		{Name: "SBX_PROFILE", Value: strings.Join(pol.Profiles, ",")},
+		{Name: "SBX_TIER", Value: p.Tier},
+	}
+	if p.CacheDst != "" {
+		vars = append(vars, policy.Var{Name: "XDG_CACHE_HOME", Value: p.CacheDst})
+	}
+	return vars
+}
+
+// Mounts lists the paths, parents first. It is made when somebody asks: most
+// runs print nothing.
+func (r *Report) Mounts() []Mounted {
+	v := r.View
+	if v == nil {
+		return nil
+	}
+	out := make([]Mounted, 0, len(v.Mounts))
+	for _, m := range v.Mounts {
+		if m.Idle || v.Ahead && m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin {
+			continue
+		}
+		out = append(out, Mounted{Path: m.Path, Covered: !v.Needed(&m), Access: m.Eff, Source: m.Rule.Source, Layer: m.Rule.Layer, Pinned: m.Pin, Closed: v.Bare && m.Eff == policy.Private})
+	}
+	return out
+}
+
+// Hidden lists the canonical paths at which the rules hide something that
+// exists, parents first. Those that nobody could see anyway are among them.
+func (r *Report) Hidden() []string {
+	if r.View == nil {
+		return nil
+	}
+	var out []string
+	for i := range r.View.Mounts {
+		if m := &r.View.Mounts[i]; m.Info.Kind != host.Absent && (m.Eff == policy.Block || m.Rule.Access == policy.Block) {
+			out = append(out, m.Path)
+		}
+	}
+	return out
+}
+
+// Concealed lists the hidden files of the project, and those shown all the same,
+// since git tracks them and has the content.
+func (r *Report) Concealed() (hidden, shown []string) {
+	if r.View == nil {
+		return nil, nil
+	}
+	return r.View.Hidden, r.View.Tracked
+}
+
+// Hints says whether and how a failure is explained. A hint is one line on
+// standard error after a command has failed, about what the policy probably had
+// to do with it. It is worked out before the command starts, from its words and
+// the plan, and the stage prints it when what it says is borne out.
+type Hints struct {
+	On     bool
+	Config bool     // levers are keys of the config file: the caller has no flags
+	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
+	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
+	Locked []string // keys that the administrator lets nobody loosen
+}
+
+// Confined is what a process puts around itself before it becomes the command,
+// where no other program does it.
+type Confined struct {
+	Wall    landlock.Ruleset
+	Filters []Program // of system calls, in the order in which they are loaded
+	NoCaps  bool      // the caller is root and gives up what that means
+}
+
+// Program is one of struct sock_filter, with a name for people.
+type Program struct {
+	Name string
+	Code []byte
+}
+
+// OwnFile is one that sbx writes for a run, mode 0400.
+type OwnFile struct {
+	Path string
+	Data []byte
+}
+
+// Restricts reports whether the command is kept from something by Landlock.
+func (p *Plan) Restricts(s landlock.Scope) bool {
+	return p.Stage != nil && p.Stage.Wall != nil && p.Stage.Wall.Scope&s == s
+}
+
+// Scoped names what Landlock keeps the command from, in the words of
+// landlock(7).
+func (p *Plan) Scoped() (names []string) {
+	if p.Restricts(landlock.AbstractUnix) {
+		names = append(names, "abstract-unix-socket")
+	}
+	if p.Restricts(landlock.Signal) {
+		names = append(names, "signal")
+	}
+	return names
+}

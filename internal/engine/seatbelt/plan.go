@@ -1,0 +1,272 @@
+package seatbelt
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/landlock"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+	"github.com/sbx-sandbox/sbx/sbpl"
+)
+
+// Seat makes the plan for sandbox-exec, which puts the sandbox around itself and
+// becomes the command: there is no other process. Rules go by the paths of the
+// host, so nothing is in another place than outside; what is private elsewhere
+// is closed, and $TMPDIR is a directory of the run's own.
+func Seat(req engine.Request, h *host.Host) (*engine.Plan, error) {
+	pol, err := view.Prepare(req.Policy, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := unseatable(req, pol); err != nil {
+		return nil, err
+	}
+	res := host.NewResolver(h.FS)
+	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
+	v, own, err := view.LookWithOwn(pol, h, res)
+	if err != nil {
+		return nil, err
+	}
+	p := &engine.Plan{Engine: host.EngineSeatbelt, Tier: host.TierFull, Path: host.SandboxExec, Dirs: own}
+	if err := p.Descriptors(req, h, v); err != nil {
+		return nil, err
+	}
+	if err := p.Tied(h); err != nil {
+		return nil, err
+	}
+	if err := landlock.PrivateCache(p, req, v, pol); err != nil {
+		return nil, err
+	}
+	session, tmp, err := landlock.Session(p, h)
+	if err != nil {
+		return nil, err
+	}
+	p.Session = session
+	v.Own(tmp, host.Dir, policy.Write)
+	v.Own(session+"/"+landlock.ManifestName, host.File, policy.Read)
+	v.Bare, v.Project = true, cmp.Or(req.Root, h.CWD)
+	v.Conceal(req.Root, git)
+	if err := v.Clean(req.Root, git); err != nil {
+		return nil, err
+	}
+	if err := p.ApplyLimits(req, h, v, pol); err != nil {
+		return nil, err
+	}
+	if err := v.Reaches(h.StartDir()); err != nil {
+		return nil, err
+	}
+	p.Pwd = v.KeepPWD()
+	set := append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: short(tmp)}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + landlock.ManifestName})
+	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(set, macVariables(p, h, v, pol, tmp)...))
+	if n := len(p.LateEnv); n > 0 { // sandbox-exec would obey them, before there are walls
+		p.Gaps = append(p.Gaps, "what loaders obey ("+p.LateEnv[n-1].Name+") does not reach the command: sandbox-exec, a program of the system's, is started first")
+	}
+	p.LateEnv = nil
+	words, err := seatCommand(p, req, h, v)
+	if err != nil {
+		return nil, err
+	}
+	p.Report.Policy, p.Report.View, p.Report.Made, p.Report.Keep = pol, v, slices.Clone(p.Dirs), p.Keep
+	v.Loose = append(v.Loose, git.Notes...)
+	p.Report.Notes = slices.Concat(p.Closed, v.Loose)
+	p.Report.Watch = v.Watch(git.Watch, req.Tmp)
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, seatGaps(pol), p.Limits.Gaps)
+	p.Files = []engine.OwnFile{{Path: p.Session + "/" + landlock.ManifestName, Data: engine.Manifest(p, v, pol)}}
+	text, err := seatProfile(p, v, pol, h)
+	if err != nil {
+		return nil, err
+	}
+	p.Argv = slices.Concat([]string{host.SandboxExec}, text.Words(), []string{"--"}, words)
+	model(p, h)
+	return p, nil
+}
+
+// short is a path by way of the system's link to /private/var: sockets have room
+// for a name of 103 bytes.
+func short(path string) string {
+	if strings.HasPrefix(path, "/private/var/folders/") {
+		return strings.TrimPrefix(path, "/private")
+	}
+	return path
+}
+
+// unseatable refuses what this engine cannot do at all.
+func unseatable(req engine.Request, pol *policy.Policy) error {
+	no := func(what, hint string) error { return &host.Error{Status: host.StatusFailed, Text: what, Hint: hint} }
+	switch {
+	case pol.TimeoutSeconds > 0:
+		return no("a time limit cannot be enforced on macOS ("+landlock.Whence(pol, "timeout_seconds")+"): nothing of sbx is left to end the command", "timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
+	case pol.NewSession == "yes":
+		return no("new_session = \"yes\" cannot be had on macOS ("+landlock.Whence(pol, "new_session")+")", "start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
+	case req.Remap != "":
+		return no("--workspace cannot be had on macOS, where every path is shown where it is", "")
+	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
+		return no("there are no system call filters on macOS ("+landlock.Whence(pol, "seccomp")+")", "leave the file out")
+	case pol.Seccomp == "strict" && pol.Where["seccomp"] == "--seccomp":
+		return no("--seccomp strict cannot be had on macOS, where there are no system call filters", "leave it out")
+	case req.Argv0 != "":
+		return no("--argv0 cannot be had on macOS: sandbox-exec names the command by its file", "")
+	}
+	return nil
+}
+
+// seatCommand are the words to execute: the file by its path, since sandbox-exec
+// would pass over the entries of PATH that it cannot read.
+func seatCommand(p *engine.Plan, req engine.Request, h *host.Host, v *view.View) ([]string, error) {
+	if len(req.Self) > 0 {
+		p.Report.Command = h.Self
+		return append([]string{h.Self}, req.Self...), nil
+	}
+	if len(req.Command) == 0 {
+		return nil, nil
+	}
+	name := req.Command[0]
+	path, _ := host.LookupEnv(p.Env, "PATH")
+	full, err := view.LookCommand(v, h, name, path)
+	var missing *host.Error
+	switch {
+	case h.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) && errors.As(err, &missing) && missing.Status == host.StatusNotFound:
+		full = name // the Mac may have it
+	case err != nil:
+		return nil, err
+	}
+	p.Report.Command = full
+	if strings.Contains(name, "/") {
+		full = name
+	}
+	return append([]string{full}, req.Command[1:]...), nil
+}
+
+// macCaches are variables for tools that keep their caches in ~/Library/Caches
+// or the home itself, whatever XDG_CACHE_HOME says.
+var macCaches = []struct {
+	name, dir string
+	online    bool // offline the tool reads what there is
+}{
+	{"GOCACHE", "go-build", false},
+	{"PIP_CACHE_DIR", "pip", true},
+	{"YARN_CACHE_FOLDER", "yarn", true},
+	{"npm_config_cache", "npm", true},
+	{"POETRY_CACHE_DIR", "poetry", true},
+	{"GOLANGCI_LINT_CACHE", "golangci-lint", false},
+	{"CCACHE_DIR", "ccache", false},
+	{"SCCACHE_DIR", "sccache", false},
+	{"CLANG_MODULE_CACHE_PATH", "clang", false},
+}
+
+// macVariables are the variables that make tools work where the home is closed
+// and not empty.
+func macVariables(p *engine.Plan, h *host.Host, v *view.View, pol *policy.Policy, tmp string) []policy.Var {
+	var out []policy.Var
+	set := func(name string) bool { _, ok := host.LookupEnv(h.Environ, name); return ok }
+	if !set("TMPPREFIX") { // where zsh puts its here-documents
+		out = append(out, policy.Var{Name: "TMPPREFIX", Value: short(tmp) + "/zsh"})
+	}
+	if !set("TMUX_TMPDIR") {
+		out = append(out, policy.Var{Name: "TMUX_TMPDIR", Value: short(tmp)})
+	}
+	if p.CacheDst != "" {
+		for _, c := range macCaches {
+			if !set(c.name) && (pol.Network || !c.online) {
+				out = append(out, policy.Var{Name: c.name, Value: host.Join(p.CacheDst, c.dir)})
+			}
+		}
+	}
+	// git ends at a file of settings that is there and may not be read.
+	refused := func(name string) bool {
+		file, err := v.Res.Resolve(host.Join(h.Homes[0], name))
+		return err == nil && file.Info.Kind != host.Absent && !view.Shows(v.Access(file.Path))
+	}
+	if len(h.Homes) > 0 && !set("GIT_CONFIG_GLOBAL") && (refused(".gitconfig") || refused(".config/git/config")) {
+		out = append(out, policy.Var{Name: "GIT_CONFIG_GLOBAL", Value: "/dev/null"})
+	}
+	return out
+}
+
+func seatGaps(pol *policy.Policy) []string {
+	gaps := []string{engine.GapSeatNames, engine.GapSeatPlaces, engine.GapSeatBehind, engine.GapSeatCalls, engine.GapSeatSetUID, engine.GapSeatArgs, engine.GapSeatPatterns}
+	if !pol.SharePID {
+		gaps = append(gaps, engine.GapSeatProcesses)
+	}
+	if !pol.Network {
+		gaps = append(gaps, engine.GapSeatLoopback)
+	}
+	return gaps
+}
+
+// seatProfile writes the rules. A path that no profile can name is an error:
+// what is not named would not be hidden.
+func seatProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) (*sbpl.Compiled, error) {
+	s, err := newSeatbelt(v)
+	if err != nil {
+		return nil, err
+	}
+	s.given(h, p.Keep)
+	s.process(pol)
+	s.services()
+	s.devices(h, p.Keep)
+	s.files()
+	s.network(pol)
+	s.last()
+	text, err := s.profile.Compile()
+	var path *sbpl.PathError
+	if errors.As(err, &path) {
+		return nil, &host.Error{Status: host.StatusFailed, Text: policy.Quote(path.Path) + " " + path.Why + ": sandbox-exec cannot be told of it", Hint: "rename it, or start elsewhere"}
+	}
+	var size *sbpl.SizeError
+	if errors.As(err, &size) {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "there is more to hide and to protect here than sandbox-exec can be told of (" + size.Error() + ")", Hint: "move what is hidden into a directory of its own, or start further down"}
+	}
+	if err != nil {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the profile for sandbox-exec: " + err.Error(), Hint: ""}
+	}
+	return text, nil
+}
+
+// ForSeatbelt refuses to execute a plan that is not for this engine, or that asks
+// for what only Linux can do: nothing of it may be left out without a word.
+func ForSeatbelt(p *engine.Plan) error {
+	switch {
+	case p.Engine != host.EngineSeatbelt || p.Path != host.SandboxExec:
+		return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: the plan is for another engine than " + host.EngineSeatbelt, Hint: ""}
+	case p.Stage != nil || p.Confined != nil || p.Limit > 0 || len(p.FDs)+len(p.Copy)+len(p.Reopen)+len(p.Limits.Cgroups)+len(p.Limits.Prefix) > 0:
+		return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: the plan asks for what macOS cannot do", Hint: ""}
+	}
+	return nil
+}
+
+// NotExecuted is the error for a sandbox-exec that could not be executed.
+func NotExecuted(p *engine.Plan, err error) error {
+	switch {
+	case errors.Is(err, syscall.E2BIG):
+		return &host.Error{Status: host.StatusNoExec, Text: policy.Plain(p.Report.Command) + ": the words, the variables and the profile together are longer than macOS takes (1 MiB)", Hint: "pass the words in a file"}
+	case errors.Is(err, syscall.EPERM):
+		return host.NestedSeatbelt()
+	case errors.Is(err, syscall.ENOENT):
+		return host.NoSandboxExec()
+	}
+	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + policy.Plain(p.Path) + ": " + err.Error(), Hint: ""}
+}
+
+// model writes the rest of a plan as it would be on a Mac.
+func model(p *engine.Plan, h *host.Host) {
+	if !h.Modelled {
+		return
+	}
+	for i, kv := range p.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(value, "/") && !strings.Contains(value, ":") {
+			p.Env[i] = name + "=" + h.OnMac(value)
+		}
+	}
+	for i, dir := range p.Dirs {
+		p.Dirs[i] = h.OnMac(dir)
+	}
+	p.Gaps = append([]string{"this is not a Mac: the files of the system are those that every Mac has, without what was installed"}, p.Gaps...)
+}

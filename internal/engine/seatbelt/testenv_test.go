@@ -1,0 +1,3 @@
+package seatbelt
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

@@ -1,0 +1,3 @@
+package engine
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

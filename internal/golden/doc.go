@@ -1,0 +1,3 @@
+// Package golden compares texts with files in testdata; go test -update rewrites
+// them.
+package golden

@@ -1,0 +1,172 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// AsMac is a host of another system as a Mac would be: with the files of the
+// system that every Mac has, and the project and the home directory of this one.
+// A plan for it can be printed and not executed.
+func AsMac(h *Host) *Host {
+	m := *h
+	m.Modelled, m.Engine, m.OS = true, EngineSeatbelt, "darwin"
+	m.FS = MacFS{h.FS}
+	m.Limits = limits.Facts{Mac: true, Root: h.UID == 0, Running: 1}
+	m.Runtime, m.Instance = "/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/sbx", "1.1.0.0.00000000"
+	m.FDs = slices.Clone(h.FDs)
+	for i := range m.FDs {
+		if fd := &m.FDs[i]; fd.Kind == FDDevice && fd.Num <= 2 && h.TTY {
+			fd.Path = "/dev/ttys000"
+		}
+	}
+	return &m
+}
+
+// moved are the places that have another path on a Mac.
+var moved = []struct{ from, to string }{
+	{"/home", "/Users"}, {"/root", "/private/var/root"}, {"/tmp", "/private/tmp"}, {"/var", "/private/var"}, {"/etc", "/private/etc"},
+}
+
+// OnMac is where a path of the host would be: where it is, on a Mac.
+func (h *Host) OnMac(path string) string {
+	if !h.Modelled {
+		return path
+	}
+	for _, m := range moved {
+		if policy.Within(path, m.from) {
+			return m.to + path[len(m.from):]
+		}
+	}
+	return path
+}
+
+// MacFS is the system of a Mac in the place of this one's. It has directories and
+// what has a part in the rules; programs are not in it.
+type MacFS struct{ FS }
+
+// macDirs are directories that every Mac has, parents before children.
+var macDirs = []string{
+	"/Applications", "/Library", "/Library/Apple", "/Library/Developer", "/Library/Developer/CommandLineTools", "/Library/Fonts", "/Library/Frameworks", "/Library/Java",
+	"/Library/Filesystems", "/Library/Filesystems/NetFSPlugins", "/Library/Keychains", "/Library/Preferences", "/Library/Preferences/Logging", "/Library/Application Support",
+	"/System", "/System/Applications", "/System/Cryptexes", "/System/Library", "/System/Library/Frameworks", "/System/iOSSupport",
+	"/System/Volumes", "/System/Volumes/Data", "/System/Volumes/Preboot", "/System/Volumes/Preboot/Cryptexes",
+	"/Users", "/Volumes", "/bin", "/cores", "/dev", "/dev/fd", "/opt", "/private",
+	"/private/etc", "/private/etc/ssh", "/private/etc/ssl", "/private/tmp", "/private/var", "/private/var/db", "/private/var/db/dslocal", "/private/var/db/dyld", "/private/var/db/mds", "/private/var/db/mds/system",
+	"/private/var/db/timezone", "/private/var/folders", "/private/var/log", "/private/var/root", "/private/var/run", "/private/var/select", "/private/var/tmp",
+	"/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share",
+}
+
+// macFiles are files that have a part in the rules.
+var macFiles = []string{
+	SandboxExec, "/bin/sh", "/bin/bash", "/bin/zsh", "/private/etc/sudoers", "/private/etc/master.passwd", "/private/etc/passwd", "/private/etc/hosts", "/private/etc/resolv.conf", "/private/etc/zshrc",
+	"/Library/Preferences/.GlobalPreferences.plist", "/private/var/run/resolv.conf",
+}
+
+// macDevices are the harmless ones.
+var macDevices = []string{"/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
+
+// macLinks are links of the system's.
+var macLinks = map[string]string{
+	"/private/var/select/sh": "/bin/bash", "/private/var/select/developer_dir": "/Library/Developer/CommandLineTools", "/private/var/db/xcode_select_link": "/Library/Developer/CommandLineTools",
+	"/private/etc/localtime": "/private/var/db/timezone", "/etc": "private/etc",
+}
+
+// linuxOnly are the places of a Linux that no Mac has, or that are a Mac's own.
+var linuxOnly = []string{
+	"/Applications", "/Library", "/System", "/Users", "/Volumes", "/bin", "/boot", "/cores", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/libexec", "/lost+found", "/nix", "/opt", "/private", "/proc", "/run", "/sbin", "/snap", "/sys",
+	"/usr", "/var/lib", "/var/log", "/var/cache", "/var/spool", "/var/mail", "/var/backups", "/var/crash", "/var/run", "/home/linuxbrew",
+}
+
+// Host reports whether a path is taken from this machine: the work of people.
+func (MacFS) Host(path string) bool {
+	return !slices.ContainsFunc(linuxOnly, func(dir string) bool { return policy.Within(path, dir) }) || policy.Within(path, "/usr/src") && path != "/usr/src"
+}
+
+// Lstat is that of the system, or of this machine.
+func (m MacFS) Lstat(path string) (Info, error) {
+	switch {
+	case m.Host(path):
+		return m.FS.Lstat(path)
+	case slices.Contains(macDirs, path):
+		return Info{Kind: Dir, Mode: 0o755}, nil
+	case slices.Contains(macDevices, path) || strings.HasPrefix(path, "/dev/fd/") && Digits(Base(path)):
+		return Info{Kind: Device, Mode: 0o666}, nil
+	case slices.Contains(macFiles, path):
+		return Info{Kind: File, Mode: 0o755}, nil
+	case macLinks[path] != "":
+		return Info{Kind: Link, Mode: 0o777}, nil
+	}
+	return Info{}, nil
+}
+
+// Readlink is that of the system, or of this machine.
+func (m MacFS) Readlink(path string) (string, error) {
+	if to := macLinks[path]; to != "" {
+		return to, nil
+	}
+	return m.FS.Readlink(path)
+}
+
+// ReadDir lists what is known.
+func (m MacFS) ReadDir(path string) ([]Entry, error) {
+	var out []Entry
+	if m.Host(path) {
+		list, err := m.FS.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			if m.Host(Join(path, e.Name)) {
+				out = append(out, e)
+			}
+		}
+	}
+	add := func(name string, kind Kind) {
+		if policy.Dir(name) == path && name != "/Users" { // that is /home
+			out = append(out, Entry{Base(name), kind})
+		}
+	}
+	for _, dir := range macDirs {
+		add(dir, Dir)
+	}
+	for _, file := range macFiles {
+		add(file, File)
+	}
+	for _, device := range macDevices {
+		add(device, Device)
+	}
+	for l := range macLinks {
+		add(l, Link)
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Access is that of this machine, and what a user has of the system.
+func (m MacFS) Access(path string, rwx byte) bool {
+	if m.Host(path) {
+		return m.FS.Access(path, rwx)
+	}
+	info, _ := m.Lstat(path)
+	return info.Kind == Device || info.Kind != Absent && rwx != 'w'
+}
+
+// Exist asks for each.
+func (m MacFS) Exist(dir string, below []string) []bool {
+	if m.Host(dir) {
+		return m.FS.Exist(dir, below)
+	}
+	out := make([]bool, len(below))
+	for i, name := range below {
+		info, _ := m.Lstat(Join(dir, name))
+		out[i] = info.Kind != Absent
+	}
+	return out
+}
+
+// Mounts are none: a directory of a Mac's is not mounted twice.
+func (MacFS) Mounts() ([]Mount, error) { return nil, nil }

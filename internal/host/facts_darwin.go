@@ -1,0 +1,160 @@
+package host
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	directory "os/user"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Look gathers what a plan needs to know of this machine, sandbox-exec aside.
+func Look() (*Host, error) {
+	h := &Host{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
+	h.Homes = homes(h.Environ, h.UID)
+	if err := h.settled("the user database"); err != nil {
+		return nil, err
+	}
+	h.CWD = workingDir()
+	fds, err := Descriptors()
+	if err != nil {
+		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "ls /dev/fd shows them where nothing is in the way"}
+	}
+	h.FDs = fds
+	h.terminal()
+	h.Self = self()
+	return h, nil
+}
+
+// self is the canonical path of this program. The kernel keeps the path by which
+// it was executed, links included.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	to, err := NewResolver(OS{}).Resolve(policy.Clean(path))
+	if err != nil || to.Info.Kind != File {
+		return ""
+	}
+	return OS{}.Spell(to.Path)
+}
+
+// workingDir is the canonical path of the working directory as it is spelled on
+// the disk, "" when it was deleted.
+func workingDir() string {
+	dir, err := syscall.Getwd()
+	if err != nil || !strings.HasPrefix(dir, "/") {
+		return ""
+	}
+	dir = OS{}.Spell(policy.Clean(dir))
+	var st, here syscall.Stat_t
+	if syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
+		return ""
+	}
+	return dir
+}
+
+// passwdHome asks the C library, and with it the directory services.
+func passwdHome(uid int) string {
+	u, err := directory.LookupId(strconv.Itoa(uid))
+	if err != nil || !strings.HasPrefix(u.HomeDir, "/") || HasDotDot(u.HomeDir) {
+		return ""
+	}
+	return policy.Clean(u.HomeDir)
+}
+
+// Home is the home directory that the user database has for a user, "" for
+// none.
+func Home(uid int) string { return passwdHome(uid) }
+
+// PasswdShell returns the login shell of a user, or "". It starts dscl(1), which
+// alone says it without the C compiler.
+func PasswdShell(uid int) string {
+	u, err := directory.LookupId(strconv.Itoa(uid))
+	if err != nil || !plainUser(u.Username) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/usr/bin/dscl", "/Search", "-read", "/Users/"+u.Username, "UserShell")
+	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{"LC_ALL=C"}, "/", time.Second
+	out, err := cmd.Output()
+	if shell := dsclValue(string(out), "UserShell"); err == nil && strings.HasPrefix(shell, "/") {
+		return policy.Clean(shell)
+	}
+	return ""
+}
+
+// Inside is false: what only root can put anywhere does not tell the sandboxes
+// of macOS, see [InSeatbelt].
+func Inside() bool { return false }
+
+// InLandlock is false: only Linux has it.
+func InLandlock() bool { return false }
+
+// InSeatbelt reports whether this process runs in a sandbox of sbx's. Its profile
+// lets everybody read sandbox-exec and denies to look at its inode, and at that one
+// alone, which no other does: what is open cannot be asked about (fstat(2)).
+func InSeatbelt() bool {
+	looked := func(path string) (opened bool, err error) {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return false, err
+		}
+		defer unix.Close(fd)
+		var st unix.Stat_t
+		return true, unix.Fstat(fd, &st)
+	}
+	// A profile that lets nothing there be looked at is somebody else's.
+	opened, err := looked(SandboxExec)
+	other, otherErr := looked(probed)
+	return opened && err == unix.EPERM && other && otherErr == nil
+}
+
+// GatherFacts reads what a diagnosis needs.
+func GatherFacts(h *Host) Facts {
+	f := Facts{Root: h.UID == 0, MacOS: systemVersion()}
+	translated, err := unix.SysctlUint32("sysctl.proc_translated")
+	f.Translated = err == nil && translated == 1
+	if isSet(h, "GITHUB_ACTIONS") {
+		f.CI = "github"
+	}
+	return f
+}
+
+// systemVersion is that of macOS ("15.1").
+func systemVersion() string {
+	v, err := unix.Sysctl("kern.osproductversion")
+	if err != nil || policy.Plain(v) != v {
+		return "of an unknown version"
+	}
+	return v
+}
+
+// BootID tells one start of the machine from others. Unlike the time of it, it
+// does not change with the clock.
+func BootID() string {
+	id, err := unix.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// Proc is true: nothing here needs a /proc.
+func Proc() bool { return true }
+
+// Package knows nothing of packages: sandbox-exec belongs to the system.
+func Package(root, path string) string { return "" }
+
+// Mended knows nothing of packages.
+func Mended(string) (known, mended bool) { return false, false }

@@ -1,0 +1,298 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
+)
+
+// Look gathers what a plan needs to know of this machine, bwrap aside.
+func Look() (*Host, error) {
+	fs := newRemotes()
+	h := &Host{FS: fs, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
+	h.Homes = homes(h.Environ, h.UID)
+	if err := h.settled("/etc/passwd"); err != nil {
+		return nil, err
+	}
+	cwd := getcwd()
+	if len(fs.Far) > 0 {
+		if err := fs.needs(append(h.places(), cwd)...); err != nil {
+			return nil, err
+		}
+		tripwire.Apart = h.Apart
+	}
+	h.CWD = workingDir(cwd)
+	fds, err := Descriptors()
+	if err != nil {
+		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "is /proc mounted?"}
+	}
+	h.FDs = fds
+	h.terminal()
+	h.Self, _ = OS{}.Readlink("/proc/self/exe")
+	h.Landlock = landlock.ABI()
+	return h, nil
+}
+
+// places are the directories that each run looks into, beside the working
+// directory.
+func (h *Host) places() []string {
+	out := slices.Clone(h.Homes)
+	for _, home := range h.Homes {
+		out = append(out, Join(home, ".config"), Join(home, ".cache"), Join(home, ".local/share"), Join(home, ".local/state"))
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+		if dir, ok := LookupEnv(h.Environ, name); ok && strings.HasPrefix(dir, "/") {
+			out = append(out, policy.Clean(dir))
+		}
+	}
+	return out
+}
+
+// getcwd is getcwd(2), "" when the directory was deleted or cannot be reached
+// from the root ("(unreachable)"). It looks at no file.
+func getcwd() string {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Getcwd(buf)
+	if err != nil || n < 2 || buf[0] != '/' {
+		return ""
+	}
+	return string(buf[:n-1])
+}
+
+// workingDir is dir, as getcwd has it, when it still is the working directory.
+func workingDir(dir string) string {
+	var st, here syscall.Stat_t
+	if dir == "" || syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
+		return ""
+	}
+	return dir
+}
+
+// passwdHome reads the home directory of a user out of /etc/passwd. Users that
+// only a directory service knows have HOME alone.
+func passwdHome(uid int) string {
+	return passwdField(uid, 5, "/")
+}
+
+// passwdField returns a field of a user's line, "" when it is not there or
+// does not begin as it should.
+func passwdField(uid, field int, prefix string) string {
+	data, err := OS{}.Head("/etc/passwd", 1<<20)
+	if err != nil {
+		return ""
+	}
+	id := strconv.Itoa(uid)
+	for len(data) > 0 {
+		line := data
+		if i := indexByte(data, '\n'); i >= 0 {
+			line, data = data[:i], data[i+1:]
+		} else {
+			data = nil
+		}
+		f := strings.SplitN(string(line), ":", 7)
+		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], prefix) {
+			return policy.Clean(f[field])
+		}
+	}
+	return ""
+}
+
+// Home is the home directory that the user database has for a user, "" for
+// none. Whom only a directory service knows, getent(1) is asked about.
+func Home(uid int) string {
+	if dir := passwdHome(uid); dir != "" {
+		return dir
+	}
+	for _, dir := range binDirs {
+		path := Join(dir, "getent")
+		if unix.Access(path, unix.X_OK) != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, "passwd", strconv.Itoa(uid))
+		cmd.Env = []string{"LC_ALL=C"}
+		out, err := cmd.Output()
+		if f := strings.Split(strings.TrimSuffix(string(out), "\n"), ":"); err == nil && len(f) == 7 && strings.HasPrefix(f[5], "/") {
+			return policy.Clean(f[5])
+		}
+		return ""
+	}
+	return ""
+}
+
+// PasswdShell returns the login shell of a user, or "".
+func PasswdShell(uid int) string { return passwdField(uid, 6, "/") }
+
+func indexByte(b []byte, c byte) int {
+	for i, x := range b {
+		if x == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// Descriptors lists what is open, sbx's own descriptors included; those have
+// close-on-exec set.
+func Descriptors() ([]FD, error) {
+	dir, err := syscall.Open("/proc/self/fd", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(dir)
+	var names []string
+	buf := make([]byte, 4096)
+	for {
+		n, err := syscall.ReadDirent(dir, buf)
+		if err != nil && !errors.Is(err, syscall.EINTR) {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		if n > 0 {
+			_, _, names = syscall.ParseDirent(buf[:n], -1, names)
+		}
+	}
+	fds := make([]FD, 0, len(names))
+	for _, name := range names {
+		n, err := strconv.Atoi(name)
+		if err != nil || n == dir {
+			continue
+		}
+		if fd, ok := descriptor(n); ok {
+			fds = append(fds, fd)
+		}
+	}
+	return fds, nil
+}
+
+func descriptor(n int) (FD, bool) {
+	flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
+	if err != nil {
+		return FD{}, false
+	}
+	fd := FD{Num: n, CloseOn: flags&unix.FD_CLOEXEC != 0}
+	if fd.CloseOn && n > 2 {
+		return fd, true
+	}
+	mode, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
+	if err != nil {
+		return FD{}, false
+	}
+	fd.Reads = mode&unix.O_ACCMODE != unix.O_WRONLY
+	fd.Writes = mode&unix.O_ACCMODE != unix.O_RDONLY
+	var st syscall.Stat_t
+	if syscall.Fstat(n, &st) != nil {
+		return fd, true
+	}
+	if mode&unix.O_PATH != 0 {
+		fd.Kind = FDPathRef
+		return fd, true
+	}
+	fd.Kind = kindOfFD(st.Mode)
+	switch {
+	case fd.Kind == FDFile:
+		fd.Size, fd.Dev, fd.Ino = st.Size, st.Dev, st.Ino
+		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
+		fd.Deleted = st.Nlink == 0 && strings.HasSuffix(fd.Path, " (deleted)")
+		fd.Kernel = kernels(n, st.Dev)
+	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
+		fd.Loose = adrift(n)
+		if unnamedPair(n) {
+			fd.Kind = FDPair
+		}
+	}
+	return fd, true
+}
+
+// kernels reports whether a regular file is one that the kernel makes up: by
+// reading or writing it one asks or tells the kernel something, for instance the
+// memory of another process. Where that is not known it is taken for one.
+func kernels(n int, dev uint64) bool {
+	if unix.Major(dev) != 0 {
+		return false // on a disk
+	}
+	var fs unix.Statfs_t
+	return unix.Fstatfs(n, &fs) != nil || slices.Contains(kernelFS[:], uint32(fs.Type))
+}
+
+// kernelFS are the magic numbers of the file systems that hold nothing but
+// interfaces of the kernel's (linux/magic.h, and the sources of those that it
+// does not name).
+var kernelFS = [...]uint32{
+	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.NSFS_MAGIC, unix.PID_FS_MAGIC, unix.ANON_INODE_FS_MAGIC,
+	unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.RDTGROUP_SUPER_MAGIC,
+	unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, unix.SELINUX_MAGIC, unix.SMACK_MAGIC, unix.AAFS_MAGIC,
+	unix.BPF_FS_MAGIC, unix.BINFMTFS_MAGIC, unix.EFIVARFS_MAGIC, unix.PSTOREFS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.XENFS_SUPER_MAGIC,
+	unix.USBDEVICE_SUPER_MAGIC, unix.OPENPROM_SUPER_MAGIC, unix.BINDERFS_SUPER_MAGIC, unix.DAXFS_MAGIC,
+	0x6e667364, // nfsd
+	unix.DMA_BUF_MAGIC, unix.SECRETMEM_MAGIC, unix.SOCKFS_MAGIC, unix.PIPEFS_MAGIC,
+	0x62656570, // configfs
+	0x65735543, // fusectl
+	0x19800202, // mqueue: message queues of this host
+	0x67596969, // rpc_pipefs
+	0x0187,     // autofs
+	0x0a647361, // functionfs
+	0xaee71ee7, // gadgetfs
+	0x474d454d, // guest_memfd
+	0x76a9f425, // ocfs2_dlmfs
+}
+
+// unnamedPair reports whether a descriptor is one end of a socketpair(2):
+// neither end has a name, so it leads to no service of the host. The length of
+// an address is all that tells no name from an abstract one.
+func unnamedPair(n int) bool {
+	for _, call := range []uintptr{unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME} {
+		var addr unix.RawSockaddrAny
+		length := uint32(unix.SizeofSockaddrAny)
+		_, _, errno := unix.RawSyscall(call, uintptr(n), uintptr(unsafe.Pointer(&addr)), uintptr(unsafe.Pointer(&length)))
+		if errno != 0 || addr.Addr.Family != unix.AF_UNIX || length > 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// Inside reports whether this process runs in a sandbox of sbx's, by a file
+// that only root can put there on a host, on a read-only mount. A variable
+// would not do: who sets it in a project's .envrc would turn the sandbox off.
+func Inside() bool {
+	const path = ManifestDir + "/policy.json"
+	var fs unix.Statfs_t
+	info, err := OS{}.Lstat(path)
+	return err == nil && info.Kind == File && unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_RDONLY != 0
+}
+
+// Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
+// mounted later does not appear in a sandbox that is already there.
+func (OS) Mounts() ([]Mount, error) {
+	data, err := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
+	if err == nil && len(data) == maxMountinfo {
+		err = errors.New("more than 4 MiB of mounts")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(string(data)), nil
+}
+
+const maxMountinfo = 4 << 20
+
+// InSeatbelt is false: only macOS has it.
+func InSeatbelt() bool { return false }

@@ -1,0 +1,98 @@
+//go:build linux || darwin
+
+package host
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// settled refuses a machine on which nobody knows where the secrets are. The
+// users are in the given database.
+func (h *Host) settled(users string) error {
+	if dir, ok := LookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || HasDotDot(dir)) {
+		return &Error{StatusFailed, "HOME is " + policy.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
+	}
+	if len(h.Homes) == 0 {
+		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + users, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
+	}
+	return nil
+}
+
+// terminal looks for the controlling terminal.
+func (h *Host) terminal() {
+	if tty, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err == nil {
+		h.TTY, h.Front = true, h.leads(tty)
+		syscall.Close(tty)
+	}
+}
+
+// leads reports whether a shell started this process as a job of its own, which
+// has the terminal now: it leads the group in the foreground, and no pipe leads
+// from it to another member of that group.
+func (h *Host) leads(tty int) bool {
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	if pid := os.Getpid(); err != nil || group != pid || syscall.Getpgrp() != pid {
+		return false
+	}
+	for _, fd := range h.FDs {
+		if (fd.Num == 1 || fd.Num == 2) && (fd.Kind == FDPipe || fd.Kind == FDPair) {
+			return false
+		}
+	}
+	return true
+}
+
+// homes returns the home directory that HOME names and, when it is another,
+// the one of the user database. The first is the one that "~" means.
+func homes(env []string, uid int) []string {
+	var out []string
+	if dir, ok := LookupEnv(env, "HOME"); ok && strings.HasPrefix(dir, "/") && !HasDotDot(dir) {
+		out = append(out, policy.Clean(dir))
+	}
+	if dir := passwdHome(uid); dir != "" && (len(out) == 0 || out[0] != dir) {
+		out = append(out, dir)
+	}
+	return out
+}
+
+func HasDotDot(s string) bool { return strings.Contains(s+"/", "/../") }
+
+// kindOfFD is what a descriptor leads to, by the mode of stat(2). Of a socket
+// that does not tell.
+func kindOfFD(mode uint32) FDKind {
+	switch mode & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		return FDDir
+	case syscall.S_IFIFO:
+		return FDPipe
+	case syscall.S_IFREG:
+		return FDFile
+	case syscall.S_IFCHR:
+		return FDDevice
+	}
+	return FDOther
+}
+
+// adrift reports whether a socket takes another address than that of its peer.
+func adrift(n int) bool {
+	if kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
+		return true
+	}
+	if listens, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil && listens == 1 {
+		return false
+	}
+	_, err := unix.Getpeername(n)
+	return err != nil && err != unix.EINVAL // which macOS says once the other end is closed
+}
+
+func isSet(h *Host, name string) bool {
+	v, _ := LookupEnv(h.Environ, name)
+	return v != ""
+}

@@ -1,0 +1,290 @@
+package host
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Kind is a type of file.
+type Kind uint8
+
+const (
+	Absent Kind = iota
+	Dir
+	File
+	Link
+	Socket
+	Fifo
+	Device
+	Unknown // it is there, and may not be looked at
+)
+
+// Info is what lstat(2) says of a path.
+type Info struct {
+	Kind Kind
+	Mode uint32 // permission bits, set-uid and sticky included
+	UID  int
+	GID  int
+	Size int64 // bytes; of a directory, as the file system counts
+	Ino  uint64
+	Dev  uint64
+
+	Refused bool // of one that is Absent: the system would not say (TCC of macOS)
+}
+
+// Entry is a name in a directory.
+type Entry struct {
+	Name string
+	Kind Kind // Absent where the file system does not tell
+}
+
+// FS answers questions about files of the host. Paths are absolute and
+// cleaned; links are not followed in the last element.
+type FS interface {
+	// Lstat returns an Info of kind Absent for a path that does not exist,
+	// ErrDenied when the directory may not be searched, and other errors.
+	Lstat(path string) (Info, error)
+	// Readlink returns the text of a link.
+	Readlink(path string) (string, error)
+	// ReadDir returns the entries of a directory, in any order.
+	ReadDir(path string) ([]Entry, error)
+	// Access reports whether the caller may read (r), write (w) or execute or
+	// search (x) the path, links followed.
+	Access(path string, rwx byte) bool
+	// Exist reports for each path below a directory whether something is there. In
+	// a directory that may not be searched nothing is; errors count as there.
+	Exist(dir string, below []string) []bool
+	// Mounts lists what is mounted, in the order of mounting.
+	Mounts() ([]Mount, error)
+	// Head returns up to n first bytes of a regular file.
+	Head(path string, n int) ([]byte, error)
+	// Content returns what is in a regular file that is still the one of want, and
+	// has at most n bytes.
+	Content(path string, want Info, n int) ([]byte, error)
+}
+
+// Speller is an FS of a volume that folds case: names are found however they
+// are written, and rules count by the name that is on the disk.
+type Speller interface {
+	// Spell returns a canonical path that exists as the file system has it.
+	Spell(path string) string
+}
+
+// Resolver follows symbolic links and remembers where directories and links
+// lead.
+type Resolver struct {
+	fs   FS
+	seen map[string]answer
+	Dirs map[string][]Entry
+	full map[string]map[string]bool // directory to the names in it, upper case
+	Made map[string]Info            // directories that will be there when the plan is executed
+}
+
+// Resolved is a path with all links followed.
+type Resolved struct {
+	Path  string // canonical
+	Info  Info
+	Links []Hop // followed on the way, outermost first
+}
+
+type Hop struct {
+	Path string // canonical but for its last element, which is the link
+	Text string // what it holds
+	UID  int    // owner of the link
+	Dir  int    // owner of the directory it lies in
+}
+
+type answer struct {
+	res Resolved
+	err error
+}
+
+// ErrDenied is what Lstat says of names in a directory that may not be
+// searched.
+var ErrDenied = errors.New("permission denied")
+
+// DeniedError is a path that goes through a directory which may not be
+// searched. Its owner can change that at any time.
+type DeniedError struct {
+	Dir string
+	UID int
+}
+
+func (e DeniedError) Error() string {
+	return policy.Plain(e.Dir) + " may not be searched, but its owner can change that and find what is in it; chmod u+rwx " + policy.Plain(e.Dir)
+}
+
+// maxLinks is the kernel's own limit, MAXSYMLINKS.
+const maxLinks = 40
+
+type LoopError struct{ path string }
+
+func (e LoopError) Error() string {
+	return policy.Plain(e.path) + ": too many levels of symbolic links"
+}
+
+func NewResolver(fs FS) *Resolver {
+	return &Resolver{fs: fs, seen: make(map[string]answer, 128)}
+}
+
+// Resolve follows the links in an absolute, cleaned path. A path that does not
+// exist has an Info of kind Absent and a Path whose existing part is canonical.
+func (r *Resolver) Resolve(path string) (Resolved, error) { return r.step(path, 0) }
+
+func (r *Resolver) step(path string, depth int) (Resolved, error) {
+	if path == "/" {
+		return Resolved{Path: "/", Info: Info{Kind: Dir, Mode: 0o755}}, nil
+	}
+	if a, ok := r.seen[path]; ok {
+		return a.res, a.err
+	}
+	res, err := r.walk(path, depth)
+	if err == nil || depth == 0 {
+		// That a path is too deep at the end of a chain of links says nothing
+		// of the path itself.
+		if err != nil || res.Info.Kind == Dir || len(res.Links) > 0 {
+			r.seen[path] = answer{res, err} // others are seldom asked for twice
+		}
+	}
+	return res, err
+}
+
+func (r *Resolver) walk(path string, depth int) (Resolved, error) {
+	if depth > maxLinks {
+		return Resolved{}, LoopError{path}
+	}
+	parent, err := r.step(policy.Dir(path), depth)
+	if err != nil {
+		return Resolved{}, err
+	}
+	here := Join(parent.Path, Base(path))
+	if parent.Info.Kind != Dir {
+		return Resolved{Path: here, Links: parent.Links}, nil
+	}
+	if info, ok := r.Made[here]; ok {
+		return Resolved{Path: here, Info: info, Links: parent.Links}, nil
+	}
+	if names, ok := r.full[parent.Path]; ok && !names[strings.ToUpper(Base(path))] {
+		return Resolved{Path: here, Links: parent.Links}, nil
+	}
+	info, err := r.fs.Lstat(here)
+	if err == ErrDenied {
+		return Resolved{}, DeniedError{parent.Path, parent.Info.UID}
+	}
+	if err != nil {
+		return Resolved{}, err
+	}
+	if info.Kind != Link {
+		if s, ok := r.fs.(Speller); ok && info.Kind != Absent {
+			here = s.Spell(here)
+		}
+		return Resolved{Path: here, Info: info, Links: parent.Links}, nil
+	}
+	text, err := r.fs.Readlink(here)
+	if err != nil {
+		return Resolved{}, err
+	}
+	return r.follow(parent, Hop{here, text, info.UID, parent.Info.UID}, depth)
+}
+
+// follow walks the text of a link from the directory it lies in. ".." is
+// taken where the walk stands, not in the text: the element before it may be
+// a link itself.
+func (r *Resolver) follow(dir Resolved, l Hop, depth int) (Resolved, error) {
+	at := dir
+	if len(l.Text) > 0 && l.Text[0] == '/' {
+		at = Resolved{Path: "/", Info: Info{Kind: Dir, Mode: 0o755}}
+	}
+	links := append(dir.Links[:len(dir.Links):len(dir.Links)], l)
+	for elem, rest := Cut(l.Text); elem != "" || rest != ""; elem, rest = Cut(rest) {
+		if elem == "" {
+			continue
+		}
+		if at.Info.Kind != Dir {
+			return Resolved{Path: Join(at.Path, elem), Links: links}, nil
+		}
+		switch elem {
+		case ".":
+			continue
+		case "..":
+			at = Resolved{Path: policy.Dir(at.Path), Info: Info{Kind: Dir, Mode: 0o755}}
+			continue
+		}
+		next, err := r.step(Join(at.Path, elem), depth+1)
+		if err != nil {
+			return Resolved{}, err
+		}
+		links = append(links, next.Links...)
+		if len(links) > maxLinks {
+			return Resolved{}, LoopError{l.Path}
+		}
+		at = next
+	}
+	return Resolved{Path: at.Path, Info: at.Info, Links: links}, nil
+}
+
+// Entries returns what is in a directory, sorted and read once.
+func (r *Resolver) Entries(dir string) ([]Entry, error) {
+	if entries, ok := r.Dirs[dir]; ok {
+		return entries, nil
+	}
+	entries, err := r.fs.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	if r.Dirs == nil {
+		r.Dirs = make(map[string][]Entry, 4)
+	}
+	r.Dirs[dir] = entries
+	return entries, nil
+}
+
+// List reads a directory so that names which are not in it need no look of
+// their own. Case is folded: a file system may find .ENV under the name .env.
+// A directory with very many names, or one that cannot be read, stays as it is.
+func (r *Resolver) List(dir string) {
+	if r.full[dir] != nil {
+		return
+	}
+	entries, err := r.Entries(dir)
+	if err != nil || len(entries) > 2000 {
+		return
+	}
+	set := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		set[strings.ToUpper(e.Name)] = true
+	}
+	if r.full == nil {
+		r.full = make(map[string]map[string]bool, 8)
+	}
+	r.full[dir] = set
+}
+
+func Cut(s string) (elem, rest string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '/' {
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
+}
+
+func Base(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[i+1:]
+		}
+	}
+	return path
+}
+
+func Join(dir, name string) string {
+	if dir == "/" {
+		return "/" + name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,152 @@
+//go:build linux || darwin
+
+package host
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// OS is the machine sbx runs on. It uses system calls directly: package os
+// would register each descriptor with a poller that no run needs.
+type OS struct{}
+
+// Lstat is lstat(2).
+func (OS) Lstat(path string) (Info, error) {
+	var st syscall.Stat_t
+	switch err := syscall.Lstat(path, &st); {
+	case err == nil:
+		return infoOf(&st), nil
+	case missed(err):
+		return Info{Refused: err == syscall.EPERM}, nil
+	case err == syscall.EACCES:
+		return Info{}, ErrDenied
+	default:
+		return Info{}, &os.PathError{Op: "lstat", Path: path, Err: err}
+	}
+}
+
+// Exist asks relative to the directory, which is opened once: planning asks
+// this for every directory of a project.
+func (OS) Exist(dir string, below []string) []bool {
+	there := make([]bool, len(below))
+	if len(below) == 0 {
+		return there
+	}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for i, path := range below {
+		var st unix.Stat_t
+		if err == nil {
+			e := unix.Fstatat(fd, path, &st, unix.AT_SYMLINK_NOFOLLOW)
+			there[i] = e != unix.ENOENT && e != unix.ENOTDIR && e != unix.EACCES
+		} else {
+			there[i] = true
+		}
+	}
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return there
+}
+
+func infoOf(st *syscall.Stat_t) Info {
+	i := Info{Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid), Size: st.Size, Ino: st.Ino, Dev: uint64(st.Dev)}
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		i.Kind = Dir
+	case syscall.S_IFREG:
+		i.Kind = File
+	case syscall.S_IFLNK:
+		i.Kind = Link
+	case syscall.S_IFSOCK:
+		i.Kind = Socket
+	case syscall.S_IFIFO:
+		i.Kind = Fifo
+	default:
+		i.Kind = Device
+	}
+	return i
+}
+
+// touch looks at a path as others will: at the name, at what it leads to, and at
+// the file system.
+func (OS) touch(path string) {
+	var st syscall.Stat_t
+	var fs unix.Statfs_t
+	_ = syscall.Lstat(path, &st)
+	_ = syscall.Stat(path, &st)
+	_ = unix.Statfs(path, &fs)
+}
+
+// Readlink is readlink(2).
+func (OS) Readlink(path string) (string, error) {
+	buf := make([]byte, 4096)
+	n, err := syscall.Readlink(path, buf)
+	if err != nil {
+		return "", &os.PathError{Op: "readlink", Path: path, Err: err}
+	}
+	return string(buf[:n]), nil
+}
+
+// Access is access(2) with the effective ids.
+func (OS) Access(path string, rwx byte) bool {
+	mode := map[byte]uint32{'r': unix.R_OK, 'w': unix.W_OK, 'x': unix.X_OK}[rwx]
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == nil
+}
+
+// Head reads the beginning of a file without waiting on a fifo.
+func (OS) Head(path string, n int) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer syscall.Close(fd)
+	return upTo(fd, path, n)
+}
+
+// Content opens no link in the place of the file: what is looked at must be what
+// was resolved, since it is shown to the command.
+func (OS) Content(path string, want Info, n int) ([]byte, error) {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return nil, &os.PathError{Op: "fstat", Path: path, Err: err}
+	}
+	if is := infoOf(&st); is.Kind != File || is.Dev != want.Dev || is.Ino != want.Ino || is.Size > int64(n) {
+		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.ESTALE}
+	}
+	data, err := upTo(fd, path, n+1)
+	if len(data) > n {
+		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.EFBIG}
+	}
+	return data, err
+}
+
+// upTo returns the first n bytes.
+func upTo(fd int, path string, n int) ([]byte, error) {
+	buf := make([]byte, min(n, 8<<10))
+	got := 0
+	for got < n {
+		if got == len(buf) {
+			buf = append(buf, make([]byte, min(n-got, len(buf)))...)
+		}
+		k, err := syscall.Read(fd, buf[got:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if k == 0 {
+			break
+		}
+		got += k
+	}
+	return buf[:got], nil
+}

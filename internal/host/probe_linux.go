@@ -1,0 +1,389 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+)
+
+// binDirs are where bwrap is looked for first: only root can put files there.
+var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/run/current-system/profile/bin", "/nix/var/nix/profiles/default/bin"}
+
+// Find looks for a bwrap that works and says why when there is none; that
+// error is an [*Unavailable]. That one works is kept in a file below dir ("" for
+// nowhere), under a key that changes with the program, the kernel, its settings
+// and what is around this process, so that a run normally starts no other
+// process. A failure is never kept. A wrong verdict in that file can make a run
+// fail; it never opens one: what an older version would leave out, the system
+// call filter refuses as well. Beside it stands where sockets of the host were
+// found, see [view.deafen]; h has them afterwards.
+func Find(h *Host, dir string) (Bwrap, error) {
+	path, st, err := locate(h)
+	if err != nil {
+		return Bwrap{}, err
+	}
+	key := probeKey(path, st, h.UID)
+	file := VerdictFile(dir, h.UID)
+	if dir != "" {
+		if v, seen, ok := cached(file, key, h.UID); ok {
+			if now := h.findSockets(seen); now != seen {
+				remember(dir, file, key+v.String()+"\n"+now.text(), h.UID)
+			}
+			return Bwrap{path, v}, nil
+		}
+	}
+	v, err := probe(path)
+	if err != nil {
+		return Bwrap{}, err
+	}
+	if seen := h.findSockets(nil); h.Keeps(dir) == nil {
+		remember(dir, file, key+v.String()+"\n"+seen.text(), h.UID)
+	}
+	return Bwrap{path, v}, nil
+}
+
+// Forget removes a kept verdict that does not hold any more, and reports
+// whether there was one that a run would have believed.
+func Forget(h *Host, dir string) bool {
+	path, st, err := locate(h)
+	if err != nil || dir == "" {
+		return false
+	}
+	file := VerdictFile(dir, h.UID)
+	if _, _, ok := cached(file, probeKey(path, st, h.UID), h.UID); !ok {
+		return false
+	}
+	return syscall.Unlink(file) == nil
+}
+
+// locate returns the first bwrap that may be trusted.
+func locate(h *Host) (string, *syscall.Stat_t, error) {
+	var refused *Unavailable
+	try := func(dir string, system bool) (string, *syscall.Stat_t) {
+		path := Join(dir, "bwrap")
+		st, u := candidate(path, dir, system, h.UID)
+		if u != nil && refused == nil {
+			refused = u
+		}
+		return path, st
+	}
+	for _, dir := range binDirs {
+		if path, st := try(dir, true); st != nil {
+			return path, st, nil
+		}
+	}
+	path, _ := LookupEnv(h.Environ, "PATH")
+	if h.Client { // npm puts node_modules/.bin there
+		path = ""
+	}
+	for _, dir := range strings.Split(path, ":") {
+		if !strings.HasPrefix(dir, "/") {
+			continue
+		}
+		if path, st := try(policy.Clean(dir), false); st != nil {
+			return path, st, nil
+		}
+	}
+	if refused != nil {
+		return "", nil, refused
+	}
+	return "", nil, missing(GatherFacts(h))
+}
+
+// candidate looks at one possible bwrap. Both results are nil when there is no
+// such file. One from PATH must not be replaceable by another user.
+func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavailable) {
+	var st syscall.Stat_t
+	if syscall.Stat(path, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+		return nil, nil
+	}
+	if system && st.Uid == overflowUID {
+		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
+	}
+	if !safe(&st, uid) || !system && !safeFile(path, uid) {
+		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " could have been put there by another user",
+			[]string{"install bubblewrap in /usr/bin, or: chown root " + policy.Plain(path) + " && chmod go-w " + policy.Plain(path) + " " + policy.Plain(dir)}}
+	}
+	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
+		return nil, &Unavailable{CauseSetUID, policy.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
+		return nil, &Unavailable{CauseNoExec, policy.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
+	}
+	return &st, nil
+}
+
+// overflowUID is the owner of files whose owner a user namespace does not map
+// (user_namespaces(7)).
+const overflowUID = 65534
+
+func safe(st *syscall.Stat_t, uid int) bool {
+	return (st.Uid == 0 || int(st.Uid) == uid) && st.Mode&0o022 == 0
+}
+
+// safeFile reports whether nobody but root and the user can put another file
+// in the place of this one: at its own place, and at that of each link that
+// leads to it.
+func safeFile(path string, uid int) bool {
+	real, err := NewResolver(OS{}).Resolve(path)
+	if err != nil || real.Info.Kind != File || !safeDir(policy.Dir(real.Path), uid) {
+		return false
+	}
+	for _, l := range real.Links {
+		if l.UID != 0 && l.UID != uid || !safeDir(policy.Dir(l.Path), uid) {
+			return false
+		}
+	}
+	return true
+}
+
+// safeDir reports whether a canonical directory and all above it belong to root
+// or the user and cannot be written by others. The stores of Nix and Guix are
+// their builders' to add to, and sticky: nobody else's entry can be replaced.
+func safeDir(dir string, uid int) bool {
+	for d := dir; ; d = policy.Dir(d) {
+		var st syscall.Stat_t
+		if syscall.Lstat(d, &st) != nil {
+			return false
+		}
+		if (d == "/nix/store" || d == "/gnu/store") && st.Uid == 0 && st.Mode&syscall.S_ISVTX != 0 {
+			st.Mode &^= 0o020
+		}
+		if !safe(&st, uid) {
+			return false
+		}
+		if d == "/" {
+			return true
+		}
+	}
+}
+
+// sysctls decide whether namespaces can be made.
+var sysctls = []string{
+	"/proc/sys/kernel/random/boot_id", "/proc/sys/user/max_user_namespaces",
+	"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "/proc/sys/kernel/unprivileged_userns_clone",
+}
+
+// probeKey is the text that a kept verdict stands under.
+func probeKey(path string, st *syscall.Stat_t, uid int) string {
+	var b strings.Builder
+	b.WriteString("sbx probe 3\n" + policy.Quote(path) + "\n")
+	for _, n := range []int64{int64(uid), int64(st.Dev), int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano(), int64(st.Mode)} {
+		b.WriteString(strconv.FormatInt(n, 10) + " ")
+	}
+	b.WriteByte('\n')
+	for _, name := range sysctls {
+		b.WriteString(Sysctl(name) + "\n")
+	}
+	b.WriteString(around())
+	return b.String()
+}
+
+// around is what else decides: the same bwrap that works at a prompt may not
+// in a service, a container or another sandbox of the same user.
+func around() string {
+	var b strings.Builder
+	number := func(n uint64) { b.WriteString(strconv.FormatUint(n, 10) + " ") }
+	for _, path := range []string{"/", "/proc/self/ns/user", "/proc/self/ns/mnt"} {
+		var st syscall.Stat_t
+		_ = syscall.Stat(path, &st)
+		number(uint64(st.Dev))
+		number(st.Ino)
+	}
+	mode, _, _ := syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_GET_SECCOMP, 0, 0)
+	number(uint64(mode))
+	if mode != 0 {
+		b.WriteString(statusLine("Seccomp_filters"))
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var caps [2]unix.CapUserData
+	_ = unix.Capget(&header, &caps[0])
+	number(uint64(caps[1].Effective)<<32 | uint64(caps[0].Effective))
+	b.WriteString(policy.Quote(glance("/proc/self/attr/current")))
+	if Sysctl(sysctls[2]) == "1" { // each profile that is loaded or taken away counts
+		b.WriteString(" " + policy.Quote(glance("/sys/kernel/security/apparmor/revision")))
+	}
+	return b.String() + "\n"
+}
+
+// glance returns what one read of a file gives, "" when that fails. Some files
+// of the kernel wait for news at the second.
+func glance(path string) string {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer syscall.Close(fd)
+	buf := make([]byte, 256)
+	n, err := syscall.Read(fd, buf)
+	if err != nil || n < 0 {
+		return ""
+	}
+	return strings.TrimRight(string(buf[:n]), "\n\x00")
+}
+
+func Sysctl(name string) string {
+	data, err := OS{}.Head(name, 64)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// cached returns the version of a kept verdict, and what was seen of sockets. Only
+// what remember would have written counts.
+func cached(file, key string, uid int) (v bwrapargs.Version, seen *lookout, ok bool) {
+	rest, ok := KeptUnder(file, key, uid)
+	if !ok {
+		return v, nil, false
+	}
+	line, text, _ := strings.Cut(rest, "\n")
+	seen, err := parseLookout(text)
+	v, ok = bwrapargs.ParseVersion(line)
+	return v, seen, ok && err == nil && line == v.String() && !v.Less(bwrapargs.Oldest)
+}
+
+// probe runs bwrap for real, with every kind of wall that a run uses.
+func probe(path string) (bwrapargs.Version, error) {
+	facts := func() Facts { return GatherFacts(&Host{UID: os.Geteuid(), Environ: os.Environ()}) }
+	out, said, err := output(nil, path, "--version")
+	if err != nil {
+		return bwrapargs.Version{}, failure(facts(), path, said, err)
+	}
+	v, ok := bwrapargs.ParseVersion(out)
+	if !ok || !strings.HasPrefix(out, "bubblewrap ") {
+		return v, notBwrap(facts(), path, "it says "+policy.Quote(lastLine(out)))
+	}
+	if v.Less(bwrapargs.Oldest) {
+		return v, tooOld(facts(), v, path)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = "/bin/true"
+	}
+	a := bwrapargs.Args{Version: v, Ops: []bwrapargs.Op{
+		{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"}, {Kind: bwrapargs.Proc, Dst: "/proc"}, {Kind: bwrapargs.Dev, Dst: "/dev"},
+		{Kind: bwrapargs.Tmpfs, Dst: "/tmp", Size: 1 << 20, Perm: 0o1777},
+		{Kind: bwrapargs.ROBind, Src: self, Dst: "/tmp/sbx"},
+	}}
+	// That it cannot be written for this machine is the plan's to say.
+	a.Seccomp, _ = seccomp.Filter(seccomp.Options{Arch: runtime.GOARCH, Level: "default"})
+	words, fds := a.Words(func() int { return 3 })
+	var filter []byte
+	if len(fds) > 0 {
+		filter = fds[0].Data
+	}
+	out, said, err = output(filter, path, append(words, "--", "/tmp/sbx", "--version")...)
+	if err != nil {
+		return v, failure(facts(), path, said, err)
+	}
+	if !strings.HasPrefix(out, "sbx ") && self != "/bin/true" {
+		return v, notBwrap(facts(), path, "it does not run what it is told")
+	}
+	return v, nil
+}
+
+// failure is the diagnosis of a bwrap that ended with an error, by what it
+// wrote; when it wrote nothing, by the error.
+func failure(f Facts, path, said string, err error) *Unavailable {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return hangs(path)
+	}
+	if why := passing(said, err); why != "" && err != nil {
+		return busy(path, why)
+	}
+	if strings.TrimSpace(said) == "" {
+		said = err.Error()
+	}
+	return diagnose(f, path, said)
+}
+
+// passing returns what says that it is this moment that bwrap failed for: a limit
+// on processes, memory or files was reached, or somebody ended it. "" is none.
+func passing(said string, err error) string {
+	all := strings.ToLower(said + "\n" + err.Error())
+	for _, s := range []string{
+		"resource temporarily unavailable", "cannot allocate memory", "out of memory", "failed to reserve", "too many open files", "too many users",
+		"newosproc", "failed to create new os thread", "interrupted system call", "text file busy", "input/output error", "file too large",
+		"can't find source path", // sbx itself has gone, as in an upgrade
+	} {
+		if strings.Contains(all, s) {
+			return s
+		}
+	}
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		return ownFault(err)
+	}
+	status, ok := ended.Sys().(syscall.WaitStatus)
+	if !ok {
+		return ""
+	}
+	signal := status.Signal()
+	if status.Exited() && status.ExitStatus() > 128 { // of bwrap's child
+		signal = syscall.Signal(status.ExitStatus() - 128)
+	} else if !status.Signaled() {
+		return ""
+	}
+	// A fault, too, may come of a limit: that of the stack.
+	return "it was ended by signal " + strconv.Itoa(int(signal))
+}
+
+// ownFault is an error of sbx's own while it started the program, "" for one that
+// is about the program.
+func ownFault(err error) string {
+	for _, lasting := range []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS} {
+		if errors.Is(err, lasting) {
+			return ""
+		}
+	}
+	return err.Error()
+}
+
+// busy is the diagnosis for what may be over in a moment.
+func busy(path, why string) *Unavailable {
+	return &Unavailable{CauseBusy, policy.Plain(path) + " could not be tried: " + OneLine(why),
+		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up",
+			"--engine landlock does without bwrap, with tier reduced"}}
+}
+
+// output runs a program, with a descriptor 3 that reads as data when there is
+// any.
+func output(data []byte, path string, args ...string) (stdout, stderr string, err error) {
+	if data == nil {
+		return try(nil, path, args...)
+	}
+	fd, err := Memfd(data)
+	if err != nil {
+		return "", "", err
+	}
+	file := os.NewFile(uintptr(fd), "filter")
+	defer file.Close()
+	return try([]*os.File{file}, path, args...)
+}
+
+// notBwrap is the diagnosis for a program that answers, and is something else.
+func notBwrap(f Facts, path, why string) *Unavailable {
+	return &Unavailable{CauseNotBwrap, policy.Plain(path) + " is not bubblewrap: " + why, append([]string{"move it away"}, installHints(f)...)}
+}
+
+// hangs is the diagnosis for a program that does not end within probeTime.
+func hangs(path string) *Unavailable {
+	return &Unavailable{CauseHangs, policy.Plain(path) + " gives no answer",
+		[]string{"run it by hand: " + policy.Plain(path) + " --unshare-all --ro-bind / / --proc /proc true", "a machine under great load can be the reason: run sbx again"}}
+}
+
+func setUIDHints(path string) []string {
+	return []string{"sudo chmod u-s " + policy.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
+		"on Arch: sudo pacman -S bubblewrap, in the place of bubblewrap-suid"}
+}

@@ -1,0 +1,198 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// OtherEngine refuses an engine that macOS does not have, by its name.
+func OtherEngine(name string) *Unavailable {
+	switch name {
+	case "", "auto", EngineSeatbelt:
+		return nil
+	}
+	return &Unavailable{CauseSystem, "the engine " + policy.Plain(name) + " is Linux's; macOS has " + EngineSeatbelt, []string{"leave out --engine, or write --engine " + EngineSeatbelt}}
+}
+
+// What a probe asks for: that walls can be put up, and that they hold. A program
+// that only says that it put them up would be none.
+const (
+	probeOpen   = "(version 1)(allow default)"
+	probeClosed = `(version 1)(allow default)(deny process-exec* (literal (param "PROBE")))`
+	probed      = "/usr/bin/true"
+)
+
+// probeSeatbelt tries sandbox-exec with a run that executes words and returns
+// how the program ended: its exit status, 128 and the signal for one that was
+// ended, what it wrote to standard error, and an error when it was not started
+// or gave no answer (os.ErrDeadlineExceeded).
+func probeSeatbelt(run func(argv []string) (status int, stderr string, err error)) *Unavailable {
+	words := func(profile string) []string {
+		return []string{SandboxExec, "-p", profile, "-D", "PROBE=" + probed, "--", probed}
+	}
+	status, said, err := run(words(probeOpen))
+	if u := seatbeltFailure(status, said, err); u != nil {
+		return u
+	}
+	status, said, err = run(words(probeClosed))
+	switch {
+	case err == nil && status == 0:
+		return &Unavailable{CauseToothless, SandboxExec + " puts up no walls: what its profile denies was executed all the same", []string{"update macOS, or sbx; sbx --version says which it is", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"}}
+	// execvp(3) fails behind the walls, or the kernel ends who tries.
+	case err == nil && !applies(said) && (strings.Contains(said, notPermitted) || status == 128+int(syscall.SIGKILL) || status == 128+int(syscall.SIGABRT)):
+		return nil
+	}
+	if u := seatbeltFailure(status, said, err); u != nil {
+		return u
+	}
+	return strange(status, said)
+}
+
+// Exit statuses of sysexits(3).
+const (
+	exUsage   = 64
+	exDataErr = 65
+	exOSErr   = 71
+)
+
+const notPermitted = "Operation not permitted"
+
+// seatbeltFailure is the diagnosis of a run that should have ended with 0.
+func seatbeltFailure(status int, said string, err error) *Unavailable {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &Unavailable{CauseHangs, SandboxExec + " gives no answer",
+			[]string{"run it by hand: " + SandboxExec + " -p '" + probeOpen + "' " + probed, "a machine under great load can be the reason: run sbx again"}}
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
+		return NoSandboxExec()
+	case errors.Is(err, syscall.EPERM):
+		return NestedSeatbelt()
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ELOOP):
+		return &Unavailable{CauseNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system mends it"}}
+	case err != nil:
+		return tryAgain(OneLine(err.Error()))
+	case status > 128:
+		return tryAgain("it was ended by signal " + strconv.Itoa(status-128))
+	case status == 0:
+		return nil
+	case status == exOSErr && applies(said) && strings.Contains(said, notPermitted):
+		return NestedSeatbelt()
+	}
+	for _, passing := range []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files", "Interrupted system call"} {
+		if strings.Contains(said, passing) {
+			return tryAgain(passing)
+		}
+	}
+	return strange(status, said)
+}
+
+// applies reports whether it was putting the walls up that failed.
+func applies(said string) bool { return strings.Contains(said, "sandbox_apply") }
+
+// strange is for one that answers otherwise than any that is known.
+func strange(status int, said string) *Unavailable {
+	what := "it ended with status " + strconv.Itoa(status) + ": " + lastLine(said)
+	if status == exUsage || status == exDataErr {
+		what = "it does not read the profile that it is given: " + lastLine(said)
+	}
+	return &Unavailable{CauseOther, SandboxExec + " does not work here: " + what,
+		[]string{"run it by hand: " + SandboxExec + " -p '" + probeOpen + "' " + probed, "look for a newer sbx: what this system wants may have changed"}}
+}
+
+func NoSandboxExec() *Unavailable {
+	return &Unavailable{CauseMissing, SandboxExec + " is not there, which belongs to macOS",
+		[]string{"it is part of every macOS up to the newest that sbx knows; look for a newer sbx, and run nothing that you do not trust until then"}}
+}
+
+// nestedSeatbelt: a process that has walls around it may not put up others.
+func NestedSeatbelt() *Unavailable {
+	return &Unavailable{CauseNested, "this runs inside another sandbox already, and macOS puts none into another",
+		[]string{"run sbx outside of it: in a plain terminal, or with the own sandbox of the program around it switched off (an agent's, an editor's, swift build's)"}}
+}
+
+func tryAgain(why string) *Unavailable {
+	return &Unavailable{CauseBusy, SandboxExec + " could not be tried: " + why,
+		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"}}
+}
+
+// insiders are variables by which other sandboxes tell what runs in them. They are
+// anybody's to set: one only has sandbox-exec tried anew.
+var insiders = []string{"CODEX_SANDBOX", "SANDBOX_RUNTIME", "APP_SANDBOX_CONTAINER_ID", "SBX_MANIFEST", "SBX_TIER"}
+
+// hemmed reports whether a variable says that there are walls around.
+func hemmed(environ []string) bool {
+	for _, name := range insiders {
+		if _, ok := LookupEnv(environ, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// seatbeltKey is the text that a kept verdict stands under: another system has
+// another program, and another start another system.
+func seatbeltKey(uid int, numbers []int64, boot, version string) string {
+	var b strings.Builder
+	b.WriteString("sbx seatbelt 1\n" + strconv.Itoa(uid) + " ")
+	for _, n := range numbers {
+		b.WriteString(strconv.FormatInt(n, 10) + " ")
+	}
+	return b.String() + "\n" + policy.Quote(boot) + " " + policy.Quote(version) + "\n"
+}
+
+// UserTemp reports whether a canonical path is the directory for temporary files
+// that macOS makes for each user (confstr(3), _CS_DARWIN_USER_TEMP_DIR).
+func UserTemp(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/private/var/folders/")
+	f := strings.Split(rest, "/")
+	return ok && len(f) == 3 && f[0] != "" && f[1] != "" && f[2] == "T"
+}
+
+// DataVolume is where macOS shows the volume of the user's files once more. The
+// same lies at / by way of firmlinks, which is where it is called by.
+const DataVolume = "/System/Volumes/Data"
+
+// firmlinked is the name that a path on the data volume has from / on, and
+// false for any other.
+func firmlinked(path string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, DataVolume+"/")
+	return "/" + rest, ok && rest != ""
+}
+
+// respelled reports whether a name can be another spelling of a path: a volume
+// may take letters of any case, and composed and decomposed ones for the same.
+// Of a file with several names only the case tells that it is no other of them.
+func respelled(path, name string, several bool) bool {
+	return strings.EqualFold(path, name) || !several && !isASCII(path+name) && strings.Count(path, "/") == strings.Count(name, "/")
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
+}
+
+// dsclValue is the value of an attribute in what dscl(1) writes: "NAME: VALUE",
+// or for one with a space in it the value on a line of its own.
+func dsclValue(out, name string) string {
+	lines := strings.Split(out, "\n")
+	for i, line := range lines {
+		value, ok := strings.CutPrefix(line, name+":")
+		switch {
+		case !ok:
+		case value == "" && i+1 < len(lines):
+			return strings.TrimPrefix(lines[i+1], " ")
+		default:
+			return strings.TrimPrefix(value, " ")
+		}
+	}
+	return ""
+}
+
+// plainUser reports whether a name can stand in a path of dscl's.
+func plainUser(name string) bool {
+	return name != "" && name[0] != '-' && !strings.ContainsAny(name, "/\n\x00")
+}

@@ -1,0 +1,144 @@
+package host
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// ShimDirs are the canonical paths of those directories of sbx's links that are
+// there.
+func (h *Host) ShimDirs(res *Resolver) []string {
+	var out []string
+	for _, dir := range h.Shims {
+		if to, err := res.Resolve(dir); err == nil && to.Info.Kind == Dir {
+			out = append(out, to.Path)
+		}
+	}
+	return out
+}
+
+// Shim reports whether what was found for a name is no program of that name but
+// sbx: a link of its own, one that somebody made, a hard link, a copy. Another
+// version of sbx cannot be told from any program; see [Host.Tool].
+func (h *Host) Shim(res *Resolver, full, name string, to Resolved) bool {
+	if strings.HasPrefix(name, "sbx") {
+		return false
+	}
+	if dir, err := res.Resolve(policy.Dir(full)); err == nil && slices.Contains(h.ShimDirs(res), dir.Path) {
+		return true
+	}
+	if to.Path[strings.LastIndexByte(to.Path, '/')+1:] == "sbx" {
+		return true
+	}
+	self, err := res.Resolve(policy.Clean(h.Self))
+	if h.Self == "" || err != nil || self.Info.Kind != File || to.Info.Kind != File {
+		return false
+	}
+	return self.Info.Dev == to.Info.Dev && self.Info.Ino == to.Info.Ino || h.copied(self, to)
+}
+
+// copied reports whether two files are the same build of sbx: the build ID that
+// Go writes, a hash, stands in the first page.
+func (h *Host) copied(self, other Resolved) bool {
+	const page = 4096
+	if self.Info.Size != other.Info.Size || self.Info.Size < page {
+		return false
+	}
+	a, err := h.FS.Head(self.Path, page)
+	b, oerr := h.FS.Head(other.Path, page)
+	return err == nil && oerr == nil && bytes.Equal(a, b)
+}
+
+// Tool returns the program that a name stands for in a search path when sbx's
+// own links are left out, as well as relative directories: outside of a sandbox
+// they would run what a project brings along. The error is an [*Error].
+//
+// Another version of sbx by that name is found like any program, and would look
+// for the tool anew: who starts what it returned has to count.
+func (h *Host) Tool(name, path string) (string, error) {
+	res := NewResolver(h.FS)
+	var denied error
+	for _, dir := range strings.Split(path, ":") {
+		if !strings.HasPrefix(dir, "/") || name == "" || strings.IndexByte(name, '/') >= 0 {
+			continue
+		}
+		full := Join(dir, name)
+		to, err := res.Resolve(policy.Clean(full))
+		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || h.Shim(res, policy.Clean(full), name, to) {
+			continue
+		}
+		if err := BareRunnable(h, name, full); err == nil {
+			return full, nil
+		} else if denied == nil {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", &Error{StatusNotFound, policy.Plain(name) + ": command not found", ""}
+}
+
+// Path is the caller's search path, and what stands for it when there is none.
+func (h *Host) Path() string {
+	if path, ok := LookupEnv(h.Environ, "PATH"); ok {
+		return path
+	}
+	return DefaultPath
+}
+
+// WithoutShims takes the directories of sbx's links out of PATH: what runs
+// without a sandbox because somebody said so is not to end up in one by the next
+// program it calls, nor to call itself. All else stays byte for byte.
+func (h *Host) WithoutShims() []string {
+	res := NewResolver(h.FS)
+	env := slices.Clone(h.Environ)
+	for i, kv := range env {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			env[i] = "PATH=" + h.dropShims(res, path)
+		}
+	}
+	return env
+}
+
+func (h *Host) dropShims(res *Resolver, path string) string {
+	dirs, shims := strings.Split(path, ":"), h.ShimDirs(res)
+	kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		if !strings.HasPrefix(dir, "/") {
+			return false
+		}
+		to, err := res.Resolve(policy.Clean(dir))
+		return err == nil && slices.Contains(shims, to.Path)
+	})
+	if len(kept) == 0 && len(dirs) > 0 { // an empty PATH would mean the working directory
+		return DefaultPath
+	}
+	return strings.Join(kept, ":")
+}
+
+func BareRunnable(h *Host, name, full string) error {
+	to, err := NewResolver(h.FS).Resolve(policy.Clean(h.Absolute(full)))
+	switch {
+	case err != nil || to.Info.Kind == Absent:
+		return &Error{StatusNotFound, policy.Plain(name) + ": no such file or directory", ""}
+	case to.Info.Kind != File || !h.FS.Access(to.Path, 'x'):
+		return &Error{StatusNoExec, policy.Plain(name) + ": permission denied", ""}
+	}
+	return nil
+}
+
+func (h *Host) Absolute(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return Join(h.StartDir(), path)
+}
+
+// Linked is [Host.shim] for a path that was not looked at yet.
+func (h *Host) Linked(res *Resolver, full, name string) bool {
+	to, err := res.Resolve(full)
+	return err == nil && to.Info.Kind != Absent && h.Shim(res, full, name, to)
+}

@@ -1,0 +1,76 @@
+package host
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// SocketTops are the directories that are looked into for sockets: services that
+// did not come with the system put theirs there, and profiles show them.
+var SocketTops = [...]string{"/opt", "/srv", "/usr/local", "/etc"}
+
+// lookout is what was found when somebody looked for sockets, and by what it can
+// be told that there may be others now.
+type lookout struct {
+	when    int64 // seconds since 1970
+	dirs    []stamped
+	sockets []string
+}
+
+// stamped is a directory with the time at which its entries were last changed.
+type stamped struct {
+	path  string
+	nanos int64
+}
+
+// text is a lookout as it is kept.
+func (l *lookout) text() string {
+	var b strings.Builder
+	b.WriteString("looked " + strconv.FormatInt(l.when, 10) + "\n")
+	for _, d := range l.dirs {
+		b.WriteString("dir " + strconv.FormatInt(d.nanos, 10) + " " + strconv.Quote(d.path) + "\n")
+	}
+	for _, s := range l.sockets {
+		b.WriteString("socket " + strconv.Quote(s) + "\n")
+	}
+	b.WriteString("end\n")
+	return b.String()
+}
+
+var errLookout = errors.New("not what a look for sockets is kept as")
+
+// parseLookout reads what text wrote, and nothing else.
+func parseLookout(text string) (*lookout, error) {
+	l := &lookout{}
+	for i := 0; ; i++ {
+		line, rest, ok := strings.Cut(text, "\n")
+		text = rest
+		word, value, _ := strings.Cut(line, " ")
+		var err error
+		switch {
+		case !ok || (i == 0) != (word == "looked"):
+			return nil, errLookout
+		case word == "looked":
+			l.when, err = strconv.ParseInt(value, 10, 64)
+		case word == "dir":
+			var d stamped
+			number, path, _ := strings.Cut(value, " ")
+			if d.nanos, err = strconv.ParseInt(number, 10, 64); err == nil {
+				d.path, err = strconv.Unquote(path)
+			}
+			l.dirs = append(l.dirs, d)
+		case word == "socket":
+			var path string
+			path, err = strconv.Unquote(value)
+			l.sockets = append(l.sockets, path)
+		case line == "end" && text == "":
+			return l, nil
+		default:
+			err = errLookout
+		}
+		if err != nil {
+			return nil, errLookout
+		}
+	}
+}

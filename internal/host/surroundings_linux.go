@@ -1,0 +1,236 @@
+package host
+
+import (
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+)
+
+// GatherFacts reads what a diagnosis needs. Files are asked first: a variable
+// is anybody's to set, and counts only where it can mislead no further than to
+// another hint.
+func GatherFacts(h *Host) Facts {
+	f := Facts{
+		Root: h.UID == 0, Distro: strings.Join(release("ID=", "ID_LIKE="), " "), Release: strings.Join(release("VERSION_ID="), ""),
+		MaxUserns: Sysctl(sysctls[1]), AppArmor: Sysctl(sysctls[2]), UsernsClone: Sysctl(sysctls[3]), Spent: spent(),
+		WSL: wsl(Sysctl("/proc/sys/kernel/osrelease")), Filtered: statusLine("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
+	}
+	mounts, _ := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
+	f.Container = container(h, string(mounts))
+	f.Confined = confined(h)
+	f.Unit = unit(glance("/proc/self/cgroup"))
+	f.Chroot = chrooted()
+	switch {
+	case isSet(h, "GITHUB_ACTIONS"):
+		f.CI = "github"
+	case isSet(h, "GITLAB_CI"):
+		f.CI = "gitlab"
+	}
+	if uids := strings.Fields(glance("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
+		f.Userns = true
+	}
+	for _, p := range []string{profileFile, "/etc/apparmor.d/bwrap"} {
+		if f.Profile == "" && exists(p) {
+			f.Profile = p
+		}
+	}
+	return f
+}
+
+func exists(path string) bool {
+	i, err := OS{}.Lstat(path)
+	return err == nil && i.Kind != Absent
+}
+
+// namespaces of the first process, as the kernel numbers them (PROC_*_INIT_INO).
+const firstIPC, firstUTS, firstPID = 0xEFFFFFFF, 0xEFFFFFFE, 0xEFFFFFFC
+
+// container names what this runs in. Images of machines that were made from
+// those of containers keep the marks: none counts where no namespace is
+// another than the machine's own.
+func container(h *Host, mounts string) string {
+	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
+		return ""
+	}
+	manager := glance("/run/systemd/container")
+	if manager == "" {
+		manager = glance("/run/host/container-manager")
+	}
+	named, _ := LookupEnv(h.Environ, "container")
+	switch {
+	case exists("/dev/.cros_milestone") || exists("/opt/google/cros-containers"):
+		return "crostini"
+	case exists("/var/run/secrets/kubernetes.io") || strings.Contains(mounts, "/kubelet/pods/"):
+		return "kubernetes"
+	case exists("/run/.containerenv"):
+		return "podman"
+	case exists("/.dockerenv") || strings.Contains(mounts, "/docker/containers/"):
+		return "docker"
+	case exists("/dev/incus/sock"):
+		return "incus"
+	case exists("/dev/lxd/sock"):
+		return "lxd"
+	case manager != "" && policy.Plain(manager) == manager && len(manager) < 40:
+		return manager
+	case isSet(h, "KUBERNETES_SERVICE_HOST"):
+		return "kubernetes"
+	}
+	for _, known := range []string{"lxc", "systemd-nspawn", "docker", "podman", "oci", "proot"} {
+		if named == known {
+			return known
+		}
+	}
+	return ""
+}
+
+// confined names a sandbox that is no container.
+func confined(h *Host) string {
+	label := glance("/proc/self/attr/current")
+	switch {
+	case exists("/.flatpak-info"):
+		return "flatpak"
+	case strings.HasPrefix(label, "snap.") && strings.Contains(label, "(enforce)"):
+		return "snap"
+	case exists("/run/firejail/mnt"):
+		if named, _ := LookupEnv(h.Environ, "container"); named == "firejail" {
+			return "firejail"
+		}
+	}
+	return ""
+}
+
+// unit returns the service in the text of /proc/self/cgroup, "" for a login
+// session and for a user's own manager.
+func unit(cgroups string) string {
+	for _, line := range strings.Split(cgroups, "\n") {
+		f := strings.SplitN(line, ":", 3)
+		if len(f) != 3 || f[1] != "" && f[1] != "name=systemd" {
+			continue
+		}
+		words := strings.Split(f[2], "/")
+		for i := len(words) - 1; i >= 0; i-- {
+			if name, ok := strings.CutSuffix(words[i], ".service"); ok && plainUnit(name) && !strings.HasPrefix(name, "user@") {
+				return words[i]
+			}
+		}
+	}
+	return ""
+}
+
+// plainUnit reports whether a name can be pasted into a shell.
+func plainUnit(name string) bool {
+	return name != "" && name[0] != '-' && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@:._-") == ""
+}
+
+// chrooted reports whether the root is another than that of the mount
+// namespace, as far as can be seen: it is no mount's own root, or root can
+// compare it with that of the first process.
+func chrooted() bool {
+	var own, first unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, "/", 0, unix.STATX_INO|unix.STATX_MNT_ID, &own) != nil {
+		return false
+	}
+	if own.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && own.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0 {
+		return true
+	}
+	if unix.Statx(unix.AT_FDCWD, "/proc/1/root", 0, unix.STATX_INO|unix.STATX_MNT_ID, &first) != nil || namespaceOf("/proc/self/ns/mnt") != namespaceOf("/proc/1/ns/mnt") {
+		return false
+	}
+	return own.Ino != first.Ino || own.Dev_major != first.Dev_major || own.Dev_minor != first.Dev_minor || own.Mnt_id != first.Mnt_id
+}
+
+func namespaceOf(path string) uint64 {
+	var st syscall.Stat_t
+	if syscall.Stat(path, &st) != nil {
+		return 0
+	}
+	return st.Ino
+}
+
+// wsl returns the version of the Windows Subsystem for Linux. The first has no
+// kernel of its own, and calls it 4.4.0-NUMBER-Microsoft.
+func wsl(osrelease string) int {
+	switch {
+	case strings.HasSuffix(osrelease, "-Microsoft"):
+		return 1
+	case strings.Contains(strings.ToLower(osrelease), "microsoft"):
+		return 2
+	}
+	return 0
+}
+
+// spent returns the first limit of another kind of namespace that lets nobody
+// make one.
+func spent() string {
+	for _, kind := range []string{"mnt", "pid", "net", "ipc", "uts", "cgroup"} {
+		if Sysctl("/proc/sys/user/max_"+kind+"_namespaces") == "0" {
+			return "user.max_" + kind + "_namespaces"
+		}
+	}
+	return ""
+}
+
+// statusLine returns a field of /proc/self/status.
+func statusLine(name string) string {
+	data, _ := OS{}.Head("/proc/self/status", 8<<10)
+	_, rest, ok := strings.Cut("\n"+string(data), "\n"+name+":")
+	if !ok {
+		return ""
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
+}
+
+// filters reports whether system call filters can be set: the kernel finds
+// fault with the address of this one, and not before it has looked for it.
+func filters() bool {
+	_, _, errno := syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, 0)
+	return errno == syscall.EFAULT
+}
+
+// release returns fields of os-release(5).
+func release(keys ...string) []string {
+	data, err := OS{}.Head("/etc/os-release", 16<<10)
+	if err != nil {
+		data, _ = OS{}.Head("/usr/lib/os-release", 16<<10)
+	}
+	var words []string
+	for _, key := range keys {
+		for _, line := range strings.Split(string(data), "\n") {
+			if v, ok := strings.CutPrefix(line, key); ok {
+				words = append(words, policy.Plain(strings.Trim(v, `"' `)))
+			}
+		}
+	}
+	return words
+}
+
+// Proc reports whether /proc is there.
+func Proc() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs("/proc", &fs) == nil && fs.Type == unix.PROC_SUPER_MAGIC
+}
+
+// NoLandlock says why the engine that needs nothing installed cannot be had,
+// nil when it can.
+func (h *Host) NoLandlock() *Unavailable {
+	if h.Landlock < 1 {
+		return &Unavailable{CauseLandlock, "the kernel has no Landlock", []string{"Landlock came with Linux 5.13; lsm= on the kernel's command line, or a container's filter, may leave it out"}}
+	}
+	if !filters() {
+		return &Unavailable{CauseLandlock, "system call filters cannot be set here", []string{"CONFIG_SECCOMP_FILTER in the kernel, and no filter of a container's that refuses seccomp(2)"}}
+	}
+	return nil
+}
+
+// InLandlock reports whether this process runs in a sandbox of the Landlock
+// engine: the filter answers a call with an error that no kernel gives. Who can
+// put such a filter around sbx runs it, and could as well run something else.
+func InLandlock() bool {
+	return unix.Prctl(seccomp.MarkOption, 0, 0, 0, 0) == syscall.Errno(seccomp.Mark)
+}

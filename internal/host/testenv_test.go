@@ -1,0 +1,3 @@
+package host
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"

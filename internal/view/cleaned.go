@@ -1,0 +1,550 @@
+package view
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/credentials"
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// SourceCleaned is the source of the rule for a settings file that is shown
+// without the credentials in it.
+const SourceCleaned = "a copy without credentials"
+
+const (
+	maxConfigs  = 1024      // config files of git that are searched for credentials
+	MaxNames    = 2048      // directories among those of submodules and work trees
+	maxLooked   = 64 << 20  // bytes, as the file system counts, of a directory that is searched for repositories
+	maxSettings = 256 << 10 // bytes of a settings file of another program
+)
+
+// cleaner looks for credentials in the settings files that the command sees.
+type cleaner struct {
+	v    *View
+	g    *gitGuard
+	left int
+	dirs int // names that may still be looked at, see maxNames
+	seen map[string]bool
+	made []Mount    // copies at paths that have no mount yet
+	shut []string   // directories that are hidden as a whole
+	cut  []withheld // shown without
+	had  []withheld // shown with, since no copy can stand in their place
+}
+
+// withheld is a file with the names of the credentials in it.
+type withheld struct {
+	path  string
+	names []string
+}
+
+// Clean puts copies without credentials in the place of settings files: those of
+// git, with all that they include, and those of package managers at the top of a
+// project, and of each tree that a person opened. Where mounts cannot do that, or
+// the file is to be written, it is told. What is too much to be searched is hidden:
+// how much there is may be the work of an earlier run.
+func (v *View) Clean(root string, g *gitGuard) error {
+	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: MaxNames, seen: make(map[string]bool, 16)}
+	for _, home := range v.Host.Homes {
+		c.git(host.Join(home, ".gitconfig"), 0)
+		c.git(host.Join(home, ".config/git/config"), 0)
+		c.git(host.Join(home, ".linuxbrew/etc/gitconfig"), 0)
+		c.git(host.Join(home, ".nix-profile/etc/gitconfig"), 0)
+	}
+	for i := range g.pol.Rules {
+		if r := &g.pol.Rules[i]; host.Base(r.Path) == "config" && host.Base(policy.Dir(r.Path)) == "git" && IsGrant(r) {
+			c.git(r.Path, 0)
+		}
+	}
+	for _, path := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "/home/linuxbrew/.linuxbrew/etc/gitconfig", "/opt/homebrew/etc/gitconfig"} {
+		c.git(path, 0)
+	}
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
+		if path, _ := host.LookupEnv(v.Host.Environ, name); path != "" {
+			c.git(absolute(path, v.Host.CWD), 0)
+		}
+	}
+	for _, dir := range slices.Concat(g.gits, g.rest) {
+		if host.Base(dir) == ".git" {
+			c.checkout(policy.Dir(dir))
+		} else {
+			c.repository(dir, 0)
+		}
+	}
+	for _, dir := range g.large {
+		c.tree(dir)
+	}
+	tops := append([]string{root, v.Host.CWD}, g.trees...)
+	for _, dir := range c.opened() {
+		c.tree(dir)
+		tops = append(tops, dir)
+	}
+	for i, top := range tops {
+		if top == "" || slices.Contains(tops[:i], top) {
+			continue
+		}
+		for _, name := range []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"} {
+			c.settings(host.Join(top, name))
+		}
+	}
+	for i := range v.Mounts {
+		m := &v.Mounts[i]
+		if m.Eff == policy.Block && !m.Idle && m.Info.Kind == host.File && m.Rule.Layer == policy.Builtin && host.Base(m.Path) == ".pypirc" && !v.Bare && slices.Contains(tops, policy.Dir(m.Path)) {
+			c.hidden(m)
+		}
+	}
+	if n := len(c.made); n > MaxMatches {
+		return &host.Error{Status: host.StatusFailed, Text: strconv.Itoa(n) + " settings files here hold credentials or are too many to be searched for some, too many to hide one by one", Hint: "remove them, or run in a directory with fewer repositories"}
+	}
+	if len(c.made)+len(c.shut) > 0 {
+		// What holds a place in a directory that is hidden now would show it.
+		v.Mounts = slices.DeleteFunc(append(v.Mounts, c.made...), func(m Mount) bool {
+			return (m.Pin || m.Copied) && slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(m.Path, dir) })
+		})
+		v.Sort()
+	}
+	return c.tell()
+}
+
+// opened are the directories that a person opened for reading.
+func (c *cleaner) opened() []string {
+	var out []string
+	for i := range c.g.pol.Rules {
+		r := &c.g.pol.Rules[i]
+		if r.Access != policy.Read || r.Layer == policy.Builtin || r.Pattern {
+			continue
+		}
+		to, err := c.v.Res.Resolve(r.Path)
+		if err == nil && to.Info.Kind == host.Dir && !slices.Contains(out, to.Path) && !slices.Contains(c.g.trees, to.Path) {
+			out = append(out, to.Path)
+		}
+	}
+	return out
+}
+
+// tree looks at the repository at the top of a directory, and at those one level
+// down.
+func (c *cleaner) tree(dir string) {
+	c.checkout(dir)
+	if c.g.bare(dir) {
+		c.repository(dir, 0)
+	}
+	if to, err := c.v.Res.Resolve(dir); err != nil || to.Info.Size > maxLooked {
+		c.v.Notes = append(c.v.Notes, policy.Plain(dir)+" has too many entries to be searched: the command can read the credentials in the settings of repositories in it")
+		return
+	}
+	entries, err := c.v.Res.Entries(dir)
+	if err != nil {
+		return // only who knows a name finds something
+	}
+	names := slices.DeleteFunc(directories(entries), func(name string) bool {
+		apart := c.v.Host.Apart(host.Join(dir, name))
+		if apart {
+			c.v.Notes = append(c.v.Notes, policy.Plain(host.Join(dir, name))+" is on a FUSE or network file system and is not looked at: the command can read the credentials in the settings of a repository there")
+		}
+		return apart
+	})
+	below := make([]string, 0, 2*len(names))
+	for _, n := range names {
+		below = append(below, n+"/.git", n+"/HEAD")
+	}
+	there := c.v.Host.FS.Exist(dir, below)
+	for i, name := range names {
+		sub := host.Join(dir, name)
+		if there[2*i] {
+			c.checkout(sub)
+		}
+		if there[2*i+1] && c.g.bare(sub) {
+			c.repository(sub, 0)
+		}
+	}
+}
+
+// checkout looks at the repository of a work tree.
+func (c *cleaner) checkout(dir string) {
+	at, ok := c.found(host.Join(dir, ".git"))
+	if ok && at.Info.Kind == host.Dir {
+		c.repository(at.Path, 0)
+	}
+	if !ok || at.Info.Kind != host.File {
+		return
+	}
+	data, err := c.v.Host.FS.Head(at.Path, maxPointer)
+	text, ok := gitdir.Pointer(data)
+	if err != nil || !ok {
+		return // git takes it for no repository
+	}
+	own := absolute(text, dir)
+	c.repository(own, 0)
+	if up := policy.Dir(own); host.Base(up) == "worktrees" {
+		c.repository(policy.Dir(up), 0)
+	}
+}
+
+// keys are names in a git directory below which extensions of git keep keys and
+// logins.
+var keys = []string{"git-crypt", "annex/creds"}
+
+// repository looks at the config files of a git directory, and of those in it.
+func (c *cleaner) repository(dir string, depth int) {
+	for _, name := range keys {
+		to, err := c.v.Res.Resolve(host.Join(dir, name))
+		if _, taken := c.v.Find(to.Path); err == nil && !taken && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
+			c.seen[to.Path] = true
+			r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "keys of git-crypt and git-annex"}
+			c.made = append(c.made, Mount{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Eff: policy.Block})
+		}
+	}
+	c.configs(dir)
+	c.all(host.Join(dir, "worktrees"), func(sub string) bool {
+		c.git(host.Join(sub, "config.worktree"), 0)
+		c.modules(host.Join(sub, "modules"), depth+1)
+		return true
+	})
+	c.modules(host.Join(dir, "modules"), depth+1)
+}
+
+// configs looks at the config files in a git directory, at copies of them that git
+// and editors leave, and at the files by which git once knew remotes.
+func (c *cleaner) configs(dir string) {
+	to, ok := c.found(dir)
+	if !ok || to.Info.Kind != host.Dir {
+		return
+	}
+	entries, err := c.v.Res.Entries(to.Path)
+	if err != nil || to.Info.Size > maxListed {
+		c.git(host.Join(dir, "config"), 0)
+		c.git(host.Join(dir, "config.worktree"), 0)
+		return
+	}
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name, "config") && e.Kind != host.Dir:
+			c.git(host.Join(to.Path, e.Name), 0)
+		case e.Name == "remotes" || e.Name == "branches":
+			sub := host.Join(to.Path, e.Name)
+			files, err := c.v.Res.Entries(sub)
+			if err != nil || len(files) > maxConfigs {
+				c.hide(sub)
+				continue
+			}
+			for _, f := range files {
+				c.remote(host.Join(sub, f.Name))
+			}
+		}
+	}
+}
+
+// remote hides a file that names a remote by a URL with a password.
+func (c *cleaner) remote(name string) {
+	to, ok := c.visible(name)
+	if !ok {
+		return
+	}
+	data, err := c.v.Host.FS.Content(to.Path, to.Info, maxSettings)
+	if err == nil && !credentials.In(data) || err != nil && c.closed(to) {
+		return
+	}
+	c.show(to, nil, nil, false)
+}
+
+// modules looks at the git directories of submodules. One of a submodule called
+// a/b is modules/a/b, whatever a is. Nothing that a command could have made, a HEAD
+// in modules/a for instance, ends the search.
+func (c *cleaner) modules(dir string, depth int) {
+	c.all(dir, func(sub string) bool { return c.module(sub, depth) })
+}
+
+// module looks at what may be a git directory, and at those in it.
+func (c *cleaner) module(dir string, depth int) bool {
+	if depth > MaxDepth {
+		return false
+	}
+	git := c.g.exists(host.Join(dir, "HEAD")) && (c.g.exists(host.Join(dir, "objects")) || c.g.exists(host.Join(dir, "commondir")))
+	if git || c.g.exists(host.Join(dir, "config")) {
+		c.repository(dir, depth)
+	}
+	return c.below(dir, func(sub string) bool {
+		name := host.Base(sub)
+		switch {
+		case git && (name == "modules" || name == "worktrees"):
+			return true // see repository
+		case git && slices.Contains(bulk, name):
+			return c.below(sub, func(sub string) bool { return usual(host.Base(sub)) || c.module(sub, depth+1) })
+		}
+		return c.module(sub, depth+1)
+	})
+}
+
+// bulk are the directories of a git directory that hold much and no repository.
+var bulk = append([]string{"branches", "lfs", "annex", "rr-cache", "svn"}, gitdir.Bulk...)
+
+// usual reports whether a directory belongs in one of those.
+func usual(name string) bool {
+	switch name {
+	case "refs", "heads", "tags", "remotes", "notes", "pack", "info", "objects", "tmp", "incomplete", "cache", "journal", "transfer":
+		return true
+	}
+	return (len(name) == 2 || len(name) == 40 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// all calls f for each directory in one, and hides that as a whole when f or a
+// bound says so.
+func (c *cleaner) all(dir string, f func(sub string) bool) {
+	if !c.below(dir, f) {
+		c.hide(dir)
+	}
+}
+
+// below calls f for each directory in one. It is false for what cannot be searched
+// to the end.
+func (c *cleaner) below(dir string, f func(sub string) bool) bool {
+	to, ok := c.found(dir)
+	if !ok || to.Info.Kind != host.Dir || c.hides(to.Path) {
+		return true
+	}
+	if to.Info.Size > maxListed {
+		return false
+	}
+	entries, err := c.v.Res.Entries(to.Path)
+	if err != nil {
+		return c.closed(to)
+	}
+	for _, e := range entries {
+		if e.Kind != host.Dir && e.Kind != host.Absent {
+			continue
+		}
+		if c.dirs--; c.dirs < 0 || !f(host.Join(to.Path, e.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// found resolves a path. A directory of one's own on the way that may not be
+// searched is hidden: the command could change that.
+func (c *cleaner) found(path string) (to host.Resolved, ok bool) {
+	to, err := c.v.Res.Resolve(path)
+	var denied host.DeniedError
+	if errors.As(err, &denied) && denied.UID == c.v.Host.UID {
+		c.hide(denied.Dir)
+	}
+	return to, err == nil && to.Info.Kind != host.Absent
+}
+
+// hides reports whether a directory is hidden for what may be in it.
+func (c *cleaner) hides(path string) bool {
+	return slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(path, dir) })
+}
+
+// hide hides a directory with settings that cannot all be searched.
+func (c *cleaner) hide(dir string) {
+	to, err := c.v.Res.Resolve(dir)
+	if err != nil || to.Info.Kind != host.Dir || !Shows(c.v.Access(to.Path)) || c.hides(to.Path) {
+		return
+	}
+	w := withheld{to.Path, []string{"all of it: it cannot be searched for some"}}
+	i, there := c.v.Find(to.Path)
+	if there && c.wanted(&c.v.Mounts[i]) || c.full(to.Path) {
+		c.had = append(c.had, w)
+		return
+	}
+	c.shut = append(c.shut, to.Path)
+	r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "it may hold credentials, and cannot be searched for them"}
+	m := Mount{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Eff: policy.Block}
+	if there {
+		c.v.Mounts[i] = m
+		c.v.Sort()
+	} else {
+		c.made = append(c.made, m)
+	}
+	c.cut = append(c.cut, w)
+}
+
+// wanted reports whether a person opened a file or directory by its name.
+func (c *cleaner) wanted(m *Mount) bool {
+	return m.rules.Give != nil && m.rules.Give.Layer != policy.Builtin && !m.rules.Give.Pattern && m.Eff == m.rules.Give.Access
+}
+
+// full reports whether a path lies in a repository that the command may write as a
+// whole.
+func (c *cleaner) full(path string) bool {
+	return c.g.pol.Git == "full" && c.v.Access(path) == policy.Write && slices.ContainsFunc(slices.Concat(c.g.gits, c.g.rest), func(dir string) bool { return policy.Within(path, dir) })
+}
+
+// visible finds a file that the command sees and has not been looked at.
+func (c *cleaner) visible(name string) (to host.Resolved, ok bool) {
+	to, ok = c.found(name)
+	if !ok || to.Info.Kind != host.File || c.seen[to.Path] || !Shows(c.v.Access(to.Path)) || c.hides(to.Path) {
+		return to, false
+	}
+	c.seen[to.Path] = true
+	if i, ok := c.v.Find(to.Path); ok {
+		m := &c.v.Mounts[i]
+		return to, !m.Copied && !c.wanted(m)
+	}
+	return to, true
+}
+
+// closed reports whether the command cannot open what cannot be read here either.
+// What is one's own can be given another mode.
+func (c *cleaner) closed(to host.Resolved) bool {
+	return to.Info.UID != c.v.Host.UID && !c.v.Host.FS.Access(to.Path, 'r') && (to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
+}
+
+// git looks at a config file and at what it includes.
+func (c *cleaner) git(name string, depth int) {
+	to, ok := c.visible(name)
+	if !ok {
+		return
+	}
+	if c.left--; c.left < 0 {
+		c.show(to, nil, nil, false)
+		return
+	}
+	data, ok := c.g.content(to)
+	if !ok {
+		if !c.closed(to) {
+			c.show(to, nil, nil, false)
+		}
+		return
+	}
+	copied, names, err := credentials.Git(data)
+	if err != nil || len(names) > 0 || len(copied) != len(data) {
+		c.show(to, copied, names, err == nil)
+	}
+	_ = gitdir.Each(data, func(s gitdir.Setting) {
+		if n := s.Name(); (n == "include.path" || n == "includeif.path") && depth < maxIncludes+2 {
+			if path := c.g.plainPath(s.Value, policy.Dir(name)); path != "" {
+				c.git(path, depth+1)
+			}
+		}
+	})
+}
+
+// settings looks at a settings file of a package manager.
+func (c *cleaner) settings(name string) {
+	to, ok := c.visible(name)
+	if !ok {
+		return
+	}
+	data, err := c.v.Host.FS.Content(to.Path, to.Info, maxSettings)
+	if err != nil {
+		if !c.closed(to) {
+			c.show(to, nil, nil, false)
+		}
+		return
+	}
+	copied, names, err := credentials.Lines(host.Base(name), data)
+	if err != nil || len(names) > 0 || len(copied) != len(data) {
+		c.show(to, copied, names, err == nil)
+	}
+}
+
+// hidden shows a project's settings file that is hidden for the credentials that
+// it may hold, when it is sure to hold none.
+func (c *cleaner) hidden(m *Mount) {
+	data, err := c.v.Host.FS.Content(m.Path, m.Info, maxSettings)
+	if err != nil {
+		return
+	}
+	if copied, _, err := credentials.Lines(host.Base(m.Path), data); err == nil {
+		m.turn(copied)
+		c.v.Hidden = slices.DeleteFunc(c.v.Hidden, func(path string) bool { return path == m.Path })
+	}
+}
+
+// turn has a mount show a copy.
+func (m *Mount) turn(data []byte) {
+	m.Rule = &policy.Rule{Path: m.Path, Access: policy.Read, Layer: policy.Builtin, Source: SourceCleaned}
+	m.rules, m.Eff, m.Idle = policy.Stand{Give: m.Rule}, policy.Read, false
+	m.Copied, m.Copy = true, data
+}
+
+// show puts a copy in the place of a file, or something that cannot be opened,
+// when it could not be read as what it is.
+func (c *cleaner) show(to host.Resolved, copied []byte, names []string, good bool) {
+	w := withheld{to.Path, names}
+	if !good {
+		w.names = []string{"all of it: it cannot be read as settings"}
+	}
+	if c.v.Bare || c.full(to.Path) {
+		if good && len(names) == 0 {
+			return // a comment
+		}
+		c.had = append(c.had, w)
+		return
+	}
+	m := &Mount{Path: to.Path, Info: to.Info}
+	if i, ok := c.v.Find(to.Path); ok {
+		m = &c.v.Mounts[i]
+	} else {
+		c.made = append(c.made, Mount{})
+		m = &c.made[len(c.made)-1]
+		m.Path, m.Info = to.Path, to.Info
+	}
+	if m.turn(copied); !good {
+		m.Rule.Access, m.Eff, m.Copied = policy.Block, policy.Block, false
+		m.Rule.Source = "it may hold credentials, and cannot be read as settings"
+	}
+	if len(w.names) > 0 {
+		c.cut = append(c.cut, w)
+	}
+}
+
+// tell says what was left out, or could not be, once for all files.
+func (c *cleaner) tell() error {
+	if len(c.cut) > 0 {
+		c.v.Once = append(c.v.Once, "shown without credentials: "+c.list(c.cut)+"; -r FILE shows one whole")
+	}
+	if len(c.had) == 0 {
+		return nil
+	}
+	const remedy = "better kept by a credential helper or in a variable (in CI persist-credentials: false)"
+	text := "the command can read the credentials in " + c.list(c.had)
+	if !c.v.Bare {
+		c.v.Loose = append(c.v.Loose, text+", which git = full lets it write: "+remedy)
+		return nil
+	}
+	text += ", of which this engine can show no copy without them"
+	if StrictWalls(c.g.pol) {
+		return &host.Error{Status: host.StatusFailed, Text: text, Hint: remedy}
+	}
+	c.v.Loose = append(c.v.Loose, text+": "+remedy)
+	return nil
+}
+
+// list names files with the settings in them.
+func (c *cleaner) list(files []withheld) string {
+	var out []string
+	for i, w := range files {
+		if i == MaxNamed {
+			out = append(out, strconv.Itoa(len(files)-i)+" more files")
+			break
+		}
+		names := w.names
+		more := max(len(names)-MaxNamed, 0)
+		names = slices.Clone(names[:len(names)-more])
+		for i := range names {
+			names[i] = policy.Plain(names[i])
+		}
+		if more > 0 {
+			names = append(names, strconv.Itoa(more)+" more")
+		}
+		path := w.path
+		if policy.Within(path, c.v.Host.CWD) {
+			path = path[len(c.v.Host.CWD)+1:]
+		} else if homes := c.v.Host.Homes; len(homes) > 0 && policy.Within(path, homes[0]) {
+			path = "~" + path[len(homes[0]):]
+		}
+		out = append(out, policy.Plain(path)+" ("+strings.Join(names, ", ")+")")
+	}
+	return strings.Join(out, ", ")
+}
+
+// MaxNamed bounds how many hidden files a line names.
+const MaxNamed = 3

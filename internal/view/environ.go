@@ -1,0 +1,170 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// EnvChange is what happened to one variable, for people: a name, never a
+// value of the caller's.
+type EnvChange struct {
+	Name   string
+	Kept   bool
+	Set    bool // sbx gave it a value
+	Source string
+}
+
+// Action is pass, drop or set.
+func (c *EnvChange) Action() string {
+	switch {
+	case c.Set:
+		return "set"
+	case c.Kept:
+		return "pass"
+	}
+	return "drop"
+}
+
+// Environment returns the variables of the command in the caller's order, then
+// those that sbx sets, and what became of each. They are filtered here, before
+// bwrap starts: what is given to --unsetenv stays readable in /proc/1/environ.
+//
+// late are the variables that the program loader obeys. bwrap itself must not
+// see them: a library named in LD_PRELOAD would be loaded outside the sandbox.
+func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []policy.Var) (env []string, late []policy.Var, changes []EnvChange) {
+	own := overrides(pol, h, v, set)
+	give := func(name, value string) {
+		if obeyedByLoader(name) {
+			late = append(late, policy.Var{Name: name, Value: value})
+			return
+		}
+		env = append(env, name+"="+value)
+	}
+	for _, kv := range h.Environ {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			continue
+		}
+		if slices.ContainsFunc(own, func(o policy.Var) bool { return o.Name == name }) {
+			continue
+		}
+		d := pol.Env(name)
+		if d.Pass && d.Layer == policy.Builtin && holdsPassword(value) {
+			d = policy.Verdict{Source: "its value holds a URL with a password"}
+		}
+		changes = append(changes, EnvChange{Name: name, Kept: d.Pass, Source: d.Source})
+		if !d.Pass {
+			continue
+		}
+		switch name {
+		case "PATH":
+			value = prunePath(v, value)
+		case "PWD":
+			value = v.Inside(pwd)
+		case "SHELL":
+			if _, ok := v.Visible(value); !ok {
+				value = "/bin/sh"
+			}
+		}
+		give(name, value)
+	}
+	for _, o := range own {
+		give(o.Name, o.Value)
+		source := pol.Where["env_set."+o.Name]
+		if source == "" {
+			source = "sbx"
+		}
+		changes = append(changes, EnvChange{Name: o.Name, Kept: true, Set: true, Source: source})
+	}
+	slices.SortStableFunc(changes, func(a, b EnvChange) int { return strings.Compare(a.Name, b.Name) })
+	return env, late, changes
+}
+
+// obeyedByLoader reports whether ld.so(8) or the C library acts on a variable
+// before main: what glibc ignores in set-user-ID programs.
+func obeyedByLoader(name string) bool {
+	if strings.HasPrefix(name, "Malloc") && name != "MallocNanoZone" { // macOS's: one names a file to be opened
+		return true
+	}
+	for _, prefix := range []string{"LD_", "DYLD_", "MALLOC_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"GLIBC_TUNABLES", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH", "NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR"}, name)
+}
+
+// holdsPassword reports whether a value holds a URL with user and password, as
+// HTTP_PROXY may.
+func holdsPassword(value string) bool {
+	for {
+		_, rest, ok := strings.Cut(value, "://")
+		if !ok {
+			return false
+		}
+		end := strings.IndexAny(rest, "/ \t\n\"'?#")
+		if end < 0 {
+			end = len(rest)
+		}
+		if user, _, found := strings.Cut(rest[:end], "@"); found && strings.Contains(user, ":") {
+			return true
+		}
+		value = rest
+	}
+}
+
+// overrides are the variables whose value sbx decides, whatever the caller has.
+func overrides(pol *policy.Policy, h *host.Host, v *View, set []policy.Var) []policy.Var {
+	own := slices.Clone(pol.EnvSet)
+	add := func(name, value string) {
+		if !slices.ContainsFunc(own, func(o policy.Var) bool { return o.Name == name }) {
+			own = append(own, policy.Var{Name: name, Value: value})
+		}
+	}
+	for _, s := range set {
+		add(s.Name, s.Value)
+	}
+	if dir, ok := host.LookupEnv(h.Environ, "TMPDIR"); ok && !holdsTemp(v, dir) {
+		add("TMPDIR", "/tmp")
+	}
+	if h.Shell != "" {
+		add("SHELL", h.Shell)
+	}
+	if _, ok := host.LookupEnv(h.Environ, "PATH"); !ok {
+		add("PATH", prunePath(v, host.DefaultPath))
+	}
+	return own
+}
+
+// holdsTemp reports whether files can be made in a directory inside.
+func holdsTemp(v *View, dir string) bool {
+	to, err := v.Res.Resolve(policy.Clean(dir))
+	if err != nil || !strings.HasPrefix(dir, "/") {
+		return false
+	}
+	if i, ok := v.Find(to.Path); ok && v.Mounts[i].Rule.Access == policy.Private {
+		return true
+	}
+	_, seen := v.Visible(dir)
+	return seen && to.Info.Kind == host.Dir && v.Access(to.Path) == policy.Write
+}
+
+// prunePath keeps the directories of a search path that exist inside. Relative
+// ones go: they would find whatever the working directory holds. Those of sbx's
+// links go, too: what runs inside is to find the programs themselves.
+func prunePath(v *View, path string) string {
+	var keep []string
+	shims := v.Host.ShimDirs(v.Res)
+	for _, dir := range strings.Split(path, ":") {
+		if !strings.HasPrefix(dir, "/") || slices.Contains(keep, dir) {
+			continue
+		}
+		if to, ok := v.Visible(dir); ok && to.Info.Kind == host.Dir && !slices.Contains(shims, to.Path) {
+			keep = append(keep, v.Inside(dir))
+		}
+	}
+	return strings.Join(keep, ":")
+}

@@ -1,0 +1,609 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
+)
+
+// gitGuard collects the rules for the repositories of a run, by the policy's
+// git setting:
+//
+//	none    git directories are read-only
+//	commit  they are writable but for what git or the host executes from them
+//	full    they are writable
+//
+// What a repository's files say is its author's word. It can make something
+// read-only; it opens a place outside of the work tree only when that place
+// says the same of the work tree, see [gitGuard.pointer].
+type gitGuard struct {
+	pol   *policy.Policy
+	host  *host.Host
+	res   *host.Resolver
+	trees []string // the writable directories, canonical
+	works []string // the work trees met in them
+	path  []string // see pathDirs
+	tells bool     // what settings name is watched in the place of protected
+	rules []policy.Rule
+	Watch []tripwire.Watch
+	Gaps  []string
+	Notes []string        // gaps that a person should hear of
+	done  map[string]bool // git directories and files looked at
+	left  int
+	inner int               // nested repositories that may still be guarded one by one
+	pairs int               // config files and work trees that share them
+	words int               // of commands in settings that may still be looked for
+	more  int               // the same, in work trees that a command can make
+	gits  []string          // git directories, see clean
+	rest  []string          // those that are not guarded
+	large []string          // directories that are not searched, see nested
+	texts map[string][]byte // of config files, see content
+}
+
+const (
+	// maxGitDirs bounds how many names in the directories of submodules and work
+	// trees are looked at; what lies behind is protected as a whole.
+	maxGitDirs = 2048
+	// maxNested bounds the repositories beside or below the work tree's own that
+	// get mounts of their own; up to maxPlain the .git of each further one is
+	// read-only. Mounts cost quadratically.
+	maxNested = 24
+	MaxPlain  = 96
+	// maxTrees bounds the work trees and the submodules in one directory that get
+	// mounts of their own, maxDepth how deep submodules lie in one another, their
+	// names with slashes included.
+	maxTrees = 64
+	MaxDepth = 12
+	// maxPrograms bounds the words of git's settings that are looked for as files,
+	// in each work tree again.
+	maxPrograms = 1024
+	// maxWorks bounds the work trees, and the config files and work trees that are
+	// looked at together.
+	maxWorks = 128
+	// maxListed bounds, in bytes as the file system counts, a directory that is
+	// searched for repositories. More costs more than the rest of the plan.
+	maxListed = 2 << 20
+)
+
+// GuardGit returns the policy with the rules for git.
+func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver) (*policy.Policy, *gitGuard) {
+	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, more: maxPrograms, done: make(map[string]bool, 8)}
+	g.trees = g.writableTrees()
+	inTree := g.pol.Access(h.CWD) == policy.Write && policy.Within(h.CWD, root)
+	if inTree {
+		g.home(root, g.level())
+		if root != h.CWD {
+			g.tree(h.CWD)
+		}
+	} else if Shows(g.pol.Access(h.CWD)) {
+		g.home(root, policy.Read)
+	}
+	for _, dir := range g.trees {
+		if dir != root && dir != h.CWD {
+			g.tree(dir)
+		}
+	}
+	for _, dir := range g.trees {
+		g.nested(dir)
+	}
+	if n := min(-g.inner, MaxPlain-maxNested); n > 0 {
+		g.Gaps = append(g.Gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is read-only in "+strconv.Itoa(n)+" of them (cd into one, or name it with -w)")
+	}
+	if n := maxNested - MaxPlain - g.inner; n > 0 {
+		g.Notes = append(g.Notes, strconv.Itoa(n)+" of the repositories here are too many to be guarded: what git runs from them can be changed")
+	}
+	if len(g.trees) > 0 {
+		g.users()
+		g.foremost()
+	}
+	if len(g.rules) == 0 {
+		return pol, g
+	}
+	out := *pol
+	out.Add(g.rules...)
+	return &out, g
+}
+
+// writableTrees are the working directory and what a person made writable
+// beside it. The caches that built-in profiles open are no work trees.
+func (g *gitGuard) writableTrees() []string {
+	var out []string
+	for i := range g.pol.Rules {
+		r := &g.pol.Rules[i]
+		if r.Access != policy.Write || r.Layer == policy.Builtin && !r.OfCWD || r.Pattern {
+			continue
+		}
+		to, err := g.res.Resolve(r.Path)
+		if err == nil && to.Info.Kind == host.Dir && g.pol.Access(to.Path) == policy.Write && !slices.Contains(out, to.Path) {
+			out = append(out, to.Path)
+		}
+	}
+	return out
+}
+
+func (g *gitGuard) level() policy.Access {
+	if g.pol.Git == "none" {
+		return policy.Read
+	}
+	return policy.Write
+}
+
+func (g *gitGuard) add(path string, a policy.Access) {
+	g.rules = append(g.rules, policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "git = " + g.pol.Git})
+}
+
+// home is the work tree of the working directory: its git directory is opened
+// at the level asked for, wherever it is.
+func (g *gitGuard) home(root string, level policy.Access) {
+	git := host.Join(root, ".git")
+	info, err := g.host.FS.Lstat(git)
+	if err == nil && info.Kind != host.Absent {
+		g.unbare(root)
+		g.hookLinks(host.Join(root, ".husky"))
+	}
+	switch {
+	case err != nil || info.Kind == host.Absent:
+		g.tree(root)
+	case info.Kind == host.Dir && info.UID == g.host.UID && level == policy.Write:
+		g.add(git, policy.Write)
+		g.guard(git, root)
+	case info.Kind == host.File:
+		g.add(git, policy.Protect)
+		g.pointer(root, git, info, level)
+	default:
+		g.gits = append(g.gits, git)
+		g.add(git, policy.Protect)
+	}
+}
+
+// tree guards the repository at the top of a writable directory. It opens
+// nothing.
+func (g *gitGuard) tree(dir string) {
+	git := host.Join(dir, ".git")
+	info, err := g.host.FS.Lstat(git)
+	g.unbare(dir)
+	g.hookLinks(host.Join(dir, ".husky"))
+	switch {
+	case err != nil:
+		g.add(git, policy.Protect)
+	case info.Kind == host.Absent:
+		g.add(git, policy.Protect) // for the tripwire
+	case info.Kind == host.Dir && g.pol.Git != "none":
+		g.guard(git, dir)
+	case info.Kind == host.File:
+		g.add(git, policy.Protect)
+		g.pointer(dir, git, info, policy.Unseen)
+	default:
+		g.gits = append(g.gits, git)
+		g.add(git, policy.Protect)
+	}
+}
+
+// bare reports whether a directory is a git directory itself: git, started in
+// it, obeys its config.
+func (g *gitGuard) bare(dir string) bool {
+	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "commondir")) || g.exists(host.Join(dir, "objects")) && g.exists(host.Join(dir, "refs")))
+}
+
+// unbare watches for a work tree that becomes a git directory itself: git takes
+// it for one once its .git is none any more, and that the command can bring about.
+func (g *gitGuard) unbare(dir string) {
+	if g.bare(dir) {
+		g.guard(dir, "")
+		return
+	}
+	if !g.exists(host.Join(dir, "HEAD")) {
+		g.appears(host.Join(dir, "HEAD"))
+		return
+	}
+	g.appears(host.Join(dir, "commondir"))
+	for _, name := range []string{"objects", "refs"} {
+		if !g.exists(host.Join(dir, name)) {
+			g.appears(host.Join(dir, name))
+			return
+		}
+	}
+}
+
+// appears watches for a name that is not there.
+func (g *gitGuard) appears(path string) {
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Name, Path: path})
+}
+
+// nested guards the repositories one level down, without a walk through the
+// tree: a prompt, an editor or `git status` above looks into them.
+func (g *gitGuard) nested(dir string) {
+	to, err := g.res.Resolve(dir)
+	if err != nil || to.Info.Kind != host.Dir {
+		return
+	}
+	if to.Info.Size > maxListed {
+		g.Notes = append(g.Notes, policy.Plain(dir)+" has too many entries to be searched: repositories in it are not guarded, and names that tools obey by themselves are not watched")
+		g.large = append(g.large, to.Path)
+		return
+	}
+	entries, ok := g.res.Dirs[to.Path]
+	if !ok {
+		if entries, err = g.host.FS.ReadDir(to.Path); err != nil {
+			return // the command cannot read it either, or the plan fails elsewhere
+		}
+	}
+	g.obeyed(to.Path, entries)
+	names := directories(entries)
+	if r, ok := g.host.FS.(*host.Remotes); ok && len(r.Far) > 0 {
+		names = slices.DeleteFunc(names, func(name string) bool { return g.farAway(host.Join(to.Path, name)) })
+	}
+	below := make([]string, 0, 2*len(names))
+	for _, n := range names {
+		below = append(below, n+"/.git", n+"/HEAD")
+	}
+	var found []string
+	there := g.host.FS.Exist(to.Path, below)
+	for i, name := range names {
+		sub, err := g.res.Resolve(host.Join(to.Path, name))
+		git := there[2*i]
+		if err != nil || sub.Info.Kind != host.Dir || !git && !(there[2*i+1] && g.bare(sub.Path)) {
+			continue
+		}
+		// A link is a way to a repository, too, wherever that is.
+		found = append(found, name)
+		if sub.Path != host.Join(to.Path, name) {
+			g.seenAs(host.Join(to.Path, name)) // a repository in its place has the same name
+		}
+		if sub.Path == host.Join(to.Path, name) || g.inTrees(sub.Path) {
+			g.inside(sub.Path, git)
+		}
+	}
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Nested, Path: to.Path, State: strings.Join(found, "/")})
+}
+
+// farAway leaves out a directory that some other machine or program would have
+// to be asked about.
+func (g *gitGuard) farAway(path string) bool {
+	apart := g.host.Apart(path)
+	if apart {
+		g.Notes = append(g.Notes, policy.Plain(path)+" is on a FUSE or network file system"+g.host.MountType(path)+" and is not looked at: a repository there is neither protected nor watched")
+	}
+	return apart
+}
+
+// inside guards a repository in a writable directory, with mounts of its own as
+// long as there are few. git tells whether it has a .git, or is bare.
+func (g *gitGuard) inside(dir string, git bool) {
+	at := dir
+	if git {
+		at = host.Join(dir, ".git")
+	}
+	switch {
+	case g.done[at]:
+	case g.inner > 0:
+		g.tree(dir)
+	case g.inner > maxNested-MaxPlain:
+		g.gits = append(g.gits, at)
+		g.add(at, policy.Protect)
+	default:
+		g.rest = append(g.rest, at)
+	}
+	g.inner--
+}
+
+// foremost watches for programs in a writable tree that the caller's PATH finds
+// before the system's: in an activated environment, or a directory of scripts.
+func (g *gitGuard) foremost() {
+	for _, dir := range g.pathDirs() {
+		for _, name := range habitual {
+			if path := host.Join(dir, name); !g.exists(path) {
+				g.appears(path)
+			}
+		}
+	}
+}
+
+// pathDirs are the directories of PATH in a writable tree, those that are not there
+// yet included.
+func (g *gitGuard) pathDirs() []string {
+	if g.path == nil {
+		g.path = []string{}
+		for _, dir := range strings.Split(g.host.Path(), ":") {
+			if dir == "" {
+				dir = "."
+			}
+			to, err := g.res.Resolve(absolute(dir, g.host.CWD))
+			if err == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.Absent) && (g.inTrees(to.Path) || slices.Contains(g.trees, to.Path)) && !slices.Contains(g.path, to.Path) {
+				g.path = append(g.path, to.Path)
+			}
+		}
+	}
+	return g.path
+}
+
+// habitual are programs that prompts and editors start by themselves, or that
+// everybody types.
+var habitual = []string{
+	"atuin", "awk", "basename", "bash", "bat", "cat", "chmod", "clear", "code", "cp", "curl", "cut", "date", "delta", "df", "diff", "direnv", "dirname", "docker", "du", "echo", "emacs", "emacsclient", "env", "expr", "eza", "file", "find", "fish",
+	"fzf", "gh", "git", "git-lfs", "gpg", "grep", "head", "hg", "hostname", "id", "jq", "kill", "kubectl", "less", "ln", "ls", "make", "man", "mkdir", "mktemp", "mv", "nano", "nvim", "oh-my-posh", "pgrep", "printf", "ps", "pwd", "readlink",
+	"realpath", "rg", "rm", "sbx", "sbx-sh", "sed", "sh", "sleep", "sort", "ssh", "ssh-add", "starship", "stat", "stty", "su", "sudo", "tail", "tar", "tee", "test", "tig", "tmux", "touch", "tput", "tr", "tty", "uname", "uniq", "vi", "vim", "wc",
+	"wget", "which", "whoami", "xargs", "zoxide", "zsh",
+}
+
+// obeyed watches the names in a directory that tools obey by themselves and
+// that stay writable.
+func (g *gitGuard) obeyed(dir string, entries []host.Entry) {
+	picked := tripwire.Pick(namesOf(entries), func(rel string) ([]string, bool) {
+		kind := host.Absent
+		if i := slices.IndexFunc(entries, func(e host.Entry) bool { return e.Name == rel }); i >= 0 {
+			kind = entries[i].Kind
+		}
+		if kind == host.Absent && !g.host.Apart(host.Join(dir, rel)) { // deeper, or the file system does not tell
+			info, err := g.host.FS.Lstat(host.Join(dir, rel))
+			if err != nil {
+				return nil, false
+			}
+			kind = info.Kind
+		}
+		if kind != host.Dir || g.host.Apart(host.Join(dir, rel)) {
+			return nil, kind == host.Link
+		}
+		below, _ := g.host.FS.ReadDir(host.Join(dir, rel))
+		return namesOf(below), false
+	})
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, State: tripwire.StateOf(picked)})
+}
+
+func namesOf(entries []host.Entry) []string {
+	names := make([]string, len(entries))
+	for i := range entries {
+		names[i] = entries[i].Name
+	}
+	return names
+}
+
+// directories are the names of entries that may be directories or links to
+// such, sorted. Of the others there may be very many.
+func directories(entries []host.Entry) []string {
+	var names []string
+	for _, e := range entries {
+		if (e.Kind == host.Dir || e.Kind == host.Link || e.Kind == host.Absent) && e.Name != ".git" {
+			names = append(names, e.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// seen notes a git directory or file and reports whether it was looked at
+// already.
+func (g *gitGuard) seen(path string) bool {
+	if g.done[path] {
+		return true
+	}
+	g.done[path] = true
+	return false
+}
+
+// guard makes read-only what is executed from a git directory, and from those
+// inside of it. root is the work tree, "" when there is none.
+func (g *gitGuard) guard(dir, root string) {
+	if g.seen(dir) {
+		return
+	}
+	tree := root
+	if host.Base(dir) == ".git" {
+		tree = policy.Dir(dir)
+	}
+	g.repository(dir, tree)
+	g.gits = append(g.gits, dir)
+	if g.pol.Git == "full" {
+		g.record(dir)
+		before := g.tells
+		g.tells = true
+		for _, name := range []string{"config", "config.worktree"} {
+			file := host.Join(dir, name)
+			g.config(g.configText(file), file, root, 0)
+		}
+		g.tells = before
+		return
+	}
+	g.protect(dir, gitdir.Executed...)
+	g.hookLinks(host.Join(dir, "hooks"))
+	g.settings(host.Join(dir, "config"), root)
+	g.settings(host.Join(dir, "config.worktree"), root)
+	g.worktrees(host.Join(dir, "worktrees"))
+	g.modules(host.Join(dir, "modules"), 0, false)
+	if tree := g.checkout(host.Join(dir, "config"), dir); tree != "" {
+		g.work(tree)
+		g.shared(host.Join(dir, "config"), tree)
+	}
+}
+
+// repository watches for what a command makes in a git directory although what
+// git runs from it is protected. tree is its work tree, "" for none.
+func (g *gitGuard) repository(dir, tree string) {
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Repository, Path: dir, State: tree})
+	g.work(tree)
+}
+
+// work notes a work tree in a writable one.
+func (g *gitGuard) work(tree string) {
+	switch {
+	case tree == "" || !g.inTrees(tree) || slices.Contains(g.trees, tree) || slices.Contains(g.works, tree):
+	case len(g.works) == maxWorks:
+		g.tooMany()
+	default:
+		g.works = append(g.works, tree)
+	}
+}
+
+// roots are the directories from which git starts programs that settings name.
+func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
+
+func (g *gitGuard) tooMany() {
+	g.note("there are too many work trees here to look in each for what git runs there: in some it can be changed (git worktree prune, or cd into one)")
+}
+
+// note adds a note once.
+func (g *gitGuard) note(text string) {
+	if !slices.Contains(g.Notes, text) {
+		g.Notes = append(g.Notes, text)
+	}
+}
+
+// shared protects what a config file of a git directory names in one more of its
+// work trees: what is relative begins there.
+func (g *gitGuard) shared(file, tree string) {
+	if tree == "" || !slices.Contains(g.roots(), tree) || g.pol.Git == "full" || g.seen(file+"\x00"+tree) {
+		return
+	}
+	if g.pairs++; g.pairs > maxWorks {
+		g.tooMany()
+		return
+	}
+	g.config(g.configText(file), file, tree, 0)
+}
+
+// settings protects what a config file of a git directory names, and watches
+// the file for what makes git run something. It is protected itself, but git on
+// the host puts another file in its place at each `git push -u`, and a command
+// that is running then can write that one.
+func (g *gitGuard) settings(file, root string) {
+	if info, err := g.host.FS.Lstat(file); err != nil || info.Kind != host.File || g.seen(file) {
+		return
+	}
+	text := g.configText(file)
+	g.seen(file + "\x00" + root)
+	g.config(text, file, root, 0)
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: tripwire.SettingsOf(text)})
+}
+
+// record has the tripwire look at what is executed and may be changed.
+func (g *gitGuard) record(dir string) {
+	for _, name := range gitdir.Executed {
+		g.seenAs(host.Join(dir, name))
+	}
+}
+
+// seenAs watches a name, whatever is there.
+func (g *gitGuard) seenAs(path string) {
+	if state, err := tripwire.Look(tripwire.Name, path); err == nil {
+		g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
+	}
+}
+
+func (g *gitGuard) protect(dir string, names ...string) {
+	for _, n := range names {
+		g.add(host.Join(dir, n), policy.Protect)
+	}
+}
+
+// list returns the names in a directory. One that cannot be listed now could
+// be opened by the command, so all of it is protected; so is what is too much.
+func (g *gitGuard) list(dir string) []host.Entry {
+	if info, err := g.host.FS.Lstat(dir); err == nil && info.Kind != host.Dir {
+		return nil
+	}
+	entries, err := g.res.Entries(dir)
+	if g.left -= len(entries); err != nil || g.left < 0 {
+		if g.add(dir, policy.Protect); err == nil {
+			g.Notes = append(g.Notes, policy.Plain(dir)+" holds too much to be looked at: it is read-only, and .git files that lead there are neither protected nor watched")
+		}
+		return nil
+	}
+	return entries
+}
+
+// worktrees protects the pointers of linked work trees, at both ends.
+func (g *gitGuard) worktrees(dir string) {
+	entries := g.list(dir)
+	many := len(entries) > maxTrees
+	if many {
+		g.add(dir, policy.Protect)
+		g.Notes = append(g.Notes, policy.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is read-only, and their .git files are watched only (git worktree prune)")
+	}
+	for _, e := range entries {
+		sub := host.Join(dir, e.Name)
+		if many {
+			if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok && host.Base(file) == ".git" && g.inTrees(file) && !g.seen(file) {
+				g.seenAs(file)
+			}
+			continue
+		}
+		g.protect(sub, gitdir.Linked...)
+		tree := ""
+		if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok {
+			g.pointerFile(file)
+			if host.Base(file) == ".git" {
+				tree = policy.Dir(file)
+			}
+		}
+		g.repository(sub, tree)
+		g.shared(host.Join(policy.Dir(dir), "config"), tree)
+		g.settings(host.Join(sub, "config.worktree"), tree)
+		g.modules(host.Join(sub, "modules"), 0, false)
+	}
+}
+
+// modules protects each submodule's git directory below dir, at any depth: a
+// submodule called a/b has its own in modules/a/b. Nothing that a command could
+// have made, a HEAD in modules/a for instance, ends the search. inside says that dir
+// is a git directory itself.
+func (g *gitGuard) modules(dir string, depth int, inside bool) {
+	entries := g.list(dir)
+	if depth > MaxDepth || len(entries) > maxTrees {
+		g.add(dir, policy.Protect)
+		g.Notes = append(g.Notes, policy.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
+		return
+	}
+	for _, e := range entries {
+		sub := host.Join(dir, e.Name)
+		if e.Kind != host.Dir && e.Kind != host.Absent {
+			continue
+		}
+		repository := g.exists(host.Join(sub, "HEAD")) || g.exists(host.Join(sub, "config"))
+		if repository {
+			g.protect(sub, gitdir.Executed...)
+			g.hookLinks(host.Join(sub, "hooks"))
+			tree := g.checkout(host.Join(sub, "config"), sub)
+			if tree != "" {
+				g.pointerFile(host.Join(tree, ".git"))
+			}
+			if g.exists(host.Join(sub, "HEAD")) && (g.exists(host.Join(sub, "objects")) || g.exists(host.Join(sub, "commondir"))) {
+				g.repository(sub, tree) // logs have a HEAD, too
+			}
+			g.settings(host.Join(sub, "config"), tree)
+		}
+	}
+	for _, e := range entries { // once all that is here has been met, since there are bounds
+		sub := host.Join(dir, e.Name)
+		if e.Kind != host.Dir && e.Kind != host.Absent {
+			continue
+		}
+		g.worktrees(host.Join(sub, "worktrees"))
+		// In a git directory only modules holds more of them; elsewhere any name is
+		// a part of a submodule's, and a command can make a HEAD.
+		if !inside || !slices.Contains(gitdir.Bulk, e.Name) {
+			g.modules(sub, depth+1, g.bare(sub))
+		}
+	}
+}
+
+func (g *gitGuard) exists(path string) bool {
+	info, err := g.host.FS.Lstat(path)
+	return err != nil || info.Kind != host.Absent
+}
+
+// pointerFile protects a .git file that git reads on its way through a
+// repository, where it lies in a writable tree.
+func (g *gitGuard) pointerFile(path string) {
+	if host.Base(path) == ".git" && g.inTrees(path) && !g.seen(path) {
+		g.add(path, policy.Protect)
+	}
+}
+
+func (g *gitGuard) inTrees(path string) bool {
+	return slices.ContainsFunc(g.trees, func(dir string) bool { return path != dir && policy.Within(path, dir) })
+}

@@ -1,0 +1,110 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// InForce reports whether a mount decides about what lies at it, also when
+// what lies above gives the same and bwrap is asked for nothing.
+func (v *View) InForce(m *Mount) bool {
+	if m.Idle || m.Eff == policy.Unseen || m.Path == "/" && !Shows(m.Eff) {
+		return false // the root is the sandbox's own and read-only without a rule
+	}
+	if v.Ahead && m.Needless(v) {
+		return false
+	}
+	if m.Eff == policy.Block && !v.Ahead {
+		return v.masked(m)
+	}
+	return true
+}
+
+// Outside is where on the host a path of the sandbox lies; ok is false for the
+// place that the working directory was taken away from.
+func (v *View) Outside(path string) (host string, ok bool) {
+	switch {
+	case v.remap == "":
+		return path, true
+	case policy.Within(path, v.remap):
+		return v.Host.CWD + path[len(v.remap):], true
+	}
+	return path, !policy.Within(path, v.Host.CWD)
+}
+
+// Decides is the mount that governs a path of the host, nil for none.
+func (v *View) Decides(path string) *Mount {
+	for {
+		if i, ok := v.Find(path); ok && v.InForce(&v.Mounts[i]) {
+			return &v.Mounts[i]
+		}
+		if path == "/" {
+			return nil
+		}
+		path = policy.Dir(path)
+	}
+}
+
+// MayUse reports whether permissions let the command use a file of the host.
+func (v *View) MayUse(path string, rwx byte) bool {
+	if v.Ahead {
+		return v.Host.FS.Access(path, rwx) // sandbox-exec takes no privileges from root
+	}
+	return v.Allowed(path, rwx)
+}
+
+// Allowed reports whether the command may use a file of the host. Root has no
+// privileges inside and is held to the permission bits; access control lists
+// are not looked at then.
+func (v *View) Allowed(host string, rwx byte) bool {
+	h := v.Host
+	if !h.FS.Access(host, rwx) {
+		return false
+	}
+	if h.UID != 0 || policy.Within(host, "/proc") {
+		return true
+	}
+	i, err := h.FS.Lstat(host)
+	return err == nil && i.Mode>>shift(i, h)&Bit(rwx) != 0
+}
+
+// shift is where the permission bits of the class of the caller begin.
+func shift(i host.Info, h *host.Host) uint {
+	switch {
+	case i.UID == h.UID:
+		return 6
+	case slices.Contains(h.Groups, i.GID):
+		return 3
+	}
+	return 0
+}
+
+func Bit(rwx byte) uint32 {
+	switch rwx {
+	case 'r':
+		return 4
+	case 'w':
+		return 2
+	}
+	return 1
+}
+
+// OwnRun reports whether /run is the sandbox's own.
+func (v *View) OwnRun() bool {
+	a := v.Access("/run")
+	return a == policy.Unseen || a == policy.Private
+}
+
+func (v *View) RootBound() bool {
+	return len(v.Mounts) > 0 && v.Mounts[0].Path == "/" && Shows(v.Mounts[0].Eff)
+}
+
+// Needless reports whether a place need not be named: a secret of the usual list
+// that is known not to be there, outside of the project and where the command could
+// not make it. Lists of some hundred names make a profile longer than the system
+// takes.
+func (m *Mount) Needless(v *View) bool {
+	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused && !policy.Within(m.Path, v.Project) && (m.Over < 0 || v.Mounts[m.Over].Eff != policy.Write)
+}

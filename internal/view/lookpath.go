@@ -1,0 +1,121 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// LookCommand finds the file that executing name will run, as the sandbox will
+// see it, so that "not found" and "cannot be executed" have their own exit
+// status: bwrap says 1 for both. The error, if any, is an [*Error].
+func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
+	switch {
+	case name == "":
+		return "", &host.Error{Status: host.StatusNotFound, Text: "the command is an empty word", Hint: ""}
+	case strings.IndexByte(name, 0) >= 0:
+		return "", &host.Error{Status: host.StatusFailed, Text: "the command holds a NUL byte", Hint: ""}
+	case strings.IndexByte(name, '/') >= 0:
+		full := name
+		if full[0] != '/' {
+			full = host.Join(h.StartDir(), full)
+		} else if v.Inside(policy.Clean(full)) != policy.Clean(full) {
+			return "", &host.Error{Status: host.StatusNotFound, Text: policy.Plain(name) + ": the working directory is at " + policy.Plain(v.remap) + " inside", Hint: "name it as " + policy.Plain(v.Inside(policy.Clean(full)))}
+		}
+		return full, runnable(v, h, name, full)
+	}
+	var denied error
+	for _, dir := range strings.Split(path, ":") {
+		if dir == "" {
+			continue
+		}
+		full := host.Join(policy.Clean(dir), name)
+		to, ok := v.Visible(full)
+		if !ok || to.Info.Kind == host.Dir || h.Shim(v.Res, full, name, to) {
+			continue
+		}
+		err := runnable(v, h, name, full)
+		if err == nil {
+			return full, nil
+		}
+		if denied == nil {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", &host.Error{Status: host.StatusNotFound, Text: policy.Plain(name) + ": command not found", Hint: hiddenHint(v, h, name)}
+}
+
+// hiddenHint says where a command is that the host has and the sandbox has not.
+func hiddenHint(v *View, h *host.Host, name string) string {
+	path, _ := host.LookupEnv(h.Environ, "PATH")
+	for _, dir := range strings.Split(path, ":") {
+		if !strings.HasPrefix(dir, "/") {
+			continue
+		}
+		full := host.Join(policy.Clean(dir), name)
+		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.Shim(v.Res, full, name, to) {
+			if _, seen := v.Visible(dir); seen && to.Path != full {
+				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
+			}
+			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
+		}
+	}
+	return ""
+}
+
+// runnable reports why the file at an absolute path cannot be executed inside.
+func runnable(v *View, h *host.Host, name, full string) error {
+	shown := policy.Plain(name)
+	to, ok := v.Visible(full)
+	switch {
+	case !ok && to.Info.Kind != host.Absent:
+		if Shows(v.Access(to.Path)) { // a link on the way is what is missing
+			for _, l := range to.Links {
+				if !v.carries(l) {
+					return &host.Error{Status: host.StatusNotFound, Text: shown + ": not visible in the sandbox", Hint: "to open the directory of the link, use " + "-r " + host.ShellWord(policy.Dir(l.Path))}
+				}
+			}
+		}
+		return &host.Error{Status: host.StatusNotFound, Text: shown + ": not visible in the sandbox", Hint: "to open it, use " + "-r " + host.ShellWord(to.Path)}
+	case !ok:
+		return &host.Error{Status: host.StatusNotFound, Text: shown + ": no such file or directory", Hint: ""}
+	case to.Info.Kind == host.Dir:
+		return &host.Error{Status: host.StatusNoExec, Text: shown + ": is a directory", Hint: ""}
+	case to.Info.Kind != host.File || to.Info.Mode&0o111 == 0 || !h.FS.Access(to.Path, 'x'):
+		return &host.Error{Status: host.StatusNoExec, Text: shown + ": permission denied", Hint: ""}
+	}
+	return interpreter(v, h, shown, to.Path)
+}
+
+// interpreter looks at the first line of a script: the program it names must
+// be there inside, too, or the kernel reports the script itself as missing.
+func interpreter(v *View, h *host.Host, shown, path string) error {
+	head, err := h.FS.Head(path, 256)
+	if err != nil {
+		return nil // executable but not readable: the kernel can run it
+	}
+	if !bytes.HasPrefix(head, []byte("#!")) {
+		return nil
+	}
+	line, _, _ := bytes.Cut(head[2:], []byte("\n"))
+	word := string(bytes.TrimLeft(line, " \t"))
+	if i := strings.IndexAny(word, " \t\x00"); i >= 0 {
+		word = word[:i]
+	}
+	if word == "" {
+		return nil
+	}
+	full := word
+	if full[0] != '/' {
+		full = host.Join(h.StartDir(), full)
+	}
+	if to, ok := v.Visible(full); !ok || to.Info.Kind != host.File {
+		return &host.Error{Status: host.StatusNoExec, Text: shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox", Hint: ""}
+	}
+	return nil
+}

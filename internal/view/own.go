@@ -1,0 +1,202 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// GuardFilter refuses a file that the command could write, by whatever name, or
+// replace by a link on the way to it: it would choose the filter of the next run.
+func (v *View) GuardFilter(path string) error {
+	to, err := v.Res.Resolve(path)
+	if err != nil {
+		return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
+	}
+	at := []string{to.Path}
+	for _, l := range to.Links {
+		at = append(at, l.Path)
+	}
+	for _, name := range at {
+		if v.writes(name) {
+			return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + policy.Plain(path) + " could be written by the command, which would choose its own filter (" + policy.Plain(name) + " is writable in the sandbox)",
+				Hint: "move the file to ~/.config/sbx, or protect it: protected_paths = [" + policy.Quote(path) + "]"}
+		}
+	}
+	return nil
+}
+
+// writes reports whether the command can write what lies at a canonical path of
+// the host, by any of its names.
+func (v *View) writes(path string) bool {
+	for _, name := range v.names(path) {
+		if m := v.Decides(name); v.Access(name) == policy.Write && (m == nil || m.Src == "") {
+			return true
+		}
+		for i := range v.Mounts {
+			if m := &v.Mounts[i]; m.Src != "" && m.Eff == policy.Write && !m.Idle && policy.Within(name, m.Src) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// LookWithOwn lays the rules over the host. Where the command could see or even
+// make a directory of sbx's own that is not there yet, it is made before, so
+// that it is hidden like one that was always there: nobody reads or forges what
+// sbx remembers.
+func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver) (*View, []string, error) {
+	v, err := look(pol, h, res)
+	if err != nil {
+		return nil, nil, err
+	}
+	var made []string
+	add := func(dir string, open func(policy.Access) bool) {
+		to, err := res.Resolve(dir)
+		reached := func(path string) bool { return open(v.Access(path)) }
+		over := policy.Dir(to.Path)
+		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.names(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.MayMake(over)) {
+			made = append(made, to.Path)
+		}
+	}
+	for _, dir := range h.Own {
+		add(dir, Shows)
+	}
+	for _, dir := range h.Links { // no secret, but nobody else's to make
+		to, err := res.Resolve(dir)
+		if err != nil {
+			continue
+		}
+		// What the user has never used may lack the directories above, too.
+		for _, above := range notThere(res, to) {
+			add(above, func(a policy.Access) bool { return a == policy.Write })
+		}
+	}
+	if len(made) == 0 {
+		return v, nil, v.guardOwn()
+	}
+	*res = *host.NewResolver(h.FS)
+	res.Made = make(map[string]host.Info)
+	for _, dir := range made {
+		res.Made[dir] = host.Info{Kind: host.Dir, Mode: 0o700, UID: h.UID}
+	}
+	if v, err = look(pol, h, res); err != nil {
+		return nil, nil, err
+	}
+	return v, made, v.guardOwn()
+}
+
+// notThere are the directories that are not there on the way to a path and the
+// path itself, if that is not there, the uppermost first.
+func notThere(res *host.Resolver, to host.Resolved) []string {
+	var out []string
+	for err := error(nil); err == nil && to.Info.Kind == host.Absent && to.Path != "/"; to, err = res.Resolve(policy.Dir(to.Path)) {
+		out = append(out, to.Path)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// names are a canonical path and those that it has besides by mounts.
+func (v *View) names(path string) []string {
+	return append(v.table.Aliases(path), path)
+}
+
+// guardOwn refuses a policy in which the command could write where sbx keeps
+// what it was told and what it saw. Every profile hides the place; a file can
+// take that back (blocked_paths = ["!"], or a deeper path), and the command
+// would then agree to files in the user's name.
+func (v *View) guardOwn() error {
+	for _, dir := range slices.Concat(v.Host.Links, v.Host.Named) {
+		if to, err := v.Res.Resolve(dir); err == nil && to.Info.Kind == host.Absent && slices.Contains(v.Host.Named, dir) {
+			continue // nothing that anybody runs
+		}
+		if err := v.guard(dir, "is where sbx keeps the shims that your shells run", `protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
+			return err
+		}
+	}
+	for _, dir := range v.Host.Own {
+		err := v.guard(dir, "is where sbx keeps what it remembers",
+			`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *View) guard(dir, what, hint string) error {
+	to, err := v.Res.Resolve(dir)
+	if err != nil {
+		return nil // out of the command's reach, too
+	}
+	by := -1
+	for _, name := range v.names(to.Path) {
+		if v.Access(name) == policy.Write {
+			by, _ = v.over(name)
+		}
+	}
+	for i := range v.Mounts {
+		if m := &v.Mounts[i]; m.Eff == policy.Write && !m.Idle && policy.Within(m.Path, to.Path) {
+			by = i
+		}
+	}
+	if by < 0 {
+		return nil
+	}
+	if to.Info.Kind == host.Absent {
+		hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
+	}
+	m := &v.Mounts[by]
+	return &host.Error{Status: host.StatusFailed, Text: policy.Plain(dir) + " " + what + ", and is never made writable (" + policy.Plain(m.Path) + " is, by " + m.Rule.Source + ")", Hint: hint}
+}
+
+// Self is the file of sbx itself, false when it cannot be put inside.
+func (v *View) Self(h *host.Host) (string, bool) {
+	self, err := v.Res.Resolve(policy.Clean(h.Self))
+	return self.Path, err == nil && h.Self != "" && self.Info.Kind == host.File && v.OwnRun()
+}
+
+// Staged reports whether the stage will be there while the command runs.
+func (v *View) Staged(direct bool, pol *policy.Policy, h *host.Host) bool {
+	_, ok := v.Self(h)
+	return ok && !v.Bare && !direct && !pol.SharePID
+}
+
+// SourceCache is the source of the rule for the private cache.
+const SourceCache = "cache = private"
+
+// SourceSession is the source of the rule for what the commands of a session
+// share.
+const SourceSession = "sbx agent"
+
+// ShareTmp puts a directory of the session in the place of the private /tmp:
+// what one command leaves there the next one finds. Not where something else is
+// to be seen below /tmp: its mount point would be made in that directory, and a
+// command that runs at the same time could put a link in its place.
+func (v *View) ShareTmp(dir string) {
+	at := -1
+	for i := range v.Mounts {
+		switch m := &v.Mounts[i]; {
+		case m.Path == "/tmp" && m.Eff == policy.Private && m.Info.Kind == host.Dir:
+			at = i
+		case policy.Within(m.Path, "/tmp") && !m.Idle:
+			return
+		}
+	}
+	if dir == "" || at < 0 || slices.ContainsFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, "/tmp") }) {
+		return
+	}
+	m := &v.Mounts[at]
+	m.Src, m.Rule = dir, &policy.Rule{Path: m.Path, Access: policy.Write, Layer: policy.Builtin, Source: SourceSession}
+	v.Sort()
+}
+
+// Own adds a place of this run's own.
+func (v *View) Own(path string, kind host.Kind, a policy.Access) {
+	r := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "sbx"}
+	v.Mounts = append(slices.DeleteFunc(v.Mounts, func(m Mount) bool { return m.Path == path }), Mount{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: path})
+	v.Sort()
+}

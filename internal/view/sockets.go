@@ -1,0 +1,165 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// SourceSocket is the source of the rules that hide sockets of the host.
+const SourceSocket = "sockets of the host"
+
+// Deafen hides the sockets of the host that lie where the rules show a
+// directory: whom a profile lets read /opt/app it does not let talk to the
+// service there, and a read-only mount keeps nobody from connecting. A socket that
+// a rule names is meant to be reached, and so is one that a variable names which a
+// person lets through. So are those in the project and in trees
+// that a person made writable, where the command's own are, too.
+func (v *View) Deafen(pol *policy.Policy) error {
+	eachPointer(pol, v.Host, func(_, path string, let bool) {
+		if let {
+			v.let = append(v.let, path)
+			if to, err := v.Res.Resolve(path); err == nil {
+				v.let = append(v.let, to.Path)
+			}
+		}
+	})
+	var masks []string
+	for _, path := range v.socketsShown() {
+		if !slices.Contains(masks, path) {
+			masks = append(masks, path)
+		}
+	}
+	if len(masks) == 0 {
+		return nil
+	}
+	slices.SortFunc(masks, ComparePaths)
+	if masks = v.gathered(masks); len(masks) > MaxMatches {
+		return &host.Error{Status: host.StatusFailed, Text: strconv.Itoa(len(masks)) + " sockets lie in directories that the profile shows, too many to hide one by one", Hint: "hide the directories with --block or blocked_paths"}
+	}
+	for _, path := range masks {
+		info, err := v.Host.FS.Lstat(path)
+		if err != nil || !rendezvous(info.Kind) && info.Kind != host.Dir {
+			continue
+		}
+		r := &policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: SourceSocket}
+		m := Mount{Path: path, Info: info, Rule: r}
+		m.rules.Add(r)
+		v.Mounts = append(v.Mounts, m)
+	}
+	v.Sort()
+	v.pin()
+	return nil
+}
+
+// socketsShown are the canonical paths at which sockets of the host could be
+// reached, by each name that a mount gives them.
+func (v *View) socketsShown() []string {
+	var out []string
+	add := func(path string, there bool) {
+		if Shows(v.Access(path)) && !v.Meant(path) {
+			if info, err := v.Host.FS.Lstat(path); there || err == nil && rendezvous(info.Kind) {
+				out = append(out, path)
+			}
+		}
+	}
+	reached := make(map[string]bool) // directories from which a socket is shown, by whatever name
+	for _, path := range v.Host.Sockets {
+		dir := policy.Dir(path)
+		shown, ok := reached[dir]
+		if !ok {
+			shown = slices.ContainsFunc(v.names(dir), func(name string) bool { return Shows(v.Access(name)) })
+			reached[dir] = shown
+		}
+		if !shown && !Shows(v.Access(path)) {
+			continue // most lie in /run
+		}
+		to, err := v.Res.Resolve(path)
+		if err != nil || !rendezvous(to.Info.Kind) {
+			continue
+		}
+		for _, name := range v.names(to.Path) {
+			add(name, name == to.Path)
+		}
+	}
+	for _, home := range v.Host.Homes {
+		to, err := v.Res.Resolve(home)
+		if err != nil || to.Info.Kind != host.Dir || !Shows(v.Access(to.Path)) {
+			continue
+		}
+		entries, err := v.Res.Entries(to.Path)
+		for i := 0; err == nil && i < len(entries); i++ {
+			if rendezvous(entries[i].Kind) {
+				add(host.Join(to.Path, entries[i].Name), true)
+			}
+		}
+	}
+	return out
+}
+
+// rendezvous reports whether a kind of file leads to a process that waits at it. A
+// read-only mount does not keep a command from writing to a named pipe either.
+func rendezvous(k host.Kind) bool { return k == host.Socket || k == host.Fifo }
+
+// Meant reports whether a socket is one that the run is about.
+func (v *View) Meant(path string) bool {
+	if slices.Contains(v.let, path) {
+		return true
+	}
+	for _, dir := range []string{v.Root, v.Host.CWD} {
+		if dir != "" && policy.Within(path, dir) {
+			return true
+		}
+	}
+	i, ok := v.over(path)
+	if !ok {
+		return false
+	}
+	if v.Mounts[i].Path == path {
+		return true // named, and settled by that
+	}
+	for ; i >= 0; i = v.Mounts[i].Over {
+		if m := &v.Mounts[i]; m.Rule.Layer != policy.Builtin && m.Eff == policy.Write {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSockets is how many are hidden one by one: each is a mount.
+const maxSockets = 20
+
+// gathered puts directories in the place of sockets where there are very many,
+// those with most of them first, and goes up as far as that hides nothing else
+// that a rule names.
+func (v *View) gathered(masks []string) []string {
+	for len(masks) > maxSockets {
+		in := make(map[string]int)
+		var most string
+		for _, path := range masks {
+			for dir := policy.Dir(path); v.coverable(dir); dir = policy.Dir(dir) {
+				if in[dir]++; in[dir] > 1 && (most == "" || in[dir] > in[most] || in[dir] == in[most] && (len(dir) > len(most) || len(dir) == len(most) && dir < most)) {
+					most = dir
+				}
+			}
+		}
+		if most == "" {
+			return masks
+		}
+		masks = slices.DeleteFunc(masks, func(path string) bool { return policy.Within(path, most) })
+		masks = append(masks, most)
+		slices.SortFunc(masks, ComparePaths)
+	}
+	return masks
+}
+
+// coverable reports whether a directory can be hidden as a whole: it is nobody's
+// home, none of the system's own, and no rule is about it or what is in it.
+func (v *View) coverable(dir string) bool {
+	if slices.Contains(host.SocketTops[:], dir) || slices.Contains(host.SharedDirs, dir) || slices.Contains(host.SystemTrees, dir) || policy.Within(dir, "/usr/lib") || !maskable(v.Host, dir) {
+		return false
+	}
+	return !slices.ContainsFunc(v.Mounts, func(m Mount) bool { return policy.Within(m.Path, dir) })
+}

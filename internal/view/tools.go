@@ -1,0 +1,449 @@
+package view
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
+)
+
+// Tools returns the directories that PATH and the variables of toolchains name
+// in an environment, as far as they may be lent to a sandbox at all. Whether one
+// of them is opened is for the profile, and for the view (see lend): a value
+// may be anybody's, and a link may lead anywhere.
+func Tools(h *host.Host, environ []string) []policy.Lent {
+	var out []policy.Lent
+	if h.CWD == "" {
+		return nil
+	}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "PATH" {
+			out = append(out, inPath(h, value)...)
+			continue
+		}
+		marks := ToolMarks(name)
+		if marks == nil || len(value) > 4*host.MaxPath {
+			continue
+		}
+		dirs := one(value)
+		if name == "GOPATH" {
+			dirs = list(value)
+		}
+		for _, dir := range dirs {
+			if dir = strings.TrimRight(dir, "/"); lendable(h, dir) && marked(h, dir, marks) {
+				out = append(out, policy.Lent{Name: name, Dir: policy.Clean(dir)})
+			}
+		}
+	}
+	return out
+}
+
+// ToolMarks says for a variable that names the directory of a toolchain what is
+// in every such directory, one of it at least: no other directory can be opened
+// by giving its name. They are written as ls -F has them: "/" ends directories,
+// "*" programs. It is nil for all other variables.
+func ToolMarks(name string) []string {
+	switch name {
+	case "ASDF_DATA_DIR", "MISE_DATA_DIR":
+		return []string{"installs/"}
+	case "ASDF_DIR":
+		return []string{"asdf.sh"}
+	case "BUN_INSTALL":
+		return []string{"bin/bun*"}
+	case "CARGO_HOME":
+		return []string{"registry/index/", "registry/cache/", "bin/cargo*"}
+	case "COMPOSER_HOME":
+		return []string{"vendor/composer/"}
+	case "CONDA_PREFIX":
+		return []string{"conda-meta/"}
+	case "DENO_INSTALL":
+		return []string{"bin/deno*"}
+	case "DOTNET_ROOT":
+		return []string{"host/fxr/"}
+	case "FNM_DIR":
+		return []string{"node-versions/"}
+	case "FNM_MULTISHELL_PATH":
+		return []string{"bin/node*"}
+	case "GEM_HOME":
+		return []string{"specifications/"}
+	case "GHCUP_INSTALL_BASE_PREFIX":
+		return []string{".ghcup/bin/"}
+	case "GOENV_ROOT":
+		return []string{"shims/", "libexec/goenv*"}
+	case "GOPATH":
+		return []string{"pkg/mod/", "pkg/sumdb/"}
+	case "GOROOT":
+		return []string{"bin/go*"}
+	case "GRADLE_HOME":
+		return []string{"bin/gradle*"}
+	case "HOMEBREW_PREFIX":
+		return []string{"bin/brew*"}
+	case "JAVA_HOME":
+		return []string{"bin/java*"}
+	case "JENV_ROOT":
+		return []string{"shims/", "libexec/jenv*"}
+	case "M2_HOME", "MAVEN_HOME":
+		return []string{"bin/mvn*"}
+	case "NODENV_ROOT":
+		return []string{"shims/", "libexec/nodenv*"}
+	case "NVM_DIR":
+		return []string{"nvm.sh", "versions/node/"}
+	case "PIPX_HOME":
+		return []string{"venvs/"}
+	case "PNPM_HOME":
+		return []string{"pnpx*", "global/5/"}
+	case "PYENV_ROOT":
+		return []string{"shims/", "libexec/pyenv*"}
+	case "RBENV_ROOT":
+		return []string{"shims/", "libexec/rbenv*"}
+	case "RUSTUP_HOME":
+		return []string{"toolchains/"}
+	case "SDKMAN_DIR":
+		return []string{"bin/sdkman-init.sh"}
+	case "VIRTUAL_ENV":
+		return []string{"pyvenv.cfg"}
+	case "VOLTA_HOME":
+		return []string{"tools/image/"}
+	}
+	return nil
+}
+
+// marked reports whether a directory has one of the marks in it, and it is what
+// it should be.
+func marked(h *host.Host, dir string, marks []string) bool {
+	return slices.ContainsFunc(marks, func(mark string) bool {
+		name := strings.TrimRight(mark, "/*")
+		info, err := h.FS.Lstat(dir + "/" + name)
+		if err == nil && info.Kind == host.Link {
+			var to host.Resolved
+			to, err = host.NewResolver(h.FS).Resolve(policy.Clean(dir + "/" + name))
+			info = to.Info
+		}
+		switch {
+		case err != nil:
+			return false
+		case strings.HasSuffix(mark, "/"):
+			return info.Kind == host.Dir
+		}
+		return info.Kind == host.File && info.Size > 0 && (mark == name || info.Mode&0o111 != 0)
+	})
+}
+
+// lendable reports whether a value can name a toolchain: an absolute path that
+// is no home directory, holds none, is not everybody's or the system's, is no
+// place of many programs' data (see kept), and has nothing to do with the
+// project, which a read-only rule would take writing away from.
+func lendable(h *host.Host, dir string) bool {
+	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") || strings.IndexByte(dir, 0) >= 0 {
+		return false
+	}
+	dir = policy.Clean(dir)
+	if slices.Contains(host.SharedDirs, dir) || policy.Within(h.CWD, dir) || policy.Within(dir, h.CWD) {
+		return false
+	}
+	for _, home := range h.Homes {
+		if policy.Within(home, dir) {
+			return false
+		}
+	}
+	for _, tree := range []string{"/etc", "/boot", "/dev", "/proc", "/sys"} {
+		if policy.Within(dir, tree) {
+			return false
+		}
+	}
+	for _, k := range keptApart(h) {
+		if k.takes(dir) {
+			return false
+		}
+	}
+	return dir != "/usr" && dir != "/nix" && dir != "/gnu" && dir != "/gnu/store"
+}
+
+// kept is a directory that no variable opens.
+type kept struct {
+	dir  string
+	deep bool // nor anything in it
+}
+
+func (k kept) takes(path string) bool {
+	return policy.Within(k.dir, path) || k.deep && policy.Within(path, k.dir)
+}
+
+// keptApart are the directories in which all programs keep something, and those of
+// sbx's own. A command may have its own ~/.cache in the place of the host's, or
+// write the host's: nothing in there is a toolchain that can be believed.
+func keptApart(h *host.Host) []kept {
+	var out []kept
+	add := func(dir string, deep bool) {
+		if len(dir) > 1 && dir[0] == '/' {
+			out = append(out, kept{policy.Clean(dir), deep})
+		}
+	}
+	for _, home := range h.Homes {
+		add(home+"/.cache", true)
+		add(home+"/.local/state", true)
+		add(home+"/.local/share", false)
+		add(home+"/.config", false)
+	}
+	for _, kv := range h.Environ {
+		if !strings.HasPrefix(kv, "XDG_") {
+			continue
+		}
+		switch name, dir, _ := strings.Cut(kv, "="); name {
+		case "XDG_CACHE_HOME", "XDG_STATE_HOME":
+			add(dir, true)
+		case "XDG_DATA_HOME", "XDG_CONFIG_HOME":
+			add(dir, false)
+		}
+	}
+	for _, dir := range slices.Concat(h.Own, h.Links, []string{h.Config}) {
+		add(dir, true)
+	}
+	return out
+}
+
+// Bounds of what PATH may open.
+const (
+	MaxPathDirs  = 64 // entries that are looked at
+	MaxPathFound = 12 // prefixes that are opened
+)
+
+// Siblings of bin are what the programs in it need.
+var Siblings = []string{"lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"}
+
+// inPath returns the entries of a PATH that lie in the home directory and are
+// called as directories of programs are. In a second home directory, the one of
+// passwd when HOME says another, nothing is granted.
+func inPath(h *host.Host, value string) []policy.Lent {
+	if len(h.Homes) == 0 {
+		return nil
+	}
+	var out []policy.Lent
+	home := h.Homes[0]
+	for i, entry := range strings.Split(value, ":") {
+		entry = strings.TrimRight(entry, "/")
+		if i == MaxPathDirs {
+			break
+		}
+		part := host.Base(entry)
+		if part != "bin" && part != "sbin" && part != "shims" || !lendable(h, entry) {
+			continue
+		}
+		entry = policy.Clean(entry)
+		if !policy.Within(entry, home) {
+			continue
+		}
+		dir := policy.Dir(entry)
+		switch {
+		case !lendable(h, dir): // ~/sbin, ~/.local/bin
+			out = append(out, policy.Lent{Name: "PATH", Dir: entry})
+		case part != "bin" || host.Base(dir) == "libexec":
+			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: []string{part}})
+		default:
+			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: append([]string{part}, Siblings...)})
+		}
+	}
+	return out
+}
+
+// lend settles the rules that come of variables, which so far are left out:
+// each counts where the others show nothing, or the same, leads where it says,
+// and is about nothing that is hidden.
+func (v *View) lend(found []place) {
+	var paths []string
+	lent := false
+	for i := range found {
+		p := &found[i]
+		if p.rule.Lent == 0 {
+			continue
+		}
+		err := v.vetLent(found, p)
+		if err == nil && strings.HasSuffix(p.rule.Source, "$PATH") && !slices.Contains(paths, p.lent) {
+			if len(paths) == MaxPathFound {
+				err = errors.New("more than " + strconv.Itoa(MaxPathFound) + " directories of PATH")
+			} else if !Shows(v.Access(p.to.Path)) {
+				paths = append(paths, p.lent)
+			}
+		}
+		if err != nil {
+			if v.Refused == nil {
+				v.Refused = make(map[string]string, 4)
+			}
+			v.Refused[p.name] = "not opened: " + err.Error()
+			continue
+		}
+		p.skip, lent = false, true
+	}
+	if lent {
+		v.settle(found)
+	}
+}
+
+// vetLent says why a place that a variable named is not opened.
+func (v *View) vetLent(found []place, p *place) error {
+	r, to := p.rule, p.to.Path
+	if p.to.Info.Kind != host.Dir && p.to.Info.Kind != host.File {
+		return errors.New("there is no directory and no file")
+	}
+	dir, err := v.Res.Resolve(p.lent)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !v.lendable(dir.Path) || !v.lendable(to):
+		return errors.New(policy.Plain(to) + " is no place of a toolchain")
+	case !policy.Within(to, dir.Path) || to == dir.Path && r.Path != p.lent:
+		return errors.New(policy.Plain(r.Path) + " leads out of " + policy.Plain(dir.Path))
+	}
+	if err := v.foreign(to); err != nil {
+		return err
+	}
+	if !strings.HasSuffix(r.Source, "$PATH") || beside(r) {
+		if err := v.sources(to); err != nil {
+			return err
+		}
+	}
+	for _, mark := range ToolMarks(r.Source[strings.LastIndexByte(r.Source, '$')+1:]) {
+		at, err := v.Res.Resolve(policy.Clean(host.Join(dir.Path, strings.TrimRight(mark, "/*"))))
+		if err == nil {
+			err = v.sources(at.Path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for i := range found {
+		b := &found[i]
+		if b.rule.Access == policy.Block && b.to.Info.Kind != host.Absent && policy.Within(to, b.to.Path) {
+			return errors.New(policy.Plain(b.to.Path) + " is hidden (" + b.rule.Source + ")")
+		}
+	}
+	for _, l := range p.to.Links {
+		if v.Access(policy.Dir(l.Path)) == policy.Write || v.Host.Shared(l) {
+			return errors.New(policy.Plain(l.Path) + " is a link in a directory that sandboxes may have written")
+		}
+	}
+	switch i, ok := v.over(to); {
+	case !ok || v.Mounts[i].Eff == policy.Unseen || v.Mounts[i].Eff == policy.Read:
+	case v.Mounts[i].Eff != policy.Private:
+		return errors.New("it is there already, to " + v.Mounts[i].Eff.String())
+	case v.Mounts[i].Rule.Layer != policy.Builtin || v.Mounts[i].Path == to:
+		return errors.New(policy.Plain(v.Mounts[i].Path) + " is private (" + v.Mounts[i].Rule.Source + ")")
+	}
+	return nil
+}
+
+// lendable is the same for a canonical path: home directories may be links, and
+// what is in them.
+func (v *View) lendable(path string) bool {
+	if v.kept == nil {
+		v.kept = keptApart(v.Host)
+		for _, home := range v.Host.Homes {
+			v.kept = append(v.kept, kept{dir: home})
+		}
+		// One that cannot be reached is no less a place to keep off.
+		for i := range v.kept {
+			if to, err := v.Res.Resolve(v.kept[i].dir); err == nil {
+				v.kept[i].dir = to.Path
+			}
+		}
+		for _, k := range v.kept[len(v.kept)-len(v.Host.Homes):] {
+			v.homes = append(v.homes, k.dir)
+		}
+	}
+	return lendable(v.Host, path) && !slices.ContainsFunc(v.kept, func(k kept) bool { return k.takes(path) })
+}
+
+// foreign says why a canonical path is somebody else's: it, or a directory above,
+// belongs to neither the caller nor root.
+func (v *View) foreign(path string) error {
+	for ; path != "/"; path = policy.Dir(path) {
+		to, err := v.Res.Resolve(path)
+		if err != nil {
+			return err
+		}
+		if uid := to.Info.UID; uid != 0 && uid != v.Host.UID {
+			return errors.New(policy.Plain(path) + " belongs to another user")
+		}
+	}
+	return nil
+}
+
+// sources says why a canonical path holds somebody's sources rather than what
+// was installed: it, or a directory above, is a work tree, or sandboxes ran in it
+// and could write there what a toolchain is known by. The home directory and
+// those of everybody say nothing about what is below.
+func (v *View) sources(path string) error {
+	if slices.Contains(host.SharedDirs, path) || slices.ContainsFunc(v.homes, func(home string) bool { return policy.Within(home, path) }) {
+		return nil
+	}
+	if err, ok := v.vetted[path]; ok {
+		return err
+	}
+	err := v.sources(policy.Dir(path))
+	switch {
+	case err != nil:
+	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"}, func(name string) bool { return v.exists(host.Join(path, name)) }):
+		err = errors.New(policy.Plain(path) + " is a work tree")
+	case v.ran(path):
+		err = errors.New(policy.Plain(path) + " is a directory that sandboxes ran in")
+	}
+	if v.vetted == nil {
+		v.vetted = make(map[string]error, 8)
+	}
+	v.vetted[path] = err
+	return err
+}
+
+// ran reports whether sbx remembers a run in a directory: it has a private cache,
+// or a record of what was there before.
+func (v *View) ran(dir string) bool {
+	if v.stores == nil {
+		v.stores = make([]string, 0, 2*len(v.Host.Own))
+		for _, own := range v.Host.Own {
+			for _, name := range []string{"projects", "tripwire"} {
+				if v.exists(host.Join(own, name)) {
+					v.stores = append(v.stores, host.Join(own, name))
+				}
+			}
+		}
+	}
+	cache, record := host.Base(CacheName(dir, v.Host.UID)), tripwire.FileName(dir)
+	return slices.ContainsFunc(v.stores, func(store string) bool {
+		name := cache
+		if host.Base(store) == "tripwire" {
+			name = record
+		}
+		return v.exists(host.Join(store, name))
+	})
+}
+
+// exists reports whether there is something; errors count as that.
+func (v *View) exists(path string) bool {
+	info, err := v.Host.FS.Lstat(path)
+	return err != nil || info.Kind != host.Absent
+}
+
+// beside reports whether a rule is about what lies beside a directory of
+// PATH.
+func beside(r *policy.Rule) bool {
+	return strings.HasSuffix(r.Source, "$PATH") && slices.Contains(Siblings, host.Base(r.Path))
+}
+
+// Digest is the SHA-256 of data, in hexadecimal.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// CacheName is where the private cache of a project is in the place of sbx's own.
+func CacheName(root string, uid int) string {
+	return "projects/" + Digest([]byte(host.Join(root, "") + "\x00" + strconv.Itoa(uid)))[:16]
+}

@@ -1,0 +1,139 @@
+package view
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// workdir decides what becomes of the rules that are about the working
+// directory: a place that must not be writable is refused, and one that must
+// not be opened as a whole is not opened.
+func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
+	r, ok := pol.Decide(h.CWD)
+	if hidden, b := hides(pol, h.CWD); hidden {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory " + policy.Plain(h.CWD) + " is hidden (" + b.Source + ": blocked " + policy.Plain(b.Path) + ")",
+			Hint: "cd to a project first"}
+	}
+	if !ok || r.Path != h.CWD || r.Access != policy.Write && r.Access != policy.Read {
+		return pol, nil
+	}
+	var place *host.PlaceError
+	if err := h.Writable(h.CWD); !errors.As(err, &place) {
+		return pol, nil
+	}
+	if r.Access == policy.Write {
+		hint := "cd to a project first, or use --read-only"
+		if h.ByName {
+			hint = "cd to a project first, or say less in SBX_FLAGS and the config file: neither makes it writable"
+		}
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory " + place.Error(), Hint: hint}
+	}
+	return withoutCWD(pol), nil
+}
+
+// hides reports whether path is or lies below a blocked path that nothing
+// deeper opens.
+func hides(pol *policy.Policy, path string) (bool, policy.Rule) {
+	for dir := path; dir != "/"; dir = policy.Dir(dir) {
+		r, ok := pol.Decide(dir)
+		if !ok {
+			return false, r
+		}
+		if r.Access == policy.Block {
+			return true, r
+		}
+		// The default rule of a profile is about any working directory; only a
+		// rule that a person wrote opens a hidden one.
+		if r.Access != policy.Private && r.Layer > policy.Builtin {
+			return false, r
+		}
+	}
+	return false, policy.Rule{}
+}
+
+// withoutCWD takes back a read-only grant of the working directory alone: at
+// the root of everything it would open everything. What a person named stays.
+func withoutCWD(pol *policy.Policy) *policy.Policy {
+	out := *pol
+	out.Rules = slices.DeleteFunc(slices.Clone(pol.Rules), func(r policy.Rule) bool {
+		return r.OfCWD && r.Access == policy.Read
+	})
+	return &out
+}
+
+// Prepare refuses what cannot be enforced and settles the working directory.
+func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
+	if h.CWD == "" {
+		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	}
+	if err := timeLimit(pol); err != nil {
+		return nil, err
+	}
+	return workdir(withNetwork(pol), h)
+}
+
+// withNetwork leaves out what is for runs without the network only: the cache
+// of a tool that has none of its own cannot be read-only where it downloads.
+func withNetwork(pol *policy.Policy) *policy.Policy {
+	if !pol.Network || !slices.ContainsFunc(pol.Rules, func(r policy.Rule) bool { return r.Offline }) {
+		return pol
+	}
+	out := *pol
+	out.Rules = slices.DeleteFunc(slices.Clone(pol.Rules), func(r policy.Rule) bool { return r.Offline })
+	return &out
+}
+
+// timeLimit refuses one that nothing could put into force.
+func timeLimit(pol *policy.Policy) error {
+	if pol.TimeoutSeconds > 0 && pol.SharePID {
+		return &host.Error{Status: host.StatusFailed, Text: "a time limit needs a process namespace of its own", Hint: "leave out share_pid, or timeout_seconds"}
+	}
+	return nil
+}
+
+// KeepPWD returns the working directory by the name that the caller's shell
+// has for it, and keeps the links in that name, so that pwd says the same
+// inside. bwrap sets PWD to it.
+func (v *View) KeepPWD() string {
+	pwd, _ := host.LookupEnv(v.Host.Environ, "PWD")
+	if !strings.HasPrefix(pwd, "/") || policy.Clean(pwd) != pwd {
+		return v.Host.StartDir()
+	}
+	to, err := v.Res.Resolve(pwd)
+	if err != nil || to.Path != v.Host.StartDir() {
+		return v.Host.StartDir()
+	}
+	v.addLinks(to.Links)
+	if !v.CarriesAll(to.Links) {
+		return v.Host.StartDir()
+	}
+	return pwd
+}
+
+// Reaches refuses a working directory that the sandbox would not have: bwrap
+// would silently start in the home directory.
+func (v *View) Reaches(cwd string) error {
+	if _, ok := v.Visible(cwd); ok {
+		return nil
+	}
+	if v.Access(cwd) == policy.Private {
+		if i, ok := v.Find(cwd); ok && !v.Mounts[i].Idle {
+			return nil
+		}
+	}
+	if cwd == "/" {
+		return nil
+	}
+	how := "with -r " + policy.Plain(cwd)
+	switch {
+	case v.Host.Client: // which has no flags
+		how = "in the config file: roots, or readonly_paths of a profile"
+	case v.Host.ByName:
+		how = "with SBX_FLAGS='-r " + policy.Plain(cwd) + "'"
+	}
+	return &host.Error{Status: host.StatusFailed, Text: "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox", Hint: "cd to a project, or open it " + how}
+}

@@ -1,0 +1,21 @@
+package wrap
+
+import (
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/bwrap"
+	"github.com/sbx-sandbox/sbx/internal/engine/landlock"
+	"github.com/sbx-sandbox/sbx/internal/engine/seatbelt"
+	"github.com/sbx-sandbox/sbx/internal/host"
+)
+
+// New computes the plan for the engine of the host. The error is an [*Error].
+func New(req engine.Request, h *host.Host) (*engine.Plan, error) {
+	switch h.Engine {
+	case host.EngineLandlock:
+		return landlock.Confine(req, h)
+	case host.EngineSeatbelt:
+		return seatbelt.Seat(req, h)
+	}
+	req.Explain = hintsFor
+	return bwrap.Enclose(req, h)
+}
