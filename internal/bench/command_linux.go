@@ -41,7 +41,8 @@ type plan struct {
 
 // sbxCommand is sbx with flags in front of /bin/true.
 func (b *bench) sbxCommand(s site, flags ...string) *command {
-	return &command{path: b.sbx, argv: append(append([]string{"sbx"}, flags...), "--", "/bin/true"), env: s.env(), dir: s.project}
+	return &command{path: b.sbx, argv: append(append([]string{"sbx"}, flags...), "--", "/bin/true"), env: s.env(),
+		dir: s.project}
 }
 
 // bwrapCommand is what that sbx would execute. The sandbox is tried once

@@ -43,7 +43,8 @@ func (b *bench) measureFilters() error {
 			return err
 		}
 		added := median(pair(samples[i+1], samples[0], minus))
-		b.gate(fact{Name: "a system call under seccomp = " + level + " (" + strconv.Itoa(len(code)/8) + " instructions), more than without", Value: added, Unit: "ns", Ceiling: 60 * b.slack * b.slower()})
+		b.gate(fact{Name: "a system call under seccomp = " + level + " (" + strconv.Itoa(len(code)/8) +
+			" instructions), more than without", Value: added, Unit: "ns", Ceiling: 60 * b.slack * b.slower()})
 	}
 	return nil
 }
@@ -61,7 +62,8 @@ func timeUnder(level string) error {
 			return err
 		}
 		prog := unix.SockFprog{Len: uint16(len(code) / 8), Filter: (*unix.SockFilter)(unsafe.Pointer(&code[0]))}
-		if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
+		if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0,
+			0); err != nil {
 			return err
 		}
 	}

@@ -132,7 +132,8 @@ func run(o options) (bool, error) {
 	if b.dir, err = filepath.EvalSymlinks(b.dir); err != nil {
 		return false, err
 	}
-	for _, step := range []func() error{b.buildFloor, b.standIn, b.measureRows, b.measureInit, b.measureFilters, b.measureProject, b.measureSize} {
+	for _, step := range []func() error{b.buildFloor, b.standIn, b.measureRows, b.measureInit, b.measureFilters,
+		b.measureProject, b.measureSize} {
 		if err := step(); err != nil {
 			return false, err
 		}
@@ -151,7 +152,8 @@ func tidyUp(dir string) {
 
 func (b *bench) buildFloor() error {
 	b.floor = filepath.Join(b.dir, "floor")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", b.floor, "github.com/sbx-sandbox/sbx/internal/bench/floor")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", b.floor,
+		"github.com/sbx-sandbox/sbx/internal/bench/floor")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build internal/bench/floor: %w\n%s", err, out)
@@ -207,7 +209,8 @@ func (b *bench) rows() ([]*row, error) {
 		nil,
 		{"--direct"},
 		{"--direct", "-p", "work", "-w", "../data", "--env", "CI=1"},
-		{"--direct", "-w", "../data", "-w", "gen", "-r", "../.ssh", "-r", "../.gitconfig", "--block", "../tmp", "--env", "LC_*", "--no-net"},
+		{"--direct", "-w", "../data", "-w", "gen", "-r", "../.ssh", "-r", "../.gitconfig", "--block", "../tmp", "--env",
+			"LC_*", "--no-net"},
 		{"--direct", "--seccomp", "strict"},
 		nil,
 		nil,
@@ -406,7 +409,8 @@ func (b *bench) measureProject() error {
 		}
 		cmds = append(cmds, sbx)
 	}
-	f := fact{Name: "planning in a repository of 50,000 files, less in an empty directory", Unit: "ms", Ceiling: 0.3 * b.slack * b.slower()}
+	f := fact{Name: "planning in a repository of 50,000 files, less in an empty directory", Unit: "ms",
+		Ceiling: 0.3 * b.slack * b.slower()}
 	for n := b.n; ; n *= 2 {
 		s, err := rounds(n, cmds)
 		if err != nil {
@@ -450,7 +454,8 @@ func (b *bench) print() error {
 	fmt.Printf(line, "", "/bin/true in", "bwrap", "sbx", "p95", "added (max)", "ratio (max)", "words")
 	for _, r := range b.Rows {
 		fmt.Printf(line, verdict(r.Failed), r.Name, ms(r.Bwrap), ms(r.Sbx), ms(r.P95),
-			ms(r.Added)+" ("+ms(r.Allowed)+")", ms(r.Ratio)+" ("+ms(r.RatioCeil)+")", strconv.Itoa(r.Words)+again(r.Again))
+			ms(r.Added)+" ("+ms(r.Allowed)+")", ms(r.Ratio)+" ("+ms(r.RatioCeil)+")",
+			strconv.Itoa(r.Words)+again(r.Again))
 	}
 	fmt.Println()
 	for _, f := range b.Facts {

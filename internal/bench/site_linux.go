@@ -33,14 +33,20 @@ func (s site) write(name, text string) error {
 func (s site) env() []string {
 	return []string{
 		"HOME=" + s.home, "PWD=" + s.project, "TMPDIR=" + s.home + "/tmp",
-		"XDG_RUNTIME_DIR=" + s.home + "/run", "XDG_SESSION_TYPE=wayland", "XDG_CURRENT_DESKTOP=GNOME", "XDG_SESSION_ID=3",
+		"XDG_RUNTIME_DIR=" + s.home + "/run", "XDG_SESSION_TYPE=wayland", "XDG_CURRENT_DESKTOP=GNOME",
+		"XDG_SESSION_ID=3",
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"SHELL=/bin/bash", "USER=bench", "LOGNAME=bench", "LANG=C.UTF-8", "LC_TIME=C.UTF-8", "TERM=xterm-256color", "COLORTERM=truecolor",
-		"EDITOR=vi", "VISUAL=vi", "PAGER=less", "LESS=-FRX", "MANPAGER=less", "SHLVL=2", "_=/usr/local/bin/sbx", "OLDPWD=" + s.home,
-		"LS_COLORS=rs=0:di=01;34:ln=01;36:mh=00:pi=40;33:so=01;35:do=01;35:bd=40;33;01:cd=40;33;01:or=40;31;01", "GOFLAGS=-trimpath",
+		"SHELL=/bin/bash", "USER=bench", "LOGNAME=bench", "LANG=C.UTF-8", "LC_TIME=C.UTF-8", "TERM=xterm-256color",
+		"COLORTERM=truecolor",
+		"EDITOR=vi", "VISUAL=vi", "PAGER=less", "LESS=-FRX", "MANPAGER=less", "SHLVL=2", "_=/usr/local/bin/sbx",
+		"OLDPWD=" + s.home,
+		"LS_COLORS=rs=0:di=01;34:ln=01;36:mh=00:pi=40;33:so=01;35:do=01;35:bd=40;33;01:cd=40;33;01:or=40;31;01",
+		"GOFLAGS=-trimpath",
 		"DISPLAY=:0", "WAYLAND_DISPLAY=wayland-0", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + s.home + "/run/bus",
-		"SSH_AUTH_SOCK=" + s.home + "/run/ssh", "SSH_AGENT_PID=4711", "GPG_TTY=/dev/pts/0", "VTE_VERSION=7006", "DESKTOP_SESSION=gnome",
-		"GH_TOKEN=none", "AWS_SECRET_ACCESS_KEY=none", "NPM_TOKEN=none", "CI_JOB=none", "HISTSIZE=10000", "MAKEFLAGS=-j2", "PYTHONUNBUFFERED=1",
+		"SSH_AUTH_SOCK=" + s.home + "/run/ssh", "SSH_AGENT_PID=4711", "GPG_TTY=/dev/pts/0", "VTE_VERSION=7006",
+		"DESKTOP_SESSION=gnome",
+		"GH_TOKEN=none", "AWS_SECRET_ACCESS_KEY=none", "NPM_TOKEN=none", "CI_JOB=none", "HISTSIZE=10000",
+		"MAKEFLAGS=-j2", "PYTHONUNBUFFERED=1",
 	}
 }
 

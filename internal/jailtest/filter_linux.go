@@ -38,26 +38,35 @@ type refusal struct {
 const anyNew = 0x7E020000
 
 func refusals(f Filter) []refusal {
-	mounting := []refusal{{call: unix.SYS_MOUNT, errno: unix.EPERM}, {call: unix.SYS_UMOUNT2, errno: unix.EPERM}, {call: unix.SYS_PIVOT_ROOT, errno: unix.EPERM}}
+	mounting := []refusal{{call: unix.SYS_MOUNT, errno: unix.EPERM}, {call: unix.SYS_UMOUNT2, errno: unix.EPERM},
+		{call: unix.SYS_PIVOT_ROOT, errno: unix.EPERM}}
 	other := []refusal{
-		{call: unix.SYS_SETNS, errno: unix.EPERM}, {call: unix.SYS_CLONE3, errno: unix.ENOSYS}, {call: unix.SYS_OPEN_TREE, errno: unix.EPERM},
-		{call: unix.SYS_MOVE_MOUNT, errno: unix.EPERM}, {call: unix.SYS_FSOPEN, errno: unix.EPERM}, {call: unix.SYS_FSMOUNT, errno: unix.EPERM},
-		{call: unix.SYS_MOUNT_SETATTR, errno: unix.EPERM}, {call: unix.SYS_SETHOSTNAME, errno: unix.EPERM}, {call: unix.SYS_BPF, errno: unix.EPERM},
+		{call: unix.SYS_SETNS, errno: unix.EPERM}, {call: unix.SYS_CLONE3, errno: unix.ENOSYS},
+		{call: unix.SYS_OPEN_TREE, errno: unix.EPERM},
+		{call: unix.SYS_MOVE_MOUNT, errno: unix.EPERM}, {call: unix.SYS_FSOPEN, errno: unix.EPERM},
+		{call: unix.SYS_FSMOUNT, errno: unix.EPERM},
+		{call: unix.SYS_MOUNT_SETATTR, errno: unix.EPERM}, {call: unix.SYS_SETHOSTNAME, errno: unix.EPERM},
+		{call: unix.SYS_BPF, errno: unix.EPERM},
 	}
 	switch f {
 	case NoUserns:
 		return []refusal{
-			{call: unix.SYS_CLONE, mask: unix.CLONE_NEWUSER, errno: unix.EPERM}, {call: unix.SYS_UNSHARE, mask: unix.CLONE_NEWUSER, errno: unix.EPERM},
+			{call: unix.SYS_CLONE, mask: unix.CLONE_NEWUSER, errno: unix.EPERM},
+			{call: unix.SYS_UNSHARE, mask: unix.CLONE_NEWUSER, errno: unix.EPERM},
 			{call: unix.SYS_CLONE3, errno: unix.ENOSYS},
 		}
 	case Docker:
-		return append(append(mounting, other...), refusal{call: unix.SYS_CLONE, mask: anyNew, errno: unix.EPERM}, refusal{call: unix.SYS_UNSHARE, errno: unix.EPERM})
+		return append(append(mounting, other...), refusal{call: unix.SYS_CLONE, mask: anyNew, errno: unix.EPERM},
+			refusal{call: unix.SYS_UNSHARE, errno: unix.EPERM})
 	case Eased:
 		return other
 	case NoLandlock:
-		return []refusal{{call: unix.SYS_LANDLOCK_CREATE_RULESET, errno: unix.ENOSYS}, {call: unix.SYS_LANDLOCK_ADD_RULE, errno: unix.ENOSYS}, {call: unix.SYS_LANDLOCK_RESTRICT_SELF, errno: unix.ENOSYS}}
+		return []refusal{{call: unix.SYS_LANDLOCK_CREATE_RULESET, errno: unix.ENOSYS},
+			{call: unix.SYS_LANDLOCK_ADD_RULE, errno: unix.ENOSYS},
+			{call: unix.SYS_LANDLOCK_RESTRICT_SELF, errno: unix.ENOSYS}}
 	case NoSeccomp:
-		return []refusal{{call: unix.SYS_SECCOMP, errno: unix.ENOSYS}, {call: unix.SYS_PRCTL, equal: []uint32{unix.PR_SET_SECCOMP, unix.PR_GET_SECCOMP}, errno: unix.EINVAL}}
+		return []refusal{{call: unix.SYS_SECCOMP, errno: unix.ENOSYS},
+			{call: unix.SYS_PRCTL, equal: []uint32{unix.PR_SET_SECCOMP, unix.PR_GET_SECCOMP}, errno: unix.EINVAL}}
 	}
 	return nil
 }
@@ -77,7 +86,8 @@ func code(filters []Filter) ([]bpf.RawInstruction, error) {
 			var block []bpf.Instruction
 			switch {
 			case r.mask != 0:
-				block = []bpf.Instruction{bpf.LoadAbsolute{Off: arg0, Size: 4}, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: r.mask, SkipFalse: 1}, deny}
+				block = []bpf.Instruction{bpf.LoadAbsolute{Off: arg0, Size: 4},
+					bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: r.mask, SkipFalse: 1}, deny}
 			case r.equal != nil:
 				block = []bpf.Instruction{bpf.LoadAbsolute{Off: arg0, Size: 4}}
 				for _, v := range r.equal {
@@ -86,7 +96,8 @@ func code(filters []Filter) ([]bpf.RawInstruction, error) {
 			default:
 				block = []bpf.Instruction{deny}
 			}
-			ops = append(ops, bpf.LoadAbsolute{Off: nr, Size: 4}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: r.call, SkipFalse: uint8(len(block))})
+			ops = append(ops, bpf.LoadAbsolute{Off: nr, Size: 4},
+				bpf.JumpIf{Cond: bpf.JumpEqual, Val: r.call, SkipFalse: uint8(len(block))})
 			ops = append(ops, block...)
 		}
 	}
@@ -108,7 +119,8 @@ func install(filters []Filter) error {
 	}
 	// bpf.RawInstruction has the fields of struct sock_filter, in their order.
 	prog := unix.SockFprog{Len: uint16(len(ops)), Filter: (*unix.SockFilter)(unsafe.Pointer(&ops[0]))}
-	_, _, errno := syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)))
+	_, _, errno := syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER,
+		uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(ops)
 	if errno != 0 {
 		return fmt.Errorf("seccomp: %w", errno)

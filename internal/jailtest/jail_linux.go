@@ -69,7 +69,8 @@ func (h Host) Command(path string, args ...string) *exec.Cmd {
 			cmd.Err = fmt.Errorf("not on %s", runtime.GOARCH)
 		}
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings, cmd.SysProcAttr.GidMappingsEnableSetgroups = all, all, true
+		cmd.SysProcAttr.UidMappings, cmd.SysProcAttr.GidMappings, cmd.SysProcAttr.GidMappingsEnableSetgroups = all, all,
+			true
 	}
 	return cmd
 }
@@ -215,7 +216,8 @@ func without(dir string) error {
 // namespace no new /proc then, which would show them.
 func cover() error {
 	n := 0
-	for _, path := range []string{"/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/sysrq-trigger", "/proc/kcore", "/proc/keys", "/proc/timer_list"} {
+	for _, path := range []string{"/proc/acpi", "/proc/asound", "/proc/scsi", "/proc/sysrq-trigger", "/proc/kcore",
+		"/proc/keys", "/proc/timer_list"} {
 		info, err := os.Lstat(path)
 		switch {
 		case err != nil:

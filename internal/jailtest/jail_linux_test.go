@@ -42,7 +42,8 @@ func look() {
 	can("root", root.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0)
 	can("uid "+strconv.Itoa(os.Getuid()), true)
 	can("userns", exec.Command("/usr/bin/env", "unshare", "--user", "true").Run() == nil)
-	can("mount", exec.Command("/usr/bin/env", "unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil)
+	can("mount", exec.Command("/usr/bin/env", "unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs",
+		"none", "/mnt").Run() == nil)
 	os.Stdout.WriteString(strings.Join(said, ", "))
 }
 

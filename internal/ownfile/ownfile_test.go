@@ -191,7 +191,8 @@ func TestSweep(t *testing.T) {
 	deep := filepath.Join(path, "gone", strings.Repeat("deeper/", 200))
 	closed := filepath.Join(path, "gone", "closed", "more")
 	must(t, os.MkdirAll(deep, 0o700), os.MkdirAll(closed, 0o700), os.MkdirAll(path+"/stays/a", 0o700),
-		os.WriteFile(closed+"/f", make([]byte, 9<<20), 0o600), os.Symlink(outside, deep+"/out"), os.Link(outside, path+"/gone/linked"),
+		os.WriteFile(closed+"/f", make([]byte, 9<<20), 0o600), os.Symlink(outside, deep+"/out"),
+		os.Link(outside, path+"/gone/linked"),
 		os.Chmod(closed, 0), os.Chmod(filepath.Dir(closed), 0))
 	ownfile.Sweep(path, uid, 10*time.Second, func(name string, age func() time.Duration) bool {
 		if age() <= 0 || age() > time.Minute {
@@ -213,7 +214,8 @@ func TestSweepIsBounded(t *testing.T) {
 	_, path := open(t)
 	must(t, os.Mkdir(path+"/many", 0o700))
 	for i := range 3000 {
-		must(t, os.WriteFile(path+"/many/"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+time.Duration(i).String(), nil, 0o600))
+		must(t, os.WriteFile(path+"/many/"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+time.Duration(i).String(),
+			nil, 0o600))
 	}
 	for n := 0; ; n++ {
 		start := time.Now()

@@ -91,7 +91,8 @@ func (s *sweeper) remove(dir int, name string, depth int) {
 func (s *sweeper) shrink(dir int, name string) bool {
 	const large, bit = 4 << 20, 2 << 20
 	var st unix.Stat_t
-	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Blocks*512 < large {
+	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
+		st.Blocks*512 < large {
 		return true
 	}
 	fd, err := openAt(dir, name, unix.O_WRONLY, 0)

@@ -11,7 +11,8 @@ import (
 
 func TestField(t *testing.T) {
 	const text = "Name:\tsbx\nSeccomp_filters:\t3\nSeccomp:\t2\nGroups:\t \nLast:\t1 2"
-	for key, want := range map[string]string{"Seccomp": "2", "Name": "sbx", "Groups": "", "Last": "1 2", "eccomp": "", "None": ""} {
+	for key, want := range map[string]string{"Seccomp": "2", "Name": "sbx", "Groups": "", "Last": "1 2", "eccomp": "",
+		"None": ""} {
 		if got := Field(text, key); got != want {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
@@ -20,7 +21,8 @@ func TestField(t *testing.T) {
 
 func TestStartTime(t *testing.T) {
 	rest := " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20\n"
-	for text, want := range map[string]string{"12 (sh)" + rest: "4711", "12 (a) S 1 (b)" + rest: "4711", "12 (sh) S 1 2": "", "": "", "12": ""} {
+	for text, want := range map[string]string{"12 (sh)" + rest: "4711", "12 (a) S 1 (b)" + rest: "4711",
+		"12 (sh) S 1 2": "", "": "", "12": ""} {
 		if got := StartTime(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}

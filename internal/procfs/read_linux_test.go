@@ -40,7 +40,8 @@ func TestSelf(t *testing.T) {
 	if got := Status("Pid"); got != strconv.Itoa(pid) {
 		t.Errorf("Status: %q", got)
 	}
-	if got, err := exec.Command("readlink", "/proc/"+strconv.Itoa(pid)+"/ns/pid").Output(); err != nil || string(got) != "pid:["+Namespace("pid")+"]\n" {
+	if got, err := exec.Command("readlink", "/proc/"+strconv.Itoa(pid)+"/ns/pid").Output(); err != nil ||
+		string(got) != "pid:["+Namespace("pid")+"]\n" {
 		t.Errorf("Namespace: %q, %s", Namespace("pid"), got)
 	}
 	if got := Namespace("none"); got != "0" {

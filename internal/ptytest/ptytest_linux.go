@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"regexp"
 	"sync"
 	"syscall"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	_ "github.com/sbx-sandbox/sbx/internal/testenv" // no signal is ignored
 )
 
 // Patience is how long a test waits for what has to come. It is long, since
@@ -47,7 +48,6 @@ type Terminal struct {
 // terminal is hung up and the program killed.
 func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	t.Helper()
-	heedSignals()
 	master, slave, err := open()
 	if err != nil {
 		t.Fatal("terminal: ", err)
@@ -72,17 +72,6 @@ func Start(t testing.TB, cmd *exec.Cmd) *Terminal {
 	return p
 }
 
-// heedSignals lets programs start with no signal ignored. A test that is run in
-// the background of a script, or by nohup, ignores some, and what it starts
-// would, too; those that are caught are reset.
-var heedSignals = sync.OnceFunc(func() {
-	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
-})
-
 // open makes a pair of ends. Neither is passed on to a program by accident,
 // since a copy of the master would keep the terminal alive.
 func open() (master, slave *os.File, err error) {
@@ -94,7 +83,8 @@ func open() (master, slave *os.File, err error) {
 	s := -1
 	if err == nil {
 		// By number, not by name: /dev/pts may be of another mount.
-		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(m), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(m), unix.TIOCGPTPEER,
+			unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 		if s = int(n); errno != 0 {
 			err = errno
 		}
@@ -178,7 +168,9 @@ func (p *Terminal) ExpectMatch(expr string) []string {
 		select {
 		case <-changed:
 		case <-late:
-			p.t.Fatalf("not seen within %v: %q\non the screen after what was waited for:\n%s\non the screen before:\n%s", Patience, expr, rest, p.before())
+			p.t.Fatalf("not seen within %v: %q\n"+
+				"on the screen after what was waited for:\n%s\non the screen before:\n%s", Patience, expr, rest,
+				p.before())
 		}
 	}
 }
@@ -319,7 +311,6 @@ func (p *Terminal) Eventually(within time.Duration, what string, holds func() (b
 // byte that reached the terminal, as it is.
 func Output(t testing.TB, cmd *exec.Cmd, keys string) []byte {
 	t.Helper()
-	heedSignals()
 	master, slave, err := open()
 	if err != nil {
 		t.Fatal("terminal: ", err)

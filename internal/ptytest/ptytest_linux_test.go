@@ -8,8 +8,10 @@ import (
 )
 
 func TestTerminal(t *testing.T) {
-	p := Start(t, exec.Command("sh", "-c", `stty size; printf 'name? '; read name; stty -echo; printf 'word? '; read word; stty echo
-		echo; echo "$name, $word"; trap 'echo resized; stty size' WINCH; trap 'echo handled; exit 7' INT; echo ready; while :; do sleep 0.05; done`))
+	p := Start(t, exec.Command("sh", "-c",
+		`stty size; printf 'name? '; read name; stty -echo; printf 'word? '; read word; stty echo
+		echo; echo "$name, $word"; trap 'echo resized; stty size' WINCH; trap 'echo handled; exit 7' INT
+		echo ready; while :; do sleep 0.05; done`))
 	p.Expect("24 200")
 	before := p.Modes()
 	p.Expect("name? ")

@@ -22,7 +22,8 @@ import (
 )
 
 // kept are names of variables, or beginnings of names.
-var kept = []string{"PATH", "TMPDIR", "USER", "LOGNAME", "TERM", "GO*", "CGO_*", "SBX_TEST_*", "SBX_BENCH_*", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+var kept = []string{"PATH", "TMPDIR", "USER", "LOGNAME", "TERM", "GO*", "CGO_*", "SBX_TEST_*", "SBX_BENCH_*",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
 
 const done = "SBX_TEST_ENV"
 
@@ -34,7 +35,9 @@ func init() {
 	}
 	defer os.Setenv(done, "1")
 	syscall.Umask(0o022)
-	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGALRM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCHLD, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE,
+		syscall.SIGALRM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCHLD, syscall.SIGTSTP, syscall.SIGTTIN,
+		syscall.SIGTTOU} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s) // caught signals are reset by execve(2)
 		}
@@ -75,9 +78,10 @@ func goDirs() {
 // system's, as /dev/shm is, and the tests execute programs that they make.
 func TempDir() string {
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
-		if full, err := filepath.EvalSymlinks(dir); err == nil && !slices.ContainsFunc([]string{"/dev", "/run", "/proc", "/sys", "/usr", "/etc"}, func(top string) bool {
-			return strings.HasPrefix(full+"/", top+"/")
-		}) && executes(dir) {
+		if full, err := filepath.EvalSymlinks(dir); err == nil &&
+			!slices.ContainsFunc([]string{"/dev", "/run", "/proc", "/sys", "/usr", "/etc"}, func(top string) bool {
+				return strings.HasPrefix(full+"/", top+"/")
+			}) && executes(dir) {
 			return dir
 		}
 	}

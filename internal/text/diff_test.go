@@ -20,10 +20,12 @@ func TestDiff(t *testing.T) {
 		{"all gone", "a\n", "", []string{"-a"}},
 		{"changed", "a\nb\nc\n", "a\nB\nc\n", []string{" a", "-b", "+B", " c"}},
 		{"added and removed", "a\nb\nc\nd\n", "b\nx\nc\nd\ne\n", []string{"-a", " b", "+x", " c", " d", "+e"}},
-		{"far apart", "1\n2\n3\n4\n5\n6\n7\n8\n9\na\nb\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\na\nb\n", []string{"@ 1 unchanged", " 2", " 3", " 4", "-5", "+X", " 6", " 7", " 8"}},
+		{"far apart", "1\n2\n3\n4\n5\n6\n7\n8\n9\na\nb\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\na\nb\n",
+			[]string{"@ 1 unchanged", " 2", " 3", " 4", "-5", "+X", " 6", " 7", " 8"}},
 		{"line feed at the end", "a\nb", "a\nb\n", []string{" a", "-b  (no line feed at the end)", "+b"}},
 		{"only a line feed", "", "\n", []string{"+"}},
-		{"harmless", "\x1b[2J\n\ta é\n", "\xff\r\n\u202e\"\n", []string{`-"\x1b[2J"`, "-\ta é", `+"\xff\r"`, `+"\u202e\""`}},
+		{"harmless", "\x1b[2J\n\ta é\n", "\xff\r\n\u202e\"\n",
+			[]string{`-"\x1b[2J"`, "-\ta é", `+"\xff\r"`, `+"\u202e\""`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,8 @@ func TestPlain(t *testing.T) {
 
 func TestEscape(t *testing.T) {
 	for s, want := range map[string]string{
-		"a b\n\té": "a b\n\té", "\x1b[2J": `\u001b[2J`, "\x9b1m": `\x9b1m`, "\u202e": `\u202e`, "\U000e0001": `\udb40\udc01`, "\ufffd": "\ufffd",
+		"a b\n\té": "a b\n\té", "\x1b[2J": `\u001b[2J`, "\x9b1m": `\x9b1m`, "\u202e": `\u202e`,
+		"\U000e0001": `\udb40\udc01`, "\ufffd": "\ufffd",
 	} {
 		if got := Escape(s); got != want {
 			t.Errorf("Escape(%q) is %s, want %s", s, got, want)
@@ -31,7 +32,8 @@ func TestEscape(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	known := []string{"network", "extends", "allow_read", "deny"}
-	for word, want := range map[string]string{"netwrok": "network", "extend": "extends", "alow_read": "allow_read", "": "", "quite another": "", strings.Repeat("x", 65): ""} {
+	for word, want := range map[string]string{"netwrok": "network", "extend": "extends", "alow_read": "allow_read",
+		"": "", "quite another": "", strings.Repeat("x", 65): ""} {
 		if got := Nearest(word, known); got != want {
 			t.Errorf("Nearest(%q) is %q, want %q", word, got, want)
 		}
@@ -69,7 +71,8 @@ func TestTable(t *testing.T) {
 // FuzzShellWord: shells read back the word that was written, and a terminal gets
 // nothing to obey.
 func FuzzShellWord(f *testing.F) {
-	for _, w := range []string{"", "a", "a b", "it's", "~/x", "$HOME", "`id`", "a\nb", "\x1b[2J", "\xff", "!!", "é\u202e", "-n", `\`, "*?[a]", "#", "a=b", "{a,b}"} {
+	for _, w := range []string{"", "a", "a b", "it's", "~/x", "$HOME", "`id`", "a\nb", "\x1b[2J", "\xff", "!!",
+		"é\u202e", "-n", `\`, "*?[a]", "#", "a=b", "{a,b}"} {
 		f.Add(w)
 	}
 	bash, err := exec.LookPath("bash")

@@ -69,7 +69,8 @@ func (m *module) exports(all bool) {
 	for _, n := range unused {
 		sum += n
 	}
-	row("exports", fmt.Sprintf("%d, %d of them unused outside of their package, %d only by tests of others", total, sum, onlyTests))
+	row("exports", fmt.Sprintf("%d, %d of them unused outside of their package, %d only by tests of others", total, sum,
+		onlyTests))
 	list("", unused, len(unused))
 	if all {
 		slices.Sort(names)
@@ -177,7 +178,8 @@ func (m *module) deadCode(tmp string, all bool) error {
 	tool, err := exec.LookPath("deadcode")
 	if err != nil {
 		tool = filepath.Join(tmp, "deadcode")
-		if _, err := command(m.dir, []string{"GOBIN=" + tmp}, "go", "install", "golang.org/x/tools/cmd/deadcode@latest"); err != nil {
+		if _, err := command(m.dir, []string{"GOBIN=" + tmp}, "go", "install",
+			"golang.org/x/tools/cmd/deadcode@latest"); err != nil {
 			return err
 		}
 	}

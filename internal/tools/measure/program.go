@@ -25,7 +25,8 @@ func (m *module) binary(tmp string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%.2f MB (%d bytes, stripped, %s/%s)", float64(info.Size())/1e6, info.Size(), runtime.GOOS, runtime.GOARCH), nil
+	return fmt.Sprintf("%.2f MB (%d bytes, stripped, %s/%s)", float64(info.Size())/1e6, info.Size(), runtime.GOOS,
+		runtime.GOARCH), nil
 }
 
 func (m *module) build(out string, flags ...string) error {
@@ -43,7 +44,8 @@ func (m *module) inits(tmp string) (string, error) {
 	best, packages := 0.0, 0
 	for i := range 30 {
 		said := filepath.Join(tmp, "said")
-		if _, err := command(m.dir, nil, "sh", "-c", "GODEBUG=inittrace=1 "+tmp+"/sbx --version >/dev/null 2>"+said); err != nil {
+		if _, err := command(m.dir, nil, "sh", "-c",
+			"GODEBUG=inittrace=1 "+tmp+"/sbx --version >/dev/null 2>"+said); err != nil {
 			return "", err
 		}
 		text, err := os.ReadFile(said)
@@ -171,7 +173,8 @@ func (m *module) counted(f *file, number int) ([]byte, bool) {
 	var at []int
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Body == nil || fn.Doc != nil && slices.ContainsFunc(fn.Doc.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:") }) {
+		if !ok || fn.Body == nil || fn.Doc != nil && slices.ContainsFunc(fn.Doc.List,
+			func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:") }) {
 			continue
 		}
 		at = append(at, m.fset.Position(fn.Body.Lbrace).Offset+1)
@@ -205,7 +208,8 @@ func (m *module) count(tmp, program string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		env := []string{"-i", "PATH=/usr/bin:/bin", "HOME=" + filepath.Join(tmp, "home"), "SBX_MEASURE=" + shared, program, "--", "true"}
+		env := []string{"-i", "PATH=/usr/bin:/bin", "HOME=" + filepath.Join(tmp, "home"), "SBX_MEASURE=" + shared,
+			program, "--", "true"}
 		if _, err := command(project, nil, append([]string{"env"}, env...)...); err != nil {
 			return "", err
 		}
@@ -219,5 +223,6 @@ func (m *module) count(tmp, program string) (string, error) {
 			files++
 		}
 	}
-	return fmt.Sprintf("%d calls in %d files, %d switches between files", binary.NativeEndian.Uint64(data), files, binary.NativeEndian.Uint64(data[8:])), nil
+	return fmt.Sprintf("%d calls in %d files, %d switches between files", binary.NativeEndian.Uint64(data), files,
+		binary.NativeEndian.Uint64(data[8:])), nil
 }

@@ -70,7 +70,8 @@ func load(dir string) (*module, error) {
 		if f.text, err = os.ReadFile(path); err != nil {
 			return err
 		}
-		if f.ast, err = parser.ParseFile(m.fset, path, f.text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		if f.ast, err = parser.ParseFile(m.fset, path, f.text,
+			parser.ParseComments|parser.SkipObjectResolution); err != nil {
 			return err
 		}
 		switch {
@@ -94,7 +95,8 @@ func load(dir string) (*module, error) {
 func (m *module) contained() (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, system := range []string{"linux", "darwin"} {
-		text, err := command(m.dir, []string{"GOOS=" + system}, "go", "list", "-deps", "-json=Dir,ImportPath", "./cmd/sbx")
+		text, err := command(m.dir, []string{"GOOS=" + system}, "go", "list", "-deps", "-json=Dir,ImportPath",
+			"./cmd/sbx")
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +119,8 @@ func lines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 
 // sizes prints lines, files and functions.
 func (m *module) sizes(all bool) {
-	byKind, byPackage, byFile, wide, long := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	byKind, byPackage, byFile, wide, long := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{},
+		map[string]int{}
 	var functions []int
 	tested := 0
 	for _, f := range m.files {
@@ -146,7 +149,8 @@ func (m *module) sizes(all bool) {
 		row(kind+" lines", byKind[kind])
 	}
 	slices.Sort(functions)
-	row("functions", fmt.Sprintf("%d: median %d, p90 %d, max %d lines", len(functions), quantile(functions, 0.5), quantile(functions, 0.9), quantile(functions, 1)))
+	row("functions", fmt.Sprintf("%d: median %d, p90 %d, max %d lines", len(functions), quantile(functions, 0.5),
+		quantile(functions, 0.9), quantile(functions, 1)))
 	over := 0
 	for _, n := range byFile {
 		if n > 500 {
@@ -174,9 +178,10 @@ func width(line []byte) int {
 func (f *file) tests() (n int) {
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
-		if f.kind == tests && ok && fn.Recv == nil && fn.Name.Name != "TestMain" && slices.ContainsFunc([]string{"Test", "Fuzz", "Example", "Benchmark"}, func(start string) bool {
-			return strings.HasPrefix(fn.Name.Name, start)
-		}) {
+		if f.kind == tests && ok && fn.Recv == nil && fn.Name.Name != "TestMain" &&
+			slices.ContainsFunc([]string{"Test", "Fuzz", "Example", "Benchmark"}, func(start string) bool {
+				return strings.HasPrefix(fn.Name.Name, start)
+			}) {
 			n++
 		}
 	}
@@ -189,7 +194,8 @@ func command(dir string, env []string, words ...string) (string, error) {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), env...), &out, &said
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w: %s", strings.Join(words[:min(3, len(words))], " "), err, firstLine(said.String()))
+		return "", fmt.Errorf("%s: %w: %s", strings.Join(words[:min(3, len(words))], " "), err,
+			firstLine(said.String()))
 	}
 	return out.String(), nil
 }

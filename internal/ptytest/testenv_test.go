@@ -1,3 +1,0 @@
-package ptytest
-
-import _ "github.com/sbx-sandbox/sbx/internal/testenv"
