@@ -211,7 +211,7 @@ func (r *record) gone(dir string, open, shut []string) (out []string) {
 		if e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || apart(e.path) || r.at(Listed, policy.Dir(e.path)) != nil && policy.Dir(e.path) != dir {
 			continue
 		}
-		if !thereAt(dir, rel) {
+		if !exists(e.path) {
 			out = append(out, rel)
 		}
 	}

@@ -1,7 +1,6 @@
 package tripwire
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Bounds of a preview.
@@ -37,10 +37,10 @@ func (c *Change) Preview() []string {
 	if c.Was != "" && c.Before == nil {
 		p.add("- was " + Describe(c.Was))
 	}
-	kind, text, _ := strings.Cut(c.Now, " ")
+	kind, rest, _ := strings.Cut(c.Now, " ")
 	switch kind {
 	case "link":
-		p.add("+ -> " + Plain(text))
+		p.add("+ -> " + Plain(rest))
 		if c.Was == c.Now {
 			p.add("+ what it leads to has changed")
 		}
@@ -135,9 +135,16 @@ func (p *page) file(c *Change) {
 		p.add("+ binary, " + strconv.Itoa(len(data)) + " bytes")
 	case c.Before != nil && string(c.Before) == string(data):
 		p.add("+ the same content, now " + Describe(c.Now))
+	case c.Before == nil:
+		for _, line := range textLines(data) {
+			p.add("+ " + line)
+		}
 	default:
-		for _, line := range diff(textLines(c.Before), textLines(data)) {
-			p.add(line)
+		for _, line := range text.Diff(c.Before, data) {
+			if line[0] == '@' {
+				line = " …" + line[1:]
+			}
+			p.add(line[:1] + " " + line[1:])
 		}
 	}
 	if len(p.lines) == 0 {
@@ -156,7 +163,7 @@ func textLines(data []byte) []string {
 // dir lists a directory. Of one that git would use it says first what makes git
 // run programs or look elsewhere.
 func (p *page) dir(path string) {
-	if isGit(path) {
+	if base(path) == ".git" || bare(path) {
 		p.git(path)
 		p.list(path, "", 1, false)
 		return
@@ -224,7 +231,7 @@ var gitElsewhere = []string{"config.worktree", "commondir", "gitdir", "info/attr
 // git shows what in a git directory makes git run programs.
 func (p *page) git(path string) {
 	config, err := readFile(path+"/config", maxShown)
-	if err != nil && !errors.Is(err, errAbsent) {
+	if absent(err) != nil {
 		p.add("+ config cannot be read: " + err.Error())
 	}
 	if lines := oddSettings(textLines(config)); len(lines) > 0 {

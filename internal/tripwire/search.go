@@ -5,12 +5,6 @@ import (
 	"slices"
 )
 
-// bare reports whether a directory has what git looks for in a git directory.
-func bare(dir string) bool {
-	there := func(name string) bool { _, err := os.Lstat(join(dir, name)); return !os.IsNotExist(err) }
-	return there("HEAD") && (there("commondir") || there("objects") && there("refs"))
-}
-
 // Search walks the tree below root, its own git directory left out, and returns
 // the git directories and pointers in it that are not harmless, at most limit
 // entries of directories far. passed are the directories that are [Apart]. all is

@@ -2,7 +2,6 @@ package tripwire
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
@@ -26,39 +25,11 @@ func SettingsOf(data []byte) string {
 	return state
 }
 
-// escaped are the bytes that separate states and entries, and %.
-const escaped = "%/\x00\n"
+// escaped takes out of a text what separates states and entries.
+var (
+	escaped   = strings.NewReplacer("%", "%25", "/", "%2F", "\x00", "%00", "\n", "%0A")
+	unescaped = strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00", "%0A", "\n")
+)
 
-// escape takes out of a text what separates states and entries.
-func escape(s string) string {
-	if !strings.ContainsAny(s, escaped) {
-		return s
-	}
-	const hex = "0123456789ABCDEF"
-	out := make([]byte, 0, len(s)+16)
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; strings.IndexByte(escaped, c) >= 0 {
-			out = append(out, '%', hex[c>>4], hex[c&15])
-		} else {
-			out = append(out, c)
-		}
-	}
-	return string(out)
-}
-
-func unescape(s string) string {
-	if strings.IndexByte(s, '%') < 0 {
-		return s
-	}
-	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '%' && i+2 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil && strings.IndexByte(escaped, byte(n)) >= 0 {
-				c, i = byte(n), i+2
-			}
-		}
-		out = append(out, c)
-	}
-	return string(out)
-}
+func escape(s string) string   { return escaped.Replace(s) }
+func unescape(s string) string { return unescaped.Replace(s) }

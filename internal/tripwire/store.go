@@ -350,7 +350,7 @@ func (s Store) writable() (f *files, unlock func(), err error) {
 func (f *files) save(r *record) error {
 	name := FileName(r.root)
 	if len(r.entries) == 0 {
-		return f.remove(name)
+		return unwritable(f.dir.Remove(name))
 	}
 	data, ok := r.trim()
 	if !ok {

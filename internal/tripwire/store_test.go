@@ -339,7 +339,7 @@ func TestDamaged(t *testing.T) {
 		{"a relative path", file(header(root) + "nb\x00\x000\x00\x00"), "it is damaged"},
 		{"no path", file(header(root) + "n\x00\x000\x00\x00"), "it is damaged"},
 		{"a content of nothing", file(header(root) + "n/b\x00\x000\x00x\x00"), "it is damaged"},
-		{"too large", file(header(root) + strings.Repeat("x", maxRecord)), "larger than 1 MiB"},
+		{"too large", file(header(root) + strings.Repeat("x", maxRecord)), "it is larger than 1048576 bytes"},
 		{"too many", file(header(root) + many(maxWatched+1)), "it is damaged"},
 		{"a link", func(t *testing.T, s Store) error {
 			put(t, s.Dir+"/../elsewhere", good)

@@ -143,17 +143,3 @@ func split(state string) []string {
 	}
 	return strings.Split(state, "/")
 }
-
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
-func join(dir, name string) string {
-	if dir == "/" {
-		return "/" + name
-	}
-	return dir + "/" + name
-}
-
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return names
-}

@@ -1,5 +1,3 @@
-//go:build linux || darwin
-
 package tripwire
 
 import (
@@ -29,7 +27,7 @@ func fileText(dir int, name string, st *unix.Stat_t, limit int64) string {
 			return sum(data)
 		}
 	}
-	return number(st.Size) + " " + number(st.Mtim.Nano()) + " " + number(st.Ctim.Nano())
+	return number(st.Size) + " " + number(mtime(st)) + " " + number(ctime(st))
 }
 
 func sum(data []byte) string {
@@ -46,16 +44,25 @@ type digest struct {
 	depth   int   // directories in directories
 	cut     bool
 	lost    bool // something was not looked at at all
+
+	// stamps, when set, is told of each entry, and the digest is one of stamps: no
+	// file is read for it.
+	stamps *stamps
 }
 
+func newDigest(s *stamps) *digest {
+	return &digest{hash: sha256.New(), entries: maxEntries, bytes: maxBytes, depth: maxDepth, stamps: s}
+}
+
+func (d *digest) sum() string { return hex.EncodeToString(d.hash.Sum(nil)) }
+
 func dirState(dir int, name string, st *unix.Stat_t) string {
-	d := &digest{hash: sha256.New(), entries: maxEntries, bytes: maxBytes, depth: maxDepth}
+	d := newDigest(nil)
 	d.sub(dir, name, st, 0)
-	state := "dir " + hex.EncodeToString(d.hash.Sum(nil))
 	if d.cut {
-		state += " truncated"
+		return "dir " + d.sum() + " truncated"
 	}
-	return state
+	return "dir " + d.sum()
 }
 
 // add writes one entry. Neither names nor texts hold a NUL.
@@ -78,19 +85,19 @@ func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
 	if err == nil {
 		defer unix.Close(fd)
 		var names []string
-		if names, err = namesIn(fd); err == nil {
+		if names, err = readNames(fd); err == nil {
 			d.list(fd, names, depth)
 		}
 	}
 	if err != nil {
 		d.cut, d.lost = true, true
-		d.add('?', "", number(st.Ctim.Nano()))
+		d.add('?', "", number(ctime(st)))
 	}
 	d.add('.', "", "")
 }
 
 func (d *digest) list(fd int, names []string, depth int) {
-	for _, n := range sorted(names) {
+	for _, n := range names {
 		if d.entries == 0 {
 			d.cut, d.lost = true, true
 			return
@@ -104,6 +111,14 @@ func (d *digest) entry(dir int, name string, depth int) {
 	var st unix.Stat_t
 	if err := statAt(dir, name, &st); err != nil {
 		d.add('?', name, "")
+		return
+	}
+	if d.stamps != nil {
+		d.stamps.see(dir, name, &st)
+		d.add('s', name, stamp(&st))
+		if is(&st, unix.S_IFDIR) {
+			d.sub(dir, name, &st, depth+1)
+		}
 		return
 	}
 	switch uint32(st.Mode) & unix.S_IFMT {

@@ -1,10 +1,6 @@
-//go:build linux || darwin
-
 package tripwire
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,17 +113,6 @@ func (s *survey) found(path string) {
 	default:
 		s.add(path, "a "+kindName(kind), "")
 	}
-}
-
-// unreachable reports whether an error says that nothing can be reached there: no
-// such name, a loop of links, a mount whose server is gone. A path that is too long
-// is none: git goes there by a shorter one.
-func unreachable(err error) bool {
-	switch err {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENOTCONN, unix.ESTALE, unix.EIO, unix.ENODEV, unix.EHOSTDOWN, unix.ETIMEDOUT:
-		return true
-	}
-	return false
 }
 
 // pointer follows a .git file. The repository around it has to point back.
@@ -723,66 +708,4 @@ func taken(dir, common string) bool {
 		}
 	}
 	return true
-}
-
-// from makes the path in a file of git's absolute.
-func from(dir, path string) string {
-	if path == "" || path[0] != '/' {
-		path = join(dir, path)
-	}
-	return policy.Clean(path)
-}
-
-// namesAt lists a directory, none when it cannot be reached.
-func namesAt(path string) ([]string, error) {
-	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
-	if unreachable(err) {
-		var st unix.Stat_t
-		if err == unix.ENOENT || unix.Lstat(path, &st) != nil {
-			return nil, nil
-		}
-		return nil, errNoDirectory // or a link to one
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var names []string
-	var buf [4096]byte
-	for {
-		n, err := unix.ReadDirent(fd, buf[:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return names, err
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
-	}
-}
-
-var errNoDirectory = errors.New("it is no directory")
-
-// regular reads a small regular file without following a link or waiting on a
-// fifo.
-func regular(path string) ([]byte, error) {
-	data, err := readUpTo(unix.AT_FDCWD, path, maxConfig)
-	if err == nil && len(data) > maxConfig {
-		return nil, errLong
-	}
-	return data, err
-}
-
-// cause is what an error says without the path.
-func cause(err error) string {
-	if e, ok := err.(*fs.PathError); ok {
-		err = e.Err
-	}
-	if e, ok := err.(*pathError); ok {
-		err = e.err
-	}
-	if err == unix.ELOOP {
-		return "it is a symbolic link"
-	}
-	return err.Error()
 }

@@ -1,10 +1,6 @@
-//go:build linux || darwin
-
 package tripwire
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"time"
 
@@ -31,23 +27,21 @@ func restAt(dir, rel string, now time.Time) string {
 // stampOf is stampAt. With asks it finds out besides whether a process may have one
 // of the files open for writing, or mapped.
 func stampOf(dir, rel string, now time.Time, asks bool) (text string, written bool) {
-	var st unix.Stat_t
 	path := join(dir, rel)
-	if retry(func() error { return unix.Lstat(path, &st) }) != nil {
+	st, err := lstat(path)
+	if err != nil {
 		return "", false
 	}
-	s := stamps{entries: maxEntries, newest: ctime(&st), asks: asks}
+	s := &stamps{asks: asks}
+	s.see(unix.AT_FDCWD, path, &st)
+	text = stamp(&st)
 	switch uint32(st.Mode) & unix.S_IFMT {
-	case unix.S_IFREG:
-		s.file(unix.AT_FDCWD, path)
 	case unix.S_IFDIR:
-		s.add(unix.AT_FDCWD, path, 0)
+		d := newDigest(s)
+		d.sub(unix.AT_FDCWD, path, &st, 0)
+		text += d.sum()
 	case unix.S_IFLNK:
-		s.target(dir, rel)
-	}
-	if text = stamp(&st); len(s.text) > 0 {
-		sum := sha256.Sum256(s.text)
-		text += hex.EncodeToString(sum[:16])
+		text += s.target(dir, rel)
 	}
 	if s.newest > now.Add(-young).UnixNano() {
 		text = ""
@@ -55,15 +49,17 @@ func stampOf(dir, rel string, now time.Time, asks bool) (text string, written bo
 	return text, s.written
 }
 
-// thereAt reports whether something is there.
-func thereAt(dir, rel string) bool {
-	var st unix.Stat_t
-	return retry(func() error { return unix.Lstat(join(dir, rel), &st) }) == nil
+// stamps is what was found out of files beside their stamps.
+type stamps struct {
+	newest  int64 // time of the last change
+	asks    bool
+	written bool // a process may have one open for writing
 }
 
-// file finds out whether a process may have a file open for writing.
-func (s *stamps) file(dir int, name string) {
-	if !s.asks || s.written {
+// see looks at a file.
+func (s *stamps) see(dir int, name string, st *unix.Stat_t) {
+	s.newest = max(s.newest, ctime(st))
+	if !s.asks || s.written || !is(st, unix.S_IFREG) {
 		return
 	}
 	fd, err := openAt(dir, name, unix.O_RDONLY)
@@ -75,31 +71,31 @@ func (s *stamps) file(dir int, name string) {
 	s.written = !unwritten(fd)
 }
 
-// target adds what a link leads to.
-func (s *stamps) target(dir, rel string) {
+// target is the stamp of what a link leads to.
+func (s *stamps) target(dir, rel string) string {
 	fd, err := openTarget(dir, rel, openPath)
 	if err != nil {
-		return
+		return ""
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
-		return
+		return ""
 	}
 	s.newest = max(s.newest, ctime(&st))
-	s.text = append(append(s.text, "->"...), stamp(&st)...)
-	switch uint32(st.Mode) & unix.S_IFMT {
-	case unix.S_IFDIR:
-		s.add(fd, ".", 0)
-	case unix.S_IFREG:
-		if !s.asks {
-			break
-		}
+	text := "->" + stamp(&st)
+	switch {
+	case is(&st, unix.S_IFDIR):
+		d := newDigest(s)
+		d.sub(fd, ".", &st, 0)
+		text += d.sum()
+	case is(&st, unix.S_IFREG) && s.asks:
 		file, err := openTarget(dir, rel, unix.O_RDONLY)
 		if s.written = s.written || err != nil || !unwritten(file); err == nil {
 			unix.Close(file)
 		}
 	}
+	return text
 }
 
 // lookListed is Look of a Name in a directory, but of a link that leads to
@@ -130,48 +126,4 @@ func lookListed(dir, rel string) (string, error) {
 		return state + "\n" + dirState(fd, ".", &st), nil
 	}
 	return state + "\nother", nil
-}
-
-// stamps collects those below a directory, within the bounds of a digest.
-type stamps struct {
-	text    []byte
-	entries int
-	newest  int64
-	asks    bool
-	written bool
-}
-
-func (s *stamps) add(dir int, name string, depth int) {
-	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	var names []string
-	var buf [4096]byte
-	for {
-		n, err := unix.ReadDirent(fd, buf[:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			break
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
-	}
-	for _, n := range sorted(names) {
-		var st unix.Stat_t
-		if s.entries == 0 || statAt(fd, n, &st) != nil {
-			continue
-		}
-		s.entries--
-		s.newest = max(s.newest, ctime(&st))
-		s.text = append(append(append(s.text, n...), 0), stamp(&st)...)
-		switch kind := uint32(st.Mode) & unix.S_IFMT; {
-		case kind == unix.S_IFDIR && depth < maxDepth:
-			s.add(fd, n, depth+1)
-		case kind == unix.S_IFREG:
-			s.file(fd, n)
-		}
-	}
 }

@@ -1,0 +1,142 @@
+package tripwire
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// files is the open directory of a store.
+type files struct {
+	dir  *ownfile.Dir
+	path string
+}
+
+// open opens the directory of the store. It returns nil without an error when
+// there is none.
+func (s Store) open() (*files, error) {
+	// The directory above was made by sbx as well. What lies above that is the
+	// user's own, links included.
+	var dir *ownfile.Dir
+	err := ownfile.CheckAbove(policy.Dir(s.Dir), s.UID)
+	if err == nil {
+		dir, err = ownfile.Open(s.Dir, s.UID)
+	}
+	if err == nil {
+		return &files{dir, s.Dir}, nil
+	}
+	if _, err := os.Lstat(s.Dir); errors.Is(err, fs.ErrPermission) { // the home of another user, as su leaves it
+		return nil, unwritable(err)
+	}
+	return nil, absent(believed(err))
+}
+
+func (f *files) close() { f.dir.Close() }
+
+// believed makes the errors of ownfile those of this package.
+func believed(err error) error {
+	if u := (*ownfile.UnsafeError)(nil); errors.As(err, &u) {
+		return &DamagedError{u.Path, u.Why}
+	}
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return fail(p.Path, p.Err)
+	}
+	return err
+}
+
+// unwritable is the error of what cannot be written, but for what cannot be believed.
+func unwritable(err error) error {
+	switch err := believed(err).(type) {
+	case nil:
+		return nil
+	case *DamagedError:
+		return err
+	default:
+		return &UnwritableError{err}
+	}
+}
+
+// Make makes the directory of the store and reports whether it did not exist.
+// A caller that hides the directory from a command makes it before it works
+// out how: what does not exist cannot be hidden.
+func (s Store) Make() (made bool, err error) {
+	if s.Dir == "" {
+		return false, &UnwritableError{errors.New("there is no home directory")}
+	}
+	if _, err := os.Lstat(s.Dir); err == nil {
+		return false, nil
+	}
+	if s.Keeps != nil {
+		if err := s.Keeps(policy.Dir(s.Dir)); err != nil {
+			return false, &UnwritableError{err}
+		}
+	}
+	if err := s.ownPlace(); err != nil {
+		return false, err
+	}
+	made, err = ownfile.Make(s.Dir, s.UID)
+	return made, unwritable(err)
+}
+
+// ownPlace refuses to make the directory in the home of another user, where
+// root could and its owner would be locked out of it.
+func (s Store) ownPlace() error {
+	var st unix.Stat_t
+	for dir := policy.Dir(s.Dir); ; dir = policy.Dir(dir) {
+		if err := unix.Stat(dir, &st); err == nil {
+			if int(st.Uid) != s.UID && st.Mode&unix.S_ISVTX == 0 {
+				return &UnwritableError{errors.New(policy.Plain(dir) + " belongs to another user")}
+			}
+			return nil
+		}
+		if dir == "/" {
+			return &UnwritableError{errors.New(policy.Plain(s.Dir) + " cannot be made")}
+		}
+	}
+}
+
+// read returns the text of a record, false when there is none. One that cannot be
+// read is not believed either.
+func (f *files) read(name string) (string, bool, error) {
+	data, err := f.dir.Read(name, maxRecord)
+	switch e := believed(err).(type) {
+	case nil:
+		return string(data), true, nil
+	case *pathError:
+		if e.err == unix.ENOENT {
+			return "", false, nil
+		}
+		return "", false, &DamagedError{e.path, e.err.Error()}
+	default:
+		return "", false, e
+	}
+}
+
+// lockTime bounds the wait for another sbx, which needs a millisecond.
+const lockTime = 5 * time.Second
+
+// lock keeps other processes from writing until the function it returns is called.
+func (f *files) lock() (unlock func(), err error) {
+	unlock, err = f.dir.Lock("lock", lockTime)
+	return unlock, unwritable(err)
+}
+
+// write replaces a file, and with lasting also when the power fails.
+func (f *files) write(name string, data []byte, lasting bool) error {
+	return unwritable(f.dir.Write(name, data, lasting))
+}
+
+// names are the files that are records.
+func (f *files) names() ([]string, error) {
+	names, err := f.dir.Names()
+	record := func(n string) bool { return len(n) == 32 && strings.Trim(n, "0123456789abcdef") == "" }
+	return sorted(slices.DeleteFunc(names, func(n string) bool { return !record(n) })), believed(err)
+}

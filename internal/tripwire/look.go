@@ -1,0 +1,183 @@
+package tripwire
+
+import (
+	"crypto/sha256"
+	"errors"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+func lookName(path string) (string, error) {
+	// Nearly all names are absent, and one system call says so.
+	if _, err := lstat(path); unreachable(err) {
+		return "", nil
+	} else if err != nil {
+		return "", fail(path, err)
+	}
+	dir, err := openDir(policy.Dir(path))
+	if err != nil {
+		return "", absent(err)
+	}
+	defer unix.Close(dir)
+	state, err := stateAt(dir, nameIn(path))
+	if err != nil {
+		return "", fail(path, err)
+	}
+	return state, nil
+}
+
+// lookPlace tells one directory from another that was put in its place.
+func lookPlace(path string) (string, error) {
+	st, err := lstat(path)
+	if err != nil || !is(&st, unix.S_IFDIR) {
+		return lookName(path)
+	}
+	// A number is given anew when a directory is gone; when it was made is not.
+	id := []string{"place", strconv.FormatUint(uint64(st.Dev), 10), strconv.FormatUint(uint64(st.Ino), 10), number(born(path, &st))}
+	return strings.Join(id, " "), nil
+}
+
+// lookKept is lookName with all that is in a directory, up to what a run can
+// wait for: more is an error, since a part of it could be changed unseen.
+func lookKept(path string) (string, error) {
+	st, err := lstat(path)
+	if err != nil || !is(&st, unix.S_IFDIR) {
+		return lookName(path)
+	}
+	dir, err := openDir(policy.Dir(path))
+	if err != nil {
+		return "", fail(path, err)
+	}
+	defer unix.Close(dir)
+	d := &digest{hash: sha256.New(), entries: 20_000, bytes: 32 << 20, depth: 64}
+	d.sub(dir, nameIn(path), &st, 0)
+	if d.lost {
+		return "", errors.New(policy.Plain(path) + ": more than can be watched (20,000 names, 64 directories deep, all of them readable)")
+	}
+	return "dir " + d.sum(), nil
+}
+
+// stateAt is the state of a name in an open directory.
+func stateAt(dir int, name string) (string, error) {
+	var st unix.Stat_t
+	switch err := statAt(dir, name, &st); err {
+	case nil:
+	case unix.ENOENT:
+		return "", nil
+	default:
+		return "", err
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFLNK:
+		text, err := readlinkAt(dir, name)
+		return "link " + text, err
+	case unix.S_IFREG:
+		state := "file " + fileText(dir, name, &st, maxFile)
+		if st.Mode&0o111 != 0 {
+			state += " executable"
+		}
+		return state, nil
+	case unix.S_IFDIR:
+		return dirState(dir, name, &st), nil
+	}
+	return "other " + kindName(uint32(st.Mode)), nil
+}
+
+// lookNested lists the subdirectories that git would take for a repository, or
+// for a part of one.
+func lookNested(path string) (string, error) {
+	dir, err := openDir(path)
+	if err != nil {
+		return "", absent(err)
+	}
+	defer unix.Close(dir)
+	names, err := namesIn(dir)
+	if err != nil {
+		return "", fail(path, err)
+	}
+	var found []string
+	for _, n := range names {
+		if n != ".git" && !apart(join(path, n)) && holdsGit(dir, n) {
+			found = append(found, n)
+		}
+	}
+	return strings.Join(sorted(found), "/"), nil
+}
+
+// holdsGit reports whether a name in a directory is a directory, or a link to
+// one, that is or holds a git directory.
+func holdsGit(dir int, name string) bool {
+	has := func(rest string) bool {
+		var st unix.Stat_t
+		err := statAt(dir, name+"/"+rest, &st)
+		// No git gets into a directory that may not be searched; when it may be,
+		// what is in it is new.
+		return !unreachable(err) && err != unix.EACCES
+	}
+	return has(".git") || gitDirectory(has)
+}
+
+// gitDirectory reports whether git may take a directory with these names for a git
+// directory.
+func gitDirectory(has func(name string) bool) bool {
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+// bare reports whether a directory has what git looks for in a git directory.
+func bare(dir string) bool {
+	return gitDirectory(func(name string) bool { _, err := lstat(join(dir, name)); return err != unix.ENOENT })
+}
+
+// nestedPath is what a name in the State of a Nested watch stands for.
+func nestedPath(dir, name string) string {
+	sub := join(dir, name)
+	if _, err := lstat(sub + "/.git"); err == unix.ENOENT {
+		return sub
+	}
+	return sub + "/.git"
+}
+
+// lookSettings reads a config file. One that is a link or not there has no
+// settings of its own.
+func lookSettings(path string) (string, error) {
+	st, err := lstat(path)
+	if err != nil || !is(&st, unix.S_IFREG) {
+		return "", absent(err)
+	}
+	data, err := readFile(path, maxConfig)
+	if err != nil {
+		return "", fail(path, err)
+	}
+	return SettingsOf(data), nil
+}
+
+// describeFile says what a path is without reading it: the text behind "file"
+// is "executable, " or nothing.
+func describeFile(path string) (state string, size int64, err error) {
+	dir, err := openDir(policy.Dir(path))
+	if err != nil {
+		return "", 0, err
+	}
+	defer unix.Close(dir)
+	var st unix.Stat_t
+	if err := statAt(dir, nameIn(path), &st); err != nil {
+		return "", 0, err
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFLNK:
+		text, err := readlinkAt(dir, nameIn(path))
+		return "link " + text, 0, err
+	case unix.S_IFREG:
+		if st.Mode&0o111 != 0 {
+			return "file executable, ", st.Size, nil
+		}
+		return "file ", st.Size, nil
+	case unix.S_IFDIR:
+		return "dir ", 0, nil
+	}
+	return "other " + kindName(uint32(st.Mode)), 0, nil
+}

@@ -1,0 +1,29 @@
+package tripwire
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// openPath opens a directory; it has to be one that may be listed.
+const openPath = unix.O_RDONLY
+
+// inMemory reports whether a directory is on a file system that does not note
+// the time of each write.
+func inMemory(string) bool { return false }
+
+// born is when a file was made.
+func born(_ string, st *unix.Stat_t) int64 { return st.Btim.Nano() }
+
+// reach is lstat(2): there are no links that lead each process elsewhere.
+func reach(path string, st *unix.Stat_t) error {
+	return retry(func() error { return unix.Lstat(path, st) })
+}
+
+// openTarget opens nothing: there is no call that stays in a directory.
+func openTarget(string, string, int) (int, error) { return -1, errors.ErrUnsupported }
+
+// unwritten reports whether no process has a file open for writing. Nothing here
+// says so.
+func unwritten(int) bool { return false }

@@ -1,0 +1,102 @@
+package tripwire
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// openPath opens a directory that may be searched and not be listed, as /home
+// sometimes is.
+const openPath = unix.O_PATH
+
+// inMemory reports whether a directory is on a file system that does not note
+// the time of a write by mmap, as tmpfs does not before recent kernels.
+func inMemory(dir string) bool {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return true
+	}
+	return st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC
+}
+
+// born is when a file was made, 0 where the file system does not know.
+func born(path string, _ *unix.Stat_t) int64 {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_BTIME, &st) != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+}
+
+// errMagic is what is said of a path that is another one for each process.
+var errMagic = errors.New("a link of the kernel's is on the way (/proc/self/cwd)")
+
+// reach is lstat(2) of a path that leads through no link of /proc: what git finds
+// there is not what sbx finds.
+func reach(path string, st *unix.Stat_t) error {
+	fd, err := openPlain(path, unix.RESOLVE_NO_MAGICLINKS)
+	switch {
+	case err == nil:
+		defer unix.Close(fd)
+		return unix.Fstat(fd, st)
+	case err == unix.ELOOP:
+		if err := retry(func() error { return unix.Lstat(path, st) }); err == unix.ELOOP {
+			return err
+		}
+		return errMagic
+	case err == unix.ENOSYS || err == unix.EPERM:
+		return reachByNames(path, st) // kernels before 5.6, and filters of containers
+	}
+	return err
+}
+
+// reachByNames goes there one name at a time, through no link at all.
+func reachByNames(path string, st *unix.Stat_t) error {
+	dir, err := openDir(policy.Dir(path))
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	defer unix.Close(dir)
+	return statAt(dir, nameIn(path), st)
+}
+
+func openPlain(path string, resolve uint64) (fd int, err error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: resolve}
+	err = retry(func() error {
+		fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
+		return err
+	})
+	return fd, err
+}
+
+// openTarget opens what a link in a directory leads to, where that lies in the
+// directory as well and on the same file system: only there can a command write
+// it, and only there opening it waits for nobody.
+func openTarget(dir, rel string, flags int) (int, error) {
+	base, err := openAt(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(base)
+	if flags&unix.O_PATH == 0 { // with which openat2(2) refuses all else
+		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
+	}
+	how := unix.OpenHow{
+		Flags:   uint64(flags | unix.O_CLOEXEC),
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
+	}
+	return unix.Openat2(base, rel, &how)
+}
+
+// unwritten reports whether no process has a file open for writing, or mapped
+// for it: the kernel gives a lease only then (fcntl(2), F_SETLEASE).
+func unwritten(fd int) bool {
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		return false
+	}
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_UNLCK)
+	return err == nil
+}
