@@ -56,13 +56,11 @@ type Version struct{ Major, Minor, Patch int }
 // Options that came with a release. They are modifiers or extra walls, so an
 // older bwrap runs without them; the caller tells the user what is missing.
 var (
-	Oldest        = Version{0, 4, 0} // the first release with everything needed here
-	hasPerms      = Version{0, 5, 0} // --perms
-	hasSize       = Version{0, 7, 0} // --size
-	hasNoUserns   = Version{0, 8, 0} // --disable-userns
-	HasUserns     = hasNoUserns
-	HasSize       = hasSize
+	Oldest        = Version{0, 4, 0}  // the first release with everything needed here
+	hasPerms      = Version{0, 5, 0}  // --perms
 	HasTwoFilters = Version{0, 6, 0}  // --add-seccomp-fd
+	HasSize       = Version{0, 7, 0}  // --size
+	HasUserns     = Version{0, 8, 0}  // --disable-userns
 	HasBindFD     = Version{0, 10, 0} // --bind-fd, --ro-bind-fd
 	FixedSymlink  = Version{0, 12, 0} // CVE-2026-87766
 )
@@ -224,7 +222,7 @@ func (w *writer) namespaces(a *Args) {
 	if !a.ShareNet {
 		w.add("--unshare-net")
 	}
-	if !a.NewUserns && !a.Version.Less(hasNoUserns) {
+	if !a.NewUserns && !a.Version.Less(HasUserns) {
 		w.add("--disable-userns")
 	}
 	if !a.Stage {
@@ -247,7 +245,7 @@ func (w *writer) op(o *Op) {
 		w.bind("--ro-bind", o)
 	case Tmpfs:
 		w.perm(o)
-		if o.Size > 0 && !w.version.Less(hasSize) {
+		if o.Size > 0 && !w.version.Less(HasSize) {
 			w.add("--size", strconv.FormatInt(o.Size, 10))
 		}
 		w.add("--tmpfs", o.Dst)

@@ -42,9 +42,9 @@ const (
 	PseudoTTY   Op = "pseudo-tty"
 )
 
-// newer are the operations that not every release of macOS knows. A profile
+// newer reports whether not every release of macOS knows an operation. A profile
 // with a name that is not known is refused as a whole, so these are asked for.
-var newer = map[Op]bool{FileClone: true, FileTestExistence: true}
+func newer(op Op) bool { return op == FileClone || op == FileTestExistence }
 
 // group is what an operation falls back to, "" for the default.
 func group(op Op) Op {

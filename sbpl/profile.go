@@ -139,7 +139,7 @@ type writer struct {
 func (w *writer) rule(action string, r Rule) {
 	var always []Op
 	for _, op := range r.Ops {
-		if !newer[op] {
+		if !newer(op) {
 			always = append(always, op)
 		}
 	}
@@ -147,14 +147,14 @@ func (w *writer) rule(action string, r Rule) {
 		w.form(action, "", always, r.Filters)
 	}
 	for _, op := range r.Ops {
-		if newer[op] {
+		if newer(op) {
 			w.form(action, op, []Op{op}, r.Filters)
 		}
 	}
 }
 
 func (w *writer) form(action string, ask Op, ops []Op, filters []Filter) {
-	guard := newer[ask]
+	guard := newer(ask)
 	indent := "\n  "
 	if guard {
 		w.b.WriteString("(when (defined? '" + string(ask) + ") ")
