@@ -1,7 +1,7 @@
 // Package landlock is landlock(7) as sbx uses it: a [Ruleset] is a value that
 // says what stays allowed, [Ruleset.For] fits it to what a kernel knows, and
-// [Ruleset.Open] and [Restrict] put it into force on the calling thread and
-// whatever that starts.
+// [Ruleset.Open] gives it to the kernel. Package pid1 puts it into force, by
+// landlock_restrict_self(2), on a thread and whatever that starts.
 //
 // What a ruleset handles is denied but for what its rules allow. A rule about
 // a directory is about all that lies below it, and no deeper rule takes
@@ -15,6 +15,6 @@
 // (stat, chmod, chown, utimes, setxattr), changing directory, watching with
 // inotify, locks on files that may be opened.
 //
-// The package imports nothing but syscall and unsafe: the stage runs before the
+// The package imports nothing but syscall and unsafe: pid1 runs before the
 // rest of the program is initialised.
 package landlock

@@ -9,7 +9,6 @@ import (
 const (
 	sysCreateRuleset = 444
 	sysAddRule       = 445
-	sysRestrictSelf  = 446
 	sysOpenat2       = 437
 
 	createVersion = 1 // LANDLOCK_CREATE_RULESET_VERSION
@@ -19,7 +18,6 @@ const (
 	atFDCWD             = ^uintptr(99) // -100
 	resolveNoMagicLinks = 0x2
 	resolveNoSymlinks   = 0x4
-	setNoNewPrivs       = 38
 )
 
 // ABI returns the version of the interface that the kernel has, 0 when it has
@@ -170,17 +168,4 @@ func openat(dir uintptr, name string, flags uintptr) (uintptr, syscall.Errno) {
 	}
 	fd, _, errno := syscall.Syscall6(syscall.SYS_OPENAT, dir, uintptr(unsafe.Pointer(p)), flags, 0, 0, 0)
 	return fd, errno
-}
-
-// Restrict puts a ruleset into force on the calling thread, for ever: lock the
-// goroutine to it before. It sets no_new_privs, without which the kernel asks
-// for CAP_SYS_ADMIN. The error is an [*Error].
-func Restrict(fd int) error {
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
-		return &Error{"no_new_privs", "", errno}
-	}
-	if _, _, errno := syscall.RawSyscall(sysRestrictSelf, uintptr(fd), 0, 0); errno != 0 {
-		return &Error{"landlock_restrict_self", "", errno}
-	}
-	return nil
 }
