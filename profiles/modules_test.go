@@ -10,7 +10,7 @@ import (
 
 // modules are those of them that are modules.
 func modules() []string {
-	return slices.DeleteFunc(Builtin().Names(), func(name string) bool { return !Module(name) })
+	return slices.DeleteFunc(Builtin().Names(), func(name string) bool { return !Builtin().Module(name) })
 }
 
 // A module adds paths to read and names of variables to a profile, and nothing
@@ -22,7 +22,7 @@ func TestModulesOnlyOpen(t *testing.T) {
 }
 
 func modulesOnlyOpen(t *testing.T, goos string) {
-	if names := modules(); len(names) < 17 || slices.Contains(names, "moderate") || Module("nosuch") {
+	if names := modules(); len(names) < 17 || slices.Contains(names, "moderate") || Builtin().Module("nosuch") {
 		t.Fatal(names)
 	}
 	for _, name := range modules() {
@@ -36,7 +36,7 @@ func modulesOnlyOpen(t *testing.T, goos string) {
 			}
 		}
 		for _, parent := range p.Extends {
-			if !Module(parent) {
+			if !Builtin().Module(parent) {
 				t.Errorf("%s extends %s, which is no module", name, parent)
 			}
 		}
@@ -78,7 +78,7 @@ func whoExtendsModules(t *testing.T, goos string) {
 		t.Fatal(err)
 	}
 	for _, it := range flat.Read.Items {
-		if Module(strings.TrimSuffix(it.Source, " on macOS")) {
+		if Builtin().Module(strings.TrimSuffix(it.Source, " on macOS")) {
 			t.Errorf("strict has %s of %s", it.Text, it.Source)
 		}
 	}
@@ -125,7 +125,7 @@ func lentPaths(t *testing.T, goos string) {
 		for _, it := range stack[0].Lent {
 			v, rest, _ := strings.Cut(it.Text[1:], "/")
 			used[v] = true
-			if !Module(name) && !Module(it.Source) || strings.ContainsAny(rest, "*?$") || slices.Contains(strings.Split(rest, "/"), "..") || !policy.Lends(it.Text) {
+			if !Builtin().Module(name) && !Builtin().Module(it.Source) || strings.ContainsAny(rest, "*?$") || slices.Contains(strings.Split(rest, "/"), "..") || !policy.Lends(it.Text) {
 				t.Errorf("%s: %s", name, it.Text)
 			}
 			if rest == "" != slices.Contains(whole, v) {
@@ -222,7 +222,7 @@ func modulesAreTakenOver(t *testing.T, goos string) {
 		for key, list := range lists {
 			var want []policy.Item
 			for _, parent := range stack[0].Extends {
-				if !Module(parent) || key == "env_pass" && stack[0].Environment == "inherit" {
+				if !Builtin().Module(parent) || key == "env_pass" && stack[0].Environment == "inherit" {
 					continue
 				}
 				for _, it := range list(For(goos)[parent][0]) {

@@ -40,16 +40,6 @@ func For(goos string) policy.Set {
 	return set
 }
 
-// Module reports whether a built-in profile only adds to others, such as node.
-func Module(name string) bool {
-	for i := range builtin {
-		if builtin[i].Name == name {
-			return builtin[i].Module
-		}
-	}
-	return false
-}
-
 // Text returns a built-in profile as it is written for this system, and false
 // when there is none of that name.
 func Text(name string) (string, bool) { return TextFor(runtime.GOOS, name) }

@@ -250,7 +250,7 @@ func decisions(t *testing.T, file string, p *engine.Plan) *sbpltest.Table {
 func shipped() map[string]string {
 	out := map[string]string{}
 	for name := range profiles.For("darwin") {
-		if !profiles.Module(name) && name != "secrets" {
+		if !profiles.Builtin().Module(name) && name != "secrets" {
 			out[name] = "client"
 		}
 	}
@@ -443,7 +443,7 @@ func TestGoldenMacProfiles(t *testing.T) {
 	}
 	for _, name := range names {
 		base := []string{"moderate"}
-		if profiles.Module(name) || name == "claude-sh" {
+		if profiles.Builtin().Module(name) || name == "claude-sh" {
 			base = []string{"strict"}
 		}
 		files := opened(set[name][0])

@@ -104,7 +104,7 @@ func TestToolchains(t *testing.T) {
 			spoil := `rm -rf "$1" 2>/dev/null; mv "$1" "$1.old" 2>/dev/null; find "$1" -type f -exec sh -c 'echo x >>"$0"' {} \; 2>/dev/null; touch "$1/planted" 2>/dev/null`
 			before := homeTree(t, w.dir+"/home")
 			for _, way := range [][]string{{"--engine", "bwrap"}, {"--net"}, {"--engine", "landlock"}, {"-p", "strict", "-p", tc.name}} {
-				if way[0] == "-p" && !profiles.Module(tc.name) {
+				if way[0] == "-p" && !profiles.Builtin().Module(tc.name) {
 					continue
 				}
 				w.run(w.proj, slices.Concat([]string{"sbx", "-q"}, way, []string{"--", "sh", "-c", spoil, "sh", kept})...)

@@ -36,94 +36,96 @@ const unsupervised = "needs a supervisor outside of the sandbox, and there is no
 // ParseFile reads a filter. The name stands in errors, which are of type
 // [*FileError] and tell the place.
 func ParseFile(name string, data []byte) (*File, error) {
-	p := parser{reader{name: name, data: data}, &File{name: name}}
+	p := parser{reader: reader{name: name, data: data}, f: &File{name: name}}
 	root, err := p.readJSON()
-	if err == nil {
-		err = p.file(root)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if p.file(root); p.err != nil {
+		return nil, p.err
 	}
 	return p.f, nil
 }
 
+// parser reads a filter out of JSON values. It goes on after an error, and the
+// first one counts.
 type parser struct {
 	reader
-	f *File
+	f   *File
+	err *FileError
+}
+
+func (p *parser) fail(at int, format string, args ...any) {
+	if p.err == nil {
+		p.err = p.errorf(at, format, args...)
+	}
+}
+
+// unknown fails for a word that is not one of the known ones.
+func (p *parser) unknown(at int, text, word string, known []string) {
+	if p.err == nil {
+		p.err = p.errorf(at, "%s", text)
+		p.err.Word, p.err.Known = word, known
+	}
+}
+
+// is reports whether a value is of a kind, and fails if it is not.
+func (p *parser) is(v value, kind kind, what, want string) bool {
+	if v.kind != kind {
+		p.fail(v.at, "%s: want %s, got %s", what, want, v.kind)
+	}
+	return v.kind == kind
 }
 
 // object returns the members of an object of known keys. Unknown ones are
 // refused: what they say would be left out of the filter without a word. A null
 // is as good as no key.
-func (p *parser) object(v value, what string, known ...string) (map[string]*member, error) {
-	if v.kind != isObject {
-		return nil, p.wrong(v, what, "an object")
-	}
+func (p *parser) object(v value, what string, known ...string) map[string]*member {
+	p.is(v, isObject, what, "an object")
 	out := make(map[string]*member, len(v.keys))
 	for i := range v.keys {
 		m := &v.keys[i]
 		if !slices.Contains(known, m.key) {
-			return nil, p.unknown(m.at, "unknown key "+short(m.key), m.key, known)
+			p.unknown(m.at, "unknown key "+short(m.key), m.key, known)
 		}
 		if m.kind != isNull {
 			out[m.key] = m
 		}
 	}
-	return out, nil
-}
-
-func (p *parser) wrong(v value, what, want string) error {
-	return p.errorf(v.at, "%s: want %s, got %s", what, want, v.kind)
-}
-
-func (p *parser) unknown(at int, text, word string, known []string) error {
-	err := p.errorf(at, "%s", text)
-	err.Word, err.Known = word, known
-	return err
+	return out
 }
 
 // each reads the elements of a list, if there is one.
-func (p *parser) each(m *member, read func(v value) error) error {
-	if m == nil {
-		return nil
-	}
-	if m.kind != isList {
-		return p.wrong(m.value, m.key, "a list")
+func (p *parser) each(m *member, read func(v value)) {
+	if m == nil || !p.is(m.value, isList, m.key, "a list") {
+		return
 	}
 	for _, v := range m.list {
-		if err := read(v); err != nil {
-			return err
-		}
+		read(v)
 	}
-	return nil
 }
 
-// text reads a string, if there is one.
-func (p *parser) text(m *member) error {
-	if m != nil && m.kind != isText {
-		return p.wrong(m.value, m.key, "a string")
+// text reads a string, "" if there is none.
+func (p *parser) text(m *member) string {
+	if m == nil || !p.is(m.value, isText, m.key, "a string") {
+		return ""
 	}
-	return nil
+	return m.text
 }
 
-// word reads a string that has to be one of the known ones.
-func (p *parser) word(v value, what string, known []string) error {
-	if v.kind != isText {
-		return p.wrong(v, what, "a string")
+// word reads a string that has to be one of the known ones, and returns which.
+func (p *parser) word(v value, what string, known []string) int {
+	i := slices.Index(known, v.text)
+	if p.is(v, isText, what, "a string") && i < 0 {
+		p.unknown(v.at, what+": "+short(v.text)+" is not known", v.text, known)
 	}
-	if slices.Contains(known, v.text) {
-		return nil
-	}
-	return p.unknown(v.at, what+": "+short(v.text)+" is not known", v.text, known)
+	return max(0, i)
 }
 
 // whole reads a whole number, 0 if there is none.
-func (p *parser) whole(m *member, high uint64) (uint64, error) {
-	if m == nil {
-		return 0, nil
-	}
-	if m.kind != isNumber {
-		return 0, p.wrong(m.value, m.key, "a whole number")
+func (p *parser) whole(m *member, high uint64) uint64 {
+	if m == nil || !p.is(m.value, isNumber, m.key, "a whole number") {
+		return 0
 	}
 	n, err := strconv.ParseUint(m.text, 10, 64)
 	if err != nil || n > high {
@@ -131,290 +133,212 @@ func (p *parser) whole(m *member, high uint64) (uint64, error) {
 		if len(got) > 40 {
 			got = got[:40] + "…"
 		}
-		return 0, p.errorf(m.value.at, "%s: want a whole number from 0 to %d, got %s", m.key, high, got)
+		p.fail(m.value.at, "%s: want a whole number from 0 to %d, got %s", m.key, high, got)
 	}
-	return n, nil
+	return n
 }
 
-func (p *parser) file(root value) error {
-	o, err := p.object(root, "the filter", "defaultAction", "defaultErrnoRet", "defaultErrno", "architectures", "archMap", "flags",
+func (p *parser) file(root value) {
+	o := p.object(root, "the filter", "defaultAction", "defaultErrnoRet", "defaultErrno", "architectures", "archMap", "flags",
 		"listenerPath", "listenerMetadata", "syscalls")
-	if err != nil {
-		return err
-	}
-	if err := p.flags(o["flags"]); err != nil {
-		return err
-	}
+	p.flags(o["flags"])
 	for _, key := range []string{"listenerPath", "listenerMetadata"} {
-		m := o[key]
-		if err := p.text(m); err != nil {
-			return err
-		}
-		if m != nil && m.text != "" {
-			return p.errorf(m.at, "%s is for SCMP_ACT_NOTIFY, which %s", m.key, unsupervised)
+		if m := o[key]; p.text(m) != "" {
+			p.fail(m.at, "%s is for SCMP_ACT_NOTIFY, which %s", m.key, unsupervised)
 		}
 	}
-	if o["defaultAction"] == nil {
-		return p.errorf(root.at, "defaultAction is missing")
+	action := o["defaultAction"]
+	if action == nil {
+		p.fail(root.at, "defaultAction is missing")
+		return
 	}
-	if err := p.architectures(o["architectures"], o["archMap"]); err != nil {
-		return err
-	}
-	if p.f.base, err = p.action(o["defaultAction"], o["defaultErrnoRet"], o["defaultErrno"]); err != nil {
-		return err
-	}
-	return p.each(o["syscalls"], p.rule)
+	p.architectures(o["architectures"], o["archMap"])
+	p.f.base = p.action(action, o["defaultErrnoRet"], o["defaultErrno"])
+	p.each(o["syscalls"], p.rule)
 }
 
 // architectures checks the names and leaves it at that: a filter is made for
 // one architecture, and calls of all others are refused.
-func (p *parser) architectures(list, archMap *member) error {
+func (p *parser) architectures(list, archMap *member) {
 	if list != nil && archMap != nil {
-		return p.errorf(archMap.at, "architectures and archMap contradict each other: write one of them")
+		p.fail(archMap.at, "architectures and archMap contradict each other: write one of them")
 	}
 	known := strings.Fields(libseccompArches)
 	for i := range known {
 		known[i] = "SCMP_ARCH_" + known[i]
 	}
-	if err := p.each(list, func(v value) error { return p.word(v, "architectures", known) }); err != nil {
-		return err
-	}
-	return p.each(archMap, func(v value) error {
-		o, err := p.object(v, "archMap", "architecture", "subArchitectures")
-		if err != nil {
-			return err
-		}
+	p.each(list, func(v value) { p.word(v, "architectures", known) })
+	p.each(archMap, func(v value) {
+		o := p.object(v, "archMap", "architecture", "subArchitectures")
 		if m := o["architecture"]; m != nil {
-			if err := p.word(m.value, m.key, known); err != nil {
-				return err
-			}
+			p.word(m.value, m.key, known)
 		}
-		return p.each(o["subArchitectures"], func(v value) error { return p.word(v, "subArchitectures", known) })
+		p.each(o["subArchitectures"], func(v value) { p.word(v, "subArchitectures", known) })
 	})
 }
 
 // flags knows the flags of seccomp(2). What they ask for is left out where that
 // loosens nothing.
-func (p *parser) flags(m *member) error {
+func (p *parser) flags(m *member) {
 	const prefix = "SECCOMP_FILTER_FLAG_"
 	const tsync, spec, log, wait = prefix + "TSYNC", prefix + "SPEC_ALLOW", prefix + "LOG", prefix + "WAIT_KILLABLE_RECV"
-	return p.each(m, func(v value) error {
-		if err := p.word(v, "flags", []string{tsync, spec, log, wait}); err != nil {
-			return err
-		}
+	p.each(m, func(v value) {
+		p.word(v, "flags", []string{tsync, spec, log, wait})
 		switch v.text {
 		case wait:
-			return p.errorf(v.at, "flags: %s is for SCMP_ACT_NOTIFY, which %s", v.text, unsupervised)
+			p.fail(v.at, "flags: %s is for SCMP_ACT_NOTIFY, which %s", v.text, unsupervised)
 		case log:
 			p.f.notes = append(p.f.notes, "flag "+v.text+" is not used: what is refused is not logged")
 		case spec:
 			p.f.notes = append(p.f.notes, "flag "+v.text+" is not used: the mitigation of speculative store bypass stays on")
 		}
-		return nil // and TSYNC is for the other threads, of which there are none
+		// TSYNC is for the other threads, of which there are none.
 	})
 }
 
 // action reads an action with its errno, which can be a number, a name (as
 // Podman has it), or both when they agree.
-func (p *parser) action(action, errnoRet, errno *member) (uint32, error) {
+func (p *parser) action(action, errnoRet, errno *member) uint32 {
 	if action.kind == isText && (action.text == "SCMP_ACT_TRACE" || action.text == "SCMP_ACT_NOTIFY") {
-		return 0, p.errorf(action.value.at, "%s: %s %s: use SCMP_ACT_ERRNO or SCMP_ACT_LOG", action.key, action.text, unsupervised)
+		p.fail(action.value.at, "%s: %s %s: use SCMP_ACT_ERRNO or SCMP_ACT_LOG", action.key, action.text, unsupervised)
 	}
 	known := make([]string, len(actions))
 	for i, a := range actions {
 		known[i] = a.name
 	}
-	if err := p.word(action.value, action.key, known); err != nil {
-		return 0, err
-	}
-	ret := actions[slices.Index(known, action.text)].ret
+	ret := actions[p.word(action.value, action.key, known)].ret
 	if errno != nil && errno.kind == isText && errno.text == "" {
 		errno = nil
 	}
 	for _, m := range []*member{errnoRet, errno} {
 		if m != nil && ret != retErrno {
-			return 0, p.errorf(m.at, "%s goes with SCMP_ACT_ERRNO, not with %s", m.key, action.text)
+			p.fail(m.at, "%s goes with SCMP_ACT_ERRNO, not with %s", m.key, action.text)
 		}
 	}
-	number, err := p.whole(errnoRet, maxErrno)
-	if err != nil {
-		return 0, err
-	}
-	named, err := p.errno(errno)
+	number, named := p.whole(errnoRet, maxErrno), p.errno(errno)
 	switch {
-	case err != nil:
-		return 0, err
 	case ret != retErrno:
-		return ret, nil
+		return ret
 	case errnoRet != nil && errno != nil && number != named:
-		return 0, p.errorf(errno.at, "%s and %s contradict each other", errnoRet.key, errno.key)
+		p.fail(errno.at, "%s and %s contradict each other", errnoRet.key, errno.key)
 	case errno != nil:
-		return ret | uint32(named), nil
-	case errnoRet != nil:
-		return ret | uint32(number), nil
+		number = named
+	case errnoRet == nil:
+		number = errnoEPERM
 	}
-	return ret | errnoEPERM, nil
+	return ret | uint32(number)
 }
 
 // errno reads the name of an error, or its number in quotes.
-func (p *parser) errno(m *member) (uint64, error) {
-	if m == nil {
-		return 0, nil
-	}
-	if m.kind != isText {
-		return 0, p.wrong(m.value, m.key, "the name of an error")
+func (p *parser) errno(m *member) uint64 {
+	if m == nil || !p.is(m.value, isText, m.key, "the name of an error") {
+		return 0
 	}
 	if n, err := strconv.ParseUint(m.text, 10, 64); err == nil && n <= maxErrno {
-		return n, nil
+		return n
 	}
-	if n := errnoNumber(m.text); n > 0 {
-		return uint64(n), nil
+	n := errnoNumber(m.text)
+	if n == 0 {
+		known := make([]string, len(errnos))
+		for i, e := range errnos {
+			known[i] = e.name
+		}
+		p.unknown(m.value.at, m.key+": "+short(m.text)+" is no name of an error", m.text, known)
 	}
-	known := make([]string, len(errnos))
-	for i, e := range errnos {
-		known[i] = e.name
-	}
-	return 0, p.unknown(m.value.at, m.key+": "+short(m.text)+" is no name of an error", m.text, known)
+	return uint64(n)
 }
 
-func (p *parser) rule(v value) error {
-	o, err := p.object(v, "syscalls", "names", "name", "action", "errnoRet", "errno", "args", "comment", "includes", "excludes")
-	if err != nil {
-		return err
-	}
-	var r rule
-	if err := p.text(o["comment"]); err != nil {
-		return err
-	}
-	if r.includes, err = p.scopes(o["includes"]); err != nil {
-		return err
-	}
-	if r.excludes, err = p.scopes(o["excludes"]); err != nil {
-		return err
-	}
-	if r.calls, err = p.calls(o["name"], o["names"]); err != nil {
-		return err
-	}
+func (p *parser) rule(v value) {
+	o := p.object(v, "syscalls", "names", "name", "action", "errnoRet", "errno", "args", "comment", "includes", "excludes")
+	p.text(o["comment"])
+	r := rule{includes: p.scopes(o["includes"]), excludes: p.scopes(o["excludes"]), calls: p.calls(o["name"], o["names"])}
 	if len(r.calls) == 0 {
-		return p.errorf(v.at, "this rule has no names, so it is about no call")
+		p.fail(v.at, "this rule has no names, so it is about no call")
 	}
 	if o["action"] == nil {
-		return p.errorf(v.at, "action is missing")
+		p.fail(v.at, "action is missing")
+		return
 	}
-	if r.ret, err = p.action(o["action"], o["errnoRet"], o["errno"]); err != nil {
-		return err
-	}
-	err = p.each(o["args"], func(v value) error {
-		c, err := p.arg(v)
-		r.conds = append(r.conds, c)
-		return err
-	})
+	r.ret = p.action(o["action"], o["errnoRet"], o["errno"])
+	p.each(o["args"], func(v value) { r.conds = append(r.conds, p.arg(v)) })
 	p.f.rules = append(p.f.rules, r)
-	return err
 }
 
 // calls reads the calls that a rule is about. A name may be one that only other
 // architectures have, or other versions of the kernel, but not one that nobody
 // knows: a typing error in a deny-list would leave open what it is to close.
-func (p *parser) calls(name, names *member) (calls []int, err error) {
-	add := func(v value) error {
-		if v.kind != isText {
-			return p.wrong(v, "names", "a string")
-		}
+func (p *parser) calls(name, names *member) (calls []int) {
+	add := func(v value) {
 		i, ok := findSyscall(v.text)
-		if !ok {
+		if p.is(v, isText, "names", "a string") && !ok {
 			known := make([]string, len(syscalls))
 			for i, s := range syscalls {
 				known[i] = s.name
 			}
-			return p.unknown(v.at, short(v.text)+" is no system call", v.text, known)
+			p.unknown(v.at, short(v.text)+" is no system call", v.text, known)
 		}
 		calls = append(calls, i)
-		return nil
 	}
-	switch {
-	case name != nil && names != nil:
-		return nil, p.errorf(name.at, "name and names contradict each other: write one of them")
-	case name != nil:
-		err = add(name.value)
-	default:
-		err = p.each(names, add)
+	if name != nil {
+		if names != nil {
+			p.fail(name.at, "name and names contradict each other: write one of them")
+		}
+		add(name.value)
 	}
-	return calls, err
+	p.each(names, add)
+	return calls
 }
 
-func (p *parser) arg(v value) (c cond, err error) {
-	o, err := p.object(v, "args", "index", "value", "valueTwo", "op")
-	if err != nil {
-		return c, err
-	}
+func (p *parser) arg(v value) (c cond) {
+	const all = 1<<64 - 1
+	o := p.object(v, "args", "index", "value", "valueTwo", "op")
 	for _, key := range []string{"index", "value", "op"} {
 		if o[key] == nil {
-			return c, p.errorf(v.at, "args: %s is missing", key)
+			p.fail(v.at, "args: %s is missing", key)
+			return c
 		}
 	}
-	var numbers [3]uint64
-	for i, f := range []struct {
-		key  string
-		high uint64
-	}{{"index", 5}, {"value", 1<<64 - 1}, {"valueTwo", 1<<64 - 1}} {
-		if numbers[i], err = p.whole(o[f.key], f.high); err != nil {
-			return c, err
-		}
-	}
-	if err := p.word(o["op"].value, "op", opNames[:]); err != nil {
-		return c, err
-	}
-	second := numbers[2]
-	c = cond{arg: uint32(numbers[0]), op: op(slices.Index(opNames[:], o["op"].text)), value: numbers[1]}
+	index, first, second := p.whole(o["index"], 5), p.whole(o["value"], all), p.whole(o["valueTwo"], all)
+	c = cond{arg: uint32(index), op: op(p.word(o["op"].value, "op", opNames[:])), value: first}
 	switch {
 	case c.op == maskedEQ:
-		c.mask, c.value = c.value, second
+		c.mask, c.value = first, second
 		if c.value&^c.mask != 0 {
-			return c, p.errorf(o["valueTwo"].value.at, "valueTwo has bits that value, the mask, has not: this can never match")
+			p.fail(o["valueTwo"].value.at, "valueTwo has bits that value, the mask, has not: this can never match")
 		}
 	case second != 0:
-		return c, p.errorf(o["valueTwo"].at, "valueTwo goes with SCMP_CMP_MASKED_EQ, where value is the mask and valueTwo what is left of it")
+		p.fail(o["valueTwo"].at, "valueTwo goes with SCMP_CMP_MASKED_EQ, where value is the mask and valueTwo what is left of it")
 	}
-	return c, nil
+	return c
 }
 
-func (p *parser) scopes(m *member) (s scopes, err error) {
+func (p *parser) scopes(m *member) (s scopes) {
 	if m == nil {
-		return s, nil
+		return s
 	}
-	o, err := p.object(m.value, m.key, "arches", "caps", "minKernel")
-	if err != nil {
-		return s, err
-	}
+	o := p.object(m.value, m.key, "arches", "caps", "minKernel")
 	known := strings.Fields(ruleArches)
-	err = p.each(o["arches"], func(v value) error {
-		s.arches = append(s.arches, v.text)
-		return p.word(v, "arches", known)
-	})
-	if err != nil {
-		return s, err
-	}
-	err = p.each(o["caps"], func(v value) error {
+	p.each(o["arches"], func(v value) { s.arches = append(s.arches, known[p.word(v, "arches", known)]) })
+	p.each(o["caps"], func(v value) {
 		s.caps = true
 		if v.kind != isText || !strings.HasPrefix(v.text, "CAP_") {
-			return p.errorf(v.at, "caps: want the name of a capability, CAP_…")
+			p.fail(v.at, "caps: want the name of a capability, CAP_…")
 		}
-		return nil
 	})
-	if err == nil && o["minKernel"] != nil {
-		s.minKernel, err = p.minKernel(o["minKernel"])
-	}
-	return s, err
+	s.minKernel = p.minKernel(o["minKernel"])
+	return s
 }
 
 // minKernel reads "4.8".
-func (p *parser) minKernel(m *member) (Kernel, error) {
+func (p *parser) minKernel(m *member) Kernel {
+	if m == nil {
+		return Kernel{}
+	}
 	major, minor, ok := strings.Cut(m.text, ".")
 	k, err1 := strconv.ParseUint(major, 10, 8)
 	n, err2 := strconv.ParseUint(minor, 10, 8)
 	if m.kind != isText || !ok || err1 != nil || err2 != nil || k == 0 {
-		return Kernel{}, p.errorf(m.value.at, `minKernel: want a version of Linux, such as "4.8"`)
+		p.fail(m.value.at, `minKernel: want a version of Linux, such as "4.8"`)
 	}
-	return Kernel{k, n}, nil
+	return Kernel{k, n}
 }
