@@ -238,13 +238,15 @@ func TestLandlockRefuses(t *testing.T) {
 			}
 			c.change(&m)
 			h, fs := m.host(t)
-			h.Engine, h.Landlock = host.EngineLandlock, max(m.landlock, 0)
+			h.Landlock = max(m.landlock, 0)
 			pol, err := m.policy(h)
 			if err != nil {
 				t.Fatal(err)
 			}
 			req := m.request
 			req.Policy, req.Root, req.Command = pol, host.WorkTree(fs, h.CWD, h.UID, h.Homes), m.command
+			req.Engine = m.engine()
+			req.Engine.Name = host.EngineLandlock
 			_, err = New(req, h)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)

@@ -6,41 +6,42 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Choose finds the engine for a run and notes it in h: there is one. Whether it
+// Choose finds the engine for a run: there is one. Whether it
 // works is tried, and kept in a file below dir ("" for nowhere); a verdict that is
 // wrong makes a run fail and never weaker. The error is an [*Unavailable].
-func Choose(h *host.Host, dir, name, tier string) error {
+func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 	if u := host.OtherEngine(name); u != nil {
-		return u
+		return c, u
 	}
-	settle(h, dir) // what a run would be is shown where there can be none, too
+	c.Runtime, c.Instance = settle(h, dir) // what a run would be is shown where there can be none, too
 	if u := host.ChooseSeatbelt(h, dir); u != nil {
-		h.Lack = u
-		return u
+		c.Lack = u
+		return c, u
 	}
-	h.Engine = host.EngineSeatbelt
-	return nil
+	c.Name = host.EngineSeatbelt
+	return c, nil
 }
 
 // settle finds where the directories of runs are: the directory for temporary
 // files that the system makes for each user, else sbx's own cache. TMPDIR is
 // believed only where it leads to one of those.
-func settle(h *host.Host, cacheDir string) {
+func settle(h *host.Host, cacheDir string) (runtime, instance string) {
 	if dir, ok := host.LookupEnv(h.Environ, "TMPDIR"); ok && len(dir) > 0 && dir[0] == '/' && !host.HasDotDot(dir) {
 		to, err := host.NewResolver(host.OS{}).Resolve(policy.Clean(dir)) // /var is a link
 		if err == nil && host.UserTemp(to.Path) && to.Info.Kind == host.Dir && to.Info.UID == h.UID && to.Info.Mode&0o077 == 0 && unix.Access(to.Path, unix.W_OK) == nil {
-			h.Runtime = to.Path + "/sbx"
+			runtime = to.Path + "/sbx"
 		}
 	}
-	if h.Runtime == "" && h.Keeps(cacheDir) == nil {
-		h.Runtime = host.RunsIn(cacheDir)
+	if runtime == "" && h.Keeps(cacheDir) == nil {
+		runtime = host.RunsIn(cacheDir)
 	}
 	pid := os.Getpid()
-	h.Instance = macInstance(pid, started(pid), host.BootID())
+	return runtime, macInstance(pid, started(pid), host.BootID())
 }
 
 // started is when a process was started, and "" for one that is not there or

@@ -62,7 +62,7 @@ func dropCaps() error {
 
 // settle finds where the directories of runs with Landlock are: the directory
 // for such things that the system makes for each user, else sbx's own cache.
-func settle(h *host.Host, cacheDir string) {
+func settle(h *host.Host, cacheDir string) (place, instance string) {
 	dirs := []string{"/run/user/" + strconv.Itoa(h.UID)}
 	if dir, ok := host.LookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok && !h.Client {
 		dirs = append([]string{dir}, dirs...)
@@ -71,18 +71,18 @@ func settle(h *host.Host, cacheDir string) {
 		var st syscall.Stat_t
 		if strings.HasPrefix(dir, "/") && policy.Clean(dir) == dir && syscall.Lstat(dir, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
 			int(st.Uid) == h.UID && st.Mode&0o077 == 0 && canonical(dir) && unix.Access(dir, unix.W_OK) == nil {
-			h.Runtime = dir + "/sbx"
+			place = dir + "/sbx"
 			break
 		}
 	}
-	if h.Runtime == "" && h.Keeps(cacheDir) == nil {
-		h.Runtime = host.RunsIn(cacheDir)
+	if place == "" && h.Keeps(cacheDir) == nil {
+		place = host.RunsIn(cacheDir)
 	}
-	if h.Runtime == "" {
-		h.Runtime = runsInTemp(h.FS, h.UID)
+	if place == "" {
+		place = runsInTemp(h.FS, h.UID)
 	}
 	pid := os.Getpid()
-	h.Instance = strconv.Itoa(pid) + "." + started(pid) + "." + processes()
+	return place, strconv.Itoa(pid) + "." + started(pid) + "." + processes()
 }
 
 // runsInTemp is where the directories of runs are when the user has no place of

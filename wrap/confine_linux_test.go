@@ -16,7 +16,7 @@ import (
 // TestSweep: the directories of runs that have ended go, and nothing else does.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
+	runtime, instance := dir, "1."+started(1)+"."+processes()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -24,7 +24,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	must(os.Chmod(dir, 0o700))
-	own := strings.SplitN(h.Instance, ".", 3)[2]
+	own := strings.SplitN(instance, ".", 3)[2]
 	ns := strings.Split(own, ".")
 	boot := ns[2]
 	live := os.Getpid()
@@ -78,7 +78,7 @@ func TestSweep(t *testing.T) {
 	must(os.Chmod(closed, 0))
 	must(os.Chmod(filepath.Dir(closed), 0))
 	for range 50 { // each has little time
-		sweep(h)
+		sweep(runtime, instance, os.Geteuid())
 	}
 	for _, name := range stays {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -115,19 +115,18 @@ func TestSettle(t *testing.T) {
 	uid := os.Getuid()
 	for dir, ok := range map[string]bool{base + "/good": true, base + "/open": false, base + "/link": false, base + "/no": false, "relative": false, base + "/good/": false, base + "/../" + filepath.Base(base) + "/good": false, "": false} {
 		h := &host.Host{FS: host.OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}}
-		settle(h, "/cache/sbx")
-		if got := h.Runtime == dir+"/sbx"; got != ok {
-			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, h.Runtime)
+		runtime, _ := settle(h, "/cache/sbx")
+		if got := runtime == dir+"/sbx"; got != ok {
+			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, runtime)
 		}
 	}
 	h := &host.Host{FS: host.OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
 	if dir := "/run/user/" + strconv.Itoa(uid); !canonical(dir) {
-		if settle(h, base+"/link/sbx"); h.Runtime != base+"/good/sbx/runs" {
-			t.Errorf("by a link: %s", h.Runtime)
+		if runtime, _ := settle(h, base+"/link/sbx"); runtime != base+"/good/sbx/runs" {
+			t.Errorf("by a link: %s", runtime)
 		}
-		h.Runtime = ""
-		if settle(h, base+"/absent/home/.cache/sbx"); h.Runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
-			t.Errorf("without a home: %s", h.Runtime)
+		if runtime, _ := settle(h, base+"/absent/home/.cache/sbx"); runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
+			t.Errorf("without a home: %s", runtime)
 		}
 	}
 	if n := strings.Count(named((&host.Host{FS: host.OS{}, UID: uid})), "."); n != 4 {
@@ -135,7 +134,10 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-func named(h *host.Host) string { settle(h, ""); return h.Instance }
+func named(h *host.Host) string {
+	_, instance := settle(h, "")
+	return instance
+}
 
 // TestSweepTakesLittleTime: whatever is there, a run waits a moment for it.
 func TestSweepTakesLittleTime(t *testing.T) {
@@ -143,8 +145,8 @@ func TestSweepTakesLittleTime(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
-	old := filepath.Join(dir, "1.1."+strings.SplitN(h.Instance, ".", 3)[2], "tmp")
+	runtime, instance := dir, "1."+started(1)+"."+processes()
+	old := filepath.Join(dir, "1.1."+strings.SplitN(instance, ".", 3)[2], "tmp")
 	if err := os.MkdirAll(old, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +157,7 @@ func TestSweepTakesLittleTime(t *testing.T) {
 	}
 	for n := 0; ; n++ {
 		start := time.Now()
-		sweep(h)
+		sweep(runtime, instance, os.Geteuid())
 		if took := time.Since(start); took > 40*sweepTime {
 			t.Fatalf("a sweep took %v", took)
 		}
@@ -175,8 +177,8 @@ func TestSweepOfLargeFiles(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: "1." + started(1) + "." + processes()}
-	ended := filepath.Join(dir, "1.1."+strings.SplitN(h.Instance, ".", 3)[2])
+	runtime, instance := dir, "1."+started(1)+"."+processes()
+	ended := filepath.Join(dir, "1.1."+strings.SplitN(instance, ".", 3)[2])
 	keep := filepath.Join(t.TempDir(), "keep")
 	data := make([]byte, 9<<20)
 	for _, err := range []error{os.MkdirAll(ended, 0o700), os.WriteFile(filepath.Join(ended, "large"), data, 0o600), os.WriteFile(keep, data, 0o600)} {
@@ -186,7 +188,7 @@ func TestSweepOfLargeFiles(t *testing.T) {
 	}
 	linked := os.Link(keep, filepath.Join(ended, "linked")) == nil
 	for n := 0; n < 100; n++ {
-		sweep(h)
+		sweep(runtime, instance, os.Geteuid())
 	}
 	if _, err := os.Lstat(ended); err == nil {
 		t.Error("it is still there")
@@ -199,20 +201,20 @@ func TestSweepOfLargeFiles(t *testing.T) {
 // TestSweepFollowsNoLink: what is in the place of the directory decides nothing.
 func TestSweepFollowsNoLink(t *testing.T) {
 	base := t.TempDir()
-	h := &host.Host{UID: os.Geteuid(), Runtime: filepath.Join(base, "sbx"), Instance: "1." + started(1) + "." + processes()}
-	keep := filepath.Join(base, "docs", "1.1."+strings.SplitN(h.Instance, ".", 3)[2])
-	for _, err := range []error{os.MkdirAll(keep, 0o700), os.Symlink("docs", h.Runtime)} {
+	runtime, instance := filepath.Join(base, "sbx"), "1."+started(1)+"."+processes()
+	keep := filepath.Join(base, "docs", "1.1."+strings.SplitN(instance, ".", 3)[2])
+	for _, err := range []error{os.MkdirAll(keep, 0o700), os.Symlink("docs", runtime)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	sweep(h)
+	sweep(runtime, instance, os.Geteuid())
 	if _, err := os.Stat(keep); err != nil {
 		t.Error(err)
 	}
 	// The control: in its own directory it goes.
-	h.Runtime = filepath.Join(base, "docs")
-	sweep(h)
+	runtime = filepath.Join(base, "docs")
+	sweep(runtime, instance, os.Geteuid())
 	if _, err := os.Stat(keep); err == nil {
 		t.Error("nothing is removed at all")
 	}
@@ -220,10 +222,10 @@ func TestSweepFollowsNoLink(t *testing.T) {
 	if err := os.Mkdir(keep, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(h.Runtime, 0o777); err != nil {
+	if err := os.Chmod(runtime, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	sweep(h)
+	sweep(runtime, instance, os.Geteuid())
 	if _, err := os.Stat(keep); err != nil {
 		t.Error(err)
 	}

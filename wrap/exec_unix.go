@@ -9,6 +9,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 func failed(reason string) error {
@@ -24,7 +25,7 @@ func makeDirs(p *engine.Plan, h *host.Host) error {
 		}
 	}
 	if p.Session != "" {
-		sweep(h)
+		sweep(policy.Dir(p.Session), p.Session[len(policy.Dir(p.Session))+1:], h.UID)
 	}
 	return nil
 }

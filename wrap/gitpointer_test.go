@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -96,12 +97,12 @@ func TestPointersOpenOnlyWhatPointsBack(t *testing.T) {
 	opened := 0
 	for seed := range uint64(5000) {
 		fs := forged(t, rand.New(rand.NewPCG(seed, 3)))
-		h := &host.Host{FS: fs, OS: "linux", Arch: "amd64", UID: 1000, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h"}, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap"}, Self: "/x/sh"}
-		h.Bwrap.Version.Minor = 8
+		h := &host.Host{FS: fs, OS: "linux", Arch: "amd64", UID: 1000, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h"}, Self: "/x/sh"}
+		bwrap := engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}}
 		pol := &policy.Policy{Profiles: []string{"test"}, Git: "commit", Cache: "none", Seccomp: "default", NewSession: "auto", Environment: "inherit", Limits: "enforce", MinTier: "reduced", TmpfsLimitMB: 1}
 		pol.Add(policy.Rule{Path: "/w/p", Access: policy.Write, OfCWD: true, Source: "test"}, policy.Rule{Path: "/x", Access: policy.Read, Source: "test"},
 			policy.Rule{Path: "/h", Access: policy.Private, Source: "test"}, policy.Rule{Path: "/h/.ssh", Access: policy.Block, Source: "test"})
-		p, err := New(engine.Request{Policy: pol, Root: "/w/p", Command: []string{"/x/sh"}}, h)
+		p, err := New(engine.Request{Engine: bwrap, Policy: pol, Root: "/w/p", Command: []string{"/x/sh"}}, h)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, fs)
 		}

@@ -39,14 +39,15 @@ func BenchmarkHints(b *testing.B) {
 		"data":     {"bash", "-c", data},
 	} {
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
-			h := &host.Host{Engine: host.EngineBwrap, FS: host.OS{}, OS: "linux", Arch: "amd64", UID: os.Getuid(), Homes: []string{home}, CWD: home + "/proj", Config: home + "/.config/sbx",
-				Environ: []string{"HOME=" + home, "PATH=" + home + "/bin:/usr/local/bin:/usr/bin:/bin"}, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}, Self: "/bin/sh"}
+			h := &host.Host{FS: host.OS{}, OS: "linux", Arch: "amd64", UID: os.Getuid(), Homes: []string{home}, CWD: home + "/proj", Config: home + "/.config/sbx",
+				Environ: []string{"HOME=" + home, "PATH=" + home + "/bin:/usr/local/bin:/usr/bin:/bin"}, Self: "/bin/sh"}
 			vars := policy.Vars{CWD: h.CWD, Root: h.CWD, Home: home}
 			pol, err := policy.Resolve(profiles.Builtin(), []string{"moderate"}, vars)
 			if err != nil {
 				b.Fatal(err)
 			}
-			req := engine.Request{Policy: pol, Root: h.CWD, Command: words, Hints: engine.Hints{On: true}}
+			bwrap := engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}}
+			req := engine.Request{Engine: bwrap, Policy: pol, Root: h.CWD, Command: words, Hints: engine.Hints{On: true}}
 			p, err := New(req, h)
 			if err != nil {
 				b.Fatal(err)

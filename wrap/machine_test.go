@@ -81,16 +81,24 @@ func (m *machine) host(t testing.TB) (*host.Host, *fakeFS) {
 			m.fds[i].Dev, m.fds[i].Ino = n.Dev, n.Ino
 		}
 	}
-	engine, runtime := host.EngineBwrap, ""
-	if m.landlock > 0 {
-		engine, runtime = host.EngineLandlock, "/run/user/1000/sbx"
-	}
 	if m.mac {
-		return &host.Host{Engine: host.EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b", FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
+		return &host.Host{FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
 			Environ: m.env, FDs: m.fds, TTY: true, Self: "/usr/local/bin/sbx"}, fs
 	}
-	return &host.Host{Engine: engine, Landlock: max(m.landlock, m.abi), Runtime: runtime, Instance: "77.1234.4026531836.4026531834.6ed6f14b", FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName, Sockets: m.sockets,
-		Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
+	return &host.Host{Landlock: max(m.landlock, m.abi), FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName, Sockets: m.sockets,
+		Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
+}
+
+// engine is the one that was chosen on the machine.
+func (m *machine) engine() engine.Chosen {
+	c := engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Instance: "77.1234.4026531836.4026531834.6ed6f14b"}
+	switch {
+	case m.mac:
+		return engine.Chosen{Name: host.EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b"}
+	case m.landlock > 0:
+		c.Name, c.Runtime = host.EngineLandlock, "/run/user/1000/sbx"
+	}
+	return c
 }
 
 // policy resolves the profiles and the flags of a run.
@@ -121,6 +129,7 @@ func (m machine) plan(t testing.TB) (*engine.Plan, *fakeFS, error) {
 		pol = pol.ReadOnly(h.CWD)
 	}
 	req := m.request
+	req.Engine = m.engine()
 	req.Policy, req.Root, req.Command, req.Cache = pol, host.WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, host.Join(m.home, ".cache/sbx")
 	p, err := New(req, h)
 	return p, fs, err

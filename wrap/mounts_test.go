@@ -20,7 +20,7 @@ func TestAliasesAreMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(engine.Request{Policy: pol, Root: app, Command: []string{"sh"}}, h)
+	p, err := New(engine.Request{Engine: m.engine(), Policy: pol, Root: app, Command: []string{"sh"}}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 )
 
 // Choose fails: there is no engine for this system yet.
-func Choose(*host.Host, string, string, string) error { return host.Unsupported() }
+func Choose(*host.Host, string, string, string) (engine.Chosen, error) {
+	return engine.Chosen{}, host.Unsupported()
+}
 
 // Exec fails: there is no engine for this system yet.
 func Exec(*engine.Plan, *host.Host) error { return host.Unsupported() }

@@ -140,19 +140,25 @@ func (w *world) policy() *policy.Policy {
 }
 
 func (w *world) plan() (*engine.Plan, error) {
-	return New(engine.Request{Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, w.host())
+	return New(engine.Request{Engine: w.engine(), Policy: w.policy(), Root: "/w/p", Command: []string{"/x/sh"}, Cache: w.cache}, w.host())
 }
 
 func (w *world) host() *host.Host {
-	h := &host.Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd},
-		Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}, Self: "/x/sh"}
-	if w.abi > 0 {
-		h.Engine, h.Landlock, h.Runtime, h.Instance = host.EngineLandlock, w.abi, "/rt", "1.2.3"
-	}
+	h := &host.Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd}, Self: "/x/sh", Landlock: w.abi}
 	if w.mac {
-		h.Engine, h.OS, h.Runtime, h.Instance, h.Modelled = host.EngineSeatbelt, "darwin", "/rt", "1.2.3", true
+		h.OS, h.Modelled = "darwin", true
 	}
 	return h
+}
+
+func (w *world) engine() engine.Chosen {
+	switch {
+	case w.mac:
+		return engine.Chosen{Name: host.EngineSeatbelt, Runtime: "/rt", Instance: "1.2.3"}
+	case w.abi > 0:
+		return engine.Chosen{Name: host.EngineLandlock, Runtime: "/rt", Instance: "1.2.3"}
+	}
+	return engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: w.minor}}}
 }
 
 // check returns what is wrong with the plan for this world, "refused" when

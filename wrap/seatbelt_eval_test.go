@@ -523,7 +523,7 @@ func TestOddNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h); err == nil {
+		if p, err := New(engine.Request{Engine: m.engine(), Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h); err == nil {
 			t.Errorf("%q: planned, with %d words", name, len(p.Argv))
 		}
 	}
@@ -627,7 +627,7 @@ func TestSmallPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
+	r, err := New(engine.Request{Engine: m.engine(), Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

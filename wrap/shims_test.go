@@ -98,7 +98,7 @@ func TestShimsInside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"npm"}, Cache: "/home/u/.cache/sbx"}, h)
+		p, err := New(engine.Request{Engine: m.engine(), Policy: pol, Root: h.CWD, Command: []string{"npm"}, Cache: "/home/u/.cache/sbx"}, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"only"}, Cache: "/home/u/.cache/sbx"}, h)
+		p, err := New(engine.Request{Engine: m.engine(), Policy: pol, Root: h.CWD, Command: []string{"only"}, Cache: "/home/u/.cache/sbx"}, h)
 		if (err != nil) != refused {
 			t.Errorf("%s: %v", dir, err)
 		}

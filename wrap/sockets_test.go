@@ -70,7 +70,7 @@ func TestDeafened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := New(engine.Request{Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
+			p, err := New(engine.Request{Engine: m.engine(), Policy: pol, Root: h.CWD, Command: []string{"sh"}}, h)
 			if err != nil {
 				t.Fatal(err)
 			}

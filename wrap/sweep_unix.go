@@ -24,21 +24,21 @@ const sweepTime = 20 * time.Millisecond
 // namespaces of processes or time and of other starts of the machine, of which
 // nothing is known here, stay until they are old. What is not done in time is
 // left to the next run, and so is what cannot be removed.
-func sweep(h *host.Host) {
-	top, err := host.OpenDir(unix.AT_FDCWD, h.Runtime)
+func sweep(runtime, instance string, uid int) {
+	top, err := host.OpenDir(unix.AT_FDCWD, runtime)
 	if err != nil {
 		return
 	}
 	defer syscall.Close(top)
 	var st unix.Stat_t
-	if unix.Fstat(top, &st) != nil || int(st.Uid) != h.UID || st.Mode&0o022 != 0 {
+	if unix.Fstat(top, &st) != nil || int(st.Uid) != uid || st.Mode&0o022 != 0 {
 		return
 	}
 	b := broom{top: top, until: time.Now().Add(sweepTime)}
 	for moved := -1; moved < b.moved && err == nil; _, err = unix.Seek(top, 0, 0) {
 		moved = b.moved // what was moved up has not been seen
 		if b.each(top, func(name string) error {
-			if strings.HasPrefix(name, aside) || ended(h, name) || old(h, top, name) {
+			if strings.HasPrefix(name, aside) || ended(instance, name) || old(instance, top, name) {
 				b.remove(top, name, 0)
 			}
 			return nil
@@ -50,8 +50,8 @@ func sweep(h *host.Host) {
 
 // ended reports whether a name is that of a run which is over: of this machine
 // as it was started last, with a process that is known not to be there.
-func ended(h *host.Host, name string) bool {
-	f, own := strings.Split(name, "."), strings.Split(h.Instance, ".")
+func ended(instance, name string) bool {
+	f, own := strings.Split(name, "."), strings.Split(instance, ".")
 	if !isRun(f) || !isRun(own) || !slices.Equal(f[2:], own[2:]) {
 		return false
 	}
@@ -68,9 +68,9 @@ func ended(h *host.Host, name string) bool {
 
 // old reports whether an entry is the directory of a run of which nothing is known
 // here, and so old that it can go all the same: a week after it was made.
-func old(h *host.Host, top int, name string) bool {
+func old(instance string, top int, name string) bool {
 	var st unix.Stat_t
-	f, own := strings.Split(name, "."), strings.Split(h.Instance, ".")
+	f, own := strings.Split(name, "."), strings.Split(instance, ".")
 	return isRun(f) && isRun(own) && !slices.Equal(f[2:], own[2:]) && unix.Fstatat(top, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		time.Since(time.Unix(st.Ctim.Unix())) > 7*24*time.Hour
 }

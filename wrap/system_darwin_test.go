@@ -182,11 +182,12 @@ func TestDescriptorsHere(t *testing.T) {
 func TestSeatbeltWorks(t *testing.T) {
 	dir := realDir(t) + "/cache"
 	h := &host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid(), Environ: os.Environ()}
-	if err := Choose(h, dir, "auto", ""); err != nil {
+	c, err := Choose(h, dir, "auto", "")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.Engine != host.EngineSeatbelt || h.Runtime == "" || !isRun(strings.Split(h.Instance, ".")) {
-		t.Errorf("%s, %q, %q", h.Engine, h.Runtime, h.Instance)
+	if c.Name != host.EngineSeatbelt || c.Runtime == "" || !isRun(strings.Split(c.Instance, ".")) {
+		t.Errorf("%+v", c)
 	}
 	file := host.VerdictFile(dir, h.UID)
 	key, u := host.FindSandboxExec(h.UID)
@@ -199,7 +200,7 @@ func TestSeatbeltWorks(t *testing.T) {
 	if !host.Forget(h, dir) || host.Forget(h, dir) {
 		t.Error("it is not forgotten once")
 	}
-	if err := Choose(&host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid()}, "", host.EngineBwrap, ""); err == nil {
+	if _, err := Choose(&host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid()}, "", host.EngineBwrap, ""); err == nil {
 		t.Error("there is a bwrap")
 	}
 }
@@ -229,9 +230,9 @@ func TestSweepDarwin(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &host.Host{UID: os.Geteuid(), Runtime: dir, Instance: macInstance(os.Getpid(), started(os.Getpid()), host.BootID())}
-	boot := strings.Split(h.Instance, ".")[2]
-	stays := []string{h.Instance, "1.0.00000abc", "notes"}
+	instance := macInstance(os.Getpid(), started(os.Getpid()), host.BootID())
+	boot := strings.Split(instance, ".")[2]
+	stays := []string{instance, "1.0.00000abc", "notes"}
 	gone := strconv.Itoa(os.Getpid()) + ".1." + boot
 	for _, name := range append(stays, gone) {
 		if err := os.MkdirAll(dir+"/"+name+"/tmp/closed", 0o700); err != nil {
@@ -247,7 +248,7 @@ func TestSweepDarwin(t *testing.T) {
 		}
 	}
 	for range 200 {
-		sweep(h)
+		sweep(dir, instance, os.Geteuid())
 	}
 	if _, err := os.Lstat(dir + "/" + gone); err == nil {
 		t.Error("it stayed")

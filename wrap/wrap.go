@@ -10,7 +10,7 @@ import (
 
 // New computes the plan for the engine of the host. The error is an [*Error].
 func New(req engine.Request, h *host.Host) (*engine.Plan, error) {
-	switch h.Engine {
+	switch req.Engine.Name {
 	case host.EngineLandlock:
 		return landlock.Confine(req, h)
 	case host.EngineSeatbelt:

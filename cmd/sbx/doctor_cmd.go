@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -84,8 +85,9 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	if outer, ok := insideSandbox(); ok {
 		d.inside(outer)
 	} else {
-		d.engines(h, facts)
-		h.LookForSockets(cacheDir) // for the runs to come
+		if c := d.engines(h, facts); c.Name == host.EngineBwrap {
+			h.LookForSockets(cacheDir, c.Bwrap) // for the runs to come
+		}
 	}
 	d.kernel(facts)
 	d.cache(h, cacheDir)
@@ -141,23 +143,24 @@ func (d *diagnosis) kernel(f host.Facts) {
 }
 
 // engines tries what there is, best first.
-func (d *diagnosis) engines(h *host.Host, facts host.Facts) {
-	err := wrap.Choose(h, "", "auto", "")
+func (d *diagnosis) engines(h *host.Host, facts host.Facts) engine.Chosen {
+	c, err := wrap.Choose(h, "", "auto", "")
 	if facts.MacOS != "" {
 		if d.seatbelt(err, facts) {
 			d.Tier, d.Engine = host.TierFull, host.EngineSeatbelt
 		}
-		return
+		return c
 	}
-	if h.Lack != nil {
-		err = h.Lack
+	if c.Lack != nil {
+		err = c.Lack
 	}
 	switch {
-	case d.bwrap(h.Bwrap, err, facts):
+	case d.bwrap(c.Bwrap, err, facts):
 		d.Tier, d.Engine = host.TierFull, host.EngineBwrap
-	case h.Engine == host.EngineLandlock:
+	case c.Name == host.EngineLandlock:
 		d.Tier, d.Engine = host.TierReduced, host.EngineLandlock
 	}
+	return c
 }
 
 // result sums up, and says what would make it more.

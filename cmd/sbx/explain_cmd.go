@@ -96,23 +96,23 @@ func (s *state) planAnywhere() (*engine.Plan, error) {
 	if why == nil {
 		plan, err := s.plan(nil)
 		var refused *host.Error
-		if s.host.Engine != host.EngineLandlock || !errors.As(err, &refused) {
+		if s.chosen.Name != host.EngineLandlock || !errors.As(err, &refused) {
 			return plan, err
 		}
 		why = refused
 	}
 	say("warning", "Sandbox unavailable: "+why.Error()+"; this is what it would be")
-	suppose(s.host)
+	suppose(s.host, &s.chosen)
 	return s.plan(nil)
 }
 
-// suppose has a host plan for the engine of tier full that its system can have.
-func suppose(h *host.Host) {
+// suppose chooses the engine of tier full that the host's system can have.
+func suppose(h *host.Host, c *engine.Chosen) {
 	if h.OS == "darwin" {
-		h.Engine = host.EngineSeatbelt
+		c.Name = host.EngineSeatbelt
 		return
 	}
-	h.Engine, h.Bwrap = host.EngineBwrap, host.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	c.Name, c.Bwrap = host.EngineBwrap, host.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
 }
 
 // pathsHeading says how the list of paths is to be read.

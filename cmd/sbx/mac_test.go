@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
@@ -88,10 +89,11 @@ func TestVerifiable(t *testing.T) {
 }
 
 func TestSuppose(t *testing.T) {
-	for system, engine := range map[string]string{"darwin": host.EngineSeatbelt, "linux": host.EngineBwrap} {
+	for system, name := range map[string]string{"darwin": host.EngineSeatbelt, "linux": host.EngineBwrap} {
 		h := &host.Host{OS: system}
-		if suppose(h); h.Engine != engine || (h.Bwrap.Path != "") != (system == "linux") {
-			t.Errorf("%s: %s, %v", system, h.Engine, h.Bwrap)
+		var c engine.Chosen
+		if suppose(h, &c); c.Name != name || (c.Bwrap.Path != "") != (system == "linux") {
+			t.Errorf("%s: %s, %v", system, c.Name, c.Bwrap)
 		}
 	}
 	seen := map[string]bool{}

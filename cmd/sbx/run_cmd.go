@@ -15,6 +15,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/seatbelt"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -30,6 +31,7 @@ import (
 type state struct {
 	opts     *options
 	host     *host.Host
+	chosen   engine.Chosen
 	vars     policy.Vars
 	settings *config.Settings
 	policy   *policy.Policy
@@ -53,10 +55,11 @@ func load(opts *options) (*state, error) {
 			return nil, &host.Error{Status: host.StatusFailed, Text: name + " is " + policy.Quote(dir) + ", which is not a plain absolute path", Hint: "secrets are hidden by where it is: write it without .."}
 		}
 	}
+	var chosen engine.Chosen
 	if opts.Engine == host.EngineSeatbelt && runtime.GOOS != "darwin" {
-		h = host.AsMac(h)
+		h, chosen = host.AsMac(h), seatbelt.Modelled()
 	}
-	s := &state{opts: opts, host: h}
+	s := &state{opts: opts, host: h, chosen: chosen}
 	h.Store, h.Tmp = session.Store(h.UID), opts.shell.tmp()
 	s.vars, s.cacheDir = variables(h)
 	if opts.shell != nil {
@@ -440,7 +443,7 @@ func (s *state) run(command []string) error {
 	if err := s.engine(); err != nil {
 		return s.unavailable(command, err)
 	}
-	logger(opts.LogLevel).info("engine", "name", s.host.Engine, "bwrap", s.host.Bwrap.Path, "version", s.host.Bwrap.Version, "landlock", s.host.Landlock)
+	logger(opts.LogLevel).info("engine", "name", s.chosen.Name, "bwrap", s.chosen.Bwrap.Path, "version", s.chosen.Bwrap.Version, "landlock", s.host.Landlock)
 	plan, err := s.plan(command)
 	if err != nil {
 		return err
@@ -457,7 +460,7 @@ func (s *state) run(command []string) error {
 }
 
 // engine finds what will hold the command.
-func (s *state) engine() error {
+func (s *state) engine() (err error) {
 	if s.host.Modelled && !s.opts.DryRun {
 		return &usageError{"--engine sandbox-exec: sandbox-exec is macOS's own, and this is " + runtime.GOOS, "with --dry-run it prints what a Mac would get; so do explain and why"}
 	}
@@ -466,7 +469,8 @@ func (s *state) engine() error {
 	}
 	lock := s.settings.NeedsFull
 	if lock == nil {
-		return wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
+		s.chosen, err = wrap.Choose(s.host, s.cacheDir, s.opts.Engine, s.policy.MinTier)
+		return err
 	}
 	if s.opts.Engine == host.EngineLandlock {
 		named := *lock
@@ -477,7 +481,7 @@ func (s *state) engine() error {
 		}
 		return &host.Error{Status: host.StatusFailed, Text: named.Error(), Hint: hint}
 	}
-	err := wrap.Choose(s.host, s.cacheDir, s.opts.Engine, host.TierFull)
+	s.chosen, err = wrap.Choose(s.host, s.cacheDir, s.opts.Engine, host.TierFull)
 	var none *host.Unavailable
 	if errors.As(err, &none) {
 		why := *none
@@ -503,7 +507,7 @@ func (s *state) request(command []string) (engine.Request, error) {
 		s.host.Limits = limits.Look(s.host.UID)
 	}
 	return engine.Request{
-		Policy: s.policy, Root: cmp.Or(s.vars.Root, s.host.CWD), Command: command, KeepFDs: s.opts.KeepFD,
+		Policy: s.policy, Engine: s.chosen, Root: cmp.Or(s.vars.Root, s.host.CWD), Command: command, KeepFDs: s.opts.KeepFD,
 		Cache: s.cacheDir, Remap: string(s.opts.Workspace), Direct: s.settings.Direct, Argv0: string(s.opts.Argv0),
 		Filter: s.filter, Tmp: s.opts.shell.tmp(), Hints: s.hints(),
 	}, nil

@@ -125,17 +125,17 @@ func (st *standing) sandbox(s *state) {
 	}
 	err := s.engine()
 	switch {
-	case err == nil && s.host.Engine == host.EngineLandlock:
+	case err == nil && s.chosen.Name == host.EngineLandlock:
 		st.Tier, st.Engine = host.TierReduced, "Landlock, version "+strconv.Itoa(s.host.Landlock)
-		if s.host.Lack != nil {
-			st.attention = append(st.attention, s.host.Lack.Reason+": sbx doctor says how to get tier full")
+		if s.chosen.Lack != nil {
+			st.attention = append(st.attention, s.chosen.Lack.Reason+": sbx doctor says how to get tier full")
 		}
 		return
-	case err == nil && s.host.Engine == host.EngineSeatbelt:
+	case err == nil && s.chosen.Name == host.EngineSeatbelt:
 		st.Tier, st.Engine = host.TierFull, host.EngineSeatbelt
 		return
 	case err == nil:
-		st.Tier, st.Engine = host.TierFull, "bwrap "+s.host.Bwrap.Version.String()
+		st.Tier, st.Engine = host.TierFull, "bwrap "+s.chosen.Bwrap.Version.String()
 		return
 	}
 	st.Off = err.Error()
@@ -144,9 +144,9 @@ func (st *standing) sandbox(s *state) {
 
 // plan counts the gaps of a run here, and says why there can be none.
 func (st *standing) plan(s *state) error {
-	if s.host.Engine == "" {
+	if s.chosen.Name == "" {
 		// The gaps that are not the engine's are the same.
-		suppose(s.host)
+		suppose(s.host, &s.chosen)
 	}
 	plan, err := s.plan([]string{"/bin/sh"})
 	var refused *host.Error

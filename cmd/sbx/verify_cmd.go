@@ -114,7 +114,9 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 	if err := s.host.Answering(); err != nil {
 		return nil, err
 	}
-	s.host.LookForSockets(s.cacheDir)
+	if s.chosen.Name == host.EngineBwrap {
+		s.host.LookForSockets(s.cacheDir, s.chosen.Bwrap)
+	}
 	for _, n := range s.settings.Notices {
 		s.notice(n)
 	}
@@ -125,7 +127,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 		s.host.FDs = s.host.FDs[1:]
 	}
 	return verify.Outside(&verify.Subject{
-		Host: s.host, Plan: s.planProbe, Flags: append([]string{"verify", "--run-probe"}, os.Args[2:]...),
+		Host: s.host, Bwrap: s.chosen.Bwrap.Path, Plan: s.planProbe, Flags: append([]string{"verify", "--run-probe"}, os.Args[2:]...),
 		Root: s.vars.Root, Remap: string(s.opts.Workspace), Cache: s.cacheDir, OwnDirs: s.ownDirs(),
 	})
 }

@@ -86,7 +86,7 @@ func (p *Plan) shield(req Request, h *host.Host, v *view.View, fd *host.FD) erro
 		p.Copy = append(p.Copy, fd.Num)
 		return nil
 	}
-	if h.Engine != host.EngineBwrap || fd.Deleted && fd.Num > 2 {
+	if p.Engine != host.EngineBwrap || fd.Deleted && fd.Num > 2 {
 		return nil
 	}
 	if to, ok := v.NameOf(fd); ok {

@@ -95,6 +95,7 @@ func (m *Mounted) Word() string { return view.Word(m.Access, m.Closed) }
 // Request is what a run is about, beside its policy.
 type Request struct {
 	Policy  *policy.Policy
+	Engine  Chosen
 	Root    string   // of the work tree, as [WorkTree] gives it
 	Command []string // words, the first being the name to look up; nil for a plan that is only looked at
 	Self    []string // run sbx itself with these words, in the place of Command

@@ -13,10 +13,9 @@ import (
 // A plan for it can be printed and not executed.
 func AsMac(h *Host) *Host {
 	m := *h
-	m.Modelled, m.Engine, m.OS = true, EngineSeatbelt, "darwin"
+	m.Modelled, m.OS = true, "darwin"
 	m.FS = MacFS{h.FS}
 	m.Limits = limits.Facts{Mac: true, Root: h.UID == 0, Running: 1}
-	m.Runtime, m.Instance = "/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/sbx", "1.1.0.0.00000000"
 	m.FDs = slices.Clone(h.FDs)
 	for i := range m.FDs {
 		if fd := &m.FDs[i]; fd.Kind == FDDevice && fd.Num <= 2 && h.TTY {

@@ -19,8 +19,7 @@ type Host struct {
 	CWD     string // canonical, as getcwd(2) gives it: the project that the run is about
 	Dir     string // canonical: where the command starts, when that is not CWD; "" when it is
 	Environ []string
-	FDs     []FD // open descriptors, in order; 0, 1, 2 and what was inherited
-	Bwrap   Bwrap
+	FDs     []FD         // open descriptors, in order; 0, 1, 2 and what was inherited
 	TTY     bool         // there is a controlling terminal
 	Front   bool         // this process alone is the job that has the terminal, as far as can be seen
 	Config  string       // directory of the user's config file, which need not exist; "" for none
@@ -44,12 +43,8 @@ type Host struct {
 
 	Sockets []string // paths of the host's sockets, as far as they are known: absolute, as they were bound or found
 
-	Engine   string       // what runs the command, as [Choose] found it
-	Lack     *Unavailable // why it is not one of tier full
-	Landlock int          // version of Landlock, 0 for none
-	Modelled bool         // this is another system, seen as a Mac: nothing can be executed
-	Runtime  string       // with Landlock and sandbox-exec: where the directories of runs are; "" for nowhere
-	Instance string       // with these: the name of this run's
+	Landlock int  // version of Landlock, 0 for none
+	Modelled bool // this is another system, seen as a Mac: nothing can be executed
 }
 
 // Bwrap is the program that will be executed, as found and probed.

@@ -54,4 +54,4 @@ func Package(root, path string) string { return "" }
 func Mended(string) (known, mended bool) { return false, false }
 
 // LookForSockets does nothing: the engine of this system goes by paths.
-func (h *Host) LookForSockets(string) {}
+func (h *Host) LookForSockets(string, Bwrap) {}

@@ -88,4 +88,4 @@ func Forget(h *Host, dir string) bool {
 }
 
 // LookForSockets does nothing: the engine of this system goes by paths.
-func (h *Host) LookForSockets(string) {}
+func (h *Host) LookForSockets(string, Bwrap) {}

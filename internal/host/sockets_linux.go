@@ -242,15 +242,16 @@ func beyond(far []string, path string) bool {
 	return slices.ContainsFunc(far, func(point string) bool { return policy.Within(path, point) })
 }
 
-// LookForSockets looks once more, whatever was kept, for runs to come.
-func (h *Host) LookForSockets(dir string) {
+// LookForSockets looks once more, whatever was kept, for runs by this bwrap to
+// come.
+func (h *Host) LookForSockets(dir string, b Bwrap) {
 	path, st, err := locate(h)
-	if err != nil || h.Engine != EngineBwrap {
+	if err != nil {
 		return
 	}
 	key := probeKey(path, st, h.UID)
 	if seen := h.findSockets(nil); h.Keeps(dir) == nil {
-		remember(dir, VerdictFile(dir, h.UID), key+h.Bwrap.Version.String()+"\n"+seen.text(), h.UID)
+		remember(dir, VerdictFile(dir, h.UID), key+b.Version.String()+"\n"+seen.text(), h.UID)
 	}
 }
 

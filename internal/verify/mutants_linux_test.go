@@ -135,7 +135,8 @@ func subject() (*Subject, error) {
 		return nil, err
 	}
 	cache := os.Getenv("XDG_CACHE_HOME") + "/sbx"
-	if err := wrap.Choose(h, cache, host.EngineLandlock, ""); err != nil {
+	chosen, err := wrap.Choose(h, cache, host.EngineLandlock, "")
+	if err != nil {
 		return nil, err
 	}
 	vars := policy.Vars{CWD: h.CWD, Root: h.CWD, Home: h.Homes[0], Cache: os.Getenv("XDG_CACHE_HOME")}
@@ -146,7 +147,7 @@ func subject() (*Subject, error) {
 		return nil, err
 	}
 	return &Subject{Host: h, Root: h.CWD, Cache: cache, Plan: func() (*engine.Plan, error) {
-		return wrap.New(engine.Request{Policy: pol, Root: h.CWD, Self: ProbeWords(), Cache: cache}, h)
+		return wrap.New(engine.Request{Engine: chosen, Policy: pol, Root: h.CWD, Self: ProbeWords(), Cache: cache}, h)
 	}}, nil
 }
 

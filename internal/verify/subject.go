@@ -12,6 +12,7 @@ import (
 // Subject is a run to be verified.
 type Subject struct {
 	Host    *host.Host
+	Bwrap   string                       // path of bwrap, with that engine
 	Plan    func() (*engine.Plan, error) // of a run of the probe, with what Host has by then
 	Flags   []string                     // of sbx, as the run has them: the child gets the same
 	Root    string                       // of the work tree

@@ -484,7 +484,7 @@ func (v *survey) own() {
 			o.Manifest, o.Sum = fd.Name, hex.EncodeToString(sum[:])
 		}
 	}
-	for _, path := range []string{v.subject.Host.Self, v.subject.Host.Bwrap.Path} {
+	for _, path := range []string{v.subject.Host.Self, v.subject.Bwrap} {
 		if !strings.HasPrefix(path, "/") {
 			continue
 		}

@@ -47,8 +47,8 @@ func (v *View) writes(path string) bool {
 // make a directory of sbx's own that is not there yet, it is made before, so
 // that it is hidden like one that was always there: nobody reads or forges what
 // sbx remembers.
-func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver) (*View, []string, error) {
-	v, err := look(pol, h, res)
+func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*View, []string, error) {
+	v, err := look(pol, h, res, ahead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver) (*View, [
 	for _, dir := range made {
 		res.Made[dir] = host.Info{Kind: host.Dir, Mode: 0o700, UID: h.UID}
 	}
-	if v, err = look(pol, h, res); err != nil {
+	if v, err = look(pol, h, res, ahead); err != nil {
 		return nil, nil, err
 	}
 	return v, made, v.guardOwn()

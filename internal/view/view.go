@@ -85,9 +85,10 @@ func (v *View) mute(r *policy.Rule, err error) bool {
 	return true
 }
 
-// look lays the rules of pol over the host.
-func look(pol *policy.Policy, h *host.Host, res *host.Resolver) (*View, error) {
-	v := &View{Res: res, Host: h, Ahead: h.Engine == host.EngineSeatbelt}
+// look lays the rules of pol over the host. With ahead they go by paths, see
+// [View.Ahead].
+func look(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*View, error) {
+	v := &View{Res: res, Host: h, Ahead: ahead}
 	found, err := v.locate(pol)
 	if err == nil {
 		found, err = v.elsewhere(found)

@@ -21,7 +21,7 @@ const maxArgs = 9000
 // words writes the command line of bwrap.
 func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *policy.Policy) error {
 	a := bwrapargs.Args{
-		Version:  h.Bwrap.Version,
+		Version:  req.Engine.Bwrap.Version,
 		ShareNet: pol.Network,
 		SharePID: pol.SharePID,
 		Ops:      Ops(v, pol, h),
@@ -40,7 +40,7 @@ func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *
 	if err != nil {
 		return err
 	}
-	if err := giveFilter(p, &a, own, h); err != nil {
+	if err := giveFilter(p, &a, own, req.Engine.Bwrap); err != nil {
 		return err
 	}
 	a.Stage = p.Stage != nil && p.Stage.Group != pid1.Look
@@ -72,8 +72,8 @@ func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *
 			return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
 		}
 		a.Seccomp = filter
-	} else if h.Bwrap.Version.Less(bwrapargs.HasUserns) {
-		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + h.Bwrap.Version.String() + " cannot refuse nested user namespaces without seccomp",
+	} else if req.Engine.Bwrap.Version.Less(bwrapargs.HasUserns) {
+		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + req.Engine.Bwrap.Version.String() + " cannot refuse nested user namespaces without seccomp",
 			Hint: `install bubblewrap 0.8 or newer, or leave seccomp = "default"`}
 	}
 	// The options go through a descriptor: nothing of the policy shows in ps.
@@ -113,12 +113,12 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		words = append([]string{req.Argv0}, words[min(1, len(words)):]...)
 	}
 	p.Limit = pol.TimeoutSeconds
-	look := h.Bwrap.Version.Less(bwrapargs.HasBindFD)
+	look := req.Engine.Bwrap.Version.Less(bwrapargs.HasBindFD)
 	wall := Wall(p, v, pol, h)
 	const unseen = ": what is replaced on the host while the sandbox is being set up is noticed by no one"
 	switch {
 	case req.Direct && look:
-		p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage (--direct)"+unseen)
+		p.Gaps = append(p.Gaps, "bwrap "+req.Engine.Bwrap.Version.String()+" binds by name and there is no stage (--direct)"+unseen)
 	case pol.SharePID && !look && wall == nil && len(p.Reopen) == 0 && req.Filter == nil:
 		req.Direct = true // the stage would have nothing to do
 	}
@@ -135,7 +135,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		}
 		p.Gaps = append(p.Gaps, "sbx itself cannot be put inside, so signals and the terminal are bwrap's business")
 		if look {
-			p.Gaps = append(p.Gaps, "bwrap "+h.Bwrap.Version.String()+" binds by name and there is no stage"+unseen)
+			p.Gaps = append(p.Gaps, "bwrap "+req.Engine.Bwrap.Version.String()+" binds by name and there is no stage"+unseen)
 		}
 		return words, nil, nil
 	}
@@ -447,13 +447,13 @@ func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy)
 
 // giveFilter hands the program to whoever loads it: the stage, as the last thing
 // before the command, or bwrap, whose own process in the sandbox it holds, too.
-func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, h *host.Host) error {
+func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, b host.Bwrap) error {
 	switch {
 	case code == nil:
 	case p.Stage != nil:
 		p.Stage.Filter = code
-	case h.Bwrap.Version.Less(bwrapargs.HasTwoFilters):
-		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + h.Bwrap.Version.String() + " takes no second system call filter, and without the stage nobody else loads the one from " + policy.Plain(p.Report.Policy.Seccomp),
+	case b.Version.Less(bwrapargs.HasTwoFilters):
+		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + b.Version.String() + " takes no second system call filter, and without the stage nobody else loads the one from " + policy.Plain(p.Report.Policy.Seccomp),
 			Hint: "leave out --direct, or install bubblewrap 0.6 or newer"}
 	default:
 		a.Filter = code
@@ -485,7 +485,7 @@ func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	}
 	res := host.NewResolver(h.FS)
 	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
-	v, own, err := view.LookWithOwn(pol, h, res)
+	v, own, err := view.LookWithOwn(pol, h, res, false)
 	if err != nil {
 		return nil, err
 	}
@@ -500,7 +500,7 @@ func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	if err := v.Clean(req.Root, git); err != nil {
 		return nil, err
 	}
-	p := &engine.Plan{Engine: host.EngineBwrap, Tier: host.TierFull, Path: h.Bwrap.Path, Dirs: own}
+	p := &engine.Plan{Engine: host.EngineBwrap, Tier: host.TierFull, Path: req.Engine.Bwrap.Path, Dirs: own}
 	if err := p.Descriptors(req, h, v); err != nil {
 		return nil, err
 	}
@@ -535,7 +535,7 @@ func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	if err := words(p, req, h, v, pol); err != nil {
 		return nil, err
 	}
-	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, WallGaps(p, pol, h), gaps(h), p.Limits.Gaps, []string{engine.GapSockets})
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, WallGaps(p, pol, h), gaps(req.Engine.Bwrap), p.Limits.Gaps, []string{engine.GapSockets})
 	p.Report.Usual = 1
 	p.Report.OwnSession = !sharesGroup(p, pol, h)
 	if !p.Report.OwnSession && !p.Restricts(landlock.Signal) {
@@ -546,10 +546,10 @@ func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
 }
 
 // gaps are the promises that this engine on this host cannot keep whole.
-func gaps(h *host.Host) []string {
+func gaps(b host.Bwrap) []string {
 	var out []string
-	if h.Bwrap.Version.Less(bwrapargs.HasSize) {
-		out = append(out, "bwrap "+h.Bwrap.Version.String()+" cannot bound the size of private directories")
+	if b.Version.Less(bwrapargs.HasSize) {
+		out = append(out, "bwrap "+b.Version.String()+" cannot bound the size of private directories")
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func TestWallWithoutMounts(t *testing.T) {
 		dir + "/read": policy.Read, dir + "/write": policy.Write, dir + "/private": policy.Private} {
 		pol.Add(policy.Rule{Path: path, Access: a, Source: "test"})
 	}
-	v, _, err := view.LookWithOwn(pol, h, host.NewResolver(h.FS))
+	v, _, err := view.LookWithOwn(pol, h, host.NewResolver(h.FS), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	}
 	res := host.NewResolver(h.FS)
 	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
-	v, own, err := view.LookWithOwn(pol, h, res)
+	v, own, err := view.LookWithOwn(pol, h, res, false)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
 		return nil, err
 	}
 	p.Pwd = v.KeepPWD()
-	session, tmp, err := Session(p, h)
+	session, tmp, err := Session(p, req.Engine)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, c.gaps, c.notes(h), p.Gaps, reducedGaps(pol, h), p.Limits.Gaps)
 	p.Session = session
 	p.Report.Wall, p.Report.Made = &p.Confined.Wall, p.Dirs
-	if h.Lack != nil {
-		p.Lack = h.Lack.Reason
+	if req.Engine.Lack != nil {
+		p.Lack = req.Engine.Lack.Reason
 	}
 	p.Files = []engine.OwnFile{{Path: session + "/" + ManifestName, Data: engine.Manifest(p, v, pol)}}
 	return p, nil
@@ -259,13 +259,13 @@ const ManifestName = "policy.json"
 // Session plans the directory of the run: 0700, with the manifest in it and the
 // directory for temporary files. Nobody is there to remove it when the command
 // has ended; the next run does it, see sweep.
-func Session(p *engine.Plan, h *host.Host) (dir, tmp string, err error) {
-	if h.Runtime == "" {
+func Session(p *engine.Plan, c engine.Chosen) (dir, tmp string, err error) {
+	if c.Runtime == "" {
 		return "", "", &host.Error{Status: host.StatusFailed, Text: "there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, and others can replace what is in /tmp", Hint: "set HOME"}
 	}
-	dir = h.Runtime + "/" + h.Instance
+	dir = c.Runtime + "/" + c.Instance
 	tmp = dir + "/tmp"
-	p.Dirs = append(p.Dirs, h.Runtime, dir, tmp)
+	p.Dirs = append(p.Dirs, c.Runtime, dir, tmp)
 	if p.Report.Unkept != "" {
 		p.CacheDst = tmp + "/cache"
 		p.Dirs = append(p.Dirs, p.CacheDst)

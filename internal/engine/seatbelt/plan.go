@@ -29,7 +29,7 @@ func Seat(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	}
 	res := host.NewResolver(h.FS)
 	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
-	v, own, err := view.LookWithOwn(pol, h, res)
+	v, own, err := view.LookWithOwn(pol, h, res, true)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Seat(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	if err := landlock.PrivateCache(p, req, v, pol); err != nil {
 		return nil, err
 	}
-	session, tmp, err := landlock.Session(p, h)
+	session, tmp, err := landlock.Session(p, req.Engine)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +85,11 @@ func Seat(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	p.Argv = slices.Concat([]string{host.SandboxExec}, text.Words(), []string{"--"}, words)
 	model(p, h)
 	return p, nil
+}
+
+// Modelled is the engine of a host that is seen as a Mac, see [host.AsMac].
+func Modelled() engine.Chosen {
+	return engine.Chosen{Name: host.EngineSeatbelt, Runtime: "/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/sbx", Instance: "1.1.0.0.00000000"}
 }
 
 // short is a path by way of the system's link to /private/var: sockets have room
