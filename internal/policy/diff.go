@@ -14,54 +14,6 @@ type Change struct {
 	Wider bool // gives more than before; false means it gives less
 }
 
-// ranks order the values of single keys from tight to wide.
-var ranks = map[string][]string{
-	"allow_network": {"false", "true"},
-	"share_pid":     {"false", "true"},
-	"new_session":   {"yes", "auto", "no"},
-	"seccomp":       {"strict", "default", "dev", "off"},
-	"git":           {"none", "commit", "full"},
-	"cache":         {}, // neither gives anything of the host
-	"protect":       {"enforce", "watch"},
-	"environment":   {"list", "inherit"},
-	"limits":        {"enforce", "best-effort"},
-	"min_tier":      {"full", "reduced"},
-	"on_unmasked":   {"end", "warn"},
-}
-
-// Wider reports whether value b of a single key gives more than value a.
-// Numbers are limits: a larger one gives more, and "" (no limit) the most.
-func Wider(key, a, b string) bool {
-	if key == "seccomp" && (SeccompFile(a) || SeccompFile(b)) {
-		return a != b // what is in a file is not known here
-	}
-	if order, ok := ranks[key]; ok {
-		return slices.Index(order, b) > slices.Index(order, a)
-	}
-	return a != "" && (b == "" || parse(b) > parse(a))
-}
-
-// Tighter reports whether value b of a single key gives less than value a, and
-// nothing more.
-func Tighter(key, a, b string) bool { return Wider(key, b, a) && !Wider(key, a, b) }
-
-func parse(s string) float64 {
-	var f, scale float64 = 0, 0
-	for _, c := range s {
-		switch {
-		case c == '.':
-			scale = 1
-		case '0' <= c && c <= '9':
-			f = f*10 + float64(c-'0')
-			scale *= 10
-		}
-	}
-	if scale > 1 {
-		return f / scale
-	}
-	return f
-}
-
 // Diff lists what b changes over a, sorted by key. It is exact for paths and
 // single values; for environment patterns it errs towards wider.
 func Diff(a, b *Policy) []Change {
@@ -94,17 +46,6 @@ func Diff(a, b *Policy) []Change {
 // WiderOnly returns the changes that give more.
 func WiderOnly(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.Wider })
-}
-
-// Scalars returns the single values of the policy in a fixed order.
-func (p *Policy) Scalars() []Scalar {
-	return []Scalar{
-		{"allow_network", SwitchOf(p.Network).text()}, {"share_pid", SwitchOf(p.SharePID).text()},
-		{"new_session", p.NewSession}, {"seccomp", p.Seccomp}, {"git", p.Git}, {"cache", p.Cache}, {"protect", p.Protected},
-		{"environment", p.Environment}, {"limits", p.Limits}, {"min_tier", p.MinTier}, {"on_unmasked", p.OnUnmasked},
-		{"timeout_seconds", number(p.TimeoutSeconds)}, {"memory_limit_mb", number(float64(p.MemoryLimitMB))},
-		{"cpus", number(p.CPUs)}, {"procs", number(float64(p.Procs))}, {"file_size_limit_mb", number(p.FileSizeMB)}, {"tmpfs_limit_mb", number(float64(p.TmpfsLimitMB))},
-	}
 }
 
 func orNone(s string) string {

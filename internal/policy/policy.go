@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -164,19 +163,9 @@ func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, 
 
 func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	pol := &Policy{
-		Profiles: selected,
-		Network:  p.AllowNetwork == Yes, SharePID: p.SharePID == Yes,
-		NewSession: cmp.Or(p.NewSession, "auto"), Seccomp: cmp.Or(p.Seccomp, "default"),
-		Git: cmp.Or(p.Git, "none"), Cache: cmp.Or(p.Cache, "none"),
-		Protected:   cmp.Or(p.Protected, "enforce"),
-		Environment: cmp.Or(p.Environment, "list"), Limits: cmp.Or(p.Limits, "enforce"),
-		MinTier:        cmp.Or(p.MinTier, "reduced"),
-		OnUnmasked:     cmp.Or(p.OnUnmasked, "end"),
-		TimeoutSeconds: p.TimeoutSeconds, MemoryLimitMB: p.MemoryLimitMB, CPUs: p.CPUs, Procs: p.Procs, FileSizeMB: p.FileSizeMB,
-		TmpfsLimitMB: cmp.Or(p.TmpfsLimitMB, DefaultTmpfsMB),
-		EnvPass:      p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),
-		Where: p.Where,
+		Profiles: selected, EnvPass: p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet), Where: p.Where,
 	}
+	pol.setScalars(&p.Profile)
 	for i := range pol.EnvSet {
 		v, err := vars.ExpandValue(pol.EnvSet[i].Value)
 		if err != nil {

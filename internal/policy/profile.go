@@ -91,31 +91,6 @@ func Words(texts ...string) List {
 	return l
 }
 
-// scalars are the single-valued keys, by the names files use.
-var scalars = []struct {
-	key string
-	get func(*Profile) string // "" when unsaid
-	mix func(dst, src *Profile)
-}{
-	{"allow_network", func(p *Profile) string { return p.AllowNetwork.text() }, func(d, s *Profile) { d.AllowNetwork = s.AllowNetwork }},
-	{"share_pid", func(p *Profile) string { return p.SharePID.text() }, func(d, s *Profile) { d.SharePID = s.SharePID }},
-	{"new_session", func(p *Profile) string { return p.NewSession }, func(d, s *Profile) { d.NewSession = s.NewSession }},
-	{"seccomp", func(p *Profile) string { return p.Seccomp }, func(d, s *Profile) { d.Seccomp = s.Seccomp }},
-	{"git", func(p *Profile) string { return p.Git }, func(d, s *Profile) { d.Git = s.Git }},
-	{"cache", func(p *Profile) string { return p.Cache }, func(d, s *Profile) { d.Cache = s.Cache }},
-	{"protect", func(p *Profile) string { return p.Protected }, func(d, s *Profile) { d.Protected = s.Protected }},
-	{"environment", func(p *Profile) string { return p.Environment }, func(d, s *Profile) { d.Environment = s.Environment }},
-	{"limits", func(p *Profile) string { return p.Limits }, func(d, s *Profile) { d.Limits = s.Limits }},
-	{"min_tier", func(p *Profile) string { return p.MinTier }, func(d, s *Profile) { d.MinTier = s.MinTier }},
-	{"on_unmasked", func(p *Profile) string { return p.OnUnmasked }, func(d, s *Profile) { d.OnUnmasked = s.OnUnmasked }},
-	{"timeout_seconds", func(p *Profile) string { return number(p.TimeoutSeconds) }, func(d, s *Profile) { d.TimeoutSeconds = s.TimeoutSeconds }},
-	{"memory_limit_mb", func(p *Profile) string { return number(float64(p.MemoryLimitMB)) }, func(d, s *Profile) { d.MemoryLimitMB = s.MemoryLimitMB }},
-	{"cpus", func(p *Profile) string { return number(p.CPUs) }, func(d, s *Profile) { d.CPUs = s.CPUs }},
-	{"procs", func(p *Profile) string { return number(float64(p.Procs)) }, func(d, s *Profile) { d.Procs = s.Procs }},
-	{"file_size_limit_mb", func(p *Profile) string { return number(p.FileSizeMB) }, func(d, s *Profile) { d.FileSizeMB = s.FileSizeMB }},
-	{"tmpfs_limit_mb", func(p *Profile) string { return number(float64(p.TmpfsLimitMB)) }, func(d, s *Profile) { d.TmpfsLimitMB = s.TmpfsLimitMB }},
-}
-
 // list is a list-valued key, by the name files use.
 type list struct {
 	key    string
@@ -134,20 +109,6 @@ var lists = []list{
 }
 
 var pathLists, envLists = lists[:Block], lists[Block:]
-
-// Scalar is one single-valued setting that a profile makes.
-type Scalar struct{ Key, Value string }
-
-// Scalars returns the single-valued settings that p makes, in a fixed order.
-func (p *Profile) Scalars() []Scalar {
-	var out []Scalar
-	for _, s := range scalars {
-		if v := s.get(p); v != "" {
-			out = append(out, Scalar{s.key, v})
-		}
-	}
-	return out
-}
 
 // List returns the list with the given key as files name it, or nil.
 func (p *Profile) List(key string) *List {
@@ -178,12 +139,11 @@ func (p *Profile) add(src *Profile) {
 
 // addValues is add for all but the lists of paths.
 func (p *Profile) addValues(src *Profile) {
-	for _, s := range scalars {
-		if s.get(src) == "" {
-			continue
+	for i := range keys {
+		if k := &keys[i]; isSaid(k.Field(src)) {
+			assign(k.Field(p), k.Field(src))
+			p.where(k.Name, src.source(k.Name))
 		}
-		s.mix(p, src)
-		p.where(s.key, src.source(s.key))
 	}
 	for _, l := range envLists {
 		l.of(p).add(l.of(src), src)
