@@ -31,7 +31,6 @@ func (l *loader) agreed(doc *document) error {
 	if err := t.settings(); err != nil {
 		return err
 	}
-	t.dropShells()
 	t.notice("since a project file, trusted or not, may only tighten these")
 	return nil
 }
@@ -53,7 +52,7 @@ func (t *tightener) upheld(p *profileDoc) (*profileDoc, error) {
 			t.ignore(p.keyName(s.Key), p.keyAt[s.Key])
 		}
 	}
-	return t.doc.d.profile(entry{p.Name, p.at, p.node}, func(key string) bool { return drop[key] == "" })
+	return t.doc.profile(p.entry, func(key string) bool { return drop[key] == "" })
 }
 
 // Uphold puts back into a policy what no project file may take from a run, a

@@ -1,23 +1,61 @@
 package config
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// decoder reads typed values from the tree of one file. Nothing is converted:
-// the string "true" is no bool, and 1.0 is no whole number.
-type decoder struct {
-	src   *source
-	layer policy.Layer
-	dir   string // of the file, absolute
+// entry is one key of a table. Nothing is converted when its value is read: the
+// string "true" is no bool, and 1.0 is no whole number.
+type entry struct {
+	key   string
+	path  string // with the tables it is in
+	at    int    // offset of the key
+	value any
 }
 
-// wrongType is the error for a value of the wrong kind.
-func (d *decoder) wrongType(e entry, want string) error {
-	return d.src.errorf(e.at, "%s: want %s, got %s", keyText(e.key), want, e.value.kind)
+// entries returns the keys of a table in the order of the file.
+func (s *source) entries(t table) []entry {
+	out := make([]entry, 0, len(t.keys))
+	for key, v := range t.keys {
+		path := sub(t.path, key)
+		out = append(out, entry{key, path, s.at[path], v})
+	}
+	slices.SortFunc(out, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// valueAt is the offset of the value at a path.
+func (s *source) valueAt(path string) int { return s.at[path+delim] }
+
+// kindOf names the type of a value as the person who wrote it would.
+func kindOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "a string"
+	case bool:
+		return "true or false"
+	case int64:
+		return "a whole number"
+	case float64:
+		return "a fractional number"
+	case []any:
+		return "a list"
+	}
+	return "a table"
+}
+
+// read returns the value of a key as type T, which files call want.
+func read[T any](s *source, e entry, want string) (T, error) {
+	v, ok := e.value.(T)
+	if !ok {
+		return v, s.errorf(e.at, "%s: want %s, got %s", keyText(e.key), want, kindOf(e.value))
+	}
+	return v, nil
 }
 
 // keyText shows a key: known ones are plain words.
@@ -28,36 +66,28 @@ func keyText(key string) string {
 	return policy.Plain(key)
 }
 
-// unknown refuses a key that is not in the list.
-func (d *decoder) unknown(e entry, known []string) error {
-	err := d.src.errorf(e.at, "unknown key %s", short(e.key))
-	err.Near, err.Known = policy.Nearest(e.key, known), known
+// unknown is an error about a word that is none of those known.
+func (s *source) unknown(at int, word string, known []string, format string, args ...any) error {
+	err := s.errorf(at, format, args...)
+	err.Near, err.Known = policy.Nearest(word, known), known
 	return err
 }
 
-func (d *decoder) bool(e entry) (bool, error) {
-	if e.value.kind != isBool {
-		return false, d.wrongType(e, "true or false")
-	}
-	return e.value.yes, nil
+func (s *source) unknownKey(e entry, known []string) error {
+	return s.unknown(e.at, e.key, known, "unknown key %s", short(e.key))
 }
 
-func (d *decoder) text(e entry) (string, error) {
-	if e.value.kind != isText {
-		return "", d.wrongType(e, "a string")
-	}
-	return e.value.text, nil
-}
+func (s *source) bool(e entry) (bool, error) { return read[bool](s, e, "true or false") }
+
+func (s *source) text(e entry) (string, error) { return read[string](s, e, "a string") }
 
 // oneOf reads a string that has to be one of the words.
-func (d *decoder) oneOf(e entry, words []string) (string, error) {
-	s, err := d.text(e)
-	if err != nil || slices.Contains(words, s) {
-		return s, err
+func (s *source) oneOf(e entry, words []string) (string, error) {
+	v, err := s.text(e)
+	if err != nil || slices.Contains(words, v) {
+		return v, err
 	}
-	bad := d.src.errorf(e.at, "%s: want %s, got %s", keyText(e.key), orList(words), short(s))
-	bad.Near, bad.Known = policy.Nearest(s, words), words
-	return "", bad
+	return "", s.unknown(e.at, v, words, "%s: want %s, got %s", keyText(e.key), orList(words), short(v))
 }
 
 // orList is "a, b or c".
@@ -70,70 +100,83 @@ func orList(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
+// file reads the absolute path of a program: a name would be looked up in a
+// PATH that the project may have changed.
+func (s *source) file(e entry, key string) (string, error) {
+	v, err := s.text(e)
+	if err == nil && (!strings.HasPrefix(v, "/") || strings.IndexByte(v, 0) >= 0 || len(v) > maxPath) {
+		err = s.errorf(e.at, "%s: want an absolute path, got %s", key, short(v))
+	}
+	return policy.Clean(v), err
+}
+
 // whole reads a whole number from low to high.
-func (d *decoder) whole(e entry, low, high int64) (int64, error) {
-	if e.value.kind != isWhole {
-		return 0, d.wrongType(e, "a whole number")
+func (s *source) whole(e entry, low, high int64) (int64, error) {
+	n, err := read[int64](s, e, "a whole number")
+	if err == nil && (n < low || n > high) {
+		err = s.errorf(e.at, "%s: want a whole number from %d to %d, got %d", keyText(e.key), low, high, n)
 	}
-	if n := e.value.whole; n < low || n > high {
-		return 0, d.src.errorf(e.at, "%s: want a whole number from %d to %d, got %d", keyText(e.key), low, high, n)
-	}
-	return e.value.whole, nil
+	return n, err
 }
 
 // real reads a number, with or without a fraction, from low to high.
-func (d *decoder) real(e entry, low, high float64) (float64, error) {
-	n := e.value.real
-	switch e.value.kind {
-	case isWhole:
-		n = float64(e.value.whole)
-	case isReal:
-	default:
-		return 0, d.wrongType(e, "a number")
+func (s *source) real(e entry, low, high float64) (float64, error) {
+	if n, ok := e.value.(int64); ok {
+		e.value = float64(n)
 	}
-	if !(low <= n && n <= high) {
-		return 0, d.src.errorf(e.at, "%s: want a number from %s to %s, got %s", keyText(e.key), digits(low), digits(high), digits(n))
+	n, err := read[float64](s, e, "a number")
+	if err == nil && !(low <= n && n <= high) {
+		err = s.errorf(e.at, "%s: want a number from %s to %s, got %s", keyText(e.key), digits(low), digits(high), digits(n))
 	}
-	return n, nil
+	return n, err
 }
 
-// table returns the keys of a table.
-func (d *decoder) table(e entry) ([]entry, error) {
-	if e.value.kind != isTable {
-		return nil, d.wrongType(e, "a table")
+// digits shows a number without an exponent where that is readable.
+func digits(f float64) string {
+	if f > -1e15 && f < 1e15 {
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
-	return e.value.keys, nil
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// table returns the keys of a table in the order of the file.
+func (s *source) table(e entry) ([]entry, error) {
+	keys, err := read[map[string]any](s, e, "a table")
+	return s.entries(table{e.path, keys}), err
 }
 
 // texts reads a list of strings; each keeps its own place.
-func (d *decoder) texts(e entry) ([]word, error) {
-	if e.value.kind != isList {
-		return nil, d.wrongType(e, "a list of strings")
-	}
-	out := make([]word, len(e.value.list))
-	for i, v := range e.value.list {
-		if v.kind != isText {
-			return nil, d.src.errorf(v.at, "%s: want a list of strings, got %s in it", keyText(e.key), v.kind)
+func (s *source) texts(e entry) ([]word, error) {
+	list, err := read[[]any](s, e, "a list of strings")
+	out := make([]word, len(list))
+	for i, v := range list {
+		text, ok := v.(string)
+		if out[i] = (word{text, s.valueAt(element(e.path, i))}); !ok {
+			return nil, s.errorf(out[i].at, "%s: want a list of strings, got %s in it", keyText(e.key), kindOf(v))
 		}
-		out[i] = word{v.text, v.at}
 	}
-	return out, nil
+	return out, err
 }
 
-// validProfileName reports whether a profile can have the name: it is part of
-// messages, of SBX_PROFILE and of file names.
-func validProfileName(s string) bool {
-	return len(s) <= 64 && wordOf(s, "_-", "")
+// profileName refuses what no profile can be called, ../x for example: a name
+// is part of messages, of SBX_PROFILE and of file names.
+func (s *source) profileName(key, name string, at int) error {
+	if validName(name, "_-", "") {
+		return nil
+	}
+	text := "%s is no name of a profile: want a-z, 0-9, _ and -, at most 64, a letter or digit first"
+	if key != "" {
+		text = key + ": " + text
+	}
+	return s.errorf(at, text, short(name))
 }
 
 // validToolName reports whether a shim can have the name.
-func validToolName(s string) bool {
-	return len(s) <= 64 && wordOf(s, "_-.+", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-}
+func validToolName(s string) bool { return validName(s, "_-.+", "ABCDEFGHIJKLMNOPQRSTUVWXYZ") }
 
-// wordOf reports whether s is lower-case letters and digits, with others
-// after the first byte and also anywhere.
-func wordOf(s, others, also string) bool {
+// validName reports whether s is at most 64 lower-case letters and digits, with
+// others after the first byte and also anywhere.
+func validName(s, others, also string) bool {
 	for i := range len(s) {
 		c := s[i]
 		ok := 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte(also, c) >= 0 || i > 0 && strings.IndexByte(others, c) >= 0
@@ -141,17 +184,5 @@ func wordOf(s, others, also string) bool {
 			return false
 		}
 	}
-	return s != ""
-}
-
-// profileName refuses what no profile can be called, ../x for example.
-func (d *decoder) profileName(key, name string, at int) error {
-	if validProfileName(name) {
-		return nil
-	}
-	text := "%s is no name of a profile: want a-z, 0-9, _ and -, at most 64, a letter or digit first"
-	if key != "" {
-		text = key + ": " + text
-	}
-	return d.src.errorf(at, text, short(name))
+	return s != "" && len(s) <= 64
 }

@@ -1,107 +1,56 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
-)
-
-var (
-	fallbacks = []string{"block", "warn", "allow"} // from tight to wide
-	tiers     = []string{"full", "reduced"}        // from tight to wide
-	watches   = []string{"required", "auto"}       // from tight to wide
+	"github.com/sbx-sandbox/sbx/shims"
 )
 
 // document is one file, read and checked by itself.
 type document struct {
+	*source
 	file     File
-	d        decoder
 	settings []setting
 	locked   []word
 	profiles []*profileDoc
-	tools    []tool
-	shells   shells
 }
 
-// setting is a single value at the top of a file.
+func newDocument(f File) *document { return &document{file: f, source: newSource(f.Path, f.Data)} }
+
+// setting is a single value of a file: one at the top, the program of a shell,
+// the profile of a tool, or the list of roots.
 type setting struct {
-	key   string
-	value any // bool or string
-	at    int
+	path  []string // "shell", "tools" and its name, …
+	value any      // bool, string or []string
+	at    int      // of the key, or of the table that is about one tool
+	from  int      // of the key
 }
 
-// tool says which profile a shim uses.
-type tool struct {
-	name    string
-	profile word
-	at      int
-}
+// name is the setting as [Settings.Where] has it.
+func (s *setting) name() string { return strings.Join(s.path, ".") }
 
-// readDocument reads one file. The name's ending tells the format.
-func readDocument(f File, data []byte) (*document, error) {
-	read := readTOML
+// Unmarshal returns the map that the file holds: a document is koanf's parser of
+// itself, since places are kept beside the map. The name's ending tells the format.
+func (doc *document) Unmarshal([]byte) (map[string]any, error) {
 	switch {
-	case strings.HasSuffix(f.Path, ".hcl"):
-		read = readHCL
-	case !strings.HasSuffix(f.Path, ".toml"):
-		return nil, &policy.Error{Source: policy.Plain(f.Path), Text: "a config file is named *.toml or *.hcl"}
+	case strings.HasSuffix(doc.file.Path, ".hcl"):
+		return parseHCL(doc.source)
+	case strings.HasSuffix(doc.file.Path, ".toml"):
+		return parseTOML(doc.source)
 	}
-	root, src, err := read(f.Path, data)
-	if err != nil {
-		return nil, err
-	}
-	doc := &document{file: f, d: decoder{src: src, layer: f.Layer, dir: f.dir()}}
-	return doc, doc.decode(unwrap(root))
+	return nil, &policy.Error{Source: doc.source.name, Text: "a config file is named *.toml or *.hcl"}
 }
 
-// unwrap returns the table execution.sandbox when the file holds nothing
-// else: the requirement documents nest all keys there.
-func unwrap(root *node) *node {
-	inner := root
-	for _, name := range []string{"execution", "sandbox"} {
-		e := inner.get(name)
-		if e == nil || len(inner.keys) != 1 || e.value.kind != isTable {
-			return root
-		}
-		inner = e.value
-	}
-	return inner
-}
+// Marshal is for koanf alone: no file is written.
+func (doc *document) Marshal(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
-// topField reads one key at the top of a file.
-type topField struct {
-	key  string
-	read func(doc *document, e entry) error
-}
-
-var topFields = []topField{
-	{"enabled", readBool},
-	{"default_profile", readDefaultProfile},
-	{"fallback_on_unavailable", readTopWord(fallbacks)},
-	{"min_tier", readTopWord(tiers)},
-	{"tripwire", readTopWord(watches)},
-	{"shell", readShell},
-	{"audit", readBool},
-	{"hints", readBool},
-	{"direct", readBool},
-	{"shells", readShells},
-	{"roots", readRoots},
-	{"login_fallback", readBool},
-	{"locked", readLocked},
-	{"profiles", readProfiles},
-	{"tools", readTools},
-}
-
-func topKeys() []string {
-	keys := make([]string, len(topFields))
-	for i, f := range topFields {
-		keys[i] = f.key
-	}
-	return keys
-}
-
-func (doc *document) decode(root *node) error {
-	for _, e := range root.keys {
+// decode checks the map of a file.
+func (doc *document) decode(root map[string]any) error {
+	for _, e := range doc.entries(unwrap(root)) {
 		if err := doc.key(e); err != nil {
 			return err
 		}
@@ -109,128 +58,153 @@ func (doc *document) decode(root *node) error {
 	return nil
 }
 
-func (doc *document) key(e entry) error {
-	for _, f := range topFields {
-		if f.key == e.key {
-			return f.read(doc, e)
+// unwrap returns the table execution.sandbox when the file holds nothing
+// else: the requirement documents nest all keys there.
+func unwrap(root map[string]any) table {
+	inner := table{"", root}
+	for _, name := range []string{"execution", "sandbox"} {
+		next, ok := inner.keys[name].(map[string]any)
+		if !ok || len(inner.keys) != 1 {
+			return table{"", root}
 		}
+		inner = table{sub(inner.path, name), next}
 	}
-	if e.key == "execution" {
-		return doc.d.src.errorf(e.at, "execution.sandbox has to be the only table of a file; write its keys at the top instead")
-	}
-	return doc.d.unknown(e, topKeys())
+	return inner
 }
 
-func (doc *document) set(e entry, value any, err error) error {
-	doc.settings = append(doc.settings, setting{e.key, value, e.at})
+// key reads one key at the top of a file.
+func (doc *document) key(e entry) error {
+	k := topKey(e.key)
+	switch {
+	case e.key == "execution":
+		return doc.errorf(e.at, "execution.sandbox has to be the only table of a file; write its keys at the top instead")
+	case k == nil:
+		return doc.unknownKey(e, topNames())
+	}
+	switch k.kind {
+	case someLocks:
+		return doc.readLocked(e)
+	case someProfiles:
+		return doc.each(e, doc.readProfile)
+	case someTools:
+		return doc.each(e, doc.readTool)
+	case someShells:
+		return doc.each(e, doc.readShell)
+	case someRoots:
+		return doc.readRoots(e)
+	}
+	v, err := doc.single(k, e)
+	doc.set(e.at, v, e.key)
 	return err
 }
 
-func readBool(doc *document, e entry) error {
-	yes, err := doc.d.bool(e)
-	return doc.set(e, yes, err)
-}
-
-func readTopWord(words []string) func(*document, entry) error {
-	return func(doc *document, e entry) error {
-		s, err := doc.d.oneOf(e, words)
-		return doc.set(e, s, err)
+// single reads a single value.
+func (doc *document) single(k *key, e entry) (any, error) {
+	switch k.kind {
+	case aBool:
+		return doc.bool(e)
+	case aWord:
+		return doc.oneOf(e, k.words)
+	case aFile:
+		return doc.source.file(e, e.key)
 	}
-}
-
-func readDefaultProfile(doc *document, e entry) error {
-	s, err := doc.d.text(e)
+	name, err := doc.text(e)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return doc.set(e, s, doc.d.profileName(e.key, s, e.at))
+	return name, doc.profileName(e.key, name, e.at)
 }
 
-// readShell wants an absolute path: a name would be looked up in a PATH that
-// the project may have changed.
-func readShell(doc *document, e entry) error {
-	s, err := doc.d.text(e)
-	if err != nil {
-		return err
-	}
-	if !strings.HasPrefix(s, "/") || strings.IndexByte(s, 0) >= 0 || len(s) > maxPath {
-		return doc.d.src.errorf(e.at, "shell: want an absolute path, got %s", short(s))
-	}
-	return doc.set(e, policy.Clean(s), nil)
+func (doc *document) set(at int, value any, path ...string) {
+	doc.settings = append(doc.settings, setting{path, value, at, at})
 }
 
-func readLocked(doc *document, e entry) error {
+// each reads the keys of a table.
+func (doc *document) each(e entry, read func(entry) error) error {
+	keys, err := doc.table(e)
+	for _, k := range keys {
+		if err == nil {
+			err = read(k)
+		}
+	}
+	return err
+}
+
+func (doc *document) readLocked(e entry) error {
 	if doc.file.Layer != policy.System {
-		return doc.d.src.errorf(e.at, "locked: only the administrator's file in /etc/sbx may lock keys")
+		return doc.errorf(e.at, "locked: only the administrator's file in /etc/sbx may lock keys")
 	}
-	names, err := doc.d.texts(e)
-	if err != nil {
-		return err
-	}
+	names, err := doc.texts(e)
 	known := lockable()
 	for _, w := range names {
-		if err := doc.lockable(w, known); err != nil {
-			return err
+		if !slices.Contains(known, w.text) {
+			return doc.unknown(w.at, w.text, known, "locked: %s is no key that can be locked", short(w.text))
 		}
 	}
 	doc.locked = names
-	return nil
+	return err
 }
 
-func readProfiles(doc *document, e entry) error {
-	keys, err := doc.d.table(e)
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		p, err := doc.d.profile(k, nil)
-		if err != nil {
-			return err
-		}
-		doc.profiles = append(doc.profiles, p)
-	}
-	return nil
+func (doc *document) readProfile(e entry) error {
+	p, err := doc.profile(e, nil)
+	doc.profiles = append(doc.profiles, p)
+	return err
 }
 
-func readTools(doc *document, e entry) error {
-	keys, err := doc.d.table(e)
-	if err != nil {
-		return err
-	}
-	for _, k := range keys {
-		t, err := doc.tool(k)
-		if err != nil {
-			return err
-		}
-		doc.tools = append(doc.tools, t)
-	}
-	return nil
-}
-
-func (doc *document) tool(e entry) (tool, error) {
-	t := tool{name: e.key, at: e.at}
+// readTool reads which profile a shim uses.
+func (doc *document) readTool(e entry) error {
 	if !validToolName(e.key) {
-		return t, doc.d.src.errorf(e.at, "tools: %s is no name of a command", short(e.key))
+		return doc.errorf(e.at, "tools: %s is no name of a command", short(e.key))
 	}
-	keys, err := doc.d.table(e)
-	if err != nil {
-		return t, err
-	}
-	for _, k := range keys {
+	found := false
+	err := doc.each(e, func(k entry) error {
 		if k.key != "profile" {
-			return t, doc.d.unknown(k, []string{"profile"})
+			return doc.unknownKey(k, []string{"profile"})
 		}
-		s, err := doc.d.text(k)
+		name, err := doc.text(k)
 		if err != nil {
-			return t, err
+			return err
 		}
-		t.profile = word{s, k.at}
-		if err := doc.d.profileName("tools."+t.name+".profile", s, k.at); err != nil {
-			return t, err
-		}
+		found = true
+		doc.settings = append(doc.settings, setting{[]string{"tools", e.key}, name, e.at, k.at})
+		return doc.profileName("tools."+e.key+".profile", name, k.at)
+	})
+	if err == nil && !found {
+		err = doc.errorf(e.at, "tools.%s: profile is missing", e.key)
 	}
-	if t.profile.text == "" {
-		return t, doc.d.src.errorf(e.at, "tools.%s: profile is missing", t.name)
-	}
-	return t, nil
+	return err
 }
+
+// readShell reads which program stands for one of the shells that sbx can be
+// called as. Only the user and the administrator say it: the files of a project
+// are the work of those who run behind it.
+func (doc *document) readShell(e entry) error {
+	if !slices.Contains(shims.Dialects, e.key) {
+		return doc.unknownKey(e, shims.Dialects)
+	}
+	path, err := doc.source.file(e, "shells."+e.key)
+	doc.set(e.at, path, "shells", e.key)
+	return err
+}
+
+// readRoots reads the trees that commands of sbx-sh may write. The last element
+// may be "*": each directory there is a tree of its own.
+func (doc *document) readRoots(e entry) error {
+	words, err := doc.texts(e)
+	if err != nil {
+		return err
+	}
+	roots := make([]string, len(words))
+	for i, w := range words {
+		path, _, err := sampleVars.Expand(strings.TrimSuffix(w.text, "/*"))
+		if err != nil || strings.ContainsAny(path, "*?") || strings.Contains(w.text, "$CWD") || strings.Contains(w.text, "$ROOT") {
+			return doc.errorf(w.at, "roots: want absolute paths, or with ~/ or $HOME, the last element of which may be *; got %s", short(w.text))
+		}
+		roots[i] = w.text
+	}
+	doc.set(e.at, roots, "roots")
+	return nil
+}
+
+// text shows a value as files have it.
+func text(v any) string { return fmt.Sprint(v) }

@@ -30,11 +30,11 @@ func (l *loader) checkExtends(doc *document) error {
 		}
 		switch {
 		case sum.depth > maxChain:
-			return doc.d.src.errorf(p.at, "profile %s: extends is nested more than %d deep", policy.Quote(p.Name), maxChain)
+			return doc.errorf(p.at, "profile %s: extends is nested more than %d deep", policy.Quote(p.Name), maxChain)
 		case sum.visits > maxVisits:
-			return doc.d.src.errorf(p.at, "profile %s: extends adds up more than %d profiles", policy.Quote(p.Name), maxVisits)
+			return doc.errorf(p.at, "profile %s: extends adds up more than %d profiles", policy.Quote(p.Name), maxVisits)
 		case sum.items > maxSum:
-			return doc.d.src.errorf(p.at, "profile %s: its lists add up to more than %d elements", policy.Quote(p.Name), maxSum)
+			return doc.errorf(p.at, "profile %s: its lists add up to more than %d elements", policy.Quote(p.Name), maxSum)
 		}
 	}
 	return nil

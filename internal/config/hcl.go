@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,42 +14,70 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// readHCL returns the tree of an HCL 2 file, which holds attributes, blocks
+// parseHCL returns the map of an HCL 2 file, which holds attributes, blocks
 // and literal values only: nothing in it is evaluated. Every error begins
 // with file:line:col.
-func readHCL(name string, data []byte) (*node, *source, error) {
-	src := newSource(name, data)
-	if err := scan(src, skipHCL); err != nil {
-		return nil, src, err
+func parseHCL(src *source) (map[string]any, error) {
+	if err := scanText(src); err != nil {
+		return nil, err
 	}
-	r := &hclReader{builder: builder{src: src}}
-	root, err := guard(src, r.read)
-	return root, src, err
+	b, root := newBuilder(src)
+	r := &hclReader{b}
+	return root.keys, guard(src, func() error { return r.read(root) })
 }
 
-type hclReader struct {
-	builder
-}
+type hclReader struct{ *builder }
 
-func (r *hclReader) read() (*node, error) {
+func (r *hclReader) read(root table) error {
 	start := hcl.Pos{Line: 1, Column: 1}
 	tokens, diags := hclsyntax.LexConfig(r.src.data, "", start)
+	if err := r.bounded(tokens); err != nil {
+		return err
+	}
 	if diags.HasErrors() {
-		return nil, r.syntax(diags, nil)
+		return r.syntax(diags, nil)
 	}
 	if err := r.literal(tokens); err != nil {
-		return nil, err
+		return err
 	}
 	file, diags := hclsyntax.ParseConfig(r.src.data, "", start)
 	body, ok := file.Body.(*hclsyntax.Body)
 	if !ok {
-		return nil, r.src.errorf(0, "cannot be read as HCL")
+		return r.src.errorf(0, "cannot be read as HCL")
 	}
 	if diags.HasErrors() {
-		return nil, r.syntax(diags, body)
+		return r.syntax(diags, body)
 	}
-	root := &node{kind: isTable, made: opened}
-	return root, r.body(root, body, 1)
+	return r.body(root, body, 1)
+}
+
+// bounded refuses what would overflow the parser's stack, and strings that are
+// more than text.
+func (r *hclReader) bounded(tokens hclsyntax.Tokens) error {
+	depth, words := 0, 0
+	for _, t := range tokens {
+		at := t.Range.Start.Byte
+		words++
+		switch t.Type {
+		case hclsyntax.TokenQuotedLit, hclsyntax.TokenCQuote:
+			words-- // of the word that began with a quote
+		case hclsyntax.TokenOBrack, hclsyntax.TokenOBrace, hclsyntax.TokenOParen:
+			if depth++; depth > maxDepth {
+				return r.tooDeep(at, depth)
+			}
+		case hclsyntax.TokenCBrack, hclsyntax.TokenCBrace, hclsyntax.TokenCParen:
+			depth = max(depth-1, 0)
+		case hclsyntax.TokenOHeredoc:
+			return r.src.errorf(at, `heredocs are not read: write a string in quotes, with \n`)
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			c := t.Bytes[0]
+			return r.src.errorf(at, "templates are not read: only plain values stand here (%c%c{ is a plain %c{)", c, c, c)
+		}
+		if words > maxTokens {
+			return r.src.errorf(at, "more than %d words and signs", maxTokens)
+		}
+	}
+	return nil
 }
 
 // literalTokens are what a file of literal values is made of.
@@ -59,9 +88,8 @@ var literalTokens = []hclsyntax.TokenType{
 }
 
 // literal refuses expressions before the parser sees them: it is recursive,
-// and a row of signs or brackets would overflow its stack.
+// and a row of signs would overflow its stack.
 func (r *hclReader) literal(tokens hclsyntax.Tokens) error {
-	depth := 0
 	for i, t := range tokens {
 		at := t.Range.Start.Byte
 		switch {
@@ -71,87 +99,103 @@ func (r *hclReader) literal(tokens hclsyntax.Tokens) error {
 			return r.src.errorf(at, `"-" stands before a number only`)
 		case t.Type == hclsyntax.TokenNumberLit && len(t.Bytes) > 32:
 			return r.src.errorf(at, "%s: not a number that can be used here", short(string(t.Bytes)))
-		case t.Type == hclsyntax.TokenOBrack || t.Type == hclsyntax.TokenOBrace:
-			if depth++; depth > maxDepth {
-				return r.tooDeep(at, depth)
-			}
-		case t.Type == hclsyntax.TokenCBrack || t.Type == hclsyntax.TokenCBrace:
-			depth = max(depth-1, 0)
 		}
 	}
 	return nil
 }
 
 // body puts attributes and blocks into t in the order of the file.
-func (r *hclReader) body(t *node, b *hclsyntax.Body, depth int) error {
+func (r *hclReader) body(t table, b *hclsyntax.Body, depth int) error {
 	if err := r.tooDeep(b.SrcRange.Start.Byte, depth); err != nil {
 		return err
 	}
-	type part struct {
-		at   int
-		read func() error
-	}
-	parts := make([]part, 0, len(b.Attributes)+len(b.Blocks))
+	parts := make(map[int]func() error, len(b.Attributes)+len(b.Blocks)) // by offset
 	for _, a := range b.Attributes {
-		parts = append(parts, part{a.NameRange.Start.Byte, func() error { return r.attribute(t, a, depth) }})
+		at := a.NameRange.Start.Byte
+		parts[at] = func() error { return r.attribute(t, word{a.Name, at}, a.Expr, depth) }
 	}
 	for _, k := range b.Blocks {
-		parts = append(parts, part{k.TypeRange.Start.Byte, func() error { return r.block(t, k, depth) }})
+		parts[k.TypeRange.Start.Byte] = func() error { return r.block(t, k, depth) }
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.at, b.at) })
-	for _, p := range parts {
-		if err := p.read(); err != nil {
+	for _, at := range slices.Sorted(maps.Keys(parts)) {
+		if err := parts[at](); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *hclReader) attribute(t *node, a *hclsyntax.Attribute, depth int) error {
-	v, err := r.value(a.Expr, depth)
+func (r *hclReader) attribute(t table, name word, value hclsyntax.Expression, depth int) error {
+	words := []word{name}
+	path, err := r.path(t, words, depth)
 	if err != nil {
 		return err
 	}
-	return r.set(t, []word{{a.Name, a.NameRange.Start.Byte}}, v)
+	v, err := r.value(value, depth, path)
+	if err != nil {
+		return err
+	}
+	return r.set(t, words, v)
 }
 
 // block reads a block and its labels as the table a.b.c of TOML.
-func (r *hclReader) block(t *node, k *hclsyntax.Block, depth int) error {
-	path := []word{{k.Type, k.TypeRange.Start.Byte}}
+func (r *hclReader) block(t table, k *hclsyntax.Block, depth int) error {
+	words := []word{{k.Type, k.TypeRange.Start.Byte}}
 	for _, at := range k.LabelRanges {
 		text, err := r.name(at)
 		if err != nil {
 			return err
 		}
-		path = append(path, word{text, at.Start.Byte})
+		words = append(words, word{text, at.Start.Byte})
 	}
-	if err := r.tooDeep(path[0].at, depth+len(path)); err != nil {
+	depth += len(words)
+	if _, err := r.path(t, words, depth); err != nil {
 		return err
 	}
-	inner, err := r.open(t, path)
+	inner, err := r.open(t, words)
 	if err != nil {
 		return err
 	}
-	return r.body(inner, k.Body, depth+len(path))
+	return r.body(inner, k.Body, depth)
 }
 
-func (r *hclReader) value(expr hclsyntax.Expression, depth int) (*node, error) {
+func (r *hclReader) value(expr hclsyntax.Expression, depth int, path string) (any, error) {
 	at := expr.Range().Start.Byte
 	if err := r.tooDeep(at, depth); err != nil {
 		return nil, err
 	}
+	r.src.at[path+delim] = at
 	switch x := expr.(type) {
 	case *hclsyntax.TemplateExpr:
-		text, err := r.quotedText(x)
-		return &node{kind: isText, at: at, text: text}, err
+		return r.quotedText(x)
 	case *hclsyntax.LiteralValueExpr:
-		return r.scalar(x, at)
+		switch {
+		case x.Val.IsNull():
+			return nil, r.src.errorf(at, "null: leave the key out instead")
+		case x.Val.Type() == cty.Bool:
+			return x.Val.True(), nil
+		}
+		return r.number(x.Range())
 	case *hclsyntax.UnaryOpExpr:
 		return r.number(x.Range())
 	case *hclsyntax.TupleConsExpr:
-		return r.tuple(x, at, depth)
+		return r.list(at, depth, path, len(x.Exprs), func(i int, path string) (any, error) {
+			return r.value(x.Exprs[i], depth+1, path)
+		})
 	case *hclsyntax.ObjectConsExpr:
-		return r.object(x, at, depth)
+		out := table{path, make(map[string]any)}
+		for _, item := range x.Items {
+			key, err := r.name(item.KeyExpr.Range())
+			if err != nil {
+				return nil, err
+			}
+			name := word{key, item.KeyExpr.Range().Start.Byte}
+			if err := r.attribute(out, name, item.ValueExpr, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		r.close(out)
+		return out.keys, nil
 	}
 	return nil, r.src.errorf(at, "%s: only plain values stand here; text is written in quotes", short(r.text(expr.Range())))
 }
@@ -160,19 +204,9 @@ func (r *hclReader) text(at hcl.Range) string {
 	return string(r.src.data[at.Start.Byte:at.End.Byte])
 }
 
-func (r *hclReader) scalar(x *hclsyntax.LiteralValueExpr, at int) (*node, error) {
-	switch {
-	case x.Val.IsNull():
-		return nil, r.src.errorf(at, "null: leave the key out instead")
-	case x.Val.Type() == cty.Bool:
-		return &node{kind: isBool, at: at, yes: x.Val.True()}, nil
-	}
-	return r.number(x.Range())
-}
-
 // number reads the digits of the file itself: in a cty number 1.0 and 1 are
 // the same, which the TOML reader tells apart.
-func (r *hclReader) number(rng hcl.Range) (*node, error) {
+func (r *hclReader) number(rng hcl.Range) (any, error) {
 	at := rng.Start.Byte
 	text := strings.ReplaceAll(strings.ReplaceAll(r.text(rng), " ", ""), "\t", "")
 	if digits := strings.TrimPrefix(text, "-"); len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9' {
@@ -181,44 +215,7 @@ func (r *hclReader) number(rng hcl.Range) (*node, error) {
 	if strings.ContainsAny(text, ".eE") {
 		return r.real(text, at)
 	}
-	whole, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return nil, r.src.errorf(at, "%s: not a number that fits 64 bits", short(text))
-	}
-	return &node{kind: isWhole, at: at, whole: whole}, nil
-}
-
-func (r *hclReader) tuple(x *hclsyntax.TupleConsExpr, at, depth int) (*node, error) {
-	out := &node{kind: isList, at: at}
-	for _, e := range x.Exprs {
-		if err := r.count(at); err != nil {
-			return nil, err
-		}
-		v, err := r.value(e, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out.list = append(out.list, v)
-	}
-	return out, nil
-}
-
-func (r *hclReader) object(x *hclsyntax.ObjectConsExpr, at, depth int) (*node, error) {
-	out := &node{kind: isTable, at: at, made: closed}
-	for _, item := range x.Items {
-		key, err := r.name(item.KeyExpr.Range())
-		if err != nil {
-			return nil, err
-		}
-		v, err := r.value(item.ValueExpr, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.set(out, []word{{key, item.KeyExpr.Range().Start.Byte}}, v); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return r.whole(text, text, at)
 }
 
 // name reads a label or a key of an object: a bare word or a quoted string.
@@ -237,81 +234,38 @@ func (r *hclReader) name(rng hcl.Range) (string, error) {
 // Unicode's composed form, and a rule for the composed name would miss the
 // file whose name is decomposed. The parser's value is compared, so that a
 // disagreement about where a string ends cannot go unseen.
-func (r *hclReader) quotedText(x *hclsyntax.TemplateExpr) (string, error) {
+func (r *hclReader) quotedText(x *hclsyntax.TemplateExpr) (any, error) {
 	at := x.Range().Start.Byte
 	text, err := r.unquote(r.text(x.Range()), at)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var parsed strings.Builder
 	for _, p := range x.Parts {
 		lit, ok := p.(*hclsyntax.LiteralValueExpr)
 		if !ok || lit.Val.Type() != cty.String {
-			return "", r.src.errorf(at, "templates are not read: only plain values stand here")
+			return nil, r.src.errorf(at, "templates are not read: only plain values stand here")
 		}
 		parsed.WriteString(lit.Val.AsString())
 	}
 	if cty.NormalizeString(parsed.String()) != cty.NormalizeString(text) {
-		return "", r.src.errorf(at, "%s: cannot be read as a string", short(text))
+		return nil, r.src.errorf(at, "%s: cannot be read as a string", short(text))
 	}
 	return text, nil
 }
 
+// plainDollar undoes the escapes by which a string of HCL is no template.
+var plainDollar = strings.NewReplacer("$${", "${", "%%{", "%{")
+
 // unquote reads a quoted string of HCL without templates (HCL native syntax,
-// "Template Expressions", quoted literals).
+// "Template Expressions", quoted literals). The parser has seen it: of Go's
+// escapes only those of HCL are left.
 func (r *hclReader) unquote(quoted string, at int) (string, error) {
-	if len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"' {
+	text, err := strconv.Unquote(plainDollar.Replace(quoted))
+	if err != nil {
 		return "", r.src.errorf(at, "%s: not a string in quotes", short(quoted))
 	}
-	var b strings.Builder
-	for s := quoted[1 : len(quoted)-1]; s != ""; {
-		switch {
-		case strings.HasPrefix(s, "$${") || strings.HasPrefix(s, "%%{"):
-			b.WriteString(s[1:3])
-			s = s[3:]
-		case s[0] == '\\':
-			c, rest, ok := unescape(s[1:])
-			if !ok {
-				return "", r.src.errorf(at, "%s: unknown escape after \\", short(quoted))
-			}
-			b.WriteRune(c)
-			s = rest
-		default:
-			b.WriteByte(s[0])
-			s = s[1:]
-		}
-	}
-	return b.String(), nil
-}
-
-// unescape reads what follows a backslash.
-func unescape(s string) (r rune, rest string, ok bool) {
-	if s == "" {
-		return 0, "", false
-	}
-	digits := 0
-	switch s[0] {
-	case 'n':
-		return '\n', s[1:], true
-	case 'r':
-		return '\r', s[1:], true
-	case 't':
-		return '\t', s[1:], true
-	case '"', '\\':
-		return rune(s[0]), s[1:], true
-	case 'u':
-		digits = 4
-	case 'U':
-		digits = 8
-	}
-	if digits == 0 || len(s) <= digits {
-		return 0, "", false
-	}
-	code, err := strconv.ParseUint(s[1:1+digits], 16, 32)
-	if err != nil || code > unicode.MaxRune || !utf8.ValidRune(rune(code)) {
-		return 0, "", false
-	}
-	return rune(code), s[1+digits:], true
+	return text, nil
 }
 
 // syntax turns the parser's first complaint into an error with its place.
@@ -327,7 +281,7 @@ func (r *hclReader) syntax(diags hcl.Diagnostics, body *hclsyntax.Body) error {
 		if d.Summary == "Attribute redefined" && body != nil {
 			name := r.text(*d.Subject)
 			if first, ok := firstSet(body, name, at); ok {
-				return r.twice(word{name, at}, &entry{at: first})
+				return r.src.errorf(at, "key %s is set twice, first on line %d", short(name), r.src.line(first))
 			}
 		}
 		text, _, _ := strings.Cut(cmp.Or(d.Detail, d.Summary), ". ")

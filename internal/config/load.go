@@ -2,10 +2,11 @@ package config
 
 import (
 	"cmp"
-
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/knadh/koanf/v2"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
@@ -95,7 +96,10 @@ func Defaults(builtin policy.Set) *Settings {
 // on where its paths lead. Errors are [*policy.Error] and begin with
 // file:line:col.
 func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error) {
-	l := newLoader(builtin, vars)
+	l, err := newLoader(builtin, vars)
+	if err != nil {
+		return nil, err
+	}
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, f := range files {
@@ -114,10 +118,7 @@ func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error)
 
 // loader holds the layers read so far.
 type loader struct {
-	top     map[string]any    // settings at the top of files; a later layer's replaces
-	tools   map[string]string // command to profile
-	shells  map[string]string // name to path
-	roots   []string
+	k       *koanf.Koanf // what files say at the top; profiles, which extend each other, are in set
 	set     policy.Set
 	vars    policy.Vars
 	where   map[string]string
@@ -131,20 +132,40 @@ type loader struct {
 	narrowed int // profiles in project files that are not trusted
 }
 
-func newLoader(builtin policy.Set, vars policy.Vars) *loader {
+func newLoader(builtin policy.Set, vars policy.Vars) (*loader, error) {
 	l := &loader{
-		set: copySet(builtin), vars: vars,
+		k: koanf.New(delim), set: copySet(builtin), vars: vars,
 		where: make(map[string]string), extends: make(map[*policy.Profile][]string),
 	}
-	d := Defaults(nil)
-	l.top = map[string]any{
-		"enabled": d.Enabled, "default_profile": d.DefaultProfile, "fallback_on_unavailable": d.Fallback, "min_tier": d.MinTier, "tripwire": d.Tripwire,
-		"shell": d.Shell, "audit": d.Audit, "hints": d.Hints, "direct": d.Direct, "login_fallback": false,
+	defaults, first := make(map[string]any), Defaults(nil)
+	for _, k := range topKeys {
+		if k.field != nil {
+			defaults[k.name] = deref(k.field(first))
+			l.where[k.name] = policy.Builtin.String()
+		}
 	}
-	for key := range l.top {
-		l.where[key] = policy.Builtin.String()
+	return l, l.k.Load(layer{values: defaults}, nil)
+}
+
+// layer is what koanf reads: the bytes of a file, or values that are in no file.
+type layer struct {
+	data   []byte
+	values map[string]any
+}
+
+func (l layer) ReadBytes() ([]byte, error) { return l.data, nil }
+
+func (l layer) Read() (map[string]any, error) { return l.values, nil }
+
+// deref returns the value of a field of [Settings].
+func deref(field any) any {
+	switch f := field.(type) {
+	case *bool:
+		return *f
+	case *string:
+		return *f
 	}
-	return l
+	return nil
 }
 
 // copySet copies the stacks, so that a layer can be put on them; the profiles
@@ -157,19 +178,27 @@ func copySet(set policy.Set) policy.Set {
 	return out
 }
 
-// add checks a file and lays it over what was read so far: its profiles on
-// their stacks, its settings over those of the layers before. This is all the
-// layering there is, and a library for it (koanf) cost every run 0.26 ms of
-// start-up, whether there was a file or not.
+// add parses a file, checks it, and lays it over what was read so far: its
+// profiles on their stacks, its settings over those of the layers before.
 func (l *loader) add(f File) error {
-	doc, err := readDocument(f, f.Data)
-	if err != nil {
-		return err
+	doc := newDocument(f)
+	if f.Layer == policy.Project && !f.Trusted && len(f.Data) > untrustedSize {
+		return doc.errorf(0, "larger than %d bytes"+tooMuch, untrustedSize)
 	}
+	return l.k.Load(layer{data: f.Data}, doc, koanf.WithMergeFunc(func(root, below map[string]any) error {
+		if err := doc.decode(root); err != nil {
+			return err
+		}
+		return l.merge(doc, below)
+	}))
+}
+
+// merge lays a file that was checked over the layers below.
+func (l *loader) merge(doc *document, below map[string]any) (err error) {
 	switch {
-	case f.Layer < policy.Project:
+	case doc.file.Layer < policy.Project:
 		err = l.addProfiles(doc)
-	case f.Trusted:
+	case doc.file.Trusted:
 		err = l.agreed(doc)
 	default:
 		err = l.tighten(doc)
@@ -177,7 +206,35 @@ func (l *loader) add(f File) error {
 	if err != nil {
 		return err
 	}
-	return l.addSettings(doc)
+	for _, s := range doc.settings {
+		if name, ok := s.value.(string); ok && (s.path[0] == "default_profile" || s.path[0] == "tools") {
+			if err := l.known(doc, s, name); err != nil {
+				return err
+			}
+		}
+		put(below, s.path, s.value)
+		l.where[s.name()] = doc.place(s.from)
+	}
+	for _, w := range doc.locked {
+		if !slices.Contains(l.locked, w.text) {
+			l.locked = append(l.locked, w.text)
+			l.where["locked."+w.text] = doc.place(w.at)
+		}
+	}
+	return nil
+}
+
+// put sets the value at a path of keys.
+func put(m map[string]any, path []string, v any) {
+	for _, key := range path[:len(path)-1] {
+		next, ok := m[key].(map[string]any)
+		if !ok {
+			next = make(map[string]any)
+			m[key] = next
+		}
+		m = next
+	}
+	m[path[len(path)-1]] = v
 }
 
 // addProfiles puts the file's profiles on the stacks of their names and
@@ -186,7 +243,7 @@ func (l *loader) addProfiles(doc *document) error {
 	for _, p := range doc.profiles {
 		places := make([]string, len(p.extends))
 		for i, w := range p.extends {
-			places[i] = doc.d.src.place(w.at)
+			places[i] = doc.place(w.at)
 		}
 		l.extends[p.Profile] = places
 		l.set[p.Name] = append(slices.Clip(l.set[p.Name]), p.Profile)
@@ -194,63 +251,43 @@ func (l *loader) addProfiles(doc *document) error {
 	return l.checkExtends(doc)
 }
 
-// addSettings lays the settings of a file over those of the layers before.
-func (l *loader) addSettings(doc *document) error {
-	for _, s := range doc.settings {
-		if name, ok := s.value.(string); ok && s.key == "default_profile" {
-			if err := l.known(doc, s.key, word{name, s.at}); err != nil {
-				return err
-			}
-		}
-		l.top[s.key] = s.value
-		l.where[s.key] = doc.d.src.place(s.at)
-	}
-	for _, t := range doc.tools {
-		if err := l.known(doc, "tools."+t.name+".profile", t.profile); err != nil {
-			return err
-		}
-		if l.tools == nil {
-			l.tools = make(map[string]string)
-		}
-		l.tools[t.name] = t.profile.text
-		l.where["tools."+t.name] = doc.d.src.place(t.profile.at)
-	}
-	l.addShells(doc)
-	for _, w := range doc.locked {
-		if !slices.Contains(l.locked, w.text) {
-			l.locked = append(l.locked, w.text)
-			l.where["locked."+w.text] = doc.d.src.place(w.at)
-		}
-	}
-	return nil
-}
-
 // known refuses the name of a profile that does not exist.
-func (l *loader) known(doc *document, key string, w word) error {
-	if _, ok := l.set[w.text]; ok {
+func (l *loader) known(doc *document, s setting, name string) error {
+	if _, ok := l.set[name]; ok {
 		return nil
 	}
-	err := doc.d.src.errorf(w.at, "%s: no profile is called %s", key, short(w.text))
-	err.Known = l.set.Names()
-	err.Near = policy.Nearest(w.text, err.Known)
-	return err
+	key := s.name()
+	if s.path[0] == "tools" {
+		key += ".profile"
+	}
+	return doc.unknown(s.from, name, l.set.Names(), "%s: no profile is called %s", key, short(name))
 }
 
 // settings returns what the layers read so far say.
 func (l *loader) settings() *Settings {
 	s := &Settings{
-		Enabled: value[bool](l, "enabled"), DefaultProfile: value[string](l, "default_profile"),
-		Fallback: value[string](l, "fallback_on_unavailable"), MinTier: value[string](l, "min_tier"), Tripwire: value[string](l, "tripwire"),
-		Shell: value[string](l, "shell"), Audit: value[bool](l, "audit"), Hints: value[bool](l, "hints"), Direct: value[bool](l, "direct"),
-		Shells: maps.Clone(l.shells), Roots: slices.Clone(l.roots), LoginFallback: value[bool](l, "login_fallback"),
 		Profiles: copySet(l.set), Where: maps.Clone(l.where), Notices: slices.Clone(l.notices),
-		Ignored: slices.Clone(l.ignored), Locked: slices.Clone(l.locked), LockBase: l.base, Outside: l.outside, Tools: maps.Clone(l.tools),
+		Ignored: slices.Clone(l.ignored), Locked: slices.Clone(l.locked), LockBase: l.base, Outside: l.outside,
+	}
+	for _, k := range topKeys {
+		if k.field == nil {
+			continue
+		}
+		switch f := k.field(s).(type) {
+		case *bool:
+			*f = l.k.Bool(k.name)
+		case *string:
+			*f = l.k.String(k.name)
+		}
+	}
+	if l.k.Exists("shells") {
+		s.Shells = l.k.StringMap("shells")
+	}
+	if l.k.Exists("tools") {
+		s.Tools = l.k.StringMap("tools")
+	}
+	if l.k.Exists("roots") {
+		s.Roots = l.k.Strings("roots")
 	}
 	return s
-}
-
-// value returns a merged value. Types were checked when the files were read.
-func value[T any](l *loader, key string) T {
-	v, _ := l.top[key].(T)
-	return v
 }

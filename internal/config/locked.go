@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,27 +21,6 @@ func (e *LockedError) Error() string {
 		s += ", from " + oneLine(e.Source)
 	}
 	return s + ")"
-}
-
-// lockable returns the keys that can be locked.
-func lockable() []string {
-	keys := []string{"enabled", "fallback_on_unavailable", "default_profile", "shell", "direct", "tripwire"}
-	for _, k := range profileKeys() {
-		if k != "extends" {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// lockable refuses the name of a key that cannot be locked.
-func (doc *document) lockable(w word, known []string) error {
-	if slices.Contains(known, w.text) {
-		return nil
-	}
-	err := doc.d.src.errorf(w.at, "locked: %s is no key that can be locked", short(w.text))
-	err.Near, err.Known = policy.Nearest(w.text, known), known
-	return err
 }
 
 // CheckLocked compares what is about to run with what the built-in and system
@@ -106,7 +84,7 @@ func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 		return s.Fallback, s.LoginFallback, ""
 	}
 	switch {
-	case tighter(fallbacks, b.Fallback, s.Fallback):
+	case topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback):
 		unlocked = "fallback_on_unavailable = " + policy.Quote(s.Fallback) + " in " + s.Where["fallback_on_unavailable"]
 	case s.LoginFallback && !b.LoginFallback:
 		unlocked = "login_fallback in " + s.Where["login_fallback"]
@@ -114,7 +92,7 @@ func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 		return s.Fallback, s.LoginFallback, ""
 	}
 	fallback = s.Fallback
-	if tighter(fallbacks, b.Fallback, s.Fallback) {
+	if topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback) {
 		fallback = b.Fallback
 	}
 	return fallback, s.LoginFallback && b.LoginFallback, unlocked + " does not count: " + s.Locked[0] + " is locked by " + s.Where["locked."+s.Locked[0]]
@@ -125,33 +103,28 @@ func (s *Settings) locked(key, what, source string) error {
 }
 
 // checkTop compares the settings at the top of files.
-func (s *Settings) checkTop(key string, noSandbox bool) error {
-	b, from, to, looser := s.LockBase, any(nil), any(nil), false
-	switch key {
-	case "enabled":
-		from, to, looser = b.Enabled, s.Enabled, b.Enabled && !s.Enabled
-		if b.Enabled && noSandbox {
-			return s.locked(key, "no sandbox", "--no-sandbox")
-		}
-	case "fallback_on_unavailable":
-		from, to, looser = b.Fallback, s.Fallback, tighter(fallbacks, b.Fallback, s.Fallback)
-	case "min_tier":
-		from, to, looser = b.MinTier, s.MinTier, tighter(tiers, b.MinTier, s.MinTier)
-	case "tripwire":
-		from, to, looser = b.Tripwire, s.Tripwire, tighter(watches, b.Tripwire, s.Tripwire)
-	case "shell":
-		from, to, looser = policy.Quote(b.Shell), policy.Quote(s.Shell), b.Shell != s.Shell
-	case "direct":
-		from, to, looser = b.Direct, s.Direct, s.Direct && !b.Direct
+func (s *Settings) checkTop(name string, noSandbox bool) error {
+	k, b := topKey(name), s.LockBase
+	if k == nil || k.rank == nil && k.kind != aFile {
+		return nil
+	}
+	if name == "enabled" && b.Enabled && noSandbox {
+		return s.locked(name, "no sandbox", "--no-sandbox")
+	}
+	from, to := deref(k.field(b)), deref(k.field(s))
+	looser := k.wider(from, to)
+	if k.kind == aFile {
+		looser = from != to
+		from, to = policy.Quote(b.Shell), policy.Quote(s.Shell)
 	}
 	if !looser {
 		return nil
 	}
-	source := s.Where[key]
-	if source == b.Where[key] { // changed after the files were read
+	source := s.Where[name]
+	if source == b.Where[name] { // changed after the files were read
 		source = ""
 	}
-	return s.locked(key, fmt.Sprintf("%v -> %v", from, to), source)
+	return s.locked(name, text(from)+" -> "+text(to), source)
 }
 
 // loosens reports whether a change is about a locked key. A grant that opens

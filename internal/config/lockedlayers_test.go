@@ -120,5 +120,5 @@ func looser(t *testing.T, base, s *Settings) bool {
 		t.Fatal(err)
 	}
 	return len(widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||
-		tighter(fallbacks, base.Fallback, s.Fallback) || tighter(tiers, base.MinTier, s.MinTier) || tighter(watches, base.Tripwire, s.Tripwire) || base.Shell != s.Shell || s.Direct && !base.Direct
+		topKey("fallback_on_unavailable").wider(base.Fallback, s.Fallback) || topKey("min_tier").wider(base.MinTier, s.MinTier) || topKey("tripwire").wider(base.Tripwire, s.Tripwire) || base.Shell != s.Shell || s.Direct && !base.Direct
 }

@@ -13,16 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // readAs reads text in the format that name ends in.
-func readAs(name, text string) (*node, error) {
-	read := readTOML
-	if strings.HasSuffix(name, ".hcl") {
-		read = readHCL
-	}
-	n, _, err := read(name, []byte(text))
-	return n, err
+func readAs(name, text string) (map[string]any, error) {
+	return newDocument(File{Path: name, Data: []byte(text)}).Unmarshal(nil)
 }
 
 func message(err error) string {
@@ -157,7 +154,7 @@ func TestReadValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, n.plain()); diff != "" {
+			if diff := cmp.Diff(tt.want, n); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -181,7 +178,7 @@ func TestPairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			trees = append(trees, n.plain())
+			trees = append(trees, n)
 		}
 		if diff := cmp.Diff(trees[0], trees[1]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -203,7 +200,7 @@ func TestRandomTreesAgree(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v\n%s", seed, err, f.text)
 			}
-			if diff := cmp.Diff(want, n.plain()); diff != "" {
+			if diff := cmp.Diff(want, n); diff != "" {
 				t.Fatalf("seed %d, %s: %s\n%s", seed, f.name, diff, f.text)
 			}
 		}
@@ -336,12 +333,15 @@ func seeds(f *testing.F, ext string) {
 	}
 }
 
-func checkRead(t *testing.T, name string, data []byte) *node {
-	doc, err := readDocument(File{Path: name, Layer: 1}, data)
+func checkRead(t *testing.T, name string, data []byte) map[string]any {
+	doc := newDocument(File{Path: name, Layer: policy.System, Data: data})
+	root, err := doc.Unmarshal(data)
+	if err == nil {
+		err = doc.decode(root)
+	}
 	if err != nil && !placed.MatchString(err.Error()) {
 		t.Errorf("error without a place, or not one plain line: %q", err)
 	}
-	_ = doc
 	n, err := readAs(name, string(data))
 	if err != nil {
 		return nil
@@ -364,7 +364,7 @@ func FuzzTOML(f *testing.F) {
 		if want == nil {
 			want = map[string]any{}
 		}
-		if diff := cmp.Diff(any(want), n.plain()); diff != "" {
+		if diff := cmp.Diff(want, n); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -57,12 +57,7 @@ func builtinTexts(t *testing.T, goos string) {
 				(*items)[i].Source = ""
 			}
 		}
-		n, src, err := readTOML(name+".toml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := decoder{src: src}
-		p, err := d.profile(entry{name, 0, n}, nil)
+		p, err := profileOf(t, name, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,6 +71,17 @@ func builtinTexts(t *testing.T, goos string) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+// profileOf reads a file that is one profile.
+func profileOf(t *testing.T, name, text string) (*profileDoc, error) {
+	t.Helper()
+	doc := newDocument(File{Path: name + ".toml", Data: []byte(text)})
+	n, err := doc.Unmarshal(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.profile(entry{key: name, value: n}, nil)
 }
 
 // without is a copy of items less those, nil when none is left.
@@ -104,12 +110,7 @@ func asProfile(t *testing.T, name, text string) (string, []policy.Item) {
 		if only == "" && key == "offline_paths" {
 			continue
 		}
-		n, src, err := readTOML(name+".toml", []byte(only))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := decoder{src: src}
-		if _, err := d.profile(entry{name, 0, n}, nil); err == nil || !strings.Contains(err.Error(), "unknown key \""+key) {
+		if _, err := profileOf(t, name, only); err == nil || !strings.Contains(err.Error(), "unknown key \""+key) {
 			t.Errorf("%s: %s in a file: %v", name, key, err)
 		}
 		text = strings.Replace(text, only, "", 1)

@@ -13,40 +13,25 @@ const (
 	maxTokens = 200_000
 )
 
-// skipper returns the length of the string or comment that starts at
-// data[i], or 0. An error ends the scan.
-type skipper func(src *source, i int) (int, error)
-
 // scan refuses what no file of ours holds, before a recursive parser gets to
 // see it: bytes that are not text, and brackets nested so deep that the
 // parser's stack would overflow, which Go cannot recover from.
-func scan(src *source, skip skipper) error {
+func scan(src *source) error {
 	if err := scanText(src); err != nil {
 		return err
 	}
-	depth, tokens, inWord := 0, 0, false
+	depth := 0
 	for i := 0; i < len(src.data); {
-		n, err := skip(src, i)
-		if err != nil {
-			return err
-		}
-		c := src.data[i]
-		word := n == 0 && isWordByte(c)
-		if !isBlank(c) && !(word && inWord) {
-			tokens++
-		}
-		inWord = word
-		switch {
-		case tokens > maxTokens:
-			return src.errorf(i, "more than %d words and signs", maxTokens)
-		case n > 0:
+		if n := skip(src.data[i:]); n > 0 {
 			i += n
 			continue
-		case c == '[' || c == '{' || c == '(':
+		}
+		switch src.data[i] {
+		case '[', '{', '(':
 			if depth++; depth > maxDepth {
 				return src.errorf(i, "nested more than %d levels deep", maxDepth)
 			}
-		case c == ']' || c == '}' || c == ')':
+		case ']', '}', ')':
 			depth = max(depth-1, 0)
 		}
 		i++
@@ -58,8 +43,6 @@ func scan(src *source, skip skipper) error {
 func isWordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // scanText refuses bytes that are not UTF-8 text.
 func scanText(src *source) error {
@@ -82,60 +65,22 @@ func scanText(src *source) error {
 	return nil
 }
 
-// skipTOML knows the comments and strings of TOML.
-func skipTOML(src *source, i int) (int, error) {
-	rest := src.data[i:]
+// skip returns the length of the string or comment of TOML at the start of rest,
+// or 0.
+func skip(rest []byte) int {
 	switch {
 	case rest[0] == '#':
-		return toLineEnd(rest), nil
+		return toLineEnd(rest)
 	case bytes.HasPrefix(rest, []byte(`"""`)):
-		return 3 + quoted(rest[3:], `"""`, true, true), nil
+		return 3 + quoted(rest[3:], `"""`, true, true)
 	case bytes.HasPrefix(rest, []byte(`'''`)):
-		return 3 + quoted(rest[3:], `'''`, false, true), nil
+		return 3 + quoted(rest[3:], `'''`, false, true)
 	case rest[0] == '"':
-		return 1 + quoted(rest[1:], `"`, true, false), nil
+		return 1 + quoted(rest[1:], `"`, true, false)
 	case rest[0] == '\'':
-		return 1 + quoted(rest[1:], `'`, false, false), nil
+		return 1 + quoted(rest[1:], `'`, false, false)
 	}
-	return 0, nil
-}
-
-// skipHCL knows the comments and strings of HCL, less templates and heredocs,
-// which are refused.
-func skipHCL(src *source, i int) (int, error) {
-	rest := src.data[i:]
-	switch {
-	case rest[0] == '#' || bytes.HasPrefix(rest, []byte("//")):
-		return toLineEnd(rest), nil
-	case bytes.HasPrefix(rest, []byte("/*")):
-		if end := bytes.Index(rest[2:], []byte("*/")); end >= 0 {
-			return end + 4, nil
-		}
-		return len(rest), nil
-	case bytes.HasPrefix(rest, []byte("<<")):
-		return 0, src.errorf(i, `heredocs are not read: write a string in quotes, with \n`)
-	case rest[0] == '"':
-		n := 1 + quoted(rest[1:], `"`, true, false)
-		return n, noTemplate(src, i, n)
-	}
-	return 0, nil
-}
-
-// noTemplate refuses ${ and %{ in the HCL string at data[i:i+n]; $${ and %%{
-// stand for the plain text.
-func noTemplate(src *source, i, n int) error {
-	text := src.data[i : i+n]
-	for j := 0; j+1 < len(text); j++ {
-		c := text[j]
-		switch {
-		case c != '$' && c != '%':
-		case j+2 < len(text) && text[j+1] == c && text[j+2] == '{':
-			j += 2
-		case text[j+1] == '{':
-			return src.errorf(i+j, "templates are not read: only plain values stand here (%c%c{ is a plain %c{)", c, c, c)
-		}
-	}
-	return nil
+	return 0
 }
 
 func toLineEnd(b []byte) int {

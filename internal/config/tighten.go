@@ -17,6 +17,8 @@ const (
 	untrustedItems    = 256
 	untrustedProfiles = 16 // in all such files together: each is compared with what there is without it
 	maxNamed          = 12 // ignored keys named in a notice
+
+	tooMuch = ": too much for a project file that is not trusted"
 )
 
 // tighten takes out of a project file whatever could give more than the
@@ -34,14 +36,12 @@ func (l *loader) tighten(doc *document) error {
 	if err := t.settings(); err != nil {
 		return err
 	}
-	t.dropTools()
-	t.dropShells()
 	t.notice("since this file is not trusted and may only tighten")
 	return nil
 }
 
 func newTightener(l *loader, doc *document) *tightener {
-	return &tightener{l: l, doc: doc, trusted: l.set, usual: value[string](l, "default_profile")}
+	return &tightener{l: l, doc: doc, trusted: l.set, usual: l.k.String("default_profile")}
 }
 
 type tightener struct {
@@ -63,19 +63,16 @@ func (t *tightener) ignore(key string, at int) {
 }
 
 func (t *tightener) limits() error {
-	src, items := t.doc.d.src, 0
+	items := 0
 	t.l.narrowed += len(t.doc.profiles)
 	for _, p := range t.doc.profiles {
 		items += itemsOf(p.Profile)
 	}
-	const why = ": too much for a project file that is not trusted"
 	switch {
-	case len(src.data) > untrustedSize:
-		return src.errorf(0, "larger than %d bytes"+why, untrustedSize)
 	case items > untrustedItems:
-		return src.errorf(0, "more than %d elements in lists"+why, untrustedItems)
+		return t.doc.errorf(0, "more than %d elements in lists"+tooMuch, untrustedItems)
 	case t.l.narrowed > untrustedProfiles:
-		return src.errorf(0, "more than %d profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust", untrustedProfiles)
+		return t.doc.errorf(0, "more than %d profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust", untrustedProfiles)
 	}
 	return nil
 }
@@ -123,7 +120,7 @@ func (t *tightener) profile(p *profileDoc) (*profileDoc, error) {
 			t.ignore(p.keyName(key), at)
 		}
 	}
-	q, err := t.doc.d.profile(entry{p.Name, p.at, p.node}, func(key string) bool { return kept[key] })
+	q, err := t.doc.profile(p.entry, func(key string) bool { return kept[key] })
 	if err != nil {
 		return nil, err
 	}
@@ -389,57 +386,40 @@ func (t *tightener) settings() error {
 		if keep {
 			kept = append(kept, s)
 		} else if !quiet {
-			t.ignore(s.key, s.at)
+			t.ignore(s.name(), s.at)
 		}
 	}
 	t.doc.settings = kept
 	return nil
 }
 
-func (t *tightener) dropTools() {
-	for _, tool := range t.doc.tools {
-		t.ignore("tools."+tool.name, tool.at)
-	}
-	t.doc.tools = nil
-}
-
+// setting decides about one key at the top. A key that is left out quietly asks
+// for what is so anyway.
 func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
-	now := t.l.top[s.key]
-	if s.value == now {
-		return false, true, nil
+	k := topKey(s.path[0])
+	switch trusted := t.doc.file.Trusted; {
+	case k.kind == someTools:
+		return trusted, false, nil
+	case k.field == nil:
+		return false, false, nil
 	}
-	switch s.key {
-	case "enabled", "audit":
-		return s.value == true, false, nil
-	case "fallback_on_unavailable":
-		return tighter(fallbacks, s.value, now), false, nil
-	case "min_tier":
-		return tighter(tiers, s.value, now), false, nil
-	case "tripwire":
-		return tighter(watches, s.value, now), false, nil
-	case "default_profile":
-		if t.doc.file.Trusted {
-			return true, false, nil
-		}
-		keep, err := t.defaultProfile(s)
+	now := t.l.k.Get(k.name)
+	switch {
+	case s.value == now:
+		return false, true, nil
+	case k.kind == aProfile && !t.doc.file.Trusted:
+		keep, err = t.defaultProfile(s)
 		return keep, false, err
 	}
-	return false, false, nil
-}
-
-// tighter reports whether a stands before b in words, from tight to wide.
-func tighter(words []string, a, b any) bool {
-	x, _ := a.(string)
-	y, _ := b.(string)
-	return slices.Index(words, x) < slices.Index(words, y)
+	return k.kind == aProfile || k.project && k.wider(s.value, now), false, nil
 }
 
 func (t *tightener) defaultProfile(s setting) (keep bool, err error) {
-	name, _ := s.value.(string)
+	name := text(s.value)
 	if slices.Contains(t.gone, name) {
 		return false, nil
 	}
-	if err := t.l.known(t.doc, s.key, word{name, s.at}); err != nil {
+	if err := t.l.known(t.doc, s, name); err != nil {
 		return false, err
 	}
 	wider, err := t.isWider(name)
@@ -454,7 +434,7 @@ func (t *tightener) notice(why string) {
 	slices.SortFunc(t.ignored, func(a, b word) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text))
 	})
-	src := t.doc.d.src
+	src := t.doc.source
 	keys := make([]string, len(t.ignored))
 	for i, w := range t.ignored {
 		keys[i] = w.text + " (line " + strconv.Itoa(src.line(w.at)) + ")"

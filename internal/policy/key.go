@@ -131,7 +131,7 @@ func (p *Profile) Scalars() []Scalar {
 	var out []Scalar
 	for i := range keys {
 		if f := keys[i].Field(p); isSaid(f) {
-			out = append(out, Scalar{keys[i].Name, text(f)})
+			out = append(out, Scalar{keys[i].Name, valueText(f)})
 		}
 	}
 	return out
@@ -141,7 +141,7 @@ func (p *Profile) Scalars() []Scalar {
 func (pol *Policy) Scalars() []Scalar {
 	out := make([]Scalar, len(keys))
 	for i := range keys {
-		out[i] = Scalar{keys[i].Name, text(keys[i].policy(pol))}
+		out[i] = Scalar{keys[i].Name, valueText(keys[i].policy(pol))}
 	}
 	return out
 }
@@ -192,8 +192,8 @@ func assign(to, from any) {
 	}
 }
 
-// text shows a value as files have it; a number that is unsaid is "".
-func text(field any) string {
+// valueText shows a value as files have it; a number that is unsaid is "".
+func valueText(field any) string {
 	switch f := field.(type) {
 	case *Switch:
 		if *f == Unsaid {

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// source is the text of one file, to turn offsets into places.
+type source struct {
+	name  string // as messages show it
+	data  []byte
+	lines []int          // offset of the start of each line
+	at    map[string]int // offset of each key by its path, and of each value by that and a delim
+}
+
+func newSource(name string, data []byte) *source {
+	return &source{name: policy.Plain(name), data: data}
+}
+
+// line returns the line of an offset, from 1.
+func (s *source) line(at int) int {
+	if s.lines == nil {
+		s.lines = []int{0}
+		for i, c := range s.data {
+			if c == '\n' {
+				s.lines = append(s.lines, i+1)
+			}
+		}
+	}
+	i, found := slices.BinarySearch(s.lines, at)
+	if found {
+		return i + 1
+	}
+	return i
+}
+
+// place returns "file:line:col"; columns count bytes from 1, as compilers do.
+func (s *source) place(at int) string {
+	line := s.line(at)
+	return s.name + ":" + strconv.Itoa(line) + ":" + strconv.Itoa(at-s.lines[line-1]+1)
+}
+
+// errorf returns an error at an offset. Its text is one line whatever the
+// arguments hold.
+func (s *source) errorf(at int, format string, args ...any) *policy.Error {
+	return &policy.Error{Source: s.place(at), Text: oneLine(fmt.Sprintf(format, args...))}
+}
+
+// maxText bounds the length of an error, which may quote what it is about.
+const maxText = 600
+
+// oneLine escapes what a terminal could take for a command, and cuts what is
+// too long to be read.
+func oneLine(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if b.Len() > maxText {
+			b.WriteString("…")
+			break
+		}
+		if unicode.IsPrint(r) && r != unicode.ReplacementChar {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRune(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}
+
+// short quotes a word for a message and cuts a long one.
+func short(s string) string {
+	if len(s) > 80 {
+		return policy.Quote(s[:80]) + "…"
+	}
+	return policy.Quote(s)
+}
