@@ -16,6 +16,5 @@ func New(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	case host.EngineSeatbelt:
 		return seatbelt.Seat(req, h)
 	}
-	req.Explain = hintsFor
 	return bwrap.Enclose(req, h)
 }

@@ -49,6 +49,10 @@ func main() {
 	if pid1.IsSweep(args) {
 		os.Exit(pid1.Sweep(args, initFailure))
 	}
+	if pid1.IsHint(args) {
+		printHint(args)
+		return
+	}
 	if host.IsAsk(args) {
 		host.Ask(args)
 		return

@@ -26,6 +26,8 @@ type manifest struct {
 	NewSession  string            `json:"new_session"`
 	Seccomp     string            `json:"seccomp"`
 	Git         string            `json:"git"`
+	MemoryLimit string            `json:"memory_limit_mb"`
+	TmpfsLimit  string            `json:"tmpfs_limit_mb"`
 	Protect     string            `json:"protect"`
 	Environment string            `json:"environment"`
 	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from

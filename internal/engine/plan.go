@@ -106,8 +106,7 @@ type Request struct {
 	Direct  bool     // no stage of sbx's around the command
 	Tmp     string   // what /tmp is inside, where it is private: a directory of the session's; "" for an empty one
 
-	Hints   Hints // what is said after the command has failed
-	Explain func(*Plan, Request, *host.Host, *view.View, *policy.Policy) []pid1.Hint
+	Hints Hints // what is said after the command has failed
 
 	Filter *seccomp.File // what the policy's seccomp names, when that is a file
 }
@@ -163,18 +162,6 @@ func (r *Report) Concealed() (hidden, shown []string) {
 		return nil, nil
 	}
 	return r.View.Hidden, r.View.Tracked
-}
-
-// Hints says whether and how a failure is explained. A hint is one line on
-// standard error after a command has failed, about what the policy probably had
-// to do with it. It is worked out before the command starts, from its words and
-// the plan, and the stage prints it when what it says is borne out.
-type Hints struct {
-	On     bool
-	Config bool     // levers are keys of the config file: the caller has no flags
-	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
-	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
-	Locked []string // keys that the administrator lets nobody loosen
 }
 
 // Confined is what a process puts around itself before it becomes the command,

@@ -2,10 +2,15 @@ package pid1
 
 import "syscall"
 
-// hint prints the first hint that holds, after a failure that was the command's
-// own. Nothing of it is done for a command that succeeds.
+// hintTime is how long the process that explains a failure may take, in
+// nanoseconds: it needs some milliseconds.
+const hintTime = 500e6
+
+// hint explains a failure that was the command's own, in a process that is
+// started only now: nothing of the command runs any more, and the words are those
+// in the memory of this process.
 func (s *stage) hint() {
-	if len(s.order.Hints) == 0 || s.timedOut {
+	if s.order.Hints == nil || s.timedOut {
 		return
 	}
 	exited, n := s.status.Exited(), s.status.ExitStatus()
@@ -13,81 +18,74 @@ func (s *stage) hint() {
 		n = int(s.status.Signal())
 	}
 	status, ok := ownFault(exited, n)
-	if !ok {
+	if !ok || s.meddled() {
 		return
 	}
-	// Also what came together with the end.
-	if (s.courier.passed|s.told|s.outer.state().pending&s.forward|s.own())&meddling != 0 {
-		return
-	}
-	var net *netcount
-	for i := range s.order.Hints {
-		h := &s.order.Hints[i]
-		if net == nil && (h.When == Cut || h.When == Unheard || h.When == Often) {
-			net = countNet()
-		}
-		if h.holds(status, net) {
-			say("hint: " + h.Text)
-			return
-		}
+	if text := s.explain(status); showable(text) {
+		say("hint: " + text)
 	}
 }
 
-func (h *Hint) holds(status int, net *netcount) bool {
-	switch h.When {
-	case Always:
-		return true
-	case Missing:
-		var st syscall.Stat_t
-		err := syscall.Lstat(h.Path, &st)
-		return err == syscall.ENOENT || err == syscall.ENOTDIR
-	case Full:
-		var fs syscall.Statfs_t
-		return syscall.Statfs(h.Path, &fs) == nil && fs.Blocks > 0 && fs.Bavail == 0
-	case Cut:
-		return net.cut()
-	case Unheard:
-		return net.cut() || net.unheard > 0
-	case Often:
-		return net.often()
-	case NotFound:
-		return status == statusNotFound
-	case Trapped:
-		return status == 128+sigSYS
+// explain runs the process and returns what it writes, "" when it takes too long,
+// or when somebody sends a signal meanwhile.
+func (s *stage) explain(status int) string {
+	var p [2]int
+	if syscall.Pipe2(p[:], syscall.O_CLOEXEC) != nil {
+		return ""
 	}
-	return false
-}
-
-// countNet reads the counters of the network namespace that this process is in,
-// which was made for this run.
-func countNet() *netcount {
-	c := new(netcount)
-	c.read(readProc("/proc/self/net/snmp"), readProc("/proc/self/net/snmp6"))
-	return c
-}
-
-// readProc reads a file that the kernel makes up, as far as its first 16 KiB.
-func readProc(path string) []byte {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	defer syscall.Close(p[0])
+	out, err := fcntl(p[1], syscall.F_DUPFD_CLOEXEC, 3) // 0 and 1 are free here
+	_ = syscall.Close(p[1])
 	if err != nil {
-		return nil
+		return ""
 	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 16<<10)
+	argv := append([]string{"sbx", HintName, utoa(uint64(status))}, s.order.Hints...)
+	c := child{path: "/proc/self/exe", argv: append(append(argv, "--"), s.order.Argv...), env: hintEnviron(), mask: everySignal, output: out}
+	pid, err := c.start()
+	_ = syscall.Close(out)
+	if err != nil {
+		return ""
+	}
+	var buf [MaxHint + 1]byte
 	n := 0
-	for n < len(buf) {
-		k, err := syscall.Read(fd, buf[n:])
+	for until := now() + hintTime; ; {
+		if now() >= until || s.meddled() {
+			n = 0
+			break
+		}
+		if !readable(p[0], 10e6) {
+			continue
+		}
+		k, err := syscall.Read(p[0], buf[n:])
 		if err == syscall.EINTR {
 			continue
 		}
-		if err != nil || k <= 0 {
+		if k <= 0 {
 			break
 		}
 		n += k
 	}
-	return buf[:n]
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	reapOne(pid)
+	return string(buf[:n])
 }
 
-// meddling are pending signals by which somebody outside ends a command, or talks to it: what
-// fails then does not fail by itself.
-const meddling = ^uint64(1<<(sigCONT-1) | 1<<(sigWINCH-1) | 1<<(sigCHLD-1) | 1<<(marker-1))
+// hintEnviron are the variables of the command that the process looks at.
+func hintEnviron() (env []string) {
+	for _, v := range syscall.Environ() {
+		switch end := index([]byte(v), '='); {
+		case end < 0:
+		case v[:end] == "HOME", v[:end] == "PATH":
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// meddled reports whether somebody outside ended the command, or talked to it, by
+// a signal, also one that came together with its end: what fails then does not
+// fail by itself.
+func (s *stage) meddled() bool {
+	const harmless = uint64(1<<(sigCONT-1) | 1<<(sigWINCH-1) | 1<<(sigCHLD-1) | 1<<(marker-1))
+	return (s.courier.passed|s.told|s.outer.state().pending&s.forward|s.own())&^harmless != 0
+}

@@ -90,3 +90,17 @@ func mountedAt(table []byte, path string) bool {
 	}
 	return false
 }
+
+func cutLine(b []byte) (line, rest []byte) {
+	if i := index(b, '\n'); i >= 0 {
+		return b[:i], b[i+1:]
+	}
+	return b, nil
+}
+
+func cutWord(b []byte) (word, rest []byte) {
+	if i := index(b, ' '); i >= 0 {
+		return b[:i], b[i+1:]
+	}
+	return b, nil
+}

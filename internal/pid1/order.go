@@ -45,8 +45,9 @@ type Order struct {
 	// place when the command is to be started is an error.
 	Masks []Mask
 
-	// Hints are what may be said after the command has failed: the first that holds.
-	Hints []Hint
+	// Hints are words for the process that explains a failure (see [HintName]), which
+	// is not started when there are none.
+	Hints []string
 
 	// Filter is a program of struct sock_filter, nil for none. It is loaded as the
 	// last step before the command is executed, and may refuse all that the stage
@@ -136,8 +137,8 @@ func (o *Order) Encode() []byte {
 	for i := range o.Masks {
 		put("watch", o.Masks[i].encode())
 	}
-	for i := range o.Hints {
-		put("hint", o.Hints[i].encode())
+	for _, word := range o.Hints {
+		put("hint", word)
 	}
 	if o.Filter != nil {
 		put("filter", toHex(o.Filter))
@@ -224,9 +225,8 @@ func (o *Order) field(key, value string) bool {
 		o.Masks = append(o.Masks, m)
 		return ok
 	case "hint":
-		h, ok := decodeHint(value)
-		o.Hints = append(o.Hints, h)
-		return ok
+		o.Hints = append(o.Hints, value)
+		return true
 	case "filter":
 		again := o.Filter != nil
 		o.Filter = fromHex(value)

@@ -18,7 +18,7 @@ func orders() []Order {
 		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Reopen: []int{0, 9}, Keep: []int{9, 1 << 20}, Filter: []byte("\x00\x01=\n\xff\x7f\x00\x00"),
 			Wall: &landlock.Ruleset{FS: 1<<63 | landlock.Read, Net: landlock.BindTCP, Scope: landlock.Signal, Rules: []landlock.Rule{
 				{Path: "/", Allow: landlock.ReadDir}, {Path: "/a b=\n\xff", Allow: 1 << 63, Dev: 1<<64 - 1, Ino: 7}}}},
-		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Hints: []Hint{{Cut, "", "the network is off"}, {Missing, "/a b=\n", "x = y"}, {Always, "", "1 2 3"}}},
+		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Hints: []string{"hints=1", "tool=a\nb"}},
 		{Path: "/x", Group: Shared, OOM: -1, Wires: NoWires, Masks: []Mask{{Hides, "/a b=\n\xff/.env", "/a b=\n\xff"}, {HidesTold, "/x", "/"}, {Protects, "/a/.git/config", "/a"}}},
 		{Path: "/x", Group: Look, OOM: -1, Wires: NoWires, Wall: &landlock.Ruleset{}},
 		{Path: "x", Group: Apart, Limit: 86400, OOM: -1, Wires: Wires{3, -1, 4, 5, 6, 7, -1, -1, -1}},
@@ -56,7 +56,7 @@ func TestDamagedOrders(t *testing.T) {
 	for _, bad := range []string{"filter=", "filter=00", "filter=000000000000000", "filter=000000000000000G", "filter=00000000000000AA", "filter=" + long,
 		"filter=0000000000000000\x00filter=0000000000000000", "wall=", "wall=1 2", "wall=1 2 3 4", "wall=1 2 x", "wall= 2 3", "wall=1 2 3\x00wall=1 2 3",
 		"beneath=1 0 0 /x", "wall=1 0 0\x00beneath=1 0 /x", "wall=1 0 0\x00beneath=1 0 0 x", "wall=1 0 0\x00beneath=1 0 0 ", "wall=1 0 0\x00beneath=1 0 0", "wall=1 0 0\x00beneath=-1 0 0 /x",
-		"reopen=", "reopen=x", "reopen=1073741824", "watch=", "watch=0 1 ", "watch=0 1 x", "watch=5 1 /x", "watch=0 0 /x", "watch=0 2 /x", "watch=0 2 /xy/z", "watch=-1 1 /x", "hint=", "hint=0 0 ", "hint=9 0 x", "hint=1 0 x", "hint=1 5 /x", "keep=-1", "keep=99999999999"} {
+		"reopen=", "reopen=x", "reopen=1073741824", "watch=", "watch=0 1 ", "watch=0 1 x", "watch=5 1 /x", "watch=0 0 /x", "watch=0 2 /x", "watch=0 2 /xy/z", "watch=-1 1 /x", "keep=-1", "keep=99999999999"} {
 		if o, err := decode([]byte("sbx=1\x00path=/x\x00" + bad + "\x00look=\x00")); err == nil {
 			t.Errorf("%q is an order: %+v", bad[:min(len(bad), 80)], o)
 		}

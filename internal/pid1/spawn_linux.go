@@ -88,6 +88,7 @@ type child struct {
 	mask    uint64
 	rlimits []Rlimit
 	walls   walls
+	output  int // to be its standard output, and all that it has; 0 for none
 }
 
 // start starts a process and returns its id. The error is execve's.
@@ -111,6 +112,10 @@ func (c *child) start() (int, error) {
 	for i, l := range c.rlimits {
 		limits[i] = [2]uint64{l.Max, l.Max}
 		add(syscall.SYS_PRLIMIT64, 0, uintptr(l.Resource), uintptr(unsafe.Pointer(&limits[i])))
+	}
+	if c.output > 0 {
+		add(syscall.SYS_DUP3, uintptr(c.output), 1, 0)
+		add(syscall.SYS_CLOSE, 2)
 	}
 	c.walls.before(add)
 	childMask = c.mask

@@ -169,9 +169,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		o.Argv = words
 	}
 	if o.Group != pid1.Look {
-		if req.Explain != nil {
-			o.Hints = req.Explain(p, req, h, v, pol)
-		}
+		o.Hints = p.HintWords(req, h, v)
 	}
 	p.Stage = o
 	return append([]string{SelfInside, pid1.Name, strconv.Itoa(p.OrderFD)}, words...), show, nil

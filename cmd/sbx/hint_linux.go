@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/hint"
+	"github.com/sbx-sandbox/sbx/internal/host"
+)
+
+// printHint explains why a command failed, for process 1 of the sandbox that this
+// process runs in: see [pid1.HintName]. What it cannot tell is no error, a bug in
+// it included.
+func printHint(args []string) {
+	defer func() { _ = recover() }()
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	end := slices.Index(args, "--")
+	status, err := strconv.Atoi(args[1])
+	m, ok := insideSandbox()
+	if end < 2 || err != nil || !ok || m.Engine != host.EngineBwrap {
+		return
+	}
+	say := engine.ParseHints(args[2:end])
+	home := os.Getenv("HOME")
+	h := &host.Host{FS: host.OS{}, UID: os.Geteuid(), Config: say.ConfigDir}
+	if len(home) > 1 && home[0] == '/' {
+		h.Homes = []string{home}
+	}
+	h.CWD, _ = syscall.Getwd()
+	sight, err := m.sight(h, manifestFile())
+	if err != nil {
+		return
+	}
+	file := func(path string) string {
+		data, _ := host.OS{}.Head(path, 16<<10)
+		return string(data)
+	}
+	b := &hint.Sandbox{Sight: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Setting: m.setting, Full: full,
+		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
+	_, _ = syscall.Write(1, []byte(hint.Line(b, say, status, args[end+1:])))
+}
+
+// full reports whether a file system has no room left.
+func full(path string) bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(path, &fs) == nil && fs.Blocks > 0 && fs.Bavail == 0
+}
+
+// setting is a setting of the sandbox and where it comes from.
+func (m *manifest) setting(key string) (value, source string) {
+	value = map[string]string{"allow_network": m.Network, "seccomp": m.Seccomp, "memory_limit_mb": m.MemoryLimit, "tmpfs_limit_mb": m.TmpfsLimit}[key]
+	return value, m.Sources[key]
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Hints says whether and how a failure is explained. A hint is one line on
+// standard error after a command has failed, about what the policy probably had
+// to do with it (package hint). What sbx knows outside, and the sandbox does not,
+// goes with the plan.
+type Hints struct {
+	On     bool
+	Config bool     // levers are keys of the config file: the caller has no flags
+	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
+	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
+	Locked []string // keys that the administrator lets nobody loosen
+
+	// These are filled in by the plan.
+	Flags      bool     // SBX_FLAGS is set
+	ConfigDir  string   // where the config file is; "" without Config
+	Lost       []string // directories of PATH that the command does not have
+	Remap, CWD string   // the working directory inside and outside; "" for the same
+}
+
+// HintWords are the hints as words for process 1, nil for none.
+func (p *Plan) HintWords(req Request, h *host.Host, v *view.View) []string {
+	say := req.Hints
+	if !say.On || len(req.Command) == 0 {
+		return nil
+	}
+	words := append(make([]string, 0, 8), "hints=1")
+	add := func(key, value string) {
+		if value != "" {
+			words = append(words, key+"="+value)
+		}
+	}
+	if say.Config {
+		words = append(words, "config="+h.Config)
+	}
+	add("tool", say.Tool)
+	add("agent", say.Agent)
+	for _, key := range say.Locked {
+		add("locked", key)
+	}
+	flags, _ := host.LookupEnv(h.Environ, "SBX_FLAGS")
+	if say.Tool != "" && flags != "" {
+		add("flags", "1")
+	}
+	outer, _ := host.LookupEnv(h.Environ, "PATH")
+	inner, _ := host.LookupEnv(p.Env, "PATH")
+	if outer != inner {
+		for _, dir := range lostDirs(outer, inner) {
+			add("lost", dir)
+		}
+	}
+	if at := v.Inside(h.CWD); at != h.CWD {
+		add("remap", at)
+		add("cwd", h.CWD)
+	}
+	return words
+}
+
+// lostDirs are the first directories of a PATH that another one has no more.
+func lostDirs(outer, inner string) (lost []string) {
+	kept := strings.Split(inner, ":")
+	for dir := range strings.SplitSeq(outer, ":") {
+		if len(lost) < 4 && strings.HasPrefix(dir, "/") && !slices.Contains(kept, dir) && !slices.Contains(lost, policy.Clean(dir)) {
+			lost = append(lost, policy.Clean(dir))
+		}
+	}
+	return lost
+}
+
+// ParseHints reads the words that process 1 was given.
+func ParseHints(words []string) (say Hints) {
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "hints":
+			say.On = true
+		case "config":
+			say.Config, say.ConfigDir = true, value
+		case "tool":
+			say.Tool = value
+		case "agent":
+			say.Agent = value
+		case "locked":
+			say.Locked = append(say.Locked, value)
+		case "flags":
+			say.Flags = true
+		case "lost":
+			say.Lost = append(say.Lost, value)
+		case "remap":
+			say.Remap = value
+		case "cwd":
+			say.CWD = value
+		}
+	}
+	return say
+}

@@ -1,0 +1,300 @@
+// Package hint explains in one line why a command may have failed in a sandbox:
+// what was out of reach, by which rule, and what changes that. Start with [Line].
+//
+// It runs in a process that process 1 of the sandbox starts after the command has
+// failed and everything else in the sandbox has ended. It parses the command only
+// then, and knows no more than `sbx why` does inside: whether the host has a file
+// that is not visible cannot be told. What the command has left may be a trap:
+// nothing is opened, listed or executed but files of the kernel, only looked at by
+// name, and process 1 ends this process when it takes too long. A hint decides
+// nothing and protects nothing.
+package hint
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
+
+// Sandbox is what is known of the sandbox that this process runs in.
+type Sandbox struct {
+	*access.Sight
+	CWD, Home, PATH string
+	Setting         func(key string) (value, source string) // by the manifest
+	Full            func(path string) bool                  // there is no room left in its file system
+	Snmp, Snmp6     string                                  // what the network namespace has counted
+}
+
+// Line explains the end of a command with a status, as a shell would have it. It
+// is "" where nothing is known.
+func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
+	if len(words) == 0 || interactive(words) {
+		return ""
+	}
+	r := &reader{home: b.Home, cwd: b.CWD, live: true, last: true}
+	r.command(words[:min(len(words), maxWords)])
+	h := &hinter{b, say}
+	for _, explain := range []func() string{
+		func() string { return h.notFound(status, r.programs) },
+		func() string { return h.trapped(status) },
+		h.full,
+		func() string { return h.privileges(r.gains) },
+		func() string { return h.tracing(r.debugger) },
+		func() string { return h.network(r) },
+		func() string { return h.files(r.uses) },
+		h.blank,
+	} {
+		if line := explain(); line != "" {
+			return strings.ReplaceAll(policy.Escape(line), "\n", `\n`)
+		}
+	}
+	return ""
+}
+
+// interactive reports whether a command is a shell at which somebody sits.
+func interactive(words []string) bool {
+	return is(shells, path.Base(words[0])) && !slices.ContainsFunc(words[1:], func(w string) bool {
+		return w == "-c" || !strings.HasPrefix(w, "-") || has([]string{w}, 'c')
+	})
+}
+
+// hinter writes the lines.
+type hinter struct {
+	*Sandbox
+	say engine.Hints
+}
+
+// setting is how a switch or a number is changed: a flag, or a key of the config
+// file; "" where the administrator has locked it.
+func (h *hinter) setting(flag, key, value string) string {
+	switch {
+	case h.locked(key):
+		return ""
+	case h.say.Agent != "" && flag == "--net": // sbx agent has that, too
+		return "sbx agent " + flag + " " + h.say.Agent
+	case h.say.Config:
+		return key + " = " + value + h.inConfig()
+	}
+	return h.flags(flag)
+}
+
+// change says what a setting does, or that it is locked.
+func (h *hinter) change(flag, key, value, does string) string {
+	if lever := h.setting(flag, key, value); lever != "" {
+		return ": " + lever + does
+	}
+	return isLocked
+}
+
+// flags is how flags are given: before a shim's own name they stand in SBX_FLAGS.
+func (h *hinter) flags(flag string) string {
+	if h.say.Tool == "" {
+		return flag
+	}
+	had := ""
+	if h.say.Flags {
+		had, flag = `"$SBX_FLAGS"`, " "+flag
+	}
+	return "SBX_FLAGS=" + had + host.SingleQuoted(flag) + " " + text.ShellWord(h.say.Tool) + " …"
+}
+
+func (h *hinter) inConfig() string {
+	if h.say.ConfigDir == "" {
+		return " in a profile"
+	}
+	return " in a profile in " + h.shown(h.say.ConfigDir+"/config.toml")
+}
+
+// locked reports whether the administrator lets nobody loosen one of the keys.
+func (h *hinter) locked(keys ...string) bool {
+	return slices.ContainsFunc(h.say.Locked, func(k string) bool { return k == "default_profile" || slices.Contains(keys, k) })
+}
+
+const isLocked = "; the administrator has locked that"
+
+// by is the setting of a key and who says so: "moderate: allow_network = false".
+func (h *hinter) by(key string) string {
+	value, source := h.Setting(key)
+	what := key + " = " + policy.Plain(value)
+	switch {
+	case source == "":
+		return " (" + what + ")"
+	case strings.HasPrefix(source, "--"):
+		return " (" + source + ")"
+	}
+	return " (" + named(source) + ": " + what + ")"
+}
+
+// named is the source of a rule: "go, $GOMODCACHE", "/home/u/x y.toml:3:1".
+func named(source string) string {
+	if host.Plain(source) {
+		return source
+	}
+	return policy.Quote(source)
+}
+
+// notFound is about programs that may be in directories that PATH has lost.
+func (h *hinter) notFound(status int, names []string) string {
+	if status != host.StatusNotFound || len(h.say.Lost) == 0 {
+		return ""
+	}
+	missing := slices.IndexFunc(names, func(name string) bool { return !h.inPath(name) })
+	if missing < 0 {
+		return ""
+	}
+	lost := make([]string, 0, maxNamed)
+	for _, dir := range h.say.Lost[:min(len(h.say.Lost), maxNamed)] {
+		lost = append(lost, h.shown(dir))
+	}
+	return policy.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " + strings.Join(lost, ", ") + h.lever("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
+}
+
+// maxNamed bounds how many names a line has.
+const maxNamed = 3
+
+func (h *hinter) inPath(name string) bool {
+	return slices.ContainsFunc(strings.Split(h.PATH, ":"), func(dir string) bool {
+		return strings.HasPrefix(dir, "/") && h.exists(dir+"/"+name)
+	})
+}
+
+func (h *hinter) exists(name string) bool {
+	a := h.Ask(name)
+	return a.Seen || a.Kind != host.Absent
+}
+
+// trapped is about system calls that end who makes them: all of another
+// architecture, and what the filter of a file says so of.
+func (h *hinter) trapped(status int) string {
+	if value, _ := h.Setting("seccomp"); status != 128+31 || value == "off" { // SIGSYS
+		return ""
+	}
+	return "the system call filter ended it" + h.by("seccomp") + ", as it does programs for another architecture, 32-bit ones among them" + h.change("--seccomp off", "seccomp", `"off"`, " takes the filter away")
+}
+
+// full is about private directories, whose size is bounded.
+func (h *hinter) full() string {
+	key := "tmpfs_limit_mb"
+	limit := h.number(key)
+	if limit == 0 {
+		return ""
+	}
+	if half := h.number("memory_limit_mb") / 2; half > 0 && half < limit {
+		key = "memory_limit_mb"
+	}
+	for i := range h.Marks {
+		m := &h.Marks[i]
+		if m.Access != policy.Private || m.Path == "/run" || !h.Full(m.Path) {
+			continue
+		}
+		text := h.shown(m.Path) + " is full, a directory of the sandbox's own in memory" + h.by(key)
+		if h.locked(key) {
+			return text + isLocked
+		}
+		return text + ": a larger " + key + " in a profile makes room"
+	}
+	return ""
+}
+
+func (h *hinter) number(key string) int {
+	value, _ := h.Setting(key)
+	n, _ := strconv.Atoi(value)
+	return n
+}
+
+// privileges is about programs that are there to gain some.
+func (h *hinter) privileges(name string) string {
+	if name == "" {
+		return ""
+	}
+	if info, err := h.FS.Lstat("/usr/bin/" + name); err != nil || info.Mode&0o4000 == 0 {
+		return ""
+	}
+	return name + " gains no privileges in a sandbox: run what needs them outside"
+}
+
+func (h *hinter) tracing(name string) string {
+	value, _ := h.Setting("seccomp")
+	if name == "" || value == "dev" || value == "off" || policy.SeccompFile(value) {
+		return ""
+	}
+	return "no process looks into another here" + h.by("seccomp") + h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
+}
+
+// network is about packets that had no way out. Without a namespace of its own
+// there are none that sbx had to do with.
+func (h *hinter) network(r *reader) string {
+	value, source := h.Setting("allow_network")
+	c := counted(h.Snmp, h.Snmp6)
+	switch {
+	case value == "true":
+		return ""
+	case r.outward || slices.ContainsFunc(r.borrowed, h.fetched):
+		if !c.cut() && c.unheard == 0 {
+			return ""
+		}
+	case r.curious && !c.often(), !c.cut():
+		return ""
+	}
+	text := "the network is off" + h.by("allow_network")
+	if source == "--no-net" && !h.locked("allow_network") && !h.say.Config && h.say.Tool == "" {
+		return text + ": --net in the place of --no-net turns it on"
+	}
+	return text + h.change("--net", "allow_network", "true", " turns it on")
+}
+
+// fetched reports whether npx and its like would have to fetch a program.
+func (h *hinter) fetched(b borrowed) bool {
+	if strings.ContainsAny(b.name, "/@") {
+		return true
+	}
+	for dir := b.dir; dir != ""; dir = path.Dir(dir) {
+		if h.exists(dir + "/node_modules/.bin/" + b.name) {
+			return false
+		}
+		if dir == "/" {
+			break
+		}
+	}
+	return !h.inPath(b.name)
+}
+
+// blank is said after any failure that nothing else explains: a program that
+// finds a .env without a line in it cannot know why. Of other hidden files it says
+// itself that they cannot be opened.
+func (h *hinter) blank() string {
+	var names []string
+	first, more := "", 0
+	for i := range h.Marks {
+		m := &h.Marks[i]
+		info, err := h.FS.Lstat(m.Path)
+		switch {
+		case m.Access != policy.Block || err != nil || info.Kind != host.File || info.Mode&0o444 == 0:
+			continue
+		case first == "":
+			first = m.Path
+		case len(names) == maxNamed:
+			more++
+			continue
+		}
+		name, ok := strings.CutPrefix(m.Path, h.CWD+"/")
+		if !ok {
+			name = h.outside(m.Path)
+		}
+		names = append(names, h.shown(name))
+	}
+	if first == "" {
+		return ""
+	}
+	if more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	return "hidden here, and reads as empty: " + strings.Join(names, ", ") + h.lever("read", first, policy.Block, nil, " shows "+policy.Plain(path.Base(first)))
+}

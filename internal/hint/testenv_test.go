@@ -1,0 +1,3 @@
+package hint
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"
