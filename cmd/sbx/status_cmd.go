@@ -10,7 +10,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/trust"
 )
 
 // statusCmd says on one screen where one is, and exits 1 when something wants
@@ -110,7 +109,7 @@ func (s *state) trust(f config.File) string {
 		return ""
 	case f.Trusted:
 		return "trusted"
-	case err == nil && is == trust.Changed:
+	case err == nil && is == config.Changed:
 		return "changed since it was trusted, can only tighten"
 	}
 	return "can only tighten"

@@ -15,7 +15,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
-	"github.com/sbx-sandbox/sbx/internal/trust"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
 
@@ -71,13 +70,13 @@ func (c *trustCmd) Run() error {
 			if err := f.print(); err != nil {
 				return err
 			}
-			if f.state != trust.Trusted && !c.Yes && isTerminal(0) && !confirm("trust "+policy.Plain(path)+"?") {
+			if f.state != config.Trusted && !c.Yes && isTerminal(0) && !confirm("trust "+policy.Plain(path)+"?") {
 				fmt.Fprintln(stdout, "not trusted")
 				declined = true
 				continue
 			}
 		}
-		if f.state != trust.Trusted {
+		if f.state != config.Trusted {
 			if err := unkept(f.host, policy.Dir(f.store.Dir), "what you agree to cannot be kept", "set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
 				return err
 			}
@@ -88,7 +87,7 @@ func (c *trustCmd) Run() error {
 		}
 		out = append(out, f.json())
 		if !c.JSON {
-			fmt.Fprintln(stdout, map[bool]string{true: "was trusted already", false: "trusted"}[f.state == trust.Trusted])
+			fmt.Fprintln(stdout, map[bool]string{true: "was trusted already", false: "trusted"}[f.state == config.Trusted])
 		}
 	}
 	if c.JSON {
@@ -209,8 +208,8 @@ type candidate struct {
 	path   string
 	data   []byte
 	host   *host.Host
-	store  trust.Store
-	state  trust.State
+	store  config.TrustStore
+	state  config.TrustState
 	agreed []byte // what was agreed to before
 	trial  *config.Trial
 }
@@ -240,7 +239,7 @@ func lookAt(path string) (*candidate, error) {
 
 func (f *candidate) json() trustJSON {
 	sum := sha256.Sum256(f.data)
-	out := trustJSON{Path: f.path, State: trust.Trusted.String(), Was: f.state.String(), SHA256: hex.EncodeToString(sum[:]),
+	out := trustJSON{Path: f.path, State: config.Trusted.String(), Was: f.state.String(), SHA256: hex.EncodeToString(sum[:]),
 		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
 	for _, l := range f.trial.Loosens {
 		out.Loosens = append(out.Loosens, loosensJSON{orEmpty(l.Profiles), l.Key, l.What, l.From, l.To})
@@ -254,7 +253,7 @@ func (f *candidate) print() error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, text) }
 	head(colour("1", policy.Plain(f.path)))
-	if f.state == trust.Changed {
+	if f.state == config.Changed {
 		head("changed since it was trusted:")
 		for _, line := range text.Diff(f.agreed, f.data) {
 			head("  " + line)
@@ -339,11 +338,11 @@ func listTrusted(names []rawText, asJSON bool) error {
 	out := []trustedJSON{}
 	for _, r := range records {
 		sum := sha256.Sum256(r.Data)
-		state := trust.Trusted.String()
+		state := config.Trusted.String()
 		if now, err := os.ReadFile(r.Path); err != nil {
 			state = "gone"
 		} else if string(now) != string(r.Data) {
-			state = trust.Changed.String()
+			state = config.Changed.String()
 		}
 		out = append(out, trustedJSON{r.Path, state, hex.EncodeToString(sum[:])})
 	}

@@ -5,16 +5,15 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/trust"
 )
 
 // trustStore is where it is kept which project files the user agreed to.
-func (s *state) trustStore() trust.Store {
+func (s *state) trustStore() config.TrustStore {
 	dir, ok, err := s.vars.Expand("$XDG_STATE_HOME/sbx/trust")
 	if !ok || err != nil {
-		return trust.Store{}
+		return config.TrustStore{}
 	}
-	return trust.Store{Dir: dir}
+	return config.TrustStore{Dir: dir}
 }
 
 // trusts reports whether the user has agreed to a project file as it is, and
@@ -24,11 +23,11 @@ func (s *state) trusts(path string, data []byte) bool {
 	switch {
 	case err != nil:
 		s.doubts = append(s.doubts, policy.Plain(path)+": not trusted, since the record of that is no good: "+err.Error())
-	case is == trust.Changed:
+	case is == config.Changed:
 		s.doubts = append(s.doubts, policy.Plain(path)+": changed since it was trusted, so it may only tighten; to see what changed and trust it again: "+
 			shellLine([]string{"sbx", "trust", path}))
 	}
-	return is == trust.Trusted
+	return is == config.Trusted
 }
 
 // hintTrust says how a project file gets what it asked for.

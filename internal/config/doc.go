@@ -21,8 +21,10 @@
 //   - A hostile file costs bounded time and memory and cannot put control
 //     characters on a terminal.
 //
-// It does not promise that a trusted file is wise, nor does it know which files
-// are trusted: that is asked of [Files.Trusts]. And it does not look at
+// Which project files the user has agreed to is in a [TrustStore]; the caller
+// brings the two together ([Files.Trusts]).
+//
+// It does not promise that a trusted file is wise. And it does not look at
 // access control lists, nor at directories above the one a file lies in:
 // whoever can write there can replace the file. Settings of the environment
 // and of flags are the caller's to add.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package trust
+package config
 
 import (
 	"errors"
@@ -11,27 +11,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/sbx-sandbox/sbx/internal/config"
 )
 
-func newStore(t *testing.T) Store {
+func newStore(t *testing.T) TrustStore {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
-	return Store{Dir: filepath.Join(dir, "state", "sbx", "trust")}
+	return TrustStore{Dir: filepath.Join(dir, "state", "sbx", "trust")}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestStore(t *testing.T) {
+func TestTrustStore(t *testing.T) {
 	s := newStore(t)
-	check := func(path, data string, want State, wantAgreed string) {
+	check := func(path, data string, want TrustState, wantAgreed string) {
 		t.Helper()
 		state, agreed, err := s.Check(path, []byte(data))
 		if state != want || string(agreed) != wantAgreed || err != nil {
@@ -68,9 +59,9 @@ func TestStore(t *testing.T) {
 	check(paths[1], "", Trusted, "")
 }
 
-// TestModes: others need not know which projects one trusts, and nothing but
+// TestTrustModes: others need not know which projects one trusts, and nothing but
 // records stays.
-func TestModes(t *testing.T) {
+func TestTrustModes(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	s := newStore(t)
@@ -78,10 +69,10 @@ func TestModes(t *testing.T) {
 	must(t, s.Add("/p/.sbx.toml", []byte("b")))
 	entries, err := os.ReadDir(s.Dir)
 	must(t, err)
-	if len(entries) != 1 || entries[0].Name() != nameOf("/p/.sbx.toml") {
+	if len(entries) != 1 || entries[0].Name() != recordName("/p/.sbx.toml") {
 		t.Error(entries)
 	}
-	for path, want := range map[string]os.FileMode{s.Dir: 0o700, filepath.Dir(s.Dir): 0o700, s.Dir + "/" + nameOf("/p/.sbx.toml"): 0o600} {
+	for path, want := range map[string]os.FileMode{s.Dir: 0o700, filepath.Dir(s.Dir): 0o700, s.Dir + "/" + recordName("/p/.sbx.toml"): 0o600} {
 		info, err := os.Stat(path)
 		must(t, err)
 		if info.Mode().Perm() != want {
@@ -90,17 +81,17 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestNoHome(t *testing.T) {
-	state, _, err := Store{}.Check("/p/.sbx.toml", nil)
-	if state != Unknown || err != nil || (Store{}).Add("/p/.sbx.toml", nil) == nil {
+func TestTrustNoHome(t *testing.T) {
+	state, _, err := TrustStore{}.Check("/p/.sbx.toml", nil)
+	if state != Unknown || err != nil || (TrustStore{}).Add("/p/.sbx.toml", nil) == nil {
 		t.Error(state, err)
 	}
 }
 
-// TestRefuses spoils a good record, each time in another way: the file is not
+// TestTrustRefuses spoils a good record, each time in another way: the file is not
 // trusted, and an error says why. DIR stands for the store, REC for the name
 // of the record.
-func TestRefuses(t *testing.T) {
+func TestTrustRefuses(t *testing.T) {
 	const path, data = "/p/.sbx.toml", "agreed"
 	tests := []struct {
 		name, want string
@@ -127,7 +118,7 @@ func TestRefuses(t *testing.T) {
 		{"empty", "DIR/REC: not a record of a trusted file", false, func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 0)) }},
 		{"cut in the path", "DIR/REC: not a record of a trusted file", false, func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 20)) }},
 		{"of another file", "DIR/REC: a record of another file, /q/.sbx.toml", false, func(t *testing.T, dir, rec string) {
-			must(t, os.WriteFile(rec, encode("/q/.sbx.toml", []byte(data)), 0o600))
+			must(t, os.WriteFile(rec, encodeRecord("/q/.sbx.toml", []byte(data)), 0o600))
 		}},
 		{"store is a link", "DIR: not a directory", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Rename(dir, dir+"2"))
@@ -149,11 +140,11 @@ func TestRefuses(t *testing.T) {
 			}
 			s := newStore(t)
 			must(t, s.Add(path, []byte(data)))
-			tt.spoil(t, s.Dir, s.Dir+"/"+nameOf(path))
+			tt.spoil(t, s.Dir, s.Dir+"/"+recordName(path))
 			state, agreed, err := s.Check(path, []byte(data))
 			got := ""
 			if err != nil {
-				got = strings.NewReplacer(nameOf(path), "REC", s.Dir, "DIR", filepath.Dir(s.Dir), "UP").Replace(err.Error())
+				got = strings.NewReplacer(recordName(path), "REC", s.Dir, "DIR", filepath.Dir(s.Dir), "UP").Replace(err.Error())
 			}
 			if got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
@@ -161,26 +152,26 @@ func TestRefuses(t *testing.T) {
 			if trusted := state == Trusted; trusted != (tt.want == "") || err != nil && (state != Unknown || agreed != nil) {
 				t.Error(state, agreed)
 			}
-			if fe := (*config.FileError)(nil); err != nil && !errors.As(err, &fe) {
+			if fe := (*FileError)(nil); err != nil && !errors.As(err, &fe) {
 				t.Errorf("%T", err)
 			}
 			// What is wrong with the store keeps records from being added to it;
 			// what is wrong with a record does not.
 			err = s.Add(path, []byte(data))
 			store := strings.HasPrefix(tt.want, "DIR:") || strings.HasPrefix(tt.want, "UP:")
-			if _, isDir := os.Stat(s.Dir + "/" + nameOf(path) + "/."); (err != nil) != (store || isDir == nil) {
+			if _, isDir := os.Stat(s.Dir + "/" + recordName(path) + "/."); (err != nil) != (store || isDir == nil) {
 				t.Error("Add:", err)
 			}
 		})
 	}
 }
 
-// TestAddFollowsNoLink: a link in the place of a record is replaced, not
+// TestTrustFollowsNoLink: a link in the place of a record is replaced, not
 // written through.
-func TestAddFollowsNoLink(t *testing.T) {
+func TestTrustFollowsNoLink(t *testing.T) {
 	s := newStore(t)
 	must(t, s.Add("/p/.sbx.toml", []byte("a")))
-	rec, target := s.Dir+"/"+nameOf("/p/.sbx.toml"), s.Dir+"/../target"
+	rec, target := s.Dir+"/"+recordName("/p/.sbx.toml"), s.Dir+"/../target"
 	must(t, os.WriteFile(target, []byte("mine"), 0o600))
 	must(t, os.Remove(rec))
 	must(t, os.Symlink("../target", rec))
@@ -193,11 +184,11 @@ func TestAddFollowsNoLink(t *testing.T) {
 	}
 }
 
-func TestListTellsOfBadRecords(t *testing.T) {
+func TestTrustListTellsOfBadRecords(t *testing.T) {
 	s := newStore(t)
 	must(t, s.Add("/p/.sbx.toml", []byte("a")))
 	must(t, os.WriteFile(s.Dir+"/x", []byte("y"), 0o600))
-	must(t, os.WriteFile(s.Dir+"/"+strings.Repeat("0", 64), encode("/p/.sbx.toml", nil), 0o600))
+	must(t, os.WriteFile(s.Dir+"/"+strings.Repeat("0", 64), encodeRecord("/p/.sbx.toml", nil), 0o600))
 	must(t, os.WriteFile(s.Dir+"/.new-1", nil, 0o600))
 	records, bad := s.List()
 	if len(records) != 1 || len(bad) != 2 {
@@ -205,23 +196,23 @@ func TestListTellsOfBadRecords(t *testing.T) {
 	}
 }
 
-// FuzzRecord: only what encode writes is a record.
+// FuzzRecord: only what encodeRecord writes is a record.
 func FuzzRecord(f *testing.F) {
-	f.Add(string(encode("/p/.sbx.toml", []byte("a\n"))))
+	f.Add(string(encodeRecord("/p/.sbx.toml", []byte("a\n"))))
 	f.Add(header + "4\n/a\nb\n")
 	f.Add(header + "04\n/a\nb\n")
 	f.Add(header + "-1\n\n")
 	f.Add(header + "99999999999999999999\n/")
 	f.Fuzz(func(t *testing.T, rec string) {
-		path, data, ok := decode(rec)
-		if ok && (string(encode(path, []byte(data))) != rec || path[0] != '/') {
-			t.Errorf("%q is not %q", encode(path, []byte(data)), rec)
+		path, data, ok := decodeRecord(rec)
+		if ok && (string(encodeRecord(path, []byte(data))) != rec || path[0] != '/') {
+			t.Errorf("%q is not %q", encodeRecord(path, []byte(data)), rec)
 		}
 	})
 }
 
-func BenchmarkCheck(b *testing.B) {
-	s := Store{Dir: filepath.Join(b.TempDir(), "sbx", "trust")}
+func BenchmarkTrustCheck(b *testing.B) {
+	s := TrustStore{Dir: filepath.Join(b.TempDir(), "sbx", "trust")}
 	data := []byte(strings.Repeat("x", 500))
 	if err := s.Add("/p/.sbx.toml", data); err != nil {
 		b.Fatal(err)
