@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/verify"
 )
 
 // Act is what an actor is asked to do: a row whose targets are those of a
@@ -92,22 +94,10 @@ func (a *actor) do(act Act) (string, error) {
 		return "", put(path, os.O_WRONLY|os.O_APPEND, act.Token)
 	case "device":
 		return "", put(path, os.O_WRONLY, act.Token)
-	case "create":
-		return "", put(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, act.Token)
 	case "truncate":
 		return "", os.Truncate(path, 0)
-	case "mkdir":
-		return "", os.Mkdir(path, 0o755)
-	case "unlink":
-		return "", syscall.Unlink(path)
-	case "rmdir":
-		return "", syscall.Rmdir(path)
-	case "rename":
-		return "", os.Rename(path, to)
-	case "link":
-		return "", os.Link(path, to)
-	case "symlink":
-		return "", os.Symlink(path, to)
+	case "create", "mkdir", "unlink", "rmdir", "rename", "link", "symlink":
+		return "", verify.Do(act.Op, path, to)
 	case "chmod":
 		return "", os.Chmod(path, 0o711)
 	case "exec":

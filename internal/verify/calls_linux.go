@@ -9,48 +9,204 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call tries the trial of a name. Where it is not refused, nothing happens:
-// what is asked for is void, or is undone at once.
-func call(name, path string, a *Answer) {
-	try := attempt(name)
-	if try == nil {
-		a.Errno, a.Step = int(enosys), "no such trial"
-		return
+// trial is a system call that the sandbox refuses. Its arguments are chosen so
+// that nothing happens where it is not refused: what is asked for is void, or is
+// undone at once.
+type trial struct {
+	name string
+	want syscall.Errno // what the filter answers
+	is   trialKind
+	try  func(path string) syscall.Errno // path is a free name, for those that need one
+}
+
+type trialKind uint8
+
+const (
+	harmless   trialKind = 1 << iota // to be tried outside, as a control
+	privileged                       // it takes a privilege that nobody has inside, filter or none
+	debugger                         // seccomp = "dev" allows it
+	onlyStrict                       // only the list of level strict leaves it out
+	onlyIPC                          // an IPC namespace keeps it apart; without one the filter has to
+	needsPath                        // it makes a file
+	onlyRoot                         // only root gains by it
+)
+
+// trials is the table of calls, made when it is asked for: it must cost nothing
+// when sbx starts.
+func trials() []trial {
+	self := os.Getpid()
+	return []trial{
+		{"user namespace", unix.EPERM, privileged | harmless, cloned(unix.CLONE_NEWUSER)},
+		{"mount namespace", unix.EPERM, privileged, cloned(unix.CLONE_NEWNS)},
+		{"process namespace", unix.EPERM, privileged, cloned(unix.CLONE_NEWPID)},
+		{"network namespace", unix.EPERM, privileged, cloned(unix.CLONE_NEWNET)},
+		{"unshare", unix.EPERM, privileged, call(unix.SYS_UNSHARE, unix.CLONE_NEWNS)},
+		{"setns", unix.EPERM, privileged, onFile("/proc/self/ns/uts", unix.SYS_SETNS, unix.CLONE_NEWUTS)},
+		{"clone3", unix.ENOSYS, harmless, call(unix.SYS_CLONE3)},
+		{"mount", unix.EPERM, privileged, call(unix.SYS_MOUNT, "\x00", "/\x00", "\x00", unix.MS_PRIVATE, 0)},
+		{"umount", unix.EPERM, privileged, call(unix.SYS_UMOUNT2, "/proc/self\x00", 0)},
+		{"pivot_root", unix.EPERM, privileged, call(unix.SYS_PIVOT_ROOT, "/proc/self\x00", "/proc/self\x00")},
+		{"chroot", unix.EPERM, privileged, call(unix.SYS_CHROOT, "/\x00")},
+		{"fsopen", unix.ENOSYS, privileged, opens(unix.SYS_FSOPEN, "tmpfs\x00", unix.FSOPEN_CLOEXEC)},
+		{"move_mount", unix.ENOSYS, privileged, call(unix.SYS_MOVE_MOUNT, -1, "\x00", -1, "\x00", 0)},
+		{"mount_setattr", unix.ENOSYS, privileged,
+			call(unix.SYS_MOUNT_SETATTR, unix.AT_FDCWD, "/\x00", 0, make([]byte, 32), 32)},
+		{"open_tree", unix.ENOSYS, harmless, opens(unix.SYS_OPEN_TREE, unix.AT_FDCWD, "/\x00", unix.OPEN_TREE_CLOEXEC)},
+		{"open_by_handle_at", unix.EPERM, 0,
+			opens(unix.SYS_OPEN_BY_HANDLE_AT, unix.AT_FDCWD, []byte{8, 4: 1, 15: 0}, unix.O_PATH|unix.O_CLOEXEC)},
+		// Nobody traces this process, so there is nothing to go on with: ESRCH.
+		{"ptrace", unix.EPERM, debugger | harmless, call(unix.SYS_PTRACE, unix.PTRACE_CONT, self, 0, 0)},
+		{"process_vm_readv", unix.EPERM, debugger | harmless, copySelf(unix.SYS_PROCESS_VM_READV)},
+		{"process_vm_writev", unix.EPERM, debugger | harmless, copySelf(unix.SYS_PROCESS_VM_WRITEV)},
+		{"pidfd_getfd", unix.EPERM, debugger | harmless, descriptorOfSelf},
+		{"kcmp", unix.EPERM, debugger | harmless, call(unix.SYS_KCMP, self, self, 0, 0, 0)},
+		{"limits of a process by number", unix.EPERM, harmless, limitsOfSelf(unix.RLIMIT_CORE)},
+		{"keyctl", unix.ENOSYS, harmless, call(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, unix.KEY_SPEC_SESSION_KEYRING, 0)},
+		{"add_key", unix.ENOSYS, 0,
+			call(unix.SYS_ADD_KEY, "user\x00", "sbx-verify\x00", "x", 1, unix.KEY_SPEC_THREAD_KEYRING)},
+		{"request_key", unix.ENOSYS, harmless, call(unix.SYS_REQUEST_KEY, "user\x00", "sbx-verify\x00", "\x00", 0)},
+		// A map of type 0, which there is none of.
+		{"bpf", unix.EPERM, harmless, opens(unix.SYS_BPF, unix.BPF_MAP_CREATE, make([]byte, 72), 72)},
+		{"perf_event_open", unix.EPERM, harmless, countOwnEvents},
+		{"userfaultfd", unix.EPERM, harmless, opens(unix.SYS_USERFAULTFD, unix.O_CLOEXEC|1)}, // UFFD_USER_MODE_ONLY
+		{"io_uring_setup", unix.ENOSYS, harmless, opens(unix.SYS_IO_URING_SETUP, 1, make([]byte, 120))},
+		{"personality", unix.EPERM, harmless, otherPersonality},
+		{"TIOCSTI", unix.EPERM, harmless, ioctlNull(unix.TIOCSTI)},
+		{"TIOCSTI, upper bits set", unix.EPERM, harmless, ioctlNull(1<<32 | unix.TIOCSTI)},
+		{"TIOCLINUX", unix.EPERM, harmless, ioctlNull(unix.TIOCLINUX)},
+		{"modify_ldt", unix.ENOSYS, debugger | harmless, onAMD64(154, 0, 0, 0)},
+		{"x32 call", unix.ENOSYS, harmless, onAMD64(0x40000000 | unix.SYS_GETPID)},
+		{"syslog", unix.EPERM, harmless, call(unix.SYS_SYSLOG, 10, 0, 0)}, // the size of the buffer
+		// The administrator's calls ask for the privilege before they look at
+		// arguments, and these arguments mean nothing.
+		{"reboot", unix.EPERM, privileged, call(unix.SYS_REBOOT)}, // without the magic numbers
+		{"init_module", unix.EPERM, privileged, call(unix.SYS_INIT_MODULE)},
+		{"delete_module", unix.EPERM, privileged, call(unix.SYS_DELETE_MODULE, "sbx_verify_nowhere\x00", 0)},
+		{"kexec_load", unix.EPERM, privileged, call(unix.SYS_KEXEC_LOAD, 0, 0, 0, -1)},
+		{"swapon", unix.EPERM, privileged, call(unix.SYS_SWAPON)},
+		{"acct", unix.EPERM, privileged, call(unix.SYS_ACCT, "/proc/sbx-verify-nowhere\x00")},
+
+		// A few of the calls that are not on the list of level strict.
+		{"vmsplice", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_VMSPLICE, -1, 0, 0, 0)},
+		{"System V shared memory", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_SHMGET, unix.IPC_PRIVATE, 0, 0)}, // of no size
+		{"libaio", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_IO_DESTROY, 0)},
+		{"priority of a process by number", unix.EPERM, onlyStrict | harmless, priorityOfSelf},
+		{"line discipline", unix.EPERM, onlyStrict | harmless, ioctlNull(unix.TIOCSETD)},
+
+		// What nobody has made, and the limits that there are.
+		{"shmget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_SHMGET, nobodysKey, 0, 0)},
+		{"semget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_SEMGET, nobodysKey, 0, 0)},
+		{"msgget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_MSGGET, nobodysKey, 0)},
+		{"mq_open", unix.ENOSYS, onlyIPC | harmless, opens(unix.SYS_MQ_OPEN, "sbx-verify-nowhere\x00", unix.O_RDONLY|unix.O_CLOEXEC)},
+		{"limits of another process", unix.EPERM, onlyIPC | harmless, limitsOfSelf(unix.RLIMIT_SIGPENDING)},
+
+		{"block device", unix.EPERM, needsPath | privileged, blockDevice},
+		{"set-user-id bit", unix.EPERM, needsPath | onlyRoot, setUserID},
 	}
-	// A thread of its own, which ends with the attempt: some of them would
-	// change the thread.
-	done := make(chan syscall.Errno, 1)
+}
+
+const nobodysKey = 0x5b78fe1f
+
+// tryCall tries the trial of a name, on a thread of its own that ends with the
+// attempt: some of them would change the thread.
+func tryCall(q *Question, a *Answer) error {
+	for _, t := range trials() {
+		if t.name == q.Text {
+			return onThread(func() error { return errnoErr(t.try(q.path())) })
+		}
+	}
+	a.Step = "no such trial"
+	return unix.ENOSYS
+}
+
+func onThread(f func() error) error {
+	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		done <- try(path)
+		done <- f()
 	}()
-	if e := <-done; e != 0 {
-		a.Errno = int(e)
+	return <-done
+}
+
+func errnoErr(errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+// raw makes a system call with numbers, buffers, and strings that end with NUL.
+func raw(number uintptr, args ...any) (uintptr, syscall.Errno) {
+	var a [6]uintptr
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case int:
+			a[i] = uintptr(v)
+		case string:
+			a[i] = uintptr(unsafe.Pointer(unsafe.StringData(v)))
+		case []byte:
+			a[i] = uintptr(unsafe.Pointer(unsafe.SliceData(v)))
+		case unsafe.Pointer:
+			a[i] = uintptr(v)
+		}
+	}
+	got, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
+	runtime.KeepAlive(args)
+	return got, errno
+}
+
+func call(number uintptr, args ...any) func(string) syscall.Errno {
+	return func(string) syscall.Errno {
+		_, errno := raw(number, args...)
+		return errno
 	}
 }
 
-func raw(number uintptr, args ...uintptr) syscall.Errno {
-	var a [6]uintptr
-	copy(a[:], args)
-	_, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
-	return errno
+// opens is call for calls that return a descriptor, which is closed.
+func opens(number uintptr, args ...any) func(string) syscall.Errno {
+	return func(string) syscall.Errno {
+		fd, errno := raw(number, args...)
+		if errno == 0 && fd > 2 { // a filter may say 0, which is the probe's own
+			syscall.Close(int(fd))
+		}
+		return errno
+	}
 }
 
-// rawFD is raw for calls that return a descriptor, which is closed.
-func rawFD(number uintptr, args ...uintptr) syscall.Errno {
-	var a [6]uintptr
-	copy(a[:], args)
-	fd, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
-	if errno == 0 && fd > 2 { // a filter may say 0, which is the probe's own
-		syscall.Close(int(fd))
+// onFile is call with an open file for the first argument.
+func onFile(path string, number uintptr, args ...any) func(string) syscall.Errno {
+	return func(string) syscall.Errno {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return errnoOf(err)
+		}
+		defer unix.Close(fd)
+		_, errno := raw(number, append([]any{fd}, args...)...)
+		return errno
 	}
-	return errno
+}
+
+// ioctlNull asks /dev/null, which is no terminal: without a filter the kernel
+// says ENOTTY and nothing is typed anywhere.
+func ioctlNull(command int) func(string) syscall.Errno {
+	return onFile("/dev/null", unix.SYS_IOCTL, command, []byte{'x'})
+}
+
+// onAMD64 is call for what other architectures do not have.
+func onAMD64(number uintptr, args ...any) func(string) syscall.Errno {
+	if runtime.GOARCH != "amd64" {
+		return func(string) syscall.Errno { return unix.ENOSYS }
+	}
+	return call(number, args...)
 }
 
 // cloned makes a process with flags of clone(2) that does nothing but end.
-//
+func cloned(flags uintptr) func(string) syscall.Errno {
+	return func(string) syscall.Errno { return clone(flags) }
+}
+
 //go:noinline
-func cloned(flags uintptr) syscall.Errno {
+func clone(flags uintptr) syscall.Errno {
 	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, flags|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
 		return errno
@@ -67,263 +223,61 @@ func cloned(flags uintptr) syscall.Errno {
 	}
 }
 
-func errno(err error) syscall.Errno {
-	if err == nil {
-		return 0
-	}
-	return syscall.Errno(errnoOf(err))
-}
-
-func namespace(flag uintptr) func(string) syscall.Errno {
-	return func(string) syscall.Errno { return cloned(flag) }
-}
-
-// ioctlNull asks /dev/null, which is no terminal: without a filter the kernel
-// says ENOTTY and nothing is typed anywhere.
-func ioctlNull(command uintptr) func(string) syscall.Errno {
+// copySelf copies a byte of this process over another of its own.
+func copySelf(number uintptr) func(string) syscall.Errno {
 	return func(string) syscall.Errno {
-		fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return errno(err)
-		}
-		defer unix.Close(fd)
-		c := byte('x')
-		return raw(unix.SYS_IOCTL, uintptr(fd), command, uintptr(unsafe.Pointer(&c)))
+		from, to := []byte{1}, []byte{2}
+		local, remote := &unix.Iovec{Base: &from[0], Len: 1}, &unix.Iovec{Base: &to[0], Len: 1}
+		_, errno := raw(number, os.Getpid(), unsafe.Pointer(local), 1, unsafe.Pointer(remote), 1, 0)
+		return errno
 	}
 }
 
-// nowhere is a path that does not exist.
-const nowhere = "/proc/sbx-verify-nowhere"
-
-// attempt returns the trial of a name, nil for an unknown one.
-func attempt(name string) func(path string) syscall.Errno {
-	switch name {
-	case "user namespace":
-		return namespace(unix.CLONE_NEWUSER)
-	case "mount namespace":
-		return namespace(unix.CLONE_NEWNS)
-	case "process namespace":
-		return namespace(unix.CLONE_NEWPID)
-	case "network namespace":
-		return namespace(unix.CLONE_NEWNET)
-	case "unshare":
-		return func(string) syscall.Errno { return errno(unix.Unshare(unix.CLONE_NEWNS)) }
-	case "setns":
-		return enterOwn
-	case "clone3":
-		return func(string) syscall.Errno { return raw(unix.SYS_CLONE3) }
-	case "mount":
-		return func(string) syscall.Errno { return errno(unix.Mount("", "/", "", unix.MS_PRIVATE, "")) }
-	case "umount":
-		return func(string) syscall.Errno { return errno(unix.Unmount("/proc/self", 0)) }
-	case "pivot_root":
-		return func(string) syscall.Errno { return errno(unix.PivotRoot("/proc/self", "/proc/self")) }
-	case "chroot":
-		return func(string) syscall.Errno { return errno(unix.Chroot("/")) }
-	case "fsopen":
-		return func(string) syscall.Errno { return closing(unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)) }
-	case "move_mount":
-		return func(string) syscall.Errno { return errno(unix.MoveMount(-1, "", -1, "", 0)) }
-	case "mount_setattr":
-		return func(string) syscall.Errno { return errno(unix.MountSetattr(unix.AT_FDCWD, "/", 0, &unix.MountAttr{})) }
-	case "open_tree":
-		return func(string) syscall.Errno {
-			return closing(unix.OpenTree(unix.AT_FDCWD, "/", unix.OPEN_TREE_CLOEXEC))
-		}
-	case "open_by_handle_at":
-		return func(string) syscall.Errno {
-			return closing(unix.OpenByHandleAt(unix.AT_FDCWD, unix.NewFileHandle(1, make([]byte, 8)), unix.O_PATH|unix.O_CLOEXEC))
-		}
-	}
-	if try := attemptOnProcess(name); try != nil {
-		return try
-	}
-	return attemptOnKernel(name)
-}
-
-func closing(fd int, err error) syscall.Errno {
-	if err == nil && fd > 2 {
-		unix.Close(fd)
-	}
-	return errno(err)
-}
-
-// enterOwn enters the namespace that the thread is in.
-func enterOwn(string) syscall.Errno {
-	fd, err := unix.Open("/proc/self/ns/uts", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func descriptorOfSelf(string) syscall.Errno {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
-		return errno(err)
+		return errnoOf(err)
 	}
 	defer unix.Close(fd)
-	return errno(unix.Setns(fd, unix.CLONE_NEWUTS))
+	return opens(unix.SYS_PIDFD_GETFD, fd, 0, 0)("")
 }
 
-// attemptOnProcess are the trials on other processes and on the terminal. They
-// take this process for the other one.
-func attemptOnProcess(name string) func(path string) syscall.Errno {
-	self := uintptr(os.Getpid())
-	switch name {
-	case "ptrace":
-		// Nobody traces this process, so there is nothing to go on with: ESRCH.
-		return func(string) syscall.Errno { return raw(unix.SYS_PTRACE, unix.PTRACE_CONT, self, 0, 0) }
-	case "process_vm_readv":
-		return func(string) syscall.Errno { return copySelf(unix.SYS_PROCESS_VM_READV) }
-	case "process_vm_writev":
-		return func(string) syscall.Errno { return copySelf(unix.SYS_PROCESS_VM_WRITEV) }
-	case "pidfd_getfd":
-		return func(string) syscall.Errno {
-			fd, err := unix.PidfdOpen(int(self), 0)
-			if err != nil {
-				return errno(err)
-			}
-			defer unix.Close(fd)
-			return rawFD(unix.SYS_PIDFD_GETFD, uintptr(fd), 0, 0)
-		}
-	case "limits of a process by number":
-		return func(string) syscall.Errno { // set to what they are
-			var now unix.Rlimit
-			if err := unix.Prlimit(0, unix.RLIMIT_CORE, nil, &now); err != nil {
-				return errno(err)
-			}
-			return errno(unix.Prlimit(int(self), unix.RLIMIT_CORE, &now, nil))
-		}
-	case "priority of a process by number":
-		return func(string) syscall.Errno { // set to what it is; the kernel tells 20 less it
-			now, err := unix.Getpriority(unix.PRIO_PROCESS, int(self))
-			if err != nil {
-				return errno(err)
-			}
-			return errno(unix.Setpriority(unix.PRIO_PROCESS, int(self), 20-now))
-		}
-	case "line discipline":
-		return ioctlNull(unix.TIOCSETD)
-	case "kcmp":
-		return func(string) syscall.Errno { return raw(unix.SYS_KCMP, self, self, 0, 0, 0) }
-	case "TIOCSTI":
-		return ioctlNull(unix.TIOCSTI)
-	case "TIOCSTI, upper bits set":
-		return ioctlNull(1<<32 | unix.TIOCSTI)
-	case "TIOCLINUX":
-		return ioctlNull(unix.TIOCLINUX)
-	}
-	return nil
-}
-
-// copySelf copies a byte of this process over another of its own.
-func copySelf(number uintptr) syscall.Errno {
-	from, to := []byte{1}, []byte{2}
-	local := unix.Iovec{Base: &from[0], Len: 1}
-	remote := unix.Iovec{Base: &to[0], Len: 1}
-	e := raw(number, uintptr(os.Getpid()), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
-	runtime.KeepAlive(from)
-	runtime.KeepAlive(to)
-	return e
-}
-
-func attemptOnKernel(name string) func(path string) syscall.Errno {
-	switch name {
-	case "vmsplice":
-		return func(string) syscall.Errno { return raw(unix.SYS_VMSPLICE, ^uintptr(0), 0, 0, 0) }
-	case "System V shared memory":
-		return func(string) syscall.Errno { return raw(unix.SYS_SHMGET, unix.IPC_PRIVATE, 0, 0) } // of no size
-	case "libaio":
-		return func(string) syscall.Errno { return raw(unix.SYS_IO_DESTROY, 0) }
-	case "keyctl":
-		return func(string) syscall.Errno {
-			_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
-			return errno(err)
-		}
-	case "add_key":
-		return func(string) syscall.Errno {
-			_, err := unix.AddKey("user", "sbx-verify", []byte("x"), unix.KEY_SPEC_THREAD_KEYRING)
-			return errno(err)
-		}
-	case "request_key":
-		return func(string) syscall.Errno {
-			_, err := unix.RequestKey("user", "sbx-verify", "", 0)
-			return errno(err)
-		}
-	case "bpf":
-		return func(string) syscall.Errno {
-			var attr [72]byte // of a map of type 0, which there is none of
-			return rawFD(unix.SYS_BPF, unix.BPF_MAP_CREATE, uintptr(unsafe.Pointer(&attr[0])), uintptr(len(attr)))
-		}
-	case "perf_event_open":
-		return func(string) syscall.Errno {
-			attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitExcludeKernel | unix.PerfBitDisabled}
-			return closing(unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC))
-		}
-	case "userfaultfd":
-		const userModeOnly = 1
-		return func(string) syscall.Errno { return rawFD(unix.SYS_USERFAULTFD, unix.O_CLOEXEC|userModeOnly) }
-	case "io_uring_setup":
-		return func(string) syscall.Errno {
-			var params [120]byte
-			return rawFD(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params[0])))
-		}
-	case "personality":
-		return tryPersona
-	case "modify_ldt", "x32 call":
-		return onlyAMD64(name)
-	case "shmget", "semget", "msgget", "mq_open", "limits of another process":
-		return tryIPC(name)
-	case "syslog":
-		return func(string) syscall.Errno { return raw(unix.SYS_SYSLOG, 10, 0, 0) } // the size of the buffer
-	case "block device":
-		return blockDevice
-	case "set-user-id bit":
-		return setUserID
-	}
-	return attemptAsRoot(name)
-}
-
-// tryIPC asks for what nobody has made, and for the limits that there are.
-func tryIPC(name string) func(string) syscall.Errno {
-	const key = 0x5b78fe1f
+// limitsOfSelf sets a limit to what it is.
+func limitsOfSelf(which int) func(string) syscall.Errno {
 	return func(string) syscall.Errno {
-		switch name {
-		case "shmget":
-			return raw(unix.SYS_SHMGET, key, 0, 0)
-		case "semget":
-			return raw(unix.SYS_SEMGET, key, 0, 0)
-		case "msgget":
-			return raw(unix.SYS_MSGGET, key, 0)
-		case "mq_open":
-			path := []byte("sbx-verify-nowhere\x00")
-			return rawFD(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(&path[0])), unix.O_RDONLY|unix.O_CLOEXEC)
+		var now unix.Rlimit
+		if err := unix.Prlimit(0, which, nil, &now); err != nil {
+			return errnoOf(err)
 		}
-		var lim unix.Rlimit
-		if err := unix.Prlimit(os.Getpid(), unix.RLIMIT_SIGPENDING, nil, &lim); err != nil {
-			return errno(err)
-		}
-		return errno(unix.Prlimit(os.Getpid(), unix.RLIMIT_SIGPENDING, &lim, nil))
+		return errnoOf(unix.Prlimit(os.Getpid(), which, &now, nil))
 	}
 }
 
-func tryPersona(string) syscall.Errno {
+// priorityOfSelf sets the priority to what it is; the kernel tells 20 less it.
+func priorityOfSelf(string) syscall.Errno {
+	now, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
+	if err != nil {
+		return errnoOf(err)
+	}
+	return errnoOf(unix.Setpriority(unix.PRIO_PROCESS, os.Getpid(), 20-now))
+}
+
+func countOwnEvents(string) syscall.Errno {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Bits: unix.PerfBitExcludeKernel | unix.PerfBitDisabled}
+	return opens(unix.SYS_PERF_EVENT_OPEN, unsafe.Pointer(&attr), 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)("")
+}
+
+func otherPersonality(string) syscall.Errno {
 	const ask, readImpliesExec = 0xffffffff, 0x400000
-	old, _, e := syscall.RawSyscall(unix.SYS_PERSONALITY, ask, 0, 0)
-	if e != 0 {
-		return e
+	old, errno := raw(unix.SYS_PERSONALITY, ask)
+	if errno == 0 {
+		_, errno = raw(unix.SYS_PERSONALITY, int(old)|readImpliesExec)
 	}
-	if e := raw(unix.SYS_PERSONALITY, old|readImpliesExec); e != 0 {
-		return e
+	if errno == 0 {
+		_, errno = raw(unix.SYS_PERSONALITY, int(old))
 	}
-	return raw(unix.SYS_PERSONALITY, old)
-}
-
-// onlyAMD64 are calls that other architectures do not have.
-func onlyAMD64(name string) func(string) syscall.Errno {
-	const modifyLDT, x32 = 154, 0x40000000
-	return func(string) syscall.Errno {
-		switch {
-		case runtime.GOARCH != "amd64":
-			return enosys
-		case name == "modify_ldt":
-			return raw(modifyLDT, 0, 0, 0)
-		}
-		return raw(x32 | unix.SYS_GETPID)
-	}
+	return errno
 }
 
 func blockDevice(path string) syscall.Errno {
@@ -331,35 +285,15 @@ func blockDevice(path string) syscall.Errno {
 	if err == nil {
 		_ = unix.Unlink(path)
 	}
-	return errno(err)
+	return errnoOf(err)
 }
 
 func setUserID(path string) syscall.Errno {
-	fd, err := unix.Open(path, newFile, 0o600)
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return errno(err)
+		return errnoOf(err)
 	}
 	defer unix.Close(fd)
 	defer unix.Unlink(path)
-	return errno(unix.Fchmod(fd, 0o4700))
-}
-
-// attemptAsRoot are the administrator's calls. Each asks for the privilege
-// before it looks at arguments, and these arguments mean nothing.
-func attemptAsRoot(name string) func(path string) syscall.Errno {
-	switch name {
-	case "reboot":
-		return func(string) syscall.Errno { return raw(unix.SYS_REBOOT) } // without the magic numbers
-	case "init_module":
-		return func(string) syscall.Errno { return raw(unix.SYS_INIT_MODULE) }
-	case "delete_module":
-		return func(string) syscall.Errno { return errno(unix.DeleteModule("sbx_verify_nowhere", 0)) }
-	case "kexec_load":
-		return func(string) syscall.Errno { return raw(unix.SYS_KEXEC_LOAD, 0, 0, 0, ^uintptr(0)) }
-	case "swapon":
-		return func(string) syscall.Errno { return raw(unix.SYS_SWAPON) }
-	case "acct":
-		return func(string) syscall.Errno { return errno(unix.Acct(nowhere)) }
-	}
-	return nil
+	return errnoOf(unix.Fchmod(fd, 0o4700))
 }

@@ -1,13 +1,12 @@
 package verify
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,13 +30,9 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 		return nil // rules about files, and no mounts that could be lost
 	}
 	r := Result{Section: secHidden, Name: "replace", Subject: "a hidden file, on the host"}
-	r.Verdict, r.Detail = sub.replace(plan, &r, nonce)
-	return []Result{r}
-}
-
-func (sub *Subject) replace(plan *engine.Plan, r *Result, nonce string) (Verdict, string) {
 	if plan.Stage == nil || plan.Stage.Group == pid1.Look {
-		return Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
+		r.Verdict, r.Detail = Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
+		return []Result{r}
 	}
 	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"), filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
 	var dir unix.Stat_t
@@ -47,55 +42,44 @@ func (sub *Subject) replace(plan *engine.Plan, r *Result, nonce string) (Verdict
 	for _, name := range []string{path, other} {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
-			return NotApplicable, "this user can make no file in the working directory"
+			r.Verdict, r.Detail = NotApplicable, "this user can make no file in the working directory"
+			return []Result{r}
 		}
 		defer os.Remove(name)
 		_, _ = f.WriteString(nonce)
 		f.Close()
 	}
-	asked := []Question{{ID: 1, Act: actLook, Path: []byte(sub.inside(path))}}
-	data, err := json.Marshal(asked)
+	r.Verdict, r.Detail = sub.replace(path, other, plan.Report.Policy.OnUnmasked == "warn", &r.Control)
+	return []Result{r}
+}
+
+func (sub *Subject) replace(path, other string, goesOn bool, control *string) (Verdict, string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patienceAll)
+	defer cancel()
+	site := Site{CWD: sub.Host.CWD, Remap: sub.Remap}
+	r, err := sub.start(ctx, []Question{{ID: 1, Act: actLook, Path: []byte(site.at(path))}}, "--block", path)
 	if err != nil {
 		return Unchecked, err.Error()
 	}
-	flags := slices.Insert(slices.Clone(sub.Flags), 2, "--block", path)
-	cmd := exec.Command("/proc/self/exe", flags...)
-	cmd.Args[0], cmd.Env = "sbx", sub.Host.Environ
-	said := &head{}
-	cmd.Stderr = said
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return Unchecked, err.Error()
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return Unchecked, err.Error()
-	}
-	if err := cmd.Start(); err != nil {
-		return Unchecked, err.Error()
-	}
-	late := time.AfterFunc(patienceAll, func() { _ = cmd.Process.Kill() })
-	defer late.Stop()
-	_, _ = in.Write(append(data, '\n'))
-	a, ok := readAnswers(out)[1]
+	a, ok := r.answers()[1]
 	hidden := ok && a.File != nil && (a.File.Kind == kindAbsent || a.File.Size == 0 || !a.File.Read)
 	if hidden {
 		err = os.Rename(other, path)
 	}
-	goesOn := plan.Report.Policy.OnUnmasked == "warn"
-	if !hidden || err != nil || goesOn {
-		time.AfterFunc(map[bool]time.Duration{true: patienceReplaced / 3}[goesOn], func() { in.Close() })
-	} else {
-		late.Reset(patienceReplaced)
+	switch {
+	case !hidden || err != nil:
+	case goesOn:
+		time.Sleep(patienceReplaced / 3)
+	default: // it has to end by itself
+		defer time.AfterFunc(patienceReplaced, cancel).Stop()
+		_, _ = io.Copy(io.Discard, r.out)
 	}
-	_, _ = io.Copy(io.Discard, out)
-	ended := cmd.Wait()
-	in.Close()
-	r.Control = "it could be hidden, and outside it is another file now"
+	ended := r.end()
+	*control = "it could be hidden, and outside it is another file now"
 	var exit *exec.ExitError
-	switch told := strings.Contains(said.String(), "it is no longer hidden"); {
+	switch told := strings.Contains(r.said.String(), "it is no longer hidden"); {
 	case !ok:
-		return Unchecked, "the run with it ended without an answer: " + policy.Plain(strings.TrimSpace(said.String()))
+		return Unchecked, "the run with it ended without an answer: " + policy.Plain(strings.TrimSpace(r.said.String()))
 	case !hidden:
 		return Hole, "it was not hidden in the first place"
 	case err != nil:
@@ -106,10 +90,4 @@ func (sub *Subject) replace(plan *engine.Plan, r *Result, nonce string) (Verdict
 		return Proved, "the run was ended at once"
 	}
 	return Hole, "the run went on with it"
-}
-
-// inside is where a path in the working directory is seen.
-func (sub *Subject) inside(path string) string {
-	s := Site{CWD: sub.Host.CWD, Remap: sub.Remap}
-	return s.at(path)
 }

@@ -5,9 +5,24 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
+
+// probeName is the first argument by which sbx knows that it is to be the
+// probe, or one of the processes that a verification needs beside it.
+const probeName = "--probe-of-sandbox"
+
+// What follows it.
+const (
+	wordAnswer = "answer" // read questions from standard input; inside only
+	wordIdle   = "idle"   // wait, and tell of signals
+)
+
+// ProbeWords are the arguments that make sbx the probe.
+func ProbeWords() []string { return []string{probeName, wordAnswer} }
+
+// IsProbe reports whether the arguments after the program's name are those of
+// the probe.
+func IsProbe(args []string) bool { return len(args) > 1 && args[0] == probeName }
 
 // Subject is a run to be verified.
 type Subject struct {
@@ -27,54 +42,27 @@ type InterruptedError struct{ Signal syscall.Signal }
 
 func (e *InterruptedError) Error() string { return "interrupted: " + e.Signal.String() }
 
-// access is what a mount amounts to, with the rule it comes from.
-type access struct {
-	policy.Access
-	rule   string
-	layer  policy.Layer
-	mount  string // where it stands
-	shared bool   // it is the private cache of the project
+// Manifest is what /run/sbx/policy.json says, as far as it is looked at here.
+type Manifest struct {
+	Profiles   []string        `json:"profiles"`
+	Network    string          `json:"allow_network"`
+	SharePID   string          `json:"share_pid"`
+	Seccomp    string          `json:"seccomp"`
+	NewSession string          `json:"new_session"`
+	Scoped     []string        `json:"scoped"`
+	Engine     string          `json:"engine"`
+	Gaps       []string        `json:"gaps"`
+	Paths      []ManifestEntry `json:"paths"`
+
+	// Writable reports whether something can be made in a directory where a rule
+	// says so; nil is yes.
+	Writable func(dir string) bool `json:"-"`
 }
 
-// mounts answers what the plan gives at a path.
-type mounts []engine.Mounted
-
-// at returns the deepest mount that holds a canonical path.
-func (m mounts) at(path string) (a access) {
-	for i := range m { // parents first
-		if policy.Within(path, m[i].Path) {
-			a = access{m[i].Access, m[i].Source, m[i].Layer, m[i].Path, m[i].Source == view.SourceCache}
-		}
-	}
-	return a
-}
-
-func (a access) shows() bool {
-	return a.Access == policy.Read || a.Access == policy.Write || a.Access == policy.Protect
-}
-
-// own reports whether what is there is the sandbox's and not the host's.
-func (a access) own() bool { return a.Access == policy.Private || a.shared }
-
-// named returns the rule that shows a path because a person or a profile named
-// it, and not only a directory above.
-func (a access) named(path string) string {
-	if a.shows() && (a.mount == path || a.layer > policy.Builtin) {
-		return a.rule
-	}
-	return ""
-}
-
-// writableTree returns the directories of the writable tree that path lies in,
-// the nearest first and the top last.
-func (m mounts) writableTree(path string) []string {
-	var out []string
-	for dir := path; dir != "/"; {
-		dir = policy.Dir(dir)
-		if m.at(dir).Access != policy.Write {
-			break
-		}
-		out = append(out, dir)
-	}
-	return out
+// ManifestEntry is a path with its access. Older manifests have no source and
+// do not list what is hidden.
+type ManifestEntry struct {
+	Path   string `json:"path"`
+	Access string `json:"access"` // private, closed, write, read, protect, block
+	Source string `json:"source"`
 }

@@ -21,7 +21,7 @@ type Site struct {
 	Seccomp    string   // default, strict, dev, off
 	Filter     bool     // a file adds to what the level refuses
 	Feigned    bool     // that file may answer a call as if it had been made
-	Scoped     []string // what Landlock keeps the command from, as [wrap.Plan.Scoped] has it
+	Scoped     []string // what Landlock keeps the command from, as [engine.Plan.Scoped] has it
 
 	Walls   bool     // the engine is Landlock
 	Gaps    []string // that the plan owns up to
@@ -48,6 +48,14 @@ type Site struct {
 	Pass    []int // descriptors that are to be there beside 0, 1, 2
 	Own     Own
 }
+
+// Paths that only a run with Landlock knows begin with this name of its
+// directory.
+const (
+	runDir      = "@run"
+	runTmp      = runDir + "/tmp"
+	runManifest = runDir + "/policy.json"
+)
 
 // Names in Site.Scoped.
 const (
@@ -153,33 +161,17 @@ func (s *Site) free(dir, tag string) string {
 	return strings.TrimSuffix(dir, "/") + "/.sbx-verify-" + s.Nonce + "-" + tag
 }
 
-// filtered reports whether the system call filter refuses what only debuggers
-// need, or everything else.
-func (s *Site) filtered(debugger bool) bool {
-	return s.Seccomp != "off" && !(debugger && s.Seccomp == "dev")
+// spoken is a path as people know it.
+func (s *Site) spoken(path string) string {
+	switch path {
+	case runTmp:
+		return "$TMPDIR"
+	case runManifest:
+		return "$SBX_MANIFEST"
+	case runDir:
+		return "the directory of the run"
+	}
+	return path
 }
 
-// some lists the first few of many names for people.
-func some(names []string) string {
-	const few = 3
-	out := make([]string, 0, few)
-	for _, n := range names[:min(len(names), few)] {
-		out = append(out, policy.Plain(n))
-	}
-	text := strings.Join(out, ", ")
-	if len(names) > few {
-		text += ", …"
-	}
-	return text
-}
-
-// without returns the names that are not among others.
-func without(names, others []string) []string {
-	var out []string
-	for _, n := range names {
-		if !slices.Contains(others, n) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -12,35 +12,6 @@ type Question struct {
 	Args []int  `json:"args,omitempty"`
 }
 
-// The acts that a probe knows.
-const (
-	actLook    = "look"    // Path: what is there, and its content
-	actOpen    = "open"    // Path: open for writing, without truncating
-	actCreate  = "create"  // Path, a free name: make a file; it stays until the end
-	actRename  = "rename"  // Path to To, a free name, and back
-	actLink    = "link"    // hard link of Path at To, a free name, opened for writing and removed
-	actConnect = "connect" // Path: socket; a leading NUL byte is an abstract name
-	actTCP     = "tcp"     // Text: 4 or 6, Args: port; sends Path
-	actUDP     = "udp"     // the same
-	actLocal   = "local"   // listen and connect on a loopback of one's own
-	actSocket  = "socket"  // Args: family, type, protocol
-	actCall    = "call"    // Text: one of the trials
-	actSelf    = "self"    // what the process is and was given
-	actSearch  = "search"  // Text: look for it in what all processes show
-	actSignal  = "signal"  // Args: a process id, Text: a word on its command line, To: by which call
-	actAble    = "able"    // Path, a free name: do with files of one's own what the others do
-	actRead    = "read"    // Path: open for reading, and read nothing
-	actMake    = "make"    // Path, a free name, Text: kind of what to make; it is removed at once
-	actRemove  = "remove"  // Path: as what it is not, so that it stays
-	actMode    = "mode"    // Path: give it the mode that it has
-	actPair    = "pair"    // Args: type of a pair of sockets
-	actTrace   = "trace"   // Args: a process id, Text: by which call to look into it
-)
-
-// textOwn is the text of an actOpen of a file of the run's own: it gets a mode
-// first that lets the command write.
-const textOwn = "own"
-
 // Answer is how an act went. Errno is 0 when it could be done; otherwise it is
 // the kernel's, and Step says at which part of the act.
 type Answer struct {
@@ -81,7 +52,6 @@ type Guard struct {
 
 // Self is what the probe knows of its own process.
 type Self struct {
-	UID     int               `json:"uid"`
 	Status  map[string]string `json:"status"` // of /proc/self/status
 	Core    uint64            `json:"core"`   // limit of core dumps, in bytes
 	Session int               `json:"session"`

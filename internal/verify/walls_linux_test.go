@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
 func TestJudgeBehind(t *testing.T) {
-	eacces, eperm := int(eacces), int(eperm)
+	eacces, eperm := int(unix.EACCES), int(unix.EPERM)
 	for _, tt := range []struct {
 		name string
 		a    Answer
@@ -29,7 +30,7 @@ func TestJudgeBehind(t *testing.T) {
 		{"another directory", Answer{Errno: 18}, Proved},
 		{"anything else", Answer{Errno: 5, Guard: &Guard{May: true}}, Unchecked},
 	} {
-		if got, detail := judgeBehind([]Question{{Act: actOpen}}, []Answer{tt.a}); got != tt.want {
+		if got, detail := (&Site{Walls: true}).changes([]Question{{Act: actOpen}})([]Answer{tt.a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
@@ -60,7 +61,7 @@ func TestJudgeClosed(t *testing.T) {
 			}
 			answers = append(answers, a)
 		}
-		if got, detail := secret.judgeBehind(answers); got != tt.want {
+		if got, detail := (&Site{Walls: true}).unread(&secret)(answers); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
@@ -75,7 +76,7 @@ func walled() *Site {
 	s.Guarded = append(s.Guarded, Guarded{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
 	s.Frozen = []string{"/p"}
 	s.Gaps = []string{engine.GapNames, engine.GapModes, engine.GapProcesses, engine.GapPlaces, engine.GapLoopback, engine.GapUnix + ": version 7"}
-	for _, f := range s.reducedFamilies() {
+	for _, f := range s.moreFamilies() {
 		s.Kernel[f.trial()] = 0
 	}
 	return s
@@ -97,16 +98,17 @@ func TestGapsAreOwned(t *testing.T) {
 				a.Read, a.Found = 1, []string{"/proc/7/cmdline"}
 			case actSelf:
 				a.Self = &Self{Spaces: s.Spaces, Status: map[string]string{}, Env: []string{"A", "SBX_TIER"}, FDs: []FD{{Num: 9}}, Core: 1 << 20}
-			case actLocal, actCreate:
+			case actLocal:
 				a.Errno, a.Step = 97, "socket"
-				if q.Act == actCreate {
-					a.Errno, a.Step, a.Guard = 13, "", &Guard{May: true}
+			case actCreate:
+				if q.Text == "" {
+					a.Errno, a.Guard = 13, &Guard{May: true}
 				}
 			}
 			answers[q.ID] = a
 		}
 		out := map[string]Verdict{}
-		for _, r := range Evaluate(checks, answers) {
+		for _, r := range s.Evaluate(checks, answers) {
 			if r.Verdict == Gap || r.Verdict == Proved {
 				out[strings.TrimSpace(r.Section+" "+r.Name+" "+r.Subject)] = r.Verdict
 			}
@@ -130,7 +132,7 @@ func TestGapsAreOwned(t *testing.T) {
 		}
 	}
 	s = walled()
-	for _, r := range Evaluate(s.Checks(), nil) {
+	for _, r := range s.Evaluate(s.Checks(), nil) {
 		if r.Verdict != Unchecked && r.Verdict != NotApplicable {
 			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
 		}

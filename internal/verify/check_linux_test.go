@@ -3,13 +3,13 @@ package verify
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/view"
@@ -58,13 +58,13 @@ func TestJudgeHidden(t *testing.T) {
 		if tt.in != nil && tt.in.Kind == "" {
 			a.Errno = tt.in.Errno
 		}
-		if got, detail := tt.secret.judge([]Answer{a}); got != tt.want {
+		if got, detail := new(Site).unread(&tt.secret)([]Answer{a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
 	// At the place of a remapped directory all is hidden, at its own it is not.
 	two := Secret{Out: out}
-	if got, _ := two.judge([]Answer{{File: &File{Kind: kindAbsent}}, {File: &out}}); got != Hole {
+	if got, _ := new(Site).unread(&two)([]Answer{{File: &File{Kind: kindAbsent}}, {File: &out}}); got != Hole {
 		t.Errorf("a second way: %s, want hole", got)
 	}
 }
@@ -92,7 +92,7 @@ func TestJudgeChanges(t *testing.T) {
 		{"anything else", actOpen, Answer{Errno: 5}, Unchecked},
 	}
 	for _, tt := range tests {
-		if got, detail := judgeChanges([]Question{{Act: tt.act}}, []Answer{tt.a}); got != tt.want {
+		if got, detail := new(Site).changes([]Question{{Act: tt.act}})([]Answer{tt.a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
@@ -104,31 +104,31 @@ func TestJudgeTrial(t *testing.T) {
 		errno          syscall.Errno
 		want           Verdict
 	}{
-		{"TIOCSTI", "default", eperm, Proved},
-		{"TIOCSTI", "default", enotty, Hole},
-		{"TIOCSTI", "dev", enotty, Hole},
-		{"TIOCSTI", "off", enotty, Allowed},
-		{"ptrace", "default", esrch, Hole},
-		{"ptrace", "dev", esrch, Allowed},
+		{"TIOCSTI", "default", unix.EPERM, Proved},
+		{"TIOCSTI", "default", unix.ENOTTY, Hole},
+		{"TIOCSTI", "dev", unix.ENOTTY, Hole},
+		{"TIOCSTI", "off", unix.ENOTTY, Allowed},
+		{"ptrace", "default", unix.ESRCH, Hole},
+		{"ptrace", "dev", unix.ESRCH, Allowed},
 		{"keyctl", "default", 0, Hole},
 		{"keyctl", "strict", 0, Hole},
-		{"ptrace", "strict", eperm, Proved},
-		{"vmsplice", "strict", enosys, Proved},
+		{"ptrace", "strict", unix.EPERM, Proved},
+		{"vmsplice", "strict", unix.ENOSYS, Proved},
 		{"vmsplice", "strict", 9, Hole},
 		{"keyctl", "off", 0, Allowed},
-		{"mount", "default", eperm, Proved},
-		{"mount", "off", eperm, Proved},
+		{"mount", "default", unix.EPERM, Proved},
+		{"mount", "off", unix.EPERM, Proved},
 		{"mount", "off", 0, Hole},
-		{"umount", "default", einval, Hole},
-		{"fsopen", "default", enosys, Proved},
-		{"fsopen", "off", eperm, Proved},
-		{"user namespace", "off", enospc, Proved},
+		{"umount", "default", unix.EINVAL, Hole},
+		{"fsopen", "default", unix.ENOSYS, Proved},
+		{"fsopen", "off", unix.EPERM, Proved},
+		{"user namespace", "off", unix.ENOSPC, Proved},
 		{"user namespace", "off", 0, Hole},
 		{"user namespace", "default", 0, Hole},
 	}
 	for _, tt := range tests {
 		s := &Site{Seccomp: tt.seccomp}
-		for _, tr := range slices.Concat(trials, strictTrials) {
+		for _, tr := range trials() {
 			if tr.name != tt.trial {
 				continue
 			}
@@ -148,14 +148,14 @@ func TestJudgeTrialFilter(t *testing.T) {
 		errno syscall.Errno
 		want  Verdict
 	}{
-		{"TIOCSTI", enotty, eperm, Proved},
-		{"TIOCSTI", enotty, enosys, Unchecked},
-		{"TIOCSTI", enotty, einval, Unchecked},
-		{"TIOCSTI", enotty, enotty, Hole},
-		{"TIOCSTI", ^syscall.Errno(0), enotty, Hole},
-		{"TIOCSTI", ^syscall.Errno(0), enosys, Unchecked},
-		{"keyctl", 0, enosys, Proved},
-		{"keyctl", 0, eperm, Unchecked},
+		{"TIOCSTI", unix.ENOTTY, unix.EPERM, Proved},
+		{"TIOCSTI", unix.ENOTTY, unix.ENOSYS, Unchecked},
+		{"TIOCSTI", unix.ENOTTY, unix.EINVAL, Unchecked},
+		{"TIOCSTI", unix.ENOTTY, unix.ENOTTY, Hole},
+		{"TIOCSTI", ^syscall.Errno(0), unix.ENOTTY, Hole},
+		{"TIOCSTI", ^syscall.Errno(0), unix.ENOSYS, Unchecked},
+		{"keyctl", 0, unix.ENOSYS, Proved},
+		{"keyctl", 0, unix.EPERM, Unchecked},
 		{"keyctl", 0, 0, Hole},
 	}
 	for _, tt := range tests {
@@ -163,7 +163,7 @@ func TestJudgeTrialFilter(t *testing.T) {
 		if tt.out != ^syscall.Errno(0) {
 			s.Kernel[tt.trial] = int(tt.out)
 		}
-		for _, tr := range trials {
+		for _, tr := range trials() {
 			if tr.name != tt.trial {
 				continue
 			}
@@ -193,14 +193,13 @@ func TestFeigned(t *testing.T) {
 		{"made, and seen on the host", actCreate, Answer{Found: []string{"x"}}, Hole},
 		{"connected", actTCP, Answer{}, Unchecked},
 		{"connected, and heard outside", actTCP, Answer{Step: "heard"}, Hole},
-		{"the kernel's answer", actCall, Answer{Errno: int(enotty)}, Hole},
+		{"the kernel's answer", actCall, Answer{Errno: int(unix.ENOTTY)}, Hole},
 		{"its content", actLook, Answer{File: &File{Read: true}}, Hole},
 		{"what the process is", actSelf, Answer{Self: &Self{}}, Hole},
 	}
 	for _, tt := range tests {
 		c := done(tt.act, tt.a)
-		c.doubt()
-		if got, _ := c.Judge([]Answer{tt.a}); got != tt.want {
+		if got, _ := (&Site{Feigned: true}).verdict(&c, map[int]Answer{0: tt.a}); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -210,7 +209,7 @@ func TestFeigned(t *testing.T) {
 			if c.Section != secKernel || c.Name != "mount" {
 				continue
 			}
-			if got, _ := c.Judge([]Answer{{}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
+			if got, _ := s.verdict(&c, map[int]Answer{0: {}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
 				t.Errorf("mount, feigned %t: %s", feigned, got)
 			}
 		}
@@ -237,12 +236,13 @@ func full() *Site {
 
 // A probe that says nothing, or that everything could be done, proves nothing.
 func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
-	checks := full().Checks()
+	site := full()
+	checks := site.Checks()
 	asked := Number(checks)
 	if len(asked) < 80 {
 		t.Fatalf("%d questions", len(asked))
 	}
-	for _, r := range Evaluate(checks, nil) {
+	for _, r := range site.Evaluate(checks, nil) {
 		if r.Verdict != Unchecked {
 			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
 		}
@@ -254,7 +254,7 @@ func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
 	for _, q := range asked {
 		done[q.ID] = Answer{ID: q.ID}
 	}
-	for _, r := range Evaluate(checks, done) {
+	for _, r := range site.Evaluate(checks, done) {
 		if r.Verdict == Proved && r.Name != "control" || r.Verdict == Allowed {
 			t.Errorf("%s %s %s: %s, though nothing was refused", r.Section, r.Name, r.Subject, r.Verdict)
 		}
@@ -267,7 +267,7 @@ func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
 // Every kind of result with names that are hard to print.
 func odd() *Report {
 	r := &Report{Profiles: []string{"moderate"}, Place: "/p\xff\n"}
-	for v := range verdictNames {
+	for v := range verdicts {
 		for _, name := range []string{"/a/.env\n<&>'\"]]>\x1b[31m\x00", "/\xff\xfe", "/\u2028\uffff\ufdd0\u0085", "/ok"} {
 			r.Results = append(r.Results, Result{Section: secHidden, Name: "read", Subject: name, Verdict: Verdict(v), Detail: "shown by " + name, Control: name})
 		}
@@ -391,7 +391,7 @@ func FuzzInside(f *testing.F) {
 		s := inside(&m, 0, "n", "/p", []string{"/"}, []string{"/h"}, func(string) string { return kindFile })
 		checks := s.Checks()
 		Number(checks)
-		r := &Report{Results: Evaluate(checks, nil)}
+		r := &Report{Results: s.Evaluate(checks, nil)}
 		if r.OK() {
 			t.Error("proved without an answer")
 		}

@@ -1,0 +1,317 @@
+package verify
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// act is something that can be tried inside. Where it is not refused it does no
+// damage: it undoes at once what it did, or, as create, at the end. undo does so
+// from outside, should the probe have died, and reports whether it had to.
+type act struct {
+	name string
+	try  func(q *Question, a *Answer) error
+	undo func(path, to string) (left bool, err error)
+}
+
+// The acts that a probe knows.
+const (
+	actLook    = "look"    // Path: what is there, and its content
+	actRead    = "read"    // Path: open for reading, and read nothing
+	actOpen    = "open"    // Path: open for writing, without truncating
+	actCreate  = "create"  // Path, a free name, Text: the kind of what to make; it stays until the end
+	actRename  = "rename"  // Path to To, a free name, and back
+	actLink    = "link"    // hard link of Path at To, a free name, opened for writing and removed
+	actRemove  = "remove"  // Path: as what it is not, so that it stays
+	actMode    = "mode"    // Path: give it the mode that it has
+	actConnect = "connect" // Path: socket; a leading NUL byte is an abstract name
+	actTCP     = "tcp"     // Text: 4 or 6, Args: port; sends Path
+	actUDP     = "udp"     // the same
+	actLocal   = "local"   // listen and connect on a loopback of one's own
+	actSocket  = "socket"  // Args: family, type, protocol
+	actPair    = "pair"    // Args: type of a pair of sockets
+	actCall    = "call"    // Text: one of the trials
+	actSelf    = "self"    // what the process is and was given
+	actSearch  = "search"  // Text: look for it in what all processes show
+	actSignal  = "signal"  // Args: a process id, Text: a word on its command line, To: by which call
+	actTrace   = "trace"   // Args: a process id, Text: by which call to look into it
+)
+
+var acts = [...]act{
+	{actLook, look, nil},
+	{actRead, openForReading, nil},
+	{actOpen, openForWriting, nil},
+	{actCreate, create, removeMade},
+	{actRename, rename, moveBack},
+	{actLink, link, removeLink},
+	{actRemove, removeNot, nil},
+	{actMode, sameMode, nil},
+	{actConnect, func(q *Question, _ *Answer) error { return connectUnix(string(q.Path)) }, nil},
+	{actTCP, func(q *Question, _ *Answer) error { return send(unix.SOCK_STREAM, q.Text == "6", q.arg(0), q.Path) }, nil},
+	{actUDP, func(q *Question, _ *Answer) error { return send(unix.SOCK_DGRAM, q.Text == "6", q.arg(0), q.Path) }, nil},
+	{actLocal, talk, nil},
+	{actSocket, oneSocket, nil},
+	{actPair, pair, nil},
+	{actCall, tryCall, nil},
+	{actSelf, aboutSelf, nil},
+	{actSearch, search, nil},
+	{actSignal, signalOther, nil},
+	{actTrace, func(q *Question, _ *Answer) error { return lookInto(q.arg(0), q.Text) }, nil},
+}
+
+// textOwn is the text of an actOpen of a file of the run's own: it gets a mode
+// first that lets the command write.
+const textOwn = "own"
+
+// answer tries what is asked. No input makes it panic.
+func (q *Question) answer() (a Answer) {
+	a.ID = q.ID
+	defer func() {
+		if r := recover(); r != nil {
+			a = Answer{ID: q.ID, Errno: int(unix.EINVAL), Step: "panic"}
+		}
+	}()
+	for i := range acts {
+		if acts[i].name == q.Act {
+			a.Errno = int(errnoOf(acts[i].try(q, &a)))
+			return a
+		}
+	}
+	a.Errno, a.Step = int(unix.ENOSYS), "no such act"
+	return a
+}
+
+func (q *Question) path() string { return ofRun(q.Path) }
+func (q *Question) to() string   { return ofRun(q.To) }
+
+func (q *Question) arg(i int) int {
+	if i >= len(q.Args) {
+		return 0
+	}
+	return q.Args[i]
+}
+
+// ofRun puts the directory of a run with Landlock in the place of its name.
+func ofRun(path []byte) string {
+	rest, ok := strings.CutPrefix(string(path), runDir)
+	if !ok {
+		return string(path)
+	}
+	return filepath.Dir(os.Getenv("SBX_MANIFEST")) + rest
+}
+
+// errnoOf is the kernel's answer in an error, 0 for nil.
+func errnoOf(err error) syscall.Errno {
+	var e syscall.Errno
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e
+	}
+	return unix.EINVAL
+}
+
+// guarded returns err, and notes what keeps a path as it is beside it: the mount
+// and the permissions of in, the owner of owner, and whether path itself is a
+// mount point.
+func (a *Answer) guarded(err error, path, in, owner string, mode uint32) error {
+	if err == nil {
+		return nil
+	}
+	g := &Guard{May: permitted(in, mode)}
+	var fs unix.Statfs_t
+	if unix.Statfs(in, &fs) == nil {
+		g.ReadOnly = fs.Flags&unix.ST_RDONLY != 0
+	}
+	var st unix.Stat_t
+	if unix.Lstat(owner, &st) == nil {
+		g.Own = int(st.Uid) == os.Geteuid()
+	}
+	var sx unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &sx) == nil {
+		g.Mount = sx.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && sx.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+	}
+	a.Guard = g
+	return err
+}
+
+// inDir is guarded for acts on the names in a directory.
+func (a *Answer) inDir(err error, path string) error {
+	dir := policy.Dir(path)
+	return a.guarded(err, path, dir, dir, unix.W_OK|unix.X_OK)
+}
+
+// permitted reports what permissions say, of which Landlock is no part: no hook
+// of it is asked by access(2).
+func permitted(path string, mode uint32) bool {
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == nil
+}
+
+// quietly opens without waiting for anyone and without taking a terminal.
+const quietly = unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+
+// openForWriting opens an existing file and closes it again: it is neither made,
+// nor truncated, nor written.
+func openForWriting(q *Question, a *Answer) error {
+	if q.Text == textOwn {
+		_ = os.Chmod(q.path(), 0o600)
+	}
+	return a.opened(q.path(), unix.O_WRONLY, unix.W_OK)
+}
+
+func openForReading(q *Question, a *Answer) error {
+	return a.opened(q.path(), unix.O_RDONLY, unix.R_OK)
+}
+
+func (a *Answer) opened(path string, flag int, mode uint32) error {
+	fd, err := unix.Open(path, flag|quietly, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return a.guarded(err, path, path, path, mode)
+}
+
+// create makes something of a kind at a name that is free.
+func create(q *Question, a *Answer) error {
+	var err error
+	switch path := q.path(); q.Text {
+	case "", "file":
+		err = makeFile(path)
+	case "directory":
+		err = Do("mkdir", path, "")
+	case "link":
+		err = Do("symlink", "nowhere", path)
+	default: // fifo, socket
+		err = Do(q.Text, path, "")
+	}
+	if err != nil {
+		a.Step = q.Text
+	}
+	return a.inDir(err, q.path())
+}
+
+// makeFile makes an empty file. With Landlock one may be made and not be opened
+// then: that is no refusal.
+func makeFile(path string) error {
+	there := func() bool { var st unix.Stat_t; return unix.Lstat(path, &st) == nil }
+	if there() {
+		return unix.EEXIST
+	}
+	err := Do("create", path, "")
+	if errors.Is(err, unix.EACCES) && there() {
+		return nil
+	}
+	return err
+}
+
+// removeMade removes something of a random name that the probe has made, of
+// whatever kind; a directory has to be empty, and so has a file.
+func removeMade(path, _ string) (left bool, err error) {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return false, nil
+	}
+	switch kindOf(st.Mode) {
+	case kindDir:
+		err = unix.Rmdir(path)
+	case kindFile:
+		if st.Size == 0 {
+			err = unix.Unlink(path)
+		}
+	default:
+		err = unix.Unlink(path)
+	}
+	return true, err
+}
+
+// rename moves a path to a free name beside it and back at once.
+func rename(q *Question, a *Answer) error {
+	if err := move(q.path(), q.to()); err != nil {
+		return a.inDir(err, q.path())
+	}
+	if _, err := moveBack(q.path(), q.to()); err != nil {
+		// Whoever asked puts it back. That it could be moved is the answer.
+		a.Step = "moved back: " + errnoName(int(errnoOf(err)))
+	}
+	return nil
+}
+
+// move is rename(2) that overwrites nothing.
+func move(from, to string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(to, &st); err == nil {
+		return unix.EEXIST
+	}
+	return Do("rename", from, to)
+}
+
+func moveBack(path, to string) (left bool, err error) {
+	var st unix.Stat_t
+	if unix.Lstat(to, &st) != nil {
+		return false, nil
+	}
+	return true, move(to, path)
+}
+
+// link makes a second name for a file, opens it for writing by that name, and
+// removes the name.
+func link(q *Question, a *Answer) error {
+	path, to := q.path(), q.to()
+	err := Do("link", path, to)
+	if err != nil {
+		owner := path
+		if errors.Is(err, unix.EACCES) {
+			owner = policy.Dir(to)
+		}
+		return a.guarded(err, path, policy.Dir(to), owner, unix.W_OK|unix.X_OK)
+	}
+	defer unix.Unlink(to)
+	return a.opened(to, unix.O_WRONLY, unix.W_OK)
+}
+
+// removeLink removes a second name of a file, or an empty file.
+func removeLink(path, to string) (left bool, err error) {
+	var st, first unix.Stat_t
+	if unix.Lstat(to, &st) != nil {
+		return false, nil
+	}
+	if unix.Lstat(path, &first) == nil && first.Ino == st.Ino && first.Dev == st.Dev && st.Nlink > 1 {
+		return true, unix.Unlink(to)
+	}
+	return removeMade(to, "")
+}
+
+// removeNot removes a directory as if it were a file, and a file as if it were a
+// directory: who may remove hears that it is not. Security modules are asked
+// before that.
+func removeNot(q *Question, a *Answer) error {
+	path, act, no := q.path(), "rmdir", unix.ENOTDIR
+	var st unix.Stat_t
+	err := unix.Lstat(path, &st)
+	if err == nil {
+		if kindOf(st.Mode) == kindDir {
+			act, no = "unlink", unix.EISDIR
+		}
+		if err = Do(act, path, ""); err == no {
+			return nil
+		}
+	}
+	return a.inDir(err, path)
+}
+
+// sameMode gives a path the mode that it has.
+func sameMode(q *Question, _ *Answer) error {
+	var st unix.Stat_t
+	if err := unix.Stat(q.path(), &st); err != nil {
+		return err
+	}
+	return unix.Fchmodat(unix.AT_FDCWD, q.path(), st.Mode&0o7777, 0)
+}

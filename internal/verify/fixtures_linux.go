@@ -1,0 +1,278 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/hex"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
+)
+
+// fixtures are what this process puts outside for the probe to look for: sockets
+// that listen, a process, variables and open descriptors. Each is known to be
+// within reach here.
+type fixtures struct {
+	nonce  string   // part of names
+	word   string   // on the command line of the process
+	mark   string   // in the values of the variables
+	env    []string // NAME=value
+	dir    string   // of the socket that has a path
+	helper int      // process id
+
+	listeners []*listener
+	cmd       *exec.Cmd
+	input     io.Closer
+	fds       []int // open without close-on-exec
+}
+
+// random is a word that nobody else uses.
+func random() (string, error) {
+	var b [16]byte
+	_, err := unix.Getrandom(b[:], 0)
+	return hex.EncodeToString(b[:]), err
+}
+
+// newFixtures puts everything in place. close takes it away again, also what was
+// in place before an error.
+func newFixtures() (*fixtures, error) {
+	f := &fixtures{}
+	for _, word := range []*string{&f.nonce, &f.word, &f.mark} {
+		var err error
+		if *word, err = random(); err != nil {
+			return f, err
+		}
+	}
+	f.env = []string{
+		"SBX_VERIFY_" + f.nonce + "_TOKEN=" + f.mark,
+		"VERIFY_" + f.nonce + "_PASSWORD=" + f.mark,
+		"AWS_VERIFY_" + f.nonce + "=" + f.mark,
+		"LD_VERIFY_" + f.nonce + "=" + f.mark, // of the loader's kind, which it does not know
+		"VERIFY_" + f.nonce + "_URL=https://user:" + f.mark + "@sbx.invalid/",
+	}
+	for _, step := range []func() error{f.listen, f.help, f.leaveOpen} {
+		if err := step(); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (f *fixtures) close() {
+	if f.input != nil {
+		f.input.Close()
+	}
+	if f.cmd != nil && f.cmd.Process != nil {
+		t := time.AfterFunc(time.Second, func() { _ = f.cmd.Process.Kill() })
+		_ = f.cmd.Wait()
+		t.Stop()
+	}
+	for _, fd := range f.fds {
+		unix.Close(fd)
+	}
+	for _, l := range f.listeners {
+		if l.fd >= 0 {
+			unix.Close(l.fd)
+		}
+	}
+	if f.dir != "" {
+		_ = os.Remove(f.dir + "/socket")
+		_ = os.Remove(f.dir + "/other")
+		_ = os.Remove(f.dir)
+	}
+}
+
+// help starts a process with a word on its command line, and proves that the word
+// is found and that a signal reaches it.
+func (f *fixtures) help() error {
+	f.cmd = exec.Command("/proc/self/exe", probeName, wordIdle, f.word)
+	f.cmd.Args[0] = "sbx"
+	in, err := f.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := f.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	f.input = in
+	if err := f.cmd.Start(); err != nil {
+		return err
+	}
+	f.helper = f.cmd.Process.Pid
+	b := make([]byte, 1)
+	if _, err := out.Read(b); err != nil {
+		return err
+	}
+	seen := (&Question{Act: actSearch, Text: f.word}).answer()
+	if len(seen.Found) == 0 {
+		return &os.PathError{Op: "search", Path: "/proc", Err: unix.ESRCH}
+	}
+	signalled := (&Question{Act: actSignal, Args: []int{f.helper}, Text: f.word}).answer()
+	if signalled.Errno != 0 {
+		return unix.Errno(signalled.Errno)
+	}
+	_, err = out.Read(b)
+	return err
+}
+
+// leaveOpen leaves a directory, a socket, a file of the kernel's and one whose name
+// no policy can know open for the run, at numbers that nobody else uses.
+func (f *fixtures) leaveOpen() error {
+	for _, open := range []func() (int, error){
+		func() (int, error) { return unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) },
+		f.connected,
+		func() (int, error) { return unix.Open("/proc/self/status", unix.O_RDONLY|unix.O_CLOEXEC, 0) },
+		f.renamed,
+	} {
+		fd, err := open()
+		if err != nil {
+			return err
+		}
+		if fd < 0 {
+			continue
+		}
+		n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, 200)
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
+		f.fds = append(f.fds, n)
+	}
+	return nil
+}
+
+// connected is a socket that leads to one of the listeners.
+func (f *fixtures) connected() (int, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	l := f.listeners[len(f.listeners)-1]
+	err = unix.Connect(fd, unixAddr(string(l.Path)))
+	l.heard() // this one does not count
+	return fd, err
+}
+
+// renamed is a file that was opened by a name that it has no more; it has another.
+// A file system without hard links does without it.
+func (f *fixtures) renamed() (int, error) {
+	name := f.dir + "/opened"
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return -1, err
+	}
+	if unix.Link(name, f.dir+"/other") != nil {
+		unix.Close(fd)
+		fd = -1
+	}
+	return fd, unix.Unlink(name)
+}
+
+// listener is a socket of this process that nobody inside may reach.
+type listener struct {
+	Server
+	fd   int    // -1 for none
+	word string // that a message has to hold, where anyone may send one
+}
+
+// listen opens the sockets, the one with a path last.
+func (f *fixtures) listen() error {
+	dir, err := os.MkdirTemp("", "sbx-verify-")
+	if err == nil && len(dir) > 90 { // no room for the name of a socket
+		err = unix.ENAMETOOLONG
+		_ = os.Remove(dir)
+	}
+	if err != nil {
+		if dir, err = os.MkdirTemp("/tmp", "sbx-verify-"); err != nil {
+			return err
+		}
+	}
+	f.dir = dir
+	for _, s := range []Server{
+		{Name: "TCP 127.0.0.1", Act: actTCP, Text: "4"}, {Name: "TCP ::1", Act: actTCP, Text: "6"},
+		{Name: "UDP 127.0.0.1", Act: actUDP, Text: "4"}, {Name: "UDP ::1", Act: actUDP, Text: "6"},
+		{Name: "abstract socket", Act: actConnect, Path: []byte("\x00sbx-verify-" + f.nonce)},
+		{Name: "socket in a directory outside", Act: actConnect, Path: []byte(dir + "/socket")},
+	} {
+		l := &listener{Server: s, fd: -1, word: f.nonce}
+		f.listeners = append(f.listeners, l)
+		if err := l.open(); err != nil && s.Text == "6" {
+			l.Absent = "no IPv6 on this host"
+		} else if err != nil {
+			return &os.PathError{Op: "listen", Path: s.Name, Err: err}
+		}
+	}
+	return nil
+}
+
+// open opens the socket and reaches it from here, so that it is known to answer.
+func (l *listener) open() (err error) {
+	family, kind, addr := unix.AF_UNIX, unix.SOCK_STREAM, unixAddr(string(l.Path))
+	if len(l.Path) == 0 {
+		family, addr = loopback(l.Text == "6", 0)
+	}
+	if l.Act == actUDP {
+		kind = unix.SOCK_DGRAM
+	}
+	if l.fd, l.Port, _, err = serve(family, kind, addr); err != nil {
+		return err
+	}
+	q := l.question(l.word)
+	if a := q.answer(); a.Errno != 0 {
+		return unix.Errno(a.Errno)
+	}
+	for range 50 {
+		if l.heard() {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return unix.ETIMEDOUT
+}
+
+// heard reports whether somebody reached the socket since it was last asked. On
+// ports that anyone may try, only who knows the word counts.
+func (l *listener) heard() bool {
+	reached := false
+	buf := make([]byte, 256)
+	for range 256 {
+		if l.Act == actUDP {
+			n, _, err := unix.Recvfrom(l.fd, buf, unix.MSG_DONTWAIT)
+			if err != nil {
+				break
+			}
+			reached = reached || bytes.Contains(buf[:n], []byte(l.word))
+			continue
+		}
+		c, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
+		if err != nil {
+			break
+		}
+		if l.Act == actConnect {
+			reached = true
+		} else {
+			impatient(c)
+			n, err := unix.Read(c, buf)
+			reached = reached || err == nil && bytes.Contains(buf[:n], []byte(l.word))
+		}
+		unix.Close(c)
+	}
+	return reached
+}
+
+// listening reports whether an abstract name is in use.
+func listening(path string) bool {
+	text, _ := procfs.Read("/proc/net/unix")
+	for line := range strings.Lines(text) {
+		if strings.HasSuffix(strings.TrimSpace(line), " @"+path[1:]) {
+			return true
+		}
+	}
+	return false
+}

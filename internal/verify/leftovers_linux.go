@@ -1,0 +1,165 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// restore puts back what the probe moved and removes what it made, should it have
+// died before it could. Only names that were given out are touched.
+func restore(site *Site, asked []Question) []Result {
+	var out []Result
+	for _, q := range slices.Backward(asked) {
+		path, to := site.outsidePath(string(q.Path)), site.outsidePath(string(q.To))
+		i := slices.IndexFunc(acts[:], func(a act) bool { return a.name == q.Act && a.undo != nil })
+		if i < 0 || strings.HasPrefix(path, runDir) { // that goes with the run
+			continue
+		}
+		left, err := acts[i].undo(path, to)
+		if !left {
+			continue
+		}
+		r := Result{Section: secLeft, Name: "left", Subject: path, Verdict: Hole, Detail: "the probe could make it on the host"}
+		switch {
+		case q.Act == actRename && err != nil:
+			r.Name, r.Detail = "moved", fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", policy.Plain(to), err)
+		case q.Act == actRename:
+			r.Name, r.Detail = "moved", "it had been moved away, and was put back from outside"
+		case q.Act == actLink:
+			r.Subject = to
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// touched are the directories of the host in which the probe could change
+// something.
+func touched(site *Site, asked []Question, answers map[int]Answer) map[string]bool {
+	out := make(map[string]bool)
+	for _, q := range asked {
+		if a, ok := answers[q.ID]; ok && a.Errno == 0 {
+			switch q.Act {
+			case actCreate, actRename:
+				out[policy.Dir(site.outsidePath(string(q.Path)))] = true
+			case actLink:
+				out[policy.Dir(site.outsidePath(string(q.To)))] = true
+			}
+		}
+	}
+	return out
+}
+
+// entry is what a snapshot keeps of a name.
+type entry struct {
+	Kind   string
+	Mode   uint32
+	UID    int
+	Mtime  int64 // nanoseconds
+	Size   int64 // bytes, of files
+	Target string
+}
+
+// tree is a snapshot: names to what they were.
+type tree map[string]entry
+
+// maxEntries bounds a snapshot.
+const maxEntries = 20000
+
+// snapshot looks at two levels of the project and of the home directories. sbx's
+// own cache, which a run may change, and the directory of this process are left
+// out.
+func (sub *Subject) snapshot(own string) tree {
+	t := make(tree)
+	skip := []string{canonical(sub.Cache), canonical(own)}
+	for _, root := range append([]string{sub.Host.CWD, sub.Root}, sub.Host.Homes...) {
+		t.add(canonical(root), skip, 2)
+	}
+	return t
+}
+
+func (t tree) add(path string, skip []string, levels int) {
+	if _, done := t[path]; slices.Contains(skip, path) || len(t) >= maxEntries || done && levels < 2 {
+		return
+	}
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return
+	}
+	e := entry{Kind: kindOf(st.Mode), Mode: st.Mode, UID: int(st.Uid), Mtime: st.Mtim.Nano()}
+	switch e.Kind {
+	case kindDir:
+	case kindLink:
+		e.Target, _ = os.Readlink(path)
+		fallthrough
+	default:
+		e.Size = st.Size
+	}
+	t[path] = e
+	if e.Kind == kindDir && levels > 0 {
+		f := Look(path)
+		for _, name := range f.names() {
+			t.add(strings.TrimSuffix(path, "/")+"/"+name, skip, levels-1)
+		}
+	}
+}
+
+// compare proves that a run left nothing: the names, types, modes, times and link
+// targets at the top of the project and of the home directories are what they
+// were. What cannot have come from a sandbox, another program's new content,
+// leaves the question open. Where the probe could make something, which is a hole
+// of its own, a directory's time says no more.
+func compare(before, after tree, site *Site, touched map[string]bool) []Result {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	paths := slices.Sorted(maps.Keys(all))
+	for _, p := range paths {
+		_, had := before[p]
+		if _, has := after[p]; had != has {
+			touched[policy.Dir(p)] = true
+		}
+	}
+	var out []Result
+	add := func(path string, v Verdict, detail string) {
+		out = append(out, Result{Section: secLeft, Name: "changed", Subject: path, Verdict: v, Detail: detail, Control: "looked at before and after"})
+	}
+	for _, p := range paths {
+		was, had := before[p]
+		is, has := after[p]
+		switch {
+		case had && !has:
+			add(p, Hole, "it is gone")
+		case !had && (strings.Contains(p, site.Nonce) || is.Size == 0 || site.speaksOf(p)):
+			add(p, Hole, "it is new, as a mount point or a stub would be")
+		case !had:
+			add(p, Unchecked, "it is new; if another program made it, verify again")
+		case was.Kind != is.Kind || was.Mode != is.Mode || was.UID != is.UID || was.Target != is.Target:
+			add(p, Hole, "its type, mode, owner or target has changed")
+		case was.Size == is.Size && touched[p]:
+		case was != is:
+			add(p, Unchecked, "its time or size has changed; if another program wrote it, verify again")
+		}
+	}
+	const both = "project and home"
+	if len(out) == 0 && len(before) >= maxEntries {
+		add(both, Unchecked, "there are more names than are looked at")
+	}
+	if len(out) == 0 {
+		add(both, Proved, "names, types, modes, times and link targets of the two upper levels are what they were")
+		out[0].Name = "unchanged"
+	}
+	return out
+}
+
+// speaksOf reports whether a path is one that the policy speaks of.
+func (s *Site) speaksOf(path string) bool {
+	return slices.ContainsFunc(s.Hidden, func(h Secret) bool { return h.Path == path }) ||
+		slices.ContainsFunc(s.Guarded, func(g Guarded) bool { return g.Path == path })
+}

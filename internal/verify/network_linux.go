@@ -1,0 +1,225 @@
+package verify
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+)
+
+// network proves that what listens outside cannot be reached, and that other
+// families of sockets cannot be had.
+func (s *Site) network() []Check {
+	check := func(name, subject, control, act string, judge judge) Check {
+		return Check{Section: secNetwork, Name: name, Subject: subject, Control: control, Ask: []Question{{Act: act}}, Judge: judge}
+	}
+	var out []Check
+	if !s.Inside {
+		for i := range s.Servers {
+			out = append(out, s.server(&s.Servers[i]))
+		}
+		if !s.Walls || s.Network {
+			out = append(out, check("control", "own loopback", "inside, a socket of the command's own answers", actLocal, talks))
+		}
+	}
+	if s.Walls {
+		out = append(out, s.pairs()...)
+		if !s.Network {
+			out = append(out, check("serve", "own loopback", "in tier full the command can talk to itself", actLocal, s.loopback))
+		}
+		for _, f := range s.moreFamilies() {
+			out = append(out, s.family(f))
+		}
+	}
+	out = append(out, check("interfaces", "", "outside the namespace is "+s.Spaces["net"], actSelf, ofSelf(s.interfaces)))
+	for _, f := range families {
+		out = append(out, s.family(f))
+	}
+	return out
+}
+
+func (s *Site) server(srv *Server) Check {
+	if srv.Absent != "" {
+		return known(secNetwork, "reach", srv.Name, NotApplicable, srv.Absent)
+	}
+	c := Check{Section: secNetwork, Name: "reach", Subject: srv.Name, Control: "outside it answers", Heard: srv.Heard, Ask: []Question{srv.question(s.Nonce)}}
+	switch {
+	case srv.Shared && s.Network && !(srv.abstract() && s.scoped(scopedAbstract)):
+		c.Allowed = "reachable: the network is shared"
+	case srv.Opened != "":
+		c.Allowed = "reachable: shown by " + srv.Opened
+	}
+	c.Judge = func(a []Answer) (Verdict, string) {
+		switch {
+		case srv.Heard() || a[0].Errno == 0 && srv.Act != actUDP:
+			return Hole, "it was reached from inside"
+		case a[0].Errno == 0:
+			return Proved, "nothing arrived"
+		}
+		return Proved, a[0].why()
+	}
+	return c
+}
+
+// question is how to reach a server; a word is said where there is a port.
+func (srv *Server) question(word string) Question {
+	if srv.Port == 0 {
+		return Question{Act: srv.Act, Path: srv.Path, Text: srv.Text}
+	}
+	return Question{Act: srv.Act, Path: []byte(word), Text: srv.Text, Args: []int{srv.Port}}
+}
+
+// talks is no promise, only the control that sockets work at all.
+func talks(a []Answer) (Verdict, string) {
+	if a[0].Errno != 0 {
+		return Unchecked, "no socket works inside (" + a[0].why() + "), so that others are refused proves nothing"
+	}
+	return Proved, "the command can talk to itself"
+}
+
+// loopback states that with Landlock the command cannot serve itself, and proves
+// that it can serve nobody on the host.
+func (s *Site) loopback(a []Answer) (Verdict, string) {
+	if a[0].Errno == 0 {
+		return Hole, "it can listen on the host's loopback, where others see it"
+	}
+	return s.owned(engine.GapLoopback, "there is none ("+a[0].why()+")")
+}
+
+// pairs proves that a pair of sockets works, and where the plan says that sockets
+// with names are refused by their kind, that no kind of pair can be pointed at
+// one of the host.
+func (s *Site) pairs() []Check {
+	check := func(name, subject, control string, kind int, judge judge) Check {
+		return Check{Section: secNetwork, Name: name, Subject: subject, Control: control, Ask: []Question{{Act: actPair, Args: []int{kind}}}, Judge: judge}
+	}
+	out := []Check{check("control", "own pair of sockets", "inside, a pair of the command's own works", unix.SOCK_STREAM, talks)}
+	if s.names(engine.GapUnix) {
+		pointed := refused("such sockets can be had, and send to any socket with a name")
+		out = append(out, check("socket family", "datagram pair", "outside: done", unix.SOCK_DGRAM, pointed),
+			check("socket family", "raw pair", "outside: done", unix.SOCK_RAW, pointed))
+	}
+	return out
+}
+
+func (s *Site) interfaces(self *Self) (Verdict, string) {
+	shared := s.Spaces["net"] != "" && self.Spaces["net"] == s.Spaces["net"]
+	left := without(self.Links, []string{"lo"})
+	switch {
+	case s.Network:
+		return Allowed, "the network is shared"
+	case shared && s.Walls:
+		return s.owned(engine.GapProcesses, "those of the host can be seen")
+	case shared:
+		return Hole, "the network namespace is the caller's"
+	case len(left) > 0 && s.Walls:
+		return s.owned(engine.GapProcesses, "those of the host can be seen: "+some(left))
+	case len(left) > 0:
+		return Hole, "there is more than the loopback: " + some(left)
+	}
+	return Proved, "a namespace of its own, with nothing but a loopback"
+}
+
+// family is a kind of socket that the filter, or the absence of privilege,
+// refuses.
+type family struct {
+	name                string
+	family, kind, proto int
+	privileged          bool
+}
+
+var families = []family{
+	{"packet", unix.AF_PACKET, unix.SOCK_RAW, 0, true},
+	{"raw IPv4", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP, true},
+	{"raw IPv6", unix.AF_INET6, unix.SOCK_RAW, unix.IPPROTO_ICMPV6, true},
+	{"netlink audit", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT, false},
+	{"netlink uevent", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT, false},
+	{"netlink generic", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC, false},
+	{"netlink netfilter", unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER, false},
+	{"vsock", unix.AF_VSOCK, unix.SOCK_STREAM, 0, false},
+	{"bluetooth", unix.AF_BLUETOOTH, unix.SOCK_RAW, unix.BTPROTO_HCI, false},
+	{"alg", unix.AF_ALG, unix.SOCK_SEQPACKET, 0, false},
+	{"key", unix.AF_KEY, unix.SOCK_RAW, 2, true},
+	{"xdp", unix.AF_XDP, unix.SOCK_RAW, 0, true},
+	{"can", unix.AF_CAN, unix.SOCK_RAW, unix.CAN_RAW, false},
+	{"tipc", unix.AF_TIPC, unix.SOCK_STREAM, 0, false},
+	{"rds", unix.AF_RDS, unix.SOCK_SEQPACKET, 0, false},
+	{"ax25", unix.AF_AX25, unix.SOCK_DGRAM, 0, false},
+	{"nfc", unix.AF_NFC, unix.SOCK_SEQPACKET, 0, false},
+}
+
+// Without a network namespace the host's network is reached by these, and where
+// Landlock does not hold sockets with names, its services by those.
+var (
+	hostFamilies = []family{
+		{"TCP", unix.AF_INET, unix.SOCK_STREAM, 0, false}, {"TCP over IPv6", unix.AF_INET6, unix.SOCK_STREAM, 0, false},
+		{"UDP", unix.AF_INET, unix.SOCK_DGRAM, 0, false}, {"UDP over IPv6", unix.AF_INET6, unix.SOCK_DGRAM, 0, false},
+		{"MPTCP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP, false}, {"SCTP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP, false},
+	}
+	unixFamilies = []family{
+		{"unix stream", unix.AF_UNIX, unix.SOCK_STREAM, 0, false}, {"unix datagram", unix.AF_UNIX, unix.SOCK_DGRAM, 0, false},
+		{"unix packets", unix.AF_UNIX, unix.SOCK_SEQPACKET, 0, false}, {"unix raw", unix.AF_UNIX, unix.SOCK_RAW, 0, false},
+	}
+)
+
+func (s *Site) moreFamilies() (out []family) {
+	if !s.Network {
+		out = append(out, hostFamilies...)
+	}
+	if s.names(engine.GapUnix) {
+		out = append(out, unixFamilies...)
+	}
+	return out
+}
+
+func (f family) question() Question {
+	return Question{Act: actSocket, Args: []int{f.family, f.kind, f.proto}}
+}
+
+// trial is the name under which [Site.Kernel] holds what a family gives outside.
+func (f family) trial() string { return "socket " + f.name }
+
+func (s *Site) family(f family) Check {
+	c := Check{Section: secNetwork, Name: "socket family", Subject: f.name, Ask: []Question{f.question()}}
+	if out, ok := s.Kernel[f.trial()]; ok {
+		c.Control = "outside: " + errnoName(out)
+	}
+	const noFilter = "there is no filter (seccomp = \"off\")"
+	c.Judge = func(a []Answer) (Verdict, string) {
+		v, text := refused("such a socket can be had", unix.EPERM, unix.EACCES, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT)(a)
+		switch {
+		case v == Hole && s.Seccomp == "off" && !f.privileged:
+			return Allowed, noFilter
+		case v == Unchecked && s.Seccomp == "off":
+			return Allowed, noFilter + ": " + text
+		}
+		return v, text
+	}
+	return c
+}
+
+const connected = "it can be connected to"
+
+// sockets proves that no service of the host's answers that the policy does not
+// name.
+func (s *Site) sockets() []Check {
+	var out []Check
+	for _, k := range s.Sockets {
+		subject := k.Path
+		if len(subject) > 0 && subject[0] == 0 {
+			subject = "@" + subject[1:]
+		}
+		c := Check{Section: secSockets, Name: k.Name, Subject: subject, Control: answers(k.Out), Ask: []Question{ask(actConnect, s.at(k.Path))}, Judge: refused(connected)}
+		if k.Opened != "" {
+			c.Allowed = "named by " + k.Opened
+		}
+		out = append(out, c)
+	}
+	if len(out) == 0 {
+		out = append(out, known(secSockets, "services", "", NotApplicable, "none of the usual sockets is on this host"))
+	}
+	return out
+}
+
+// sharesAbstract reports whether abstract sockets of the host's are within reach
+// with its network.
+func (s *Site) sharesAbstract() bool { return s.Network && !s.Walls && !s.scoped(scopedAbstract) }

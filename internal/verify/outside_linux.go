@@ -1,0 +1,129 @@
+package verify
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// outside proves that nothing appears on the host but where the policy lets the
+// command write: a file that can be made at all is looked for outside, while it
+// is there.
+func (s *Site) outside() []Check {
+	var out []Check
+	for i := range s.Places {
+		p := &s.Places[i]
+		if p.Opened != "" {
+			out = append(out, known(secOutside, "create", p.Path, Allowed, "writable by "+p.Opened))
+			continue
+		}
+		c := Check{Section: secOutside, Name: "create", Subject: p.Path, Ask: []Question{ask(actCreate, s.free(p.Path, "here"))},
+			Control: "outside this user cannot either", Judge: s.nothingMade(p)}
+		if p.Able {
+			c.Control = "outside a file can be made there"
+		}
+		out = append(out, c)
+	}
+	if s.Walls {
+		if len(s.Closed) > 0 {
+			out = append(out, s.closed())
+		}
+		if s.Mode != "" {
+			out = append(out, Check{Section: secOutside, Name: "change the mode", Subject: s.spoken(s.Mode), Ask: []Question{ask(actMode, s.Mode)},
+				Control: "outside it can be changed", Gap: engine.GapModes,
+				Judge: refused("what belongs to the command's user can get another mode, owner or time")})
+		}
+		return append(out, known(secOutside, "mounts", "", NotApplicable, "the engine mounts nothing"))
+	}
+	if len(s.Plan) > 0 {
+		out = append(out, Check{Section: secOutside, Name: "mounts", Control: "compared with the plan", Ask: askSelf(), Judge: ofSelf(s.mounted)})
+	}
+	return out
+}
+
+// nothingMade judges an attempt to make a file in a place. One that could be made
+// is on the host when it was found there.
+func (s *Site) nothingMade(p *Place) judge {
+	return func(answers []Answer) (Verdict, string) {
+		a := &answers[0]
+		cause := s.refusal(a, actCreate)
+		switch {
+		case a.Errno == 0 && (s.Walls || len(a.Found) > 0):
+			return Hole, "a file can be made there, on the host"
+		case a.Errno == 0 && !p.Private:
+			return Hole, "a file can be made there, where the policy gives no place of the sandbox's own"
+		case a.Errno == 0:
+			return Proved, "what is made there is the sandbox's own"
+		case a.is(unix.EROFS, unix.ENOENT, unix.ENOTDIR), cause == held, p.Private && (s.Walls && a.is(unix.EPERM, unix.EACCES) || cause == byMode):
+			return Proved, a.why()
+		case cause == byMode && s.Walls:
+			return Unchecked, modeInTheWay
+		case cause == byMode:
+			return Hole, "a file can be made there once its owner, the command, changes the mode"
+		}
+		return Unchecked, a.why()
+	}
+}
+
+// closed states what with Landlock becomes of directories that are private in
+// tier full.
+func (s *Site) closed() Check {
+	c := Check{Section: secOutside, Name: "use", Subject: "private directories", Control: "in tier full a file can be made there"}
+	for _, dir := range s.Closed {
+		c.Ask = append(c.Ask, ask(actCreate, s.free(dir, "own")))
+	}
+	c.Judge = func(answers []Answer) (Verdict, string) {
+		if i := slices.IndexFunc(answers, func(a Answer) bool { return a.Errno == 0 }); i >= 0 {
+			return Hole, "a file can be made in " + policy.Plain(s.Closed[i]) + ", on the host"
+		}
+		return s.owned(engine.GapPlaces, "closed in their place: "+some(s.Closed))
+	}
+	return c
+}
+
+// mounted judges that nothing is mounted but what the plan names, and nothing
+// writable but where it says so. What lies below a mount that covers it, as the
+// host's mounts below the private /run do, nobody can reach.
+func (s *Site) mounted(self *Self) (Verdict, string) {
+	var more, open []string
+	for _, m := range self.Mounts {
+		path := s.outsidePath(string(m.Path))
+		access, named := s.planned(path)
+		switch {
+		case m.Covered:
+		case !named:
+			more = append(more, path)
+		case !m.ReadOnly && access != policy.Write && access != policy.Private:
+			open = append(open, path)
+		}
+	}
+	switch {
+	case len(self.Mounts) == 0:
+		return Unchecked, "the mounts cannot be listed inside"
+	case len(more) > 0:
+		return Hole, "mounted, and not by the plan: " + some(more)
+	case len(open) > 0:
+		return Hole, "mounted writable, against the plan: " + some(open)
+	}
+	return Proved, "only what was planned is mounted, and writable only where it was"
+}
+
+// planned returns what the plan gives at a mount point, and whether it has a
+// mount there. /proc and /dev are the sandbox's own.
+func (s *Site) planned(path string) (a policy.Access, named bool) {
+	if policy.Within(path, "/proc") || policy.Within(path, "/dev") && path != "/dev" {
+		return policy.Private, true
+	}
+	named = path == "/" || path == "/dev" || s.Own.Dir != "" && policy.Within(path, s.Own.Dir)
+	for _, p := range s.Plan {
+		if policy.Within(path, p.Path) {
+			a = p.Access
+		}
+		named = named || p.Path == path
+	}
+	shows := a == policy.Read || a == policy.Write || a == policy.Protect
+	return a, named || shows && slices.Contains(s.Host, path)
+}
