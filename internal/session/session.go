@@ -30,6 +30,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -118,7 +119,7 @@ func Create(uid int, s Session) (dir string, err error) {
 	if err := own(top, uid, os.ModeDir|0o700); err != nil {
 		return "", err
 	}
-	sweep(top)
+	sweep(top, uid, time.Hour)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return "", err
@@ -226,32 +227,18 @@ func validID(name string) bool {
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// sweep removes sessions that are over: the client has ended, and an hour has
+// sweep removes sessions that are over: the client has ended, and some time has
 // passed for what it left running. Of clients in other namespaces of processes
-// nothing is known here: their sessions go after a week. Commands can fill the
-// directory with what they like; the removal follows no links, and takes two
-// seconds at most.
-func sweep(top string) {
-	entries, _ := os.ReadDir(top)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, e := range entries {
-			info, err := e.Info()
-			if err == nil && over(e.Name(), time.Since(info.ModTime())) {
-				_ = os.RemoveAll(top + "/" + e.Name())
-			}
-		}
-	}()
-	select {
-	case <-done:
-	case <-time.After(2 * time.Second):
-	}
+// nothing is known here: their sessions go after a week.
+func sweep(top string, uid int, rest time.Duration) {
+	ownfile.Sweep(top, uid, 2*time.Second, func(name string, age func() time.Duration) bool {
+		return over(name, age(), rest)
+	})
 }
 
 // over reports whether a session of that name and age is.
-func over(name string, age time.Duration) bool {
-	if !validID(name) || age < time.Hour {
+func over(name string, age, rest time.Duration) bool {
+	if !validID(name) || age < rest {
 		return false
 	}
 	f := strings.Split(name, ".")
