@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -107,17 +105,14 @@ func (s Store) ownPlace() error {
 // read is not believed either.
 func (f *files) read(name string) (string, bool, error) {
 	data, err := f.dir.Read(name, maxRecord)
-	switch e := believed(err).(type) {
-	case nil:
-		return string(data), true, nil
-	case *pathError:
-		if e.err == unix.ENOENT {
-			return "", false, nil
-		}
-		return "", false, &DamagedError{e.path, e.err.Error()}
-	default:
-		return "", false, e
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
 	}
+	err = believed(err)
+	if e, ok := err.(*pathError); ok {
+		err = &DamagedError{e.path, e.err.Error()}
+	}
+	return string(data), err == nil, err
 }
 
 // lockTime bounds the wait for another sbx, which needs a millisecond.
@@ -132,11 +127,4 @@ func (f *files) lock() (unlock func(), err error) {
 // write replaces a file, and with lasting also when the power fails.
 func (f *files) write(name string, data []byte, lasting bool) error {
 	return unwritable(f.dir.Write(name, data, lasting))
-}
-
-// names are the files that are records.
-func (f *files) names() ([]string, error) {
-	names, err := f.dir.Names()
-	record := func(n string) bool { return len(n) == 32 && strings.Trim(n, "0123456789abcdef") == "" }
-	return sorted(slices.DeleteFunc(names, func(n string) bool { return !record(n) })), believed(err)
 }

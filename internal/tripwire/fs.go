@@ -229,8 +229,10 @@ func nameIn(path string) string {
 
 // regular reads a small regular file without following a link or waiting on a
 // fifo.
-func regular(path string) ([]byte, error) {
-	data, err := readUpTo(unix.AT_FDCWD, path, maxConfig)
+func regular(path string) ([]byte, error) { return regularAt(unix.AT_FDCWD, path) }
+
+func regularAt(dir int, name string) ([]byte, error) {
+	data, err := readUpTo(dir, name, maxConfig)
 	if err == nil && len(data) > maxConfig {
 		return nil, errLong
 	}

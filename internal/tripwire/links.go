@@ -31,7 +31,7 @@ const (
 // lead git elsewhere than sbx (/proc/self/cwd).
 func (s *survey) listed(fd int, dir string) {
 	if err := s.list(fd, dir, nil); err != nil {
-		s.unread(dir, "it could not be looked at: "+err.Error(), "")
+		s.unseen(dir, err)
 	}
 	objects, err := openAt(fd, "objects", openPath|unix.O_DIRECTORY)
 	if err == nil {
@@ -66,7 +66,7 @@ func (s *survey) walk(parent int, name, path string, depth int) {
 		below, err = nil, errDeep
 	}
 	if err != nil {
-		s.unread(path, "it could not be looked at: "+err.Error(), "")
+		s.unseen(path, err)
 	}
 	for _, n := range below {
 		s.walk(fd, n, join(path, n), depth+1)

@@ -163,21 +163,6 @@ func seconds(text string) (n int64, ok bool) {
 	return n, len(text) > 0 && len(text) < 19
 }
 
-// rootOf reads the root in the first line of any record.
-func rootOf(data string) (string, error) {
-	data, _, err := versionOf(data)
-	if err != nil {
-		return "", err
-	}
-	line, _, ok := strings.Cut(data, "\n")
-	quoted, found := strings.CutPrefix(line, magic+version+" ")
-	root, err := strconv.Unquote(quoted)
-	if !ok || !found || err != nil || header(root) != line+"\n" {
-		return "", errDamaged
-	}
-	return root, nil
-}
-
 // compare orders watches and entries by path, then by kind.
 func compare(kind Kind, path string, kind2 Kind, path2 string) int {
 	if c := strings.Compare(path, path2); c != 0 {
@@ -186,42 +171,45 @@ func compare(kind Kind, path string, kind2 Kind, path2 string) int {
 	return int(kind) - int(kind2)
 }
 
-// merge lays watches over a record and reports whether it is another one then:
-// those that are not in it are added, and names that a pattern or a directory
-// no longer has are forgotten, lest they come back unnoticed. Both are sorted.
-func (r *record) merge(watches []Watch, now int64) bool {
-	changed := false
-	out := make([]entry, 0, len(r.entries)+len(watches))
+// merge returns the entries with watches laid over them, and whether they are others
+// then: those that are not in the record are added, and names that a pattern or a
+// directory no longer has are forgotten, lest they come back unnoticed. Both are
+// sorted.
+func (r *record) merge(watches []Watch, now int64) (out []entry, changed bool) {
+	out = make([]entry, 0, len(r.entries)+len(watches))
 	old := r.entries
 	for _, w := range watches {
 		for len(old) > 0 && compare(old[0].kind, old[0].path, w.Kind, w.Path) < 0 {
 			out, old = append(out, old[0]), old[1:]
 		}
-		if len(old) == 0 || compare(old[0].kind, old[0].path, w.Kind, w.Path) > 0 {
+		if len(old) == 0 || old[0].kind != w.Kind || old[0].path != w.Path {
 			out, changed = append(out, entry{kind: w.Kind, path: w.Path, state: w.State, time: now}), true
 			continue
 		}
-		if w.Kind == Repository && old[0].state != w.State {
-			state := mergedRepository(old[0].state, w.State)
-			changed = changed || state != old[0].state
-			old[0].state = state
-		} else if w.Kind.lists() && old[0].state != w.State {
-			left := both(old[0].state, w.State)
-			changed = changed || left != old[0].state
-			old[0].state = left
+		e := old[0]
+		if old = old[1:]; e.state != w.State {
+			was := e.state
+			switch {
+			case w.Kind == Repository:
+				e.state = mergedRepository(was, w.State)
+			case w.Kind.lists():
+				e.state = both(was, w.State)
+			}
+			changed = changed || e.state != was
 		}
+		out = append(out, e)
 	}
-	r.entries = append(out, old...)
+	out = append(out, old...)
 	// Those that stand as they were are looked at for the last time.
-	n := len(r.entries)
-	r.entries = slices.DeleteFunc(r.entries, func(e entry) bool {
+	n := len(out)
+	out = slices.DeleteFunc(out, func(e entry) bool {
 		if !e.rests(watches, now) {
 			return false
 		}
 		state, err := Look(e.kind, e.path)
 		return err == nil && state == e.state
 	})
-	return changed || len(r.entries) < n
+	return out, changed || len(out) < n
 }
 
 // aDay is how long a name that a person accepted is watched on, in seconds: it is
@@ -233,30 +221,6 @@ const aDay = 24 * 60 * 60
 func (e *entry) rests(watches []Watch, now int64) bool {
 	return e.kind == Name && e.state != "" && now-e.time > aDay &&
 		!slices.ContainsFunc(watches, func(w Watch) bool { return w.Kind == e.kind && w.Path == e.path })
-}
-
-// settled reports whether merge would leave the record as it is. It is asked
-// at each run, and nearly always says yes.
-func (r *record) settled(watches []Watch, now int64) bool {
-	if slices.ContainsFunc(r.entries, func(e entry) bool { return e.rests(watches, now) }) {
-		return false
-	}
-	old := r.entries
-	for _, w := range watches {
-		for len(old) > 0 && compare(old[0].kind, old[0].path, w.Kind, w.Path) < 0 {
-			old = old[1:]
-		}
-		if len(old) == 0 || compare(old[0].kind, old[0].path, w.Kind, w.Path) != 0 {
-			return false
-		}
-		if w.Kind == Repository && old[0].state != w.State {
-			return false
-		}
-		if w.Kind.lists() && old[0].state != w.State && both(old[0].state, w.State) != old[0].state {
-			return false
-		}
-	}
-	return true
 }
 
 // both are the names that are in two states.

@@ -62,7 +62,7 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	changes := l.repositories(s.changes(l, root, watches), watches)
 	more, put := s.obeyed(l.recs[0], listed)
 	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
-	if own := l.recs[0]; own.settled(watches, time.Now().Unix()) && len(put) == 0 {
+	if _, changed := l.recs[0].merge(watches, time.Now().Unix()); !changed && len(put) == 0 { // nearly always
 		if l.ix.fresh {
 			s.remember(root, l.ix)
 		}
@@ -304,9 +304,11 @@ func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error
 	if r == nil {
 		r = &record{root: root}
 	}
-	if !r.merge(watches, time.Now().Unix()) && len(put) == 0 {
+	entries, changed := r.merge(watches, time.Now().Unix())
+	if !changed && len(put) == 0 {
 		return nil
 	}
+	r.entries = entries
 	r.put(put)
 	for i := range r.entries {
 		if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
@@ -387,39 +389,4 @@ func (s Store) Accept(root string, paths ...string) error {
 		}
 	}
 	return nil
-}
-
-// Records lists the roots that have a record.
-func (s Store) Records() ([]string, error) {
-	if s.Dir == "" {
-		return nil, nil
-	}
-	f, err := s.open()
-	if err != nil || f == nil {
-		return nil, err
-	}
-	defer f.close()
-	names, err := f.names()
-	if err != nil {
-		return nil, err
-	}
-	var roots []string
-	for _, name := range names {
-		data, ok, err := f.read(name)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue // accepted just now
-		}
-		root, err := rootOf(data)
-		if err == ErrNewer {
-			continue
-		}
-		if err != nil || FileName(root) != name {
-			return nil, &DamagedError{join(f.path, name), errDamaged.Error()}
-		}
-		roots = append(roots, root)
-	}
-	return sorted(roots), nil
 }

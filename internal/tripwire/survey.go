@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -79,12 +78,24 @@ func (s *survey) unread(path, text, key string) {
 	s.facts = append(s.facts, fact{path: path, text: text, key: key, unread: true})
 }
 
+// unseen tells of what could not be looked at.
+func (s *survey) unseen(path string, err error) {
+	s.unread(path, "it could not be looked at: "+err.Error(), "")
+}
+
+const tooMany = "there are too many repositories to look at each"
+
+// spent counts one repository more, and tells once of repositories that are not looked at any more.
+func (s *survey) spent(left *int, path string) bool {
+	if *left--; *left == -1 {
+		s.unread(path, tooMany, "")
+	}
+	return *left < 0
+}
+
 // found looks at a .git, or at a bare repository.
 func (s *survey) found(path string) {
-	if s.names--; s.names < 0 {
-		if s.names == -1 {
-			s.unread(path, "there are too many repositories to look at each", "")
-		}
+	if s.spent(&s.names, path) {
 		return
 	}
 	var st unix.Stat_t
@@ -92,7 +103,7 @@ func (s *survey) found(path string) {
 	case unreachable(err):
 		return // git cannot get there either
 	case err != nil:
-		s.unread(path, "it could not be looked at: "+err.Error(), "")
+		s.unseen(path, err)
 		return
 	}
 	s.add(path, "", "")
@@ -115,43 +126,6 @@ func (s *survey) found(path string) {
 	}
 }
 
-// pointer follows a .git file. The repository around it has to point back.
-func (s *survey) pointer(path, tree string) {
-	data, err := regular(path)
-	dir, ok := gitdir.Pointer(data)
-	if err != nil || !ok {
-		s.add(path, "a file that points nowhere", sum(data))
-		return
-	}
-	dir = from(tree, dir)
-	real, err := filepath.EvalSymlinks(dir)
-	top, _, module := strings.Cut(dir, "/.git/modules/")
-	common := policy.Dir(policy.Dir(dir))
-	linked := base(policy.Dir(dir)) == "worktrees" && base(common) == ".git" && policy.Within(path, policy.Dir(common))
-	if err != nil || real != dir || !linked && !(module && policy.Within(path, top)) {
-		s.add(path, "it points to "+policy.Quote(dir), real)
-		if err != nil {
-			return
-		}
-	} else if !s.apart[pair(real, tree)] && treeOf(real) != tree {
-		s.add(path, "it points to "+policy.Quote(dir)+", which does not point back", "")
-	}
-	s.directory(path, real, tree)
-}
-
-// back looks at the .git of a linked work tree or a submodule where that does not
-// lead to the git directory that names it: git there takes what it is or leads to.
-func (s *survey) back(path, dir, tree string) {
-	if apart(path) {
-		return
-	}
-	data, err := regular(path)
-	if to, ok := gitdir.Pointer(data); unreachable(err) && err != unix.ELOOP || err == nil && ok && from(tree, to) == dir {
-		return
-	}
-	s.found(path)
-}
-
 // directory looks at a git directory, which people know by the path at. tree is its
 // work tree, "" when there is none.
 func (s *survey) directory(at, dir, tree string) {
@@ -166,11 +140,8 @@ func (s *survey) directory(at, dir, tree string) {
 // whole is all that is in a git directory.
 func (s *survey) whole(at, dir, tree string) {
 	s.seen[dir] = true
-	if s.left--; s.left < 0 {
+	if s.spent(&s.left, at) {
 		s.seen[pair(dir, tree)] = true
-		if s.left == -1 {
-			s.unread(at, "there are too many repositories to look at each", "")
-		}
 		return
 	}
 	common := dir
@@ -198,63 +169,14 @@ func (s *survey) whole(at, dir, tree string) {
 	}
 	s.settings(at, join(dir, "config.worktree"), tree, false)
 	for _, name := range []string{"info/attributes", "info/grafts", "objects/info/alternates"} {
-		s.file(at, dir, name)
+		s.file(at, dir, name, name)
 	}
 	for _, name := range []string{"info", "objects", "objects/info", "refs"} {
-		var st unix.Stat_t
-		if unix.Lstat(join(dir, name), &st) == nil && uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR {
+		if st, err := lstat(join(dir, name)); err == nil && !is(&st, unix.S_IFDIR) {
 			s.add(at, name+" is no directory", "")
 		}
 	}
 	s.changing(at, dir, tree)
-}
-
-// relative tells of what the settings of a repository name by a relative path, and
-// what is another thing in a linked work tree than in the main one, where it is
-// protected.
-func (s *survey) relative(at, common, tree string) {
-	main := treeOf(common)
-	data, _ := regular(join(common, "config"))
-	_ = gitdir.Each(data, func(set gitdir.Setting) {
-		hooks := set.Name() == "core.hookspath"
-		var names []string
-		switch {
-		case hooks:
-			names = []string{set.Value}
-		case gitdir.Runs(&set):
-			names = gitdir.Words(set.Value)
-		}
-		for _, n := range names {
-			if n == "" || strings.Contains("/~%-$", n[:1]) {
-				continue
-			}
-			here, there := policy.Clean(join(tree, n)), policy.Clean(join(main, n))
-			state, err := lookName(here)
-			if err == nil && (state == "" || !hooks && strings.HasPrefix(state, "dir ") || alike(here, there, state)) {
-				continue
-			}
-			s.add(at, "config: "+set.Full()+"="+set.Value+", which is not the same here as in "+policy.Quote(main), state)
-		}
-	})
-}
-
-// alike reports whether two files, or directories of files, have the same content.
-// A link in them can lead to something else from the one than from the other.
-func alike(a, b, state string) bool {
-	other, err := lookName(b)
-	if err != nil || other != state || strings.HasSuffix(state, "truncated") {
-		return false
-	}
-	names := []string{""}
-	if strings.HasPrefix(state, "dir ") {
-		if names, err = namesAt(a); err != nil {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(names, func(n string) bool {
-		var st unix.Stat_t
-		return unix.Lstat(policy.Clean(join(a, n)), &st) != nil || uint32(st.Mode)&unix.S_IFMT == unix.S_IFLNK
-	})
 }
 
 // changing is what a command can make in a git directory whose settings and hooks
@@ -271,7 +193,7 @@ func (s *survey) changing(at, dir, tree string) {
 	case unreachable(err):
 		return
 	case err != nil:
-		s.unread(at, "it could not be looked at: "+err.Error(), "")
+		s.unseen(at, err)
 		return
 	}
 	defer unix.Close(fd)
@@ -282,8 +204,8 @@ func (s *survey) changing(at, dir, tree string) {
 		if err != nil {
 			s.unread(at, name+" could not be read: "+err.Error(), "")
 		}
-		for _, n := range sorted(names) {
-			s.file(at, dir, name+"/"+n)
+		for _, n := range names {
+			s.file(at, join(dir, name), n, name+"/"+n)
 		}
 	}
 	if tree != "" {
@@ -296,42 +218,27 @@ func (s *survey) changing(at, dir, tree string) {
 	s.worktrees(join(dir, "worktrees"))
 }
 
-// file tells of a file that is there.
-func (s *survey) file(at, dir, name string) {
+// file tells of a file that is there, by the name that people know it by.
+func (s *survey) file(at, dir, name, shown string) {
 	state, err := lookName(join(dir, name))
 	switch {
 	case err != nil:
-		s.unread(at, name+" could not be read: "+err.Error(), "")
+		s.unread(at, shown+" could not be read: "+err.Error(), "")
 	case state != "":
-		s.add(at, name, state)
+		s.add(at, shown, state)
 	}
-}
-
-// line reads a file that holds a path.
-func (s *survey) line(at, dir, name string) (text string, ok bool) {
-	path := join(dir, name)
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); err != nil {
-		return "", !unreachable(err)
-	}
-	data, err := regular(path)
-	text, ok = gitdir.Line(data)
-	if err != nil || !ok {
-		s.add(at, name+" cannot be followed", sum(data))
-	}
-	return text, true
 }
 
 // settings tells of what in a config file is not usual. tree is the work tree that
 // it may name.
 func (s *survey) settings(at, path, tree string, needed bool) {
-	var st unix.Stat_t
-	if err := unix.Lstat(path, &st); unreachable(err) && !needed {
+	st, err := lstat(path)
+	if unreachable(err) && !needed {
 		return
 	}
 	data, err := regular(path)
 	if err != nil {
-		s.unread(at, base(path)+" could not be read: "+cause(err), strconv.FormatInt(ctime(&st), 10))
+		s.unread(at, base(path)+" could not be read: "+cause(err), number(ctime(&st)))
 		return
 	}
 	for _, line := range gitdir.Notable(data) {
@@ -344,211 +251,22 @@ func (s *survey) settings(at, path, tree string, needed bool) {
 
 // hooks tells of all but the samples that git brings along.
 func (s *survey) hooks(at, dir string) {
-	var st unix.Stat_t
-	err := unix.Lstat(dir, &st)
+	st, err := lstat(dir)
 	if unreachable(err) {
 		return
 	}
 	names, listed := namesAt(dir)
-	if err != nil || listed != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR || len(names) > maxEntries {
+	if err != nil || listed != nil || !is(&st, unix.S_IFDIR) || len(names) > maxEntries {
 		text, _ := os.Readlink(dir)
-		s.add(at, "hooks is no directory that can be looked at", text+strconv.FormatInt(ctime(&st), 10))
+		s.add(at, "hooks is no directory that can be looked at", text+number(ctime(&st)))
 		return
 	}
-	for _, name := range sorted(names) {
-		var st unix.Stat_t
-		if strings.HasSuffix(name, ".sample") && unix.Lstat(join(dir, name), &st) == nil && uint32(st.Mode)&unix.S_IFMT == unix.S_IFREG {
+	for _, name := range names {
+		if st, err := lstat(join(dir, name)); strings.HasSuffix(name, ".sample") && err == nil && is(&st, unix.S_IFREG) {
 			continue
 		}
-		s.file(at, dir, name)
-		if n := len(s.facts); n > 0 && s.facts[n-1].text == name {
-			s.facts[n-1].text = "hooks/" + name
-		}
+		s.file(at, dir, name, "hooks/"+name)
 	}
-}
-
-// strategies are those that git brings along; any other is a program.
-var strategies = []string{"ort", "recursive", "resolve", "octopus", "ours", "subtree"}
-
-// later tells of what git obeys when it goes on with a rebase, a cherry-pick, a
-// revert or the patches of git am (git-rebase(1)), and of numbers that are none: a
-// prompt of git's own shows them to a shell that runs what is in $(…). Its
-// directory is open, so that no link on the way leads elsewhere.
-func (s *survey) later(fd int, dir string) {
-	s.text(fd, join(dir, "BISECT_NAMES"), oddWords)
-	for _, name := range []string{"HEAD", "BISECT_START"} {
-		s.text(fd, join(dir, name), oddBranch)
-	}
-	for _, f := range laterFiles {
-		state, err := openAt(fd, f.dir, openPath|unix.O_DIRECTORY)
-		if err != nil {
-			continue // told of with the names in the directory
-		}
-		for _, name := range f.names {
-			s.text(state, join(join(dir, f.dir), name), f.odd)
-		}
-		unix.Close(state)
-	}
-}
-
-var laterFiles = []struct {
-	dir   string
-	names []string
-	odd   func(text string) []string
-}{
-	{"rebase-merge", []string{gitdir.Todo}, oddSteps},
-	{"rebase-merge", []string{"strategy"}, oddStrategy},
-	{"rebase-merge", []string{"msgnum", "end"}, oddNumber},
-	{"rebase-apply", []string{"next", "last"}, oddNumber},
-	{"rebase-apply", []string{"apply-opt"}, oddOptions},
-	{"rebase-apply", []string{"strategy"}, oddStrategy},
-	{"rebase-merge", []string{"head-name"}, oddBranch},
-	{"rebase-apply", []string{"head-name"}, oddBranch},
-	{"sequencer", []string{"opts"}, oddSequencer},
-}
-
-// oddBranch tells of a branch that git makes none of: aliases hand the name of the
-// current one to git, and one that begins with "-" is an option there.
-func oddBranch(text string) []string {
-	name := strings.TrimRight(text, "\n")
-	for _, start := range []string{"ref:", " ", "refs/heads/"} {
-		name = strings.TrimPrefix(name, start)
-	}
-	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("~^:?*[\\", r) }
-	if name != "detached HEAD" && (strings.HasPrefix(name, "-") || strings.ContainsFunc(name, bad)) {
-		return []string{"no name of a branch: " + policy.Quote(name)}
-	}
-	return nil
-}
-
-// oddWords tells of what is not quoted: git before 2.34 has a shell read it.
-func oddWords(text string) []string {
-	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
-		_, tail, ok := quoted(rest)
-		if !ok {
-			return []string{"not quoted: " + policy.Quote(rest)}
-		}
-		rest = tail
-	}
-	return nil
-}
-
-func oddSteps(text string) (odd []string) {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); !plainStep(line) {
-			odd = append(odd, line)
-		}
-	}
-	return odd
-}
-
-func oddStrategy(text string) []string {
-	if text = strings.TrimSpace(text); slices.Contains(strategies, text) {
-		return nil
-	}
-	return []string{text}
-}
-
-func oddNumber(text string) []string {
-	if text = strings.TrimSpace(text); strings.Trim(text, "0123456789") == "" {
-		return nil
-	}
-	return []string{"no number: " + policy.Quote(text)}
-}
-
-func oddSequencer(text string) (odd []string) {
-	err := gitdir.Each([]byte(text), func(set gitdir.Setting) {
-		if set.Section != "options" || set.Key == "strategy" && !slices.Contains(strategies, set.Value) {
-			odd = append(odd, set.Full()+"="+set.Value)
-		}
-	})
-	if err != nil {
-		odd = append(odd, err.Error())
-	}
-	return odd
-}
-
-// oddOptions tells of options for git apply that git am has none of: others name
-// files to write.
-func oddOptions(text string) (odd []string) {
-	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
-		word, tail, ok := quoted(rest)
-		if !ok {
-			return append(odd, "no options: "+policy.Quote(rest))
-		}
-		if rest = tail; !plainOption(word) {
-			odd = append(odd, policy.Quote(word))
-		}
-	}
-	return odd
-}
-
-// quoted takes one word off a line, as git quotes it: in '…', with '\” and '\!'
-// in the place of ' and !.
-func quoted(line string) (word, rest string, ok bool) {
-	var b strings.Builder
-	for {
-		if line == "" || line[0] != '\'' {
-			return "", "", false
-		}
-		text, tail, closed := strings.Cut(line[1:], "'")
-		b.WriteString(text)
-		if !closed || tail != "" && tail[0] != ' ' && tail[0] != '\\' {
-			return "", "", false
-		}
-		if tail == "" || tail[0] == ' ' {
-			return b.String(), tail, true
-		}
-		if len(tail) < 3 || tail[1] != '\'' && tail[1] != '!' {
-			return "", "", false
-		}
-		b.WriteByte(tail[1])
-		line = tail[2:]
-	}
-}
-
-func plainOption(word string) bool {
-	switch word {
-	case "--reject", "--ignore-space-change", "--ignore-whitespace":
-		return true
-	}
-	for _, name := range []string{"--whitespace=", "--directory=", "--exclude=", "--include="} {
-		if strings.HasPrefix(word, name) {
-			return true
-		}
-	}
-	return len(word) > 2 && (word[:2] == "-C" || word[:2] == "-p") && strings.Trim(word[2:], "0123456789") == ""
-}
-
-// text tells of the odd lines of a file in an open directory.
-func (s *survey) text(dir int, path string, odd func(text string) []string) {
-	data, err := readUpTo(dir, base(path), maxConfig)
-	if unreachable(err) {
-		return // a link is told of as one
-	}
-	if err == nil && len(data) > maxConfig {
-		err = errLong
-	}
-	s.add(path, "", "")
-	if err != nil {
-		var st unix.Stat_t
-		_ = statAt(dir, base(path), &st)
-		s.unread(path, "it could not be read: "+cause(err), strconv.FormatInt(ctime(&st), 10))
-		return
-	}
-	for _, line := range odd(string(data)) {
-		s.add(path, line, "")
-	}
-}
-
-// plainStep reports whether a step of a rebase runs nothing: "exec" does.
-func plainStep(line string) bool {
-	word, _, _ := strings.Cut(line, " ")
-	switch word {
-	case "", "pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "break", "b", "noop", "label", "l", "reset", "t", "merge", "m", "update-ref", "u":
-		return true
-	}
-	return word[0] == '#'
 }
 
 // links looks at the repositories that an index names: `git status` in the work
@@ -578,26 +296,6 @@ func (s *survey) links(dir, tree string) {
 	}
 }
 
-// hashSize is the size of object names in a repository.
-func hashSize(dir string) int {
-	if data, err := regular(join(dir, "commondir")); err == nil {
-		if text, ok := gitdir.Line(data); ok {
-			dir = from(dir, text)
-		}
-	}
-	size := 20
-	data, _ := regular(join(dir, "config"))
-	_ = gitdir.Each(data, func(s gitdir.Setting) {
-		if s.Name() == "extensions.objectformat" {
-			size = 20
-			if s.Value == "sha256" {
-				size = 32
-			}
-		}
-	})
-	return size
-}
-
 // maxModules bounds how deep the names of submodules go.
 const maxModules = 12
 
@@ -606,45 +304,41 @@ const maxModules = 12
 func (s *survey) modules(dir string, depth int) {
 	for _, name := range s.directories(dir) {
 		sub := join(dir, name)
-		if s.apart[sub] {
-			continue
-		}
-		if bare(sub) {
-			at, tree := sub, treeOf(sub)
-			var st unix.Stat_t
-			if tree != "" && unix.Lstat(join(tree, ".git"), &st) == nil {
-				at = join(tree, ".git")
-				s.back(at, sub, tree)
-			}
-			s.directory(at, sub, tree)
-			continue
-		}
-		if s.names--; s.names < 0 {
-			s.unread(dir, "there are too many repositories to look at each", "")
+		switch {
+		case s.apart[sub]:
+		case bare(sub):
+			s.below(sub)
+		case s.names < 1:
+			s.unread(dir, tooMany, "")
 			return
-		}
-		if depth == maxModules {
-			s.unread(sub, "it could not be looked at: "+errDeep.Error(), "")
+		case depth == maxModules:
+			s.unseen(sub, errDeep)
 			return
+		default:
+			s.names--
+			s.modules(sub, depth+1)
 		}
-		s.modules(sub, depth+1)
 	}
 }
 
 // worktrees looks at the private directories of linked work trees.
 func (s *survey) worktrees(dir string) {
 	for _, name := range s.directories(dir) {
-		sub := join(dir, name)
-		if s.apart[sub] {
-			continue
+		if sub := join(dir, name); !s.apart[sub] {
+			s.below(sub)
 		}
-		at, tree := sub, treeOf(sub)
-		if tree != "" {
-			at = join(tree, ".git")
-			s.back(at, sub, tree)
-		}
-		s.directory(at, sub, tree)
 	}
+}
+
+// below looks at the git directory of a submodule or a linked work tree. People know
+// it by the .git of its work tree.
+func (s *survey) below(dir string) {
+	at, tree := dir, treeOf(dir)
+	if tree != "" && exists(join(tree, ".git")) {
+		at = join(tree, ".git")
+		s.back(at, dir, tree)
+	}
+	s.directory(at, dir, tree)
 }
 
 // directories lists those in a directory, none where it cannot be reached, and
@@ -659,53 +353,7 @@ func (s *survey) directories(dir string) (names []string) {
 		err = s.list(fd, dir, &names)
 	}
 	if err != nil {
-		s.unread(dir, "it could not be looked at: "+err.Error(), "")
+		s.unseen(dir, err)
 	}
 	return sorted(names)
-}
-
-// treeOf is the work tree that a git directory says it has, "" for none.
-func treeOf(dir string) string {
-	if base(dir) == ".git" {
-		return policy.Dir(dir)
-	}
-	if base(policy.Dir(dir)) == "worktrees" {
-		data, _ := regular(join(dir, "gitdir"))
-		if text, ok := gitdir.Line(data); ok && base(text) == ".git" {
-			return policy.Dir(from(dir, text))
-		}
-		return ""
-	}
-	return namedTree(dir)
-}
-
-// namedTree is the work tree that the settings of a git directory name, "" for none.
-func namedTree(dir string) (tree string) {
-	for _, name := range []string{"config", "config.worktree"} {
-		data, _ := regular(join(dir, name))
-		_ = gitdir.Each(data, func(s gitdir.Setting) {
-			if s.Name() == "core.worktree" && s.Value != "" {
-				tree = from(dir, s.Value)
-			}
-		})
-	}
-	return tree
-}
-
-// taken reports whether git takes a directory for a git directory. When it does
-// not, it goes on and may take the directory around it for one.
-func taken(dir, common string) bool {
-	head, err := regular(join(dir, "HEAD"))
-	text := strings.TrimSpace(string(head))
-	hash := len(text) >= 40 && strings.Trim(text, "0123456789abcdef") == ""
-	if err != nil || !strings.HasPrefix(text, "ref: refs/") && !hash {
-		return false
-	}
-	for _, name := range []string{"objects", "refs"} {
-		var st unix.Stat_t
-		if err := unix.Lstat(join(common, name), &st); err != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR {
-			return false
-		}
-	}
-	return true
 }
