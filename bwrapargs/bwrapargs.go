@@ -110,7 +110,7 @@ type Args struct {
 	SharePID  bool    // keep the process namespace
 	NewUserns bool    // allow further user namespaces inside
 	Session   bool    // --new-session
-	Stage     bool    // the command is process 1 in the place of bwrap's reaper, and ends the sandbox itself when bwrap dies
+	Stage     bool    // the command is process 1 instead of bwrap's reaper, and ends the sandbox when bwrap dies
 	Ops       []Op
 	Seccomp   []byte   // a struct sock_filter array; nil for none
 	Filter    []byte   // a second one, which only holds more; nil for none. See HasTwoFilters

@@ -2,6 +2,7 @@ package sbpl
 
 import (
 	"fmt"
+	pathpkg "path"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,8 @@ func (p *Profile) check() error {
 	for _, a := range p.Allow {
 		for _, op := range a.Ops {
 			for _, d := range p.Deny {
-				if over := group(op); over != "" && slices.Contains(d.Ops, over) && !slices.Contains(d.Ops, op) && a.paths() && d.paths() {
+				over := group(op)
+				if over != "" && slices.Contains(d.Ops, over) && !slices.Contains(d.Ops, op) && a.paths() && d.paths() {
 					return fmt.Errorf("allow %s: a deny of %s does not name it", op, over)
 				}
 			}
@@ -119,7 +121,9 @@ func (p *Profile) check() error {
 
 // paths reports whether a rule is about files by their path.
 func (r *Rule) paths() bool {
-	return len(r.Filters) == 0 || slices.ContainsFunc(r.Filters, func(f Filter) bool { return f.has("literal") || f.has("subpath") || f.has("regex") })
+	return len(r.Filters) == 0 || slices.ContainsFunc(r.Filters, func(f Filter) bool {
+		return f.has("literal") || f.has("subpath") || f.has("regex")
+	})
 }
 
 func (f *Filter) has(name string) bool {
@@ -245,7 +249,7 @@ func unfit(path string, node bool) string {
 		return "is not UTF-8, as every name on macOS is"
 	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }):
 		return "holds control characters"
-	case path != "/" && (strings.HasSuffix(path, "/") || strings.Contains(path, "//")) || strings.Contains(path+"/", "/./") || strings.Contains(path+"/", "/../"):
+	case pathpkg.Clean(path) != path:
 		return "is not cleaned"
 	}
 	for _, l := range links {

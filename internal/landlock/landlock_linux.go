@@ -134,7 +134,8 @@ func open(path string) (fd uintptr, errno syscall.Errno) {
 		return 0, syscall.EINVAL
 	}
 	how := [3]uint64{oPath | syscall.O_CLOEXEC, 0, resolveNoSymlinks | resolveNoMagicLinks}
-	fd, _, errno = syscall.Syscall6(sysOpenat2, atFDCWD, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	fd, _, errno = syscall.Syscall6(sysOpenat2, atFDCWD,
+		uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
 	if errno == syscall.ENOSYS || errno == syscall.EPERM {
 		return walk(path)
 	}

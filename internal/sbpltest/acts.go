@@ -128,7 +128,8 @@ func ListenIP(address, proto string) Act {
 
 // Socket is socket(2) as far as the sandbox asks: of AF_UNIX, AF_SYSTEM, AF_ROUTE.
 func Socket(domain string, protocol int) Act {
-	return act(fmt.Sprintf("socket %s %d", domain, protocol), Request{Op: "system-socket", Domain: domain, Protocol: protocol})
+	return act(fmt.Sprintf("socket %s %d", domain, protocol),
+		Request{Op: "system-socket", Domain: domain, Protocol: protocol})
 }
 
 // MachLookup asks launchd for a service, MachRegister becomes one.
@@ -159,7 +160,8 @@ func SysctlWrite(name string) Act {
 
 // Ioctl is ioctl(2) of an open device.
 func Ioctl(path string, request int64) Act {
-	return act(fmt.Sprintf("ioctl %s %#x", path, request), Request{Op: "file-ioctl", Path: path, Kind: "CHARACTER-DEVICE", Ioctl: request})
+	return act(fmt.Sprintf("ioctl %s %#x", path, request),
+		Request{Op: "file-ioctl", Path: path, Kind: "CHARACTER-DEVICE", Ioctl: request})
 }
 
 // Terminal is what a shell does with its terminal: read, write, raw mode.
@@ -174,7 +176,8 @@ func Shm(name string) Act {
 	return act("shm "+name, Request{Op: "ipc-posix-shm-read-data", Name: name})
 }
 func ShmCreate(name string) Act {
-	return act("shm-create "+name, Request{Op: "ipc-posix-shm-write-create", Name: name}, Request{Op: "ipc-posix-shm-write-data", Name: name})
+	return act("shm-create "+name,
+		Request{Op: "ipc-posix-shm-write-create", Name: name}, Request{Op: "ipc-posix-shm-write-data", Name: name})
 }
 func Sem(name string) Act {
 	return act("sem "+name, Request{Op: "ipc-posix-sem-create", Name: name}, Request{Op: "ipc-posix-sem-open", Name: name})
@@ -232,7 +235,8 @@ func (p *Profile) Agree(acts ...Act) error {
 		naive, why := p.Check(Naive, a)
 		observed, because := p.Check(Observed, a)
 		if naive != observed {
-			errs = append(errs, fmt.Errorf("%s: naive %s by %s; observed %s by %s", a.Name, verdict(naive), why, verdict(observed), because))
+			errs = append(errs, fmt.Errorf("%s: naive %s by %s; observed %s by %s",
+				a.Name, verdict(naive), why, verdict(observed), because))
 		}
 	}
 	return errors.Join(errs...)

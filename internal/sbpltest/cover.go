@@ -31,7 +31,8 @@ func covers(f, g *filter, fold bool) bool {
 func coversAddress(f, g *filter) bool {
 	host, port, _ := strings.Cut(f.arg, ":")
 	inHost, inPort, _ := strings.Cut(g.arg, ":")
-	return (f.what == g.what || f.what == "ip" && g.what != "unix-socket") && (host == "*" || host == inHost) && (port == "*" || port == inPort)
+	return (f.what == g.what || f.what == "ip" && g.what != "unix-socket") &&
+		(host == "*" || host == inHost) && (port == "*" || port == inPort)
 }
 
 // coversText compares paths and names.

@@ -178,7 +178,8 @@ func newFilter(name string, args []value) (*filter, error) {
 
 // stringly are the families whose arguments are strings; those of the others are
 // symbols or numbers.
-var stringly = []string{"path", "mach", "sysctl", "ipc", "preference", "notification", "xattr", "nvram", "class", "iokit", "appleevent", "right", "kext", "policy", anyOperation}
+var stringly = []string{"path", "mach", "sysctl", "ipc", "preference", "notification", "xattr", "nvram", "class", "iokit",
+	"appleevent", "right", "kext", "policy", anyOperation}
 
 func (f *filter) check(arg value) error {
 	_, isString := arg.(string)
@@ -260,7 +261,8 @@ func newAddress(name string, spec filterSpec, args []value) (*filter, error) {
 		f.arg = s
 	}
 	host, port, ok := strings.Cut(f.arg, ":")
-	if n, err := strconv.ParseUint(port, 10, 16); !ok || host != "*" && host != "localhost" || port != "*" && (err != nil || n == 0) {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if !ok || host != "*" && host != "localhost" || port != "*" && (err != nil || n == 0) {
 		return nil, fmt.Errorf("%s: %q is not HOST:PORT with * or localhost and * or a port", name, f.arg)
 	}
 	return f, nil

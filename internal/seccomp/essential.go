@@ -12,7 +12,8 @@ var (
 
 	// made are those that it makes besides and can do without, as long as it
 	// lives on.
-	made = []string{"access", "brk", "exit_group", "faccessat", "getrandom", "munmap", "prlimit64", "rseq", "set_robust_list", "set_tid_address"}
+	made = []string{"access", "brk", "exit_group", "faccessat", "getrandom", "munmap", "prlimit64", "rseq",
+		"set_robust_list", "set_tid_address"}
 )
 
 // Hinders lists the calls that the file refuses whatever their arguments, and

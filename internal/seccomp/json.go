@@ -122,8 +122,9 @@ func (r *reader) token() (token json.Token, at int, err error) {
 	if token, err = r.dec.Token(); err != nil {
 		return nil, at, r.errorf(at, "%s", err) // cannot happen: the syntax was checked
 	}
-	text, isString := token.(string)
-	if isString && strings.ContainsRune(text, utf8.RuneError) && !bytes.ContainsRune(r.data[at:r.dec.InputOffset()], utf8.RuneError) {
+	text, _ := token.(string)
+	raw := r.data[at:r.dec.InputOffset()]
+	if strings.ContainsRune(text, utf8.RuneError) && !bytes.ContainsRune(raw, utf8.RuneError) {
 		return nil, at, r.errorf(at, "half a character: of these two have to stand together")
 	}
 	return token, at, nil

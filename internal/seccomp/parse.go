@@ -24,10 +24,10 @@ var actions = [...]struct {
 // Architectures, as libseccomp names them after "SCMP_ARCH_", and as the rules
 // of Docker and of Podman do.
 const (
-	libseccompArches = "NATIVE X86 X86_64 X32 ARM AARCH64 LOONGARCH64 M68K MIPS MIPS64 MIPS64N32 MIPSEL MIPSEL64 MIPSEL64N32 " +
-		"PARISC PARISC64 PPC PPC64 PPC64LE RISCV64 S390 S390X SH SHEB"
-	ruleArches = "x86 amd64 x32 arm arm64 loong64 loongarch64 m68k mips mips64 mips64n32 mipsel mipsel64 mipsel64n32 mips3l64n32 " +
-		"parisc parisc64 ppc ppc64 ppc64le riscv64 s390 s390x sh sheb"
+	libseccompArches = "NATIVE X86 X86_64 X32 ARM AARCH64 LOONGARCH64 M68K MIPS MIPS64 MIPS64N32 MIPSEL MIPSEL64 " +
+		"MIPSEL64N32 PARISC PARISC64 PPC PPC64 PPC64LE RISCV64 S390 S390X SH SHEB"
+	ruleArches = "x86 amd64 x32 arm arm64 loong64 loongarch64 m68k mips mips64 mips64n32 mipsel mipsel64 mipsel64n32 " +
+		"mips3l64n32 parisc parisc64 ppc ppc64 ppc64le riscv64 s390 s390x sh sheb"
 )
 
 // unsupervised is why actions that ask another process are refused.
@@ -139,8 +139,8 @@ func (p *parser) whole(m *member, high uint64) uint64 {
 }
 
 func (p *parser) file(root value) {
-	o := p.object(root, "the filter", "defaultAction", "defaultErrnoRet", "defaultErrno", "architectures", "archMap", "flags",
-		"listenerPath", "listenerMetadata", "syscalls")
+	o := p.object(root, "the filter", "defaultAction", "defaultErrnoRet", "defaultErrno", "architectures", "archMap",
+		"flags", "listenerPath", "listenerMetadata", "syscalls")
 	p.flags(o["flags"])
 	for _, key := range []string{"listenerPath", "listenerMetadata"} {
 		if m := o[key]; p.text(m) != "" {
@@ -307,7 +307,8 @@ func (p *parser) arg(v value) (c cond) {
 			p.fail(o["valueTwo"].value.at, "valueTwo has bits that value, the mask, has not: this can never match")
 		}
 	case second != 0:
-		p.fail(o["valueTwo"].at, "valueTwo goes with SCMP_CMP_MASKED_EQ, where value is the mask and valueTwo what is left of it")
+		p.fail(o["valueTwo"].at,
+			"valueTwo goes with SCMP_CMP_MASKED_EQ, where value is the mask and valueTwo what is left of it")
 	}
 	return c
 }
