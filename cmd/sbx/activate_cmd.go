@@ -4,7 +4,8 @@ import (
 	"os"
 
 	"github.com/sbx-sandbox/sbx/completions"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
@@ -18,11 +19,11 @@ func (c *activateCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	s, err := here("")
+	s, err := app.Here("")
 	if err != nil {
 		return err
 	}
-	dir, err := s.shimsDir()
+	dir, err := s.ShimsDir()
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (c *activateCmd) Run() error {
 		return err
 	}
 	if onTerminal() {
-		say("hint", "this is for a shell to run: write "+activateLine(shell)+" into "+startFile(shell))
+		app.Say("hint", "this is for a shell to run: write "+activateLine(shell)+" into "+startFile(shell))
 	}
 	return nil
 }
@@ -51,5 +52,5 @@ func shellName(named, command string) (string, error) {
 	if shell := shims.ShellOf(os.Getenv("SHELL")); shell != "" {
 		return shell, nil
 	}
-	return "", &usageError{"cannot tell which shell this is for: SHELL is " + policy.Quote(os.Getenv("SHELL")), "name it: sbx " + command + " bash, zsh, fish or sh"}
+	return "", app.Failed("cannot tell which shell this is for: SHELL is "+text.Quote(os.Getenv("SHELL")), "name it: sbx "+command+" bash, zsh, fish or sh")
 }

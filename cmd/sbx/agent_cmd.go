@@ -9,15 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -25,18 +26,18 @@ import (
 // agentCmd starts a client that runs commands for a model, so that its commands
 // run in sandboxes. The client itself runs outside of any, in the place of sbx.
 type agentCmd struct {
-	Profile    rawList `short:"p" placeholder:"NAME" help:"Profile for the commands. Again to add more."`
-	AllowWrite rawList `short:"w" placeholder:"PATH" help:"Make PATH writable for the commands."`
-	AllowRead  rawList `short:"r" placeholder:"PATH" help:"Make PATH readable."`
-	Block      rawList `placeholder:"PATH" help:"Hide PATH."`
-	Net        bool    `xor:"net" help:"Share the network."`
-	NoNet      bool    `xor:"net" help:"No network, whatever the profile says."`
-	Env        rawList `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern, or set one."`
-	List       bool    `help:"List the clients, with what of them lands inside."`
-	PrintEnv   bool    `name:"print-env" help:"Print the variables for a client that is started otherwise, for the eval of a shell."`
-	DryRun     bool    `short:"n" help:"Print what would be set and executed, and do not."`
-	Quiet      bool    `short:"q" help:"Say nothing but errors."`
-	Name       string  `arg:"" optional:"" name:"client" help:"The client: claude, gemini, opencode, …; what follows it are its own words."`
+	Profile    []string `short:"p" placeholder:"NAME" help:"Profile for the commands. Again to add more."`
+	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable for the commands."`
+	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable."`
+	Block      []string `placeholder:"PATH" help:"Hide PATH."`
+	Net        bool     `xor:"net" help:"Share the network."`
+	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
+	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern, or set one."`
+	List       bool     `help:"List the clients, with what of them lands inside."`
+	PrintEnv   bool     `name:"print-env" help:"Print the variables for a client that is started otherwise, for the eval of a shell."`
+	DryRun     bool     `short:"n" help:"Print what would be set and executed, and do not."`
+	Quiet      bool     `short:"q" help:"Say nothing but errors."`
+	Name       string   `arg:"" optional:"" name:"client" help:"The client: claude, gemini, opencode, …; what follows it are its own words."`
 
 	words []string // for the client
 }
@@ -77,7 +78,7 @@ func (c *agentCmd) Run() error {
 func (c *agentCmd) run() error {
 	if c.List || c.Name == "" {
 		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
-			return &usageError{"sbx agent: --list takes no client, and all else needs one", "sbx agent --list, or sbx agent claude"}
+			return app.Failed("sbx agent: --list takes no client, and all else needs one", "sbx agent --list, or sbx agent claude")
 		}
 		return listAgents()
 	}
@@ -85,7 +86,7 @@ func (c *agentCmd) run() error {
 	if !ok {
 		return unknownAgent(c.Name)
 	}
-	if _, ok := insideSandbox(); ok {
+	if _, ok := app.Inside(); ok {
 		return c.within(client)
 	}
 	if client.Refused != "" {
@@ -102,32 +103,30 @@ func (c *agentCmd) run() error {
 		return l.export()
 	}
 	// What earlier commands left is told before the client could run it.
-	if err := l.state.watch(l.sample); err != nil {
+	if err := l.run.Watch(l.sample); err != nil {
 		l.close()
 		return err
 	}
 	if len(l.drop) > 0 && !c.Quiet {
-		say("notice", l.client.Title+" does not get "+strings.Join(l.drop, ", ")+": a shell that it starts outside would run that file first")
+		app.Say("notice", l.client.Title+" does not get "+strings.Join(l.drop, ", ")+": a shell that it starts outside would run that file first")
 	}
-	if isTerminal(2) && !c.Quiet {
-		say("", l.status())
+	if app.IsTerminal(2) && !c.Quiet {
+		app.Say("", l.status())
 	}
 	return wrap.Become(l.plan())
 }
 
 func unknownAgent(name string) error {
-	e := &usageError{text: policy.Quote(name) + " is no client that sbx knows", hint: "sbx agent --list; any program runs inside as a whole: sbx -- " + shellLine([]string{name})}
-	if near := policy.Nearest(name, agents.Names()); near != "" {
-		e.hint = "did you mean " + near + "?"
+	hint := "sbx agent --list; any program runs inside as a whole: sbx -- " + shellLine([]string{name})
+	if near := text.Nearest(name, agents.Names()); near != "" {
+		hint = "did you mean " + near + "?"
 	}
-	return e
+	return app.Failed(text.Quote(name)+" is no client that sbx knows", hint)
 }
 
 // refusedAgent is the error for a client whose commands cannot be put inside.
 func refusedAgent(c *agents.Client) error {
-	e := &host.Error{Status: host.StatusFailed, Text: c.Title + " is not started, since its commands would not be sandboxed: " + c.Refused}
-	e.Hint = whole(c)
-	return e
+	return app.Failed(c.Title+" is not started, since its commands would not be sandboxed: "+c.Refused, whole(c))
 }
 
 func whole(c *agents.Client) string {
@@ -140,9 +139,9 @@ func whole(c *agents.Client) string {
 // within starts the client where a sandbox is around everything already.
 func (c *agentCmd) within(client *agents.Client) error {
 	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
-		return already(": what its commands may do is settled")
+		return app.Already(": what its commands may do is settled")
 	}
-	host, err := host.Look()
+	h, err := host.Look()
 	if err != nil {
 		return err
 	}
@@ -151,9 +150,9 @@ func (c *agentCmd) within(client *agents.Client) error {
 		return err
 	}
 	if !c.Quiet {
-		say("notice", "this runs inside a sandbox already: "+client.Title+" runs in the same one, with its commands")
+		app.Say("notice", "this runs inside a sandbox already: "+client.Title+" runs in the same one, with its commands")
 	}
-	plan, err := wrap.Bare(append([]string{program}, c.words...), host)
+	plan, err := wrap.Bare(append([]string{program}, c.words...), h)
 	if err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ type launch struct {
 	client  *agents.Client
 	dir     string   // of the session
 	drop    []string // variables that the client does not get
-	state   *state
+	run     *app.Context
 	place   agents.Place
 	argv    []string // the first word is the path
 	set     []agents.Var
@@ -182,7 +181,7 @@ type launch struct {
 func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	l := &launch{client: client}
 	if os.Getenv("SBX_FLAGS") != "" {
-		return nil, &usageError{"SBX_FLAGS does not count for the commands of an agent", "say its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … " + client.Name}
+		return nil, app.Failed("SBX_FLAGS does not count for the commands of an agent", "say its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … "+client.Name)
 	}
 	program, err := installed(client)
 	if err != nil {
@@ -204,7 +203,7 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	}
 	if why, fix := l.lands(); why != "" {
 		l.close()
-		return nil, &host.Error{Status: host.StatusFailed, Text: client.Title + " is not started, since its commands would not be sandboxed: " + why, Hint: fix}
+		return nil, app.Failed(client.Title+" is not started, since its commands would not be sandboxed: "+why, fix)
 	}
 	return l, nil
 }
@@ -212,38 +211,37 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 // policy resolves what the commands may do, as every one of them will do it
 // again, and makes sure that a sandbox can be had for it.
 func (l *launch) policy(c *agentCmd) error {
-	opts := &options{Profile: c.Profile, AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block, Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet, given: true}
-	opts.aliases()
-	s, err := load(opts)
+	flags := app.Flags{Profile: splitNames(c.Profile), AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block, Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet}
+	s, err := app.Load(app.ForRun(flags, nil))
 	if err != nil {
 		return err
 	}
-	l.state = s
-	if !s.settings.Enabled {
-		return &host.Error{Status: host.StatusFailed, Text: "commands would not be sandboxed: " + s.disabledBy(), Hint: "take it out, or start " + l.client.Programs[0] + " without sbx"}
+	l.run = s
+	if off := s.DisabledBy(); off != "" {
+		return app.Failed("commands would not be sandboxed: "+off, "take it out, or start "+l.client.Programs[0]+" without sbx")
 	}
-	if s.host.CWD == "" {
-		return &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	if s.Host.CWD == "" {
+		return app.Failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
-	if err := s.host.WritableRoot(s.host.CWD); err != nil {
-		return &host.Error{Status: host.StatusFailed, Text: "the working directory " + err.Error(), Hint: "cd to a project first"}
+	if err := s.Host.WritableRoot(s.Host.CWD); err != nil {
+		return app.Failed("the working directory "+err.Error(), "cd to a project first")
 	}
-	names := slices.Clone(s.policy.Profiles)
+	names := slices.Clone(s.Policy.Profiles)
 	if m := l.client.Module; m != "" {
 		names = append(names, m)
 	}
 	l.session = session.Session{
-		Client: l.client.Name, Root: s.host.CWD,
-		Home: s.vars.Home, Config: s.vars.Config, Cache: s.vars.Cache, Data: s.vars.Data, State: s.vars.State, Path: os.Getenv("PATH"), Files: s.agreed,
+		Client: l.client.Name, Root: s.Host.CWD,
+		Home: s.Vars.Home, Config: s.Vars.Config, Cache: s.Vars.Cache, Data: s.Vars.Data, State: s.Vars.State, Path: os.Getenv("PATH"), Files: s.Agreed,
 		Profile: names, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
 	}
 	for _, p := range []struct {
 		flag string
-		from rawList
+		from []string
 		to   *[]string
 	}{{"--allow-read", c.AllowRead, &l.session.AllowRead}, {"--allow-write", c.AllowWrite, &l.session.AllowWrite}, {"--block", c.Block, &l.session.Block}} {
 		for _, path := range p.from {
-			full, err := s.flagPath(p.flag, path)
+			full, err := s.FlagPath(p.flag, path)
 			if err != nil {
 				return err
 			}
@@ -251,16 +249,19 @@ func (l *launch) policy(c *agentCmd) error {
 		}
 	}
 	if l.client.Reads != nil {
-		l.session.AllowRead = append(l.session.AllowRead, shared(l.client.Reads(worldOf(s.host, os.Environ())), s.vars.Home, l.session.Root)...)
+		l.session.AllowRead = append(l.session.AllowRead, shared(l.client.Reads(worldOf(s.Host, os.Environ())), s.Vars.Home, l.session.Root)...)
 	}
-	opts.Profile, opts.AllowRead = names, l.session.AllowRead
-	if err := s.resolve(); err != nil {
+	flags.Profile, flags.AllowRead = names, l.session.AllowRead
+	resolved, err := s.Resolved(flags)
+	if err != nil {
 		return err
 	}
-	if err := s.engine(); err != nil {
+	l.run = resolved
+	by, err := resolved.Engine()
+	if err != nil {
 		return err
 	}
-	l.sample, err = s.plan([]string{"/bin/sh", "-c", ":"})
+	l.sample, err = resolved.Plan(by, "/bin/sh", "-c", ":")
 	return err
 }
 
@@ -295,11 +296,11 @@ func shared(names []string, home, root string) (out []string) {
 
 // writable reports whether commands may write a path, or where it leads.
 func (l *launch) writable(path string) bool {
-	if l.state == nil || l.state.policy == nil {
+	if l.run == nil {
 		return false
 	}
 	is := func(p string) bool {
-		return l.session.Root != "" && policy.Within(p, l.session.Root) || l.state.policy.Access(p) == policy.Write
+		return l.session.Root != "" && policy.Within(p, l.session.Root) || l.run.Policy.Access(p) == policy.Write
 	}
 	if is(filepath.Clean(path)) {
 		return true
@@ -319,16 +320,16 @@ func (l *launch) writable(path string) bool {
 // write: the client, what interprets it, what its loader and shell run first.
 func (l *launch) trusts(program string) error {
 	refuse := func(text, hint string) error {
-		return &host.Error{Status: host.StatusFailed, Text: l.client.Title + " is not started: " + text, Hint: hint}
+		return app.Failed(l.client.Title+" is not started: "+text, hint)
 	}
 	for _, file := range append(interpreters(program), program) {
 		if l.writable(file) {
-			return refuse(policy.Plain(file)+" lies where its commands may write, and would run outside", "put the one that is meant first on PATH, outside of the project")
+			return refuse(text.Plain(file)+" lies where its commands may write, and would run outside", "put the one that is meant first on PATH, outside of the project")
 		}
 	}
 	drop, bad, value := agents.First(l.world(os.Environ()))
 	if bad != "" {
-		return refuse(bad+"="+policy.Plain(value)+" leads to where its commands may write, and programs outside would load it", "unset "+bad)
+		return refuse(bad+"="+text.Plain(value)+" leads to where its commands may write, and programs outside would load it", "unset "+bad)
 	}
 	l.drop = drop
 	return nil
@@ -356,7 +357,7 @@ func interpreters(program string) []string {
 			continue
 		}
 		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-			if file := filepath.Join(dir, w); filepath.IsAbs(file) && runs(file) {
+			if file := filepath.Join(dir, w); filepath.IsAbs(file) && app.Runs(file) {
 				return append(out, file)
 			}
 		}
@@ -366,15 +367,15 @@ func interpreters(program string) []string {
 
 // open makes the session and settles what is set for the client.
 func (l *launch) open(make func(int, session.Session) (string, error)) error {
-	shells, err := l.state.shellsDir()
+	shells, err := shellsDir(&l.run.Caller)
 	if err != nil {
 		return err
 	}
-	if l.dir, err = make(l.state.host.UID, l.session); err != nil {
-		return &host.Error{Status: host.StatusFailed, Text: "no session can be made: " + err.Error()}
+	if l.dir, err = make(l.run.Host.UID, l.session); err != nil {
+		return app.Failed("no session can be made: "+err.Error(), "")
 	}
 	if l.client.Makes != nil && strings.HasPrefix(l.dir, "/") {
-		for _, name := range l.client.Makes(l.state.host.UID) {
+		for _, name := range l.client.Makes(l.run.Host.UID) {
 			if err := os.Mkdir(filepath.Join(session.Tmp(l.dir), name), 0o700); err != nil {
 				return err
 			}
@@ -433,7 +434,7 @@ func (l *launch) environ() []string {
 }
 
 func (l *launch) world(env []string) *agents.World {
-	w := worldOf(l.state.host, env)
+	w := worldOf(l.run.Host, env)
 	w.Writable = l.writable
 	return w
 }
@@ -442,8 +443,8 @@ func (l *launch) world(env []string) *agents.World {
 func worldOf(h *host.Host, env []string) *agents.World {
 	home := os.Getenv("HOME")
 	return &agents.World{
-		Env: env, Passwd: host.PasswdShell(h.UID), Home: home, CWD: h.CWD, TTY: isTerminal(0) && onTerminal(),
-		Exec: func(path string) bool { return runs(path) && unix.Access(path, unix.X_OK) == nil },
+		Env: env, Passwd: host.PasswdShell(h.UID), Home: home, CWD: h.CWD, TTY: app.IsTerminal(0) && onTerminal(),
+		Exec: func(path string) bool { return app.Runs(path) && unix.Access(path, unix.X_OK) == nil },
 		Read: func(path string) (string, error) {
 			info, err := os.Stat(path)
 			switch {
@@ -491,21 +492,21 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func
 			shell = ""
 		}
 		if !shellOfOurs(shell) {
-			return "it hands its commands to " + policy.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By + "), which is none of sbx's shells", fix
+			return "it hands its commands to " + text.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By + "), which is none of sbx's shells", fix
 		}
 		if c.Shell != "" && writable(c.Shell) {
-			return "the shell around them, " + policy.Plain(c.Shell) + ", lies where commands may write", "set SHELL to one of the system's"
+			return "the shell around them, " + text.Plain(c.Shell) + ", lies where commands may write", "set SHELL to one of the system's"
 		}
 	}
 	switch {
 	case shell == "":
 		return "it finds no shell", fix
 	case !shellOfOurs(shell):
-		return "it takes " + policy.Plain(shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
+		return "it takes " + text.Plain(shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
 	}
-	for _, file := range []string{shell, selfFile()} {
+	for _, file := range []string{shell, app.SelfFile()} {
 		if real, err := filepath.EvalSymlinks(file); err != nil || writable(file) || writable(real) {
-			return policy.Plain(real) + ", which is sbx, lies where commands may write", "start it in another directory, or give away less with -w"
+			return text.Plain(real) + ", which is sbx, lies where commands may write", "start it in another directory, or give away less with -w"
 		}
 	}
 	return "", ""
@@ -514,7 +515,7 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func
 // shellOfOurs reports whether a file is this very program under the name of a
 // shell. A name alone shows nothing: a project can have a file of any.
 func shellOfOurs(path string) bool {
-	return filepath.IsAbs(path) && shims.Parse("", path).Kind == shims.Shell && isSelf(path)
+	return filepath.IsAbs(path) && shims.Parse("", path).Kind == shims.Shell && app.IsSelf(path)
 }
 
 // installed is the path of the client's program.
@@ -522,7 +523,7 @@ func installed(c *agents.Client) (string, error) {
 	for _, name := range c.Programs {
 		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 			path := filepath.Join(dir, name)
-			if filepath.IsAbs(path) && runs(path) && unix.Access(path, unix.X_OK) == nil && !ourselves(path) {
+			if filepath.IsAbs(path) && app.Runs(path) && unix.Access(path, unix.X_OK) == nil && !app.Ourselves(path) {
 				return path, nil
 			}
 		}
@@ -549,7 +550,7 @@ func starter(program string, path bool) []string {
 		return []string{program}
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if shell := filepath.Join(dir, words[len(words)-1]); filepath.IsAbs(shell) && runs(shell) && !ourselves(shell) {
+		if shell := filepath.Join(dir, words[len(words)-1]); filepath.IsAbs(shell) && app.Runs(shell) && !app.Ourselves(shell) {
 			return []string{shell, program}
 		}
 	}
@@ -562,8 +563,8 @@ func (l *launch) plan() *engine.Plan {
 
 // status says in a line what is in force.
 func (l *launch) status() string {
-	pol := l.state.policy
-	text := l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + onOff(pol.Network) + " · rw " + policy.Plain(l.session.Root)
+	pol := l.run.Policy
+	text := l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + app.OnOff(pol.Network) + " · rw " + text.Plain(l.session.Root)
 	return text + " · not inside: " + strings.Join(l.client.Outside, "; ")
 }
 
@@ -576,9 +577,9 @@ func (l *launch) show() error {
 	if len(l.choice.Prefix) > 0 {
 		by = shellLine(l.choice.Prefix) + " (" + by + ")"
 	} else {
-		by = policy.Plain(l.choice.Shell) + " (" + by + ")"
+		by = text.Plain(l.choice.Shell) + " (" + by + ")"
 	}
-	fmt.Fprintln(stdout, "# its commands go to "+by+", profile "+strings.Join(l.state.policy.Profiles, "+")+", net "+onOff(l.state.policy.Network)+", writable "+policy.Plain(l.session.Root))
+	fmt.Fprintln(stdout, "# its commands go to "+by+", profile "+strings.Join(l.run.Policy.Profiles, "+")+", net "+app.OnOff(l.run.Policy.Network)+", writable "+text.Plain(l.session.Root))
 	return nil
 }
 
@@ -598,7 +599,7 @@ func (l *launch) export() error {
 }
 
 func listAgents() error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	for _, c := range agents.All() {
 		how := "sbx agent " + c.Name
 		text := strings.Join(c.Inside, "; ")

@@ -3,14 +3,15 @@ package main
 import (
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
 // aliasCmd prints aliases for those who want no links: only what is typed at a
 // prompt is caught, and \npm is npm itself.
 type aliasCmd struct {
-	Shell string    `arg:"" enum:"bash,zsh,fish,sh" help:"bash, zsh, fish or sh (any POSIX shell)."`
-	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
+	Shell string   `arg:"" enum:"bash,zsh,fish,sh" help:"bash, zsh, fish or sh (any POSIX shell)."`
+	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
 }
 
 func (c *aliasCmd) Run() error {
@@ -18,13 +19,13 @@ func (c *aliasCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	names := plainNames(c.Tools)
+	names := unique(c.Tools)
 	if len(names) == 0 {
 		if names, err = shimNames(dir); err != nil {
 			return err
 		}
 		if len(names) == 0 {
-			return &usageError{"aliases for which tools?", "sbx alias " + c.Shell + " npm pip cargo"}
+			return app.Failed("aliases for which tools?", "sbx alias "+c.Shell+" npm pip cargo")
 		}
 	}
 	var b strings.Builder
@@ -33,7 +34,7 @@ func (c *aliasCmd) Run() error {
 			return shimError(err)
 		}
 		words := []string{"sbx", "--", name}
-		if p := s.settings.Tools[name]; p != "" {
+		if p := s.Settings.Tools[name]; p != "" {
 			words = []string{"sbx", "-p", p, "--", name}
 		}
 		b.WriteString(shims.Alias(c.Shell, name, words))

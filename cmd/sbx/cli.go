@@ -11,85 +11,89 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-shellwords"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// options are the flags of a run; explain and doctor take them, too.
+// runFlags are the flags of a run: [app.Flags] as they are written.
+type runFlags struct {
+	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
+	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable."`
+	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
+	Block      []string `placeholder:"PATH" help:"Hide PATH."`
+	Net        bool     `xor:"net" help:"Share the network."`
+	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
+	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
+	ReadOnly   bool     `help:"Make the working directory read-only."`
+	Workspace  string   `placeholder:"PATH" help:"Show the working directory at PATH inside."`
+	Git        string   `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
+	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
+	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
+	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
+	NewSession string   `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
+	SharePID   bool     `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`
+	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
+	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
+	Memory     string   `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`
+	CPUs       string   `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
+	Procs      string   `placeholder:"N" help:"Limit the number of processes and threads."`
+	FileSize   string   `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
+	Engine     string   `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)."`
+	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
+	Direct     bool     `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`
+	Argv0      string   `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
+	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
+	Command    []string `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
+	DryRun     bool     `short:"n" help:"Print what would be executed, and do not."`
+	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, why, doctor and profiles)."`
+	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
+	Quiet      bool     `short:"q" xor:"loud" help:"Say nothing but errors."`
+	Config     string   `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
+	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
+}
+
+// options are what a run, explain, why and verify take.
 type options struct {
-	Profile    rawList `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
-	AllowWrite rawList `short:"w" placeholder:"PATH" help:"Make PATH writable."`
-	AllowRead  rawList `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
-	Block      rawList `placeholder:"PATH" help:"Hide PATH."`
-	Net        bool    `xor:"net" help:"Share the network."`
-	NoNet      bool    `xor:"net" help:"No network, whatever the profile says."`
-	Env        rawList `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
-	ReadOnly   bool    `help:"Make the working directory read-only."`
-	Workspace  rawText `placeholder:"PATH" help:"Show the working directory at PATH inside."`
-	Git        string  `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
-	Cache      string  `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
-	Protect    string  `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
-	Seccomp    string  `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
-	NewSession string  `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
-	SharePID   bool    `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`
-	KeepFD     []int   `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
-	Timeout    string  `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
-	Memory     string  `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`
-	CPUs       string  `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
-	Procs      string  `placeholder:"N" help:"Limit the number of processes and threads."`
-	FileSize   string  `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
-	Engine     string  `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)."`
-	MinTier    string  `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool    `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`
-	Argv0      rawText `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
-	NoSandbox  bool    `help:"Run without a sandbox, with a warning."`
-	Command    rawList `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
-	DryRun     bool    `short:"n" help:"Print what would be executed, and do not."`
-	JSON       bool    `name:"json" help:"Print JSON (with --dry-run, explain, why, doctor and profiles)."`
-	Verbose    bool    `short:"v" xor:"loud" help:"List every restriction on standard error."`
-	Quiet      bool    `short:"q" xor:"loud" help:"Say nothing but errors."`
-	Config     rawText `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
-	LogLevel   string  `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
+	runFlags `embed:""`
 
 	// Flags of the requirement documents, for people who come from there.
-	Sandbox      bool    `hidden:""`
-	SandboxProf  rawList `hidden:"" name:"sandbox-profile"`
-	SandboxWrite rawList `hidden:"" name:"sandbox-allow-write"`
-	SandboxNet   bool    `hidden:"" name:"sandbox-allow-network"`
-	SandboxDry   bool    `hidden:"" name:"sandbox-dry-run"`
-
-	given bool       // flags or SBX_FLAGS were given
-	tool  string     // the name that a shim was called by; "" when it is none
-	shell *shellCall // set when sbx was called as a shell
+	Sandbox      bool     `hidden:""`
+	SandboxProf  []string `hidden:"" name:"sandbox-profile"`
+	SandboxWrite []string `hidden:"" name:"sandbox-allow-write"`
+	SandboxNet   bool     `hidden:"" name:"sandbox-allow-network"`
+	SandboxDry   bool     `hidden:"" name:"sandbox-dry-run"`
 }
 
-// rawList is a repeatable flag whose values are taken byte for byte: kong's own
-// lists know escapes and turn what is not UTF-8 into U+FFFD.
-type rawList []string
+// flags are the options as a run takes them.
+func (o *options) flags() app.Flags { return app.Flags(o.runFlags) }
 
-// Decode implements kong.MapperValue.
-func (l *rawList) Decode(ctx *kong.DecodeContext) error {
-	var t rawText
-	err := t.Decode(ctx)
-	*l = append(*l, string(t))
-	return err
-}
-
-// rawText is a flag's value, byte for byte.
-type rawText string
-
-// Decode implements kong.MapperValue.
-func (t *rawText) Decode(ctx *kong.DecodeContext) error {
-	token, err := ctx.Scan.PopValue("value")
-	if err != nil {
-		return err
+// raw takes texts byte for byte: kong's own mappers know escapes and turn what is not
+// UTF-8 into U+FFFD. A list that is no flag takes all words up to the next flag.
+var raw = kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+	for first := true; first || target.Kind() == reflect.Slice && ctx.Value.Flag == nil && ctx.Scan.Peek().IsValue(); first = false {
+		token, err := ctx.Scan.PopValue("value")
+		if err != nil {
+			return err
+		}
+		s, ok := token.Value.(string)
+		switch {
+		case !ok:
+			return errors.New("not a text")
+		case target.Kind() == reflect.Slice:
+			target.Set(reflect.Append(target, reflect.ValueOf(s)))
+		default:
+			target.SetString(s)
+		}
 	}
-	s, ok := token.Value.(string)
-	if !ok {
-		return errors.New("not a text")
-	}
-	*t = rawText(s)
 	return nil
+})
+
+// newParser reads the grammar of a struct.
+func newParser(cli any, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(cli, append(options, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.ValueFormatter(plainHelp),
+		kong.TypeMapper(reflect.TypeFor[string](), raw), kong.TypeMapper(reflect.TypeFor[[]string](), raw))...)
 }
 
 // runCLI is the grammar of a run: flags only.
@@ -160,8 +164,8 @@ func parseRun(left []string) (*options, error) {
 // parseFlags reads the flags of a run.
 func parseFlags(args []string) (*options, error) {
 	var cli runCLI
-	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.Description(runHelp), kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
+	parser, err := newParser(&cli, kong.Description(runHelp), kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}))
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +182,8 @@ func parseFlags(args []string) (*options, error) {
 	}
 	o := &cli.options
 	o.aliases()
-	o.given = true
 	if o.JSON && !o.DryRun {
-		return nil, &usageError{"--json goes with --dry-run", "the command's own output is untouched"}
+		return nil, app.Failed("--json goes with --dry-run", "the command's own output is untouched")
 	}
 	return o, o.check()
 }
@@ -201,11 +204,15 @@ func (o *options) aliases() {
 	o.AllowWrite = append(o.AllowWrite, o.SandboxWrite...)
 	o.Net = o.Net || o.SandboxNet
 	o.DryRun = o.DryRun || o.SandboxDry
-	var names []string
-	for _, p := range o.Profile {
-		names = append(names, strings.Split(p, ",")...)
+	o.Profile = splitNames(o.Profile)
+}
+
+// splitNames are names that were written with commas between them.
+func splitNames(words []string) (names []string) {
+	for _, w := range words {
+		names = append(names, strings.Split(w, ",")...)
 	}
-	o.Profile = names
+	return names
 }
 
 // words are the values that flags with a fixed set of words take.
@@ -218,7 +225,7 @@ var words = map[string][]string{
 func (o *options) check() error {
 	if env := os.Getenv("SBX_ENGINE"); o.Engine == "" && env != "" {
 		if !slices.Contains(words["engine"], env) {
-			return &usageError{text: "SBX_ENGINE: " + policy.Plain(env) + " is not one of " + strings.Join(words["engine"], ", ")}
+			return app.Failed("SBX_ENGINE: "+text.Plain(env)+" is not one of "+strings.Join(words["engine"], ", "), "")
 		}
 		o.Engine = env
 	}
@@ -229,43 +236,40 @@ func (o *options) check() error {
 		if f.value == "" || slices.Contains(words[f.name], f.value) || f.name == "seccomp" && policy.SeccompFile(f.value) {
 			continue
 		}
-		e := &usageError{text: "--" + f.name + ": " + policy.Plain(f.value) + " is not one of " + strings.Join(words[f.name], ", ")}
-		switch {
-		case f.name == "engine" && f.value == "none":
-			e.hint = "to run without a sandbox, use --no-sandbox"
-		default:
-			if near := policy.Nearest(f.value, words[f.name]); near != "" {
-				e.hint = "did you mean " + near + "?"
-			}
+		hint := ""
+		if near := text.Nearest(f.value, words[f.name]); f.name == "engine" && f.value == "none" {
+			hint = "to run without a sandbox, use --no-sandbox"
+		} else if near != "" {
+			hint = "did you mean " + near + "?"
 		}
-		return e
+		return app.Failed("--"+f.name+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "), hint)
 	}
 	if o.Direct && o.Timeout != "" {
-		return &usageError{text: "--direct and --timeout contradict each other: a time limit needs a stage around the command"}
+		return app.Failed("--direct and --timeout contradict each other: a time limit needs a stage around the command", "")
 	}
 	if o.Sandbox && o.NoSandbox {
-		return &usageError{text: "--sandbox and --no-sandbox contradict each other"}
+		return app.Failed("--sandbox and --no-sandbox contradict each other", "")
 	}
 	if o.Net && o.NoNet {
-		return &usageError{text: "--net and --no-net contradict each other"}
+		return app.Failed("--net and --no-net contradict each other", "")
 	}
 	return nil
 }
 
 // envFlags are the flags in SBX_FLAGS, split like a shell's words.
 func envFlags() ([]string, error) {
-	text := os.Getenv("SBX_FLAGS")
-	if text == "" {
+	line := os.Getenv("SBX_FLAGS")
+	if line == "" {
 		return nil, nil
 	}
 	p := shellwords.NewParser()
-	flags, err := p.Parse(text)
+	flags, err := p.Parse(line)
 	if err != nil {
-		return nil, &usageError{text: "SBX_FLAGS: " + err.Error()}
+		return nil, app.Failed("SBX_FLAGS: "+err.Error(), "")
 	}
 	// The library stops without a word at |, ;, && and >.
 	if p.Position != -1 {
-		return nil, &usageError{text: "SBX_FLAGS: " + policy.Quote(text) + " holds a character that ends a command", hint: "quote it, or take it out"}
+		return nil, app.Failed("SBX_FLAGS: "+text.Quote(line)+" holds a character that ends a command", "quote it, or take it out")
 	}
 	return flags, onlyFlags(flags)
 }
@@ -273,15 +277,15 @@ func envFlags() ([]string, error) {
 // onlyFlags refuses in SBX_FLAGS what decides about the command itself.
 func onlyFlags(flags []string) error {
 	var cli runCLI
-	parser, err := kong.New(&cli, kong.Name("sbx"), kong.NoDefaultHelp())
+	parser, err := newParser(&cli, kong.NoDefaultHelp())
 	if err != nil {
 		return err
 	}
 	if _, err := parser.Parse(flags); err != nil {
-		return &usageError{text: "SBX_FLAGS: " + err.Error()}
+		return app.Failed("SBX_FLAGS: "+err.Error(), "")
 	}
 	if slices.Contains(flags, "--") || len(cli.Command) > 0 || cli.Version {
-		return &usageError{text: "SBX_FLAGS: it holds flags for every run: no --, no --command, no --version"}
+		return app.Failed("SBX_FLAGS: it holds flags for every run: no --, no --command, no --version", "")
 	}
 	return nil
 }
@@ -295,7 +299,7 @@ func blank(ctx *kong.Context) error {
 			continue
 		}
 		if v := p.Flag.Target; (v.Kind() == reflect.String || v.Kind() == reflect.Slice) && v.Len() == 0 {
-			return &usageError{text: "--" + p.Flag.Name + ": an empty value"}
+			return app.Failed("--"+p.Flag.Name+": an empty value", "")
 		}
 	}
 	return nil
@@ -305,53 +309,51 @@ func blank(ctx *kong.Context) error {
 // is all that is wrong.
 func usage(err error, left []string) error {
 	var parse *kong.ParseError
-	text := err.Error()
+	said := err.Error()
 	if !errors.As(err, &parse) {
-		return &usageError{text: text}
+		return app.Failed(said, "")
 	}
-	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok {
+	if word, ok := strings.CutPrefix(said, "unexpected argument "); ok {
 		return stray(strings.SplitN(word, ",", 2)[0], left)
 	}
-	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.Contains(text, "<EOL>") {
-		return &usageError{text: flag + ": a value is missing"}
+	if flag, _, ok := strings.Cut(said, ": expected "); ok && strings.Contains(said, "<EOL>") {
+		return app.Failed(flag+": a value is missing", "")
 	}
-	if i := strings.Index(text, ", did you mean "); i >= 0 {
-		return &usageError{text: text[:i], hint: text[i+2:]}
+	if i := strings.Index(said, ", did you mean "); i >= 0 {
+		return app.Failed(said[:i], said[i+2:])
 	}
-	return &usageError{text: text, hint: "sbx --help lists the flags"}
+	return app.Failed(said, "sbx --help lists the flags")
 }
 
 // stray is the error for a command without -- before it.
 func stray(word string, left []string) error {
 	for i, w := range left {
-		if w != word && policy.Quote(w) != word {
+		if w != word && text.Quote(w) != word {
 			continue
 		}
 		if slices.Contains(commandNames, w) && i > 0 {
-			return &usageError{"unexpected word " + policy.Quote(w), "sbx " + shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...))}
+			return app.Failed("unexpected word "+text.Quote(w), "sbx "+shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
 		}
 		line := append(slices.Clone(left[:i]), "--")
-		return &usageError{"unexpected word " + policy.Quote(w) + ": a command comes after --", "sbx " + shellLine(append(line, left[i:]...))}
+		return app.Failed("unexpected word "+text.Quote(w)+": a command comes after --", "sbx "+shellLine(append(line, left[i:]...)))
 	}
-	return &usageError{"unexpected word " + word, "a command comes after --"}
+	return app.Failed("unexpected word "+word, "a command comes after --")
 }
 
 // runCommand parses and runs one of sbx's own commands.
 func runCommand(args []string) error {
 	var cli commandCLI
 	args, cli.Agent.words = agentWords(args)
-	parser, err := kong.New(&cli, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.ValueFormatter(plainHelp))
+	parser, err := newParser(&cli, kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
 	if err != nil {
 		return err
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		e := usage(err, args)
-		var u *usageError
-		if errors.As(e, &u) && strings.HasPrefix(u.text, "unexpected word") {
-			u.text = strings.TrimSuffix(u.text, ": a command comes after --")
-			u.hint = "sbx " + args[0] + " --help"
+		if strings.HasPrefix(e.Error(), "unexpected word") {
+			return app.Failed(strings.TrimSuffix(e.Error(), ": a command comes after --"), "sbx "+args[0]+" --help")
 		}
 		return e
 	}

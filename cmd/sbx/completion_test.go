@@ -41,7 +41,7 @@ func TestCompletionIsCheckedIn(t *testing.T) {
 // grammar is what kong makes of a struct.
 func grammar(t *testing.T, cli any) *kong.Application {
 	t.Helper()
-	parser, err := kong.New(cli, kong.Name("sbx"))
+	parser, err := newParser(cli)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // clientReport is what sbx doctor says of a client.
@@ -55,7 +55,7 @@ func (c *doctorCmd) client() error {
 		r.Whole = "sbx -p " + client.Whole + " -- " + client.Programs[0]
 	}
 	r.Program, _ = installed(client)
-	if _, ok := insideSandbox(); ok {
+	if _, ok := app.Inside(); ok {
 		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}
 		r.OK, r.Here, r.Agent = true, in, in
 	} else if err := r.ask(client); err != nil {
@@ -77,17 +77,16 @@ func (c *doctorCmd) client() error {
 }
 
 func (r *clientReport) ask(client *agents.Client) error {
-	h, err := host.Look()
+	s, err := app.Here("")
 	if err != nil {
 		return err
 	}
-	vars, cacheDir := variables(h)
-	probe, err := newProbe(h, cacheDir)
+	probe, err := newProbe(s)
 	if err != nil {
 		return err
 	}
 	defer probe.close()
-	shells, err := (&state{host: h, vars: vars}).shellsDir()
+	shells, err := shellsDir(s)
 	if err != nil {
 		return err
 	}
@@ -100,18 +99,18 @@ func (r *clientReport) ask(client *agents.Client) error {
 	// What commands may write here is what sbx agent would let them.
 	l := &launch{client: client}
 	settled := l.policy(&agentCmd{Quiet: true})
-	world := worldOf(h, env)
+	world := worldOf(s.Host, env)
 	world.Writable = l.writable
 	choice := client.Choose(world)
 	if drop, bad, _ := agents.First(world); choice.Why == "" && (len(drop) > 0 || bad != "") {
 		choice.Why = append(drop, bad)[0] + " is set: a shell or a loader that it starts outside would run what that names first"
 	}
 	place := agents.Place{Shells: shells, Tmp: probe.dir}
-	if s := os.Getenv(session.Var); s != "" {
-		if _, err := session.Open(s, h.UID); err != nil {
-			return &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: "unset " + session.Var + ", or start the client with sbx agent"}
+	if dir := os.Getenv(session.Var); dir != "" {
+		if _, err := session.Open(dir, s.Host.UID); err != nil {
+			return app.Failed(err.Error(), "unset "+session.Var+", or start the client with sbx agent")
 		}
-		place.Tmp, place.Line = session.Tmp(s), s+"/"+session.Line
+		place.Tmp, place.Line = session.Tmp(dir), dir+"/"+session.Line
 		if shell, err := os.Readlink(place.Line); err == nil && filepath.Dir(shell) == shells {
 			place.Target = shell
 		}
@@ -175,11 +174,12 @@ type probe struct {
 	command           string
 }
 
-func newProbe(h *host.Host, cacheDir string) (*probe, error) {
+func newProbe(s *app.Caller) (*probe, error) {
+	cacheDir := s.CacheDir()
 	if cacheDir == "" {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "there is no home directory to put the file for the probe in"}
+		return nil, app.Failed("there is no home directory to put the file for the probe in", "")
 	}
-	if err := unkept(h, cacheDir, "there is no place for the file of the probe", ""); err != nil {
+	if err := s.Kept(cacheDir, "there is no place for the file of the probe", ""); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
@@ -200,7 +200,7 @@ func newProbe(h *host.Host, cacheDir string) (*probe, error) {
 	// Whether the file tells inside from outside is seen first.
 	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}}, []string{"PATH=/usr/bin:/bin"}); inside || text != probeOutside {
 		p.close()
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: " + text}
+		return nil, app.Failed("the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: "+text, "")
 	}
 	return p, nil
 }
@@ -229,7 +229,7 @@ const (
 )
 
 // run starts a shell as the client does and says where the command ran.
-func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, text string) {
+func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, how string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, c.Args...)
@@ -249,7 +249,7 @@ func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, tex
 		if line == "" && err != nil {
 			line = err.Error()
 		}
-		return false, "did not run: " + policy.Plain(line)
+		return false, "did not run: " + text.Plain(line)
 	case strings.Contains(said, host.ManifestDir+"/policy.json"):
 		return true, probeInside
 	}
@@ -257,13 +257,13 @@ func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, tex
 }
 
 func (r *clientReport) print() error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	line := func(status, name, text string, fixes ...string) {
 		sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[status], fmt.Sprintf("%-4s", status)), name, harmless(text))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[status], fmt.Sprintf("%-4s", status)), name, app.Harmless(text))
 		for _, f := range fixes {
 			if f != "" {
-				fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), harmless(f))
+				fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(f))
 			}
 		}
 	}

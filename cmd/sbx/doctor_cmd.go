@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
 
@@ -69,11 +69,12 @@ func (c *doctorCmd) Run() error {
 
 func (c *doctorCmd) diagnose() *diagnosis {
 	d := &diagnosis{Tier: "none", Wanted: "reduced"}
-	h, err := host.Look()
+	s, err := app.Here("")
 	if err != nil {
 		d.blind(c, err)
 		return d
 	}
+	h, cacheDir := s.Host, s.CacheDir()
 	facts := host.GatherFacts(h)
 	d.Landlock = facts.Landlock
 	d.system(facts)
@@ -81,8 +82,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	if c.MinTier != "" {
 		d.Wanted = c.MinTier
 	}
-	_, cacheDir := variables(h)
-	if outer, ok := insideSandbox(); ok {
+	if outer, ok := app.Inside(); ok {
 		d.inside(outer)
 	} else {
 		if c := d.engines(h, facts); c.Name == host.EngineBwrap {
@@ -129,9 +129,9 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 
 // inside is for a doctor that is called in a sandbox: what is called there goes
 // on in the same one.
-func (d *diagnosis) inside(outer *manifest) {
+func (d *diagnosis) inside(outer *app.Manifest) {
 	d.Tier = outer.Tier
-	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles, "+")+", tier "+policy.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
+	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles, "+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
 }
 
 // kernel is what Linux itself offers.
@@ -231,20 +231,20 @@ func (d *diagnosis) root(f host.Facts) {
 }
 
 // config reports whether the configuration lets a run be sandboxed.
-func (d *diagnosis) config(host *host.Host) bool {
-	s, err := load(&options{given: true})
+func (d *diagnosis) config(h *host.Host) bool {
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
 	if err != nil {
 		d.add("config", "bad", err.Error(), nil)
 		return false
 	}
-	d.Wanted = s.policy.MinTier
-	if !s.settings.Enabled {
-		d.add("config", "bad", "the sandbox is switched off: enabled = false in "+s.settings.Where["enabled"], nil)
+	d.Wanted = s.Policy.MinTier
+	if !s.Settings.Enabled {
+		d.add("config", "bad", "the sandbox is switched off: enabled = false in "+s.Settings.Where["enabled"], nil)
 		return false
 	}
-	text := "profile " + strings.Join(s.policy.Profiles, "+")
-	if s.settings.Fallback != "block" {
-		d.add("config", "note", text+"; without an engine a run goes on unsandboxed (fallback_on_unavailable = "+s.settings.Fallback+")", nil)
+	text := "profile " + strings.Join(s.Policy.Profiles, "+")
+	if s.Settings.Fallback != "block" {
+		d.add("config", "note", text+"; without an engine a run goes on unsandboxed (fallback_on_unavailable = "+s.Settings.Fallback+")", nil)
 		return true
 	}
 	d.add("config", "ok", text, nil)
@@ -263,7 +263,7 @@ func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Facts) bool {
 		d.add("bwrap", "bad", err.Error(), nil)
 		return false
 	}
-	text := policy.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
+	text := text.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
 	pkg := host.Package("", b.Path)
 	if pkg != "" {
 		text += " (package " + pkg + ")"
@@ -346,20 +346,20 @@ func (d *diagnosis) cache(h *host.Host, dir string) {
 		return
 	}
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-		d.add("cache", "bad", policy.Plain(dir)+" is not a directory", []string{"move it away"})
+		d.add("cache", "bad", text.Plain(dir)+" is not a directory", []string{"move it away"})
 		return
 	}
 	if why := h.Keeps(dir); why != nil {
 		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(), []string{"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist"})
 		return
 	}
-	d.add("cache", "ok", policy.Plain(dir), nil)
+	d.add("cache", "ok", text.Plain(dir), nil)
 }
 
 // limits says which limits a run could have here: none is needed to be
 // sandboxed.
-func (d *diagnosis) limits(host *host.Host) {
-	facts := limits.Look(host.UID)
+func (d *diagnosis) limits(h *host.Host) {
+	facts := limits.Look(h.UID)
 	for _, l := range []struct {
 		flag string
 		want limits.Wanted
@@ -383,22 +383,15 @@ func (d *diagnosis) limits(host *host.Host) {
 
 // shells are what sbx starts of its own accord.
 func (d *diagnosis) shells(h *host.Host) {
-	s, err := load(&options{given: true})
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
 	if err != nil {
 		return // said under config
 	}
-	login := os.Getenv("SHELL")
-	if !strings.HasPrefix(login, "/") {
-		login = host.PasswdShell(h.UID)
-	}
-	if !strings.HasPrefix(login, "/") {
-		login = "/bin/sh"
-	}
-	for _, u := range []struct{ use, path string }{{"sbx alone", s.shell(login)}, {"sbx -c", s.shell("/bin/sh")}} {
+	for _, u := range []struct{ use, path string }{{"sbx alone", s.Shell(s.Login())}, {"sbx -c", s.Shell("/bin/sh")}} {
 		if h.FS.Access(u.path, 'x') {
-			d.add("shells", "ok", u.use+" starts "+policy.Plain(u.path), nil)
+			d.add("shells", "ok", u.use+" starts "+text.Plain(u.path), nil)
 		} else {
-			d.add("shells", "note", u.use+" would start "+policy.Plain(u.path)+", which cannot be executed", []string{"set SHELL, or shell in the configuration"})
+			d.add("shells", "note", u.use+" would start "+text.Plain(u.path)+", which cannot be executed", []string{"set SHELL, or shell in the configuration"})
 		}
 	}
 }
@@ -423,7 +416,7 @@ func (d *diagnosis) names(path string) {
 				continue
 			}
 			told = append(told, dir)
-			d.add("PATH", "note", "it holds a directory that is not absolute ("+policy.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
+			d.add("PATH", "note", "it holds a directory that is not absolute ("+text.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
 			continue
 		}
 		name := filepath.Join(dir, "sbx")
@@ -440,30 +433,30 @@ func (d *diagnosis) names(path string) {
 		switch {
 		case len(seen) == 1 && same:
 			mine = true
-			d.add("PATH", "ok", policy.Plain(name)+" answers to sbx: this program", nil)
+			d.add("PATH", "ok", text.Plain(name)+" answers to sbx: this program", nil)
 		case len(seen) == 1:
-			d.add("PATH", "note", policy.Plain(name)+" answers to sbx, and is another program than this ("+policy.Plain(self)+")",
-				[]string{"put " + policy.Plain(filepath.Dir(self)) + " before " + policy.Plain(dir) + " in PATH, or call this one by its path"})
+			d.add("PATH", "note", text.Plain(name)+" answers to sbx, and is another program than this ("+text.Plain(self)+")",
+				[]string{"put " + text.Plain(filepath.Dir(self)) + " before " + text.Plain(dir) + " in PATH, or call this one by its path"})
 		case same:
-			d.add("PATH", "note", policy.Plain(name)+" is this program, and does not answer: another comes before it", nil)
+			d.add("PATH", "note", text.Plain(name)+" is this program, and does not answer: another comes before it", nil)
 		case mine:
-			d.add("PATH", "note", "another program called sbx is at "+policy.Plain(name)+"; it does not answer, since this one comes before it", nil)
+			d.add("PATH", "note", "another program called sbx is at "+text.Plain(name)+"; it does not answer, since this one comes before it", nil)
 		default:
-			d.add("PATH", "note", "another program called sbx is at "+policy.Plain(name), nil)
+			d.add("PATH", "note", "another program called sbx is at "+text.Plain(name), nil)
 		}
 	}
 	if len(seen) == 0 {
-		d.add("PATH", "note", "sbx is not on PATH; this one is "+policy.Plain(self), nil)
+		d.add("PATH", "note", "sbx is not on PATH; this one is "+text.Plain(self), nil)
 	}
 }
 
 func (d *diagnosis) print() error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
 	for _, c := range d.Checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, harmless(c.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, app.Harmless(c.Text))
 		for _, h := range c.Hints {
-			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), harmless(h))
+			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(h))
 		}
 	}
 	return w.Flush()

@@ -2,17 +2,14 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // explainCmd prints the policy of a run with where each rule comes from.
@@ -21,17 +18,17 @@ type explainCmd struct {
 }
 
 type explanation struct {
-	Engine   string        `json:"engine"`
-	Tier     string        `json:"tier"`
-	Lack     string        `json:"not_full,omitempty"` // why the tier is not full
-	Profiles []string      `json:"profiles"`
-	Settings []settingJSON `json:"settings"`
-	Paths    []pathJSON    `json:"paths"`
-	Env      []envJSON     `json:"env"`
-	Filter   *filterJSON   `json:"filter,omitempty"`
-	Limits   []string      `json:"limits"`
-	Gaps     []string      `json:"gaps"`
-	Notices  []string      `json:"notices"`
+	Engine   string            `json:"engine"`
+	Tier     string            `json:"tier"`
+	Lack     string            `json:"not_full,omitempty"` // why the tier is not full
+	Profiles []string          `json:"profiles"`
+	Settings []settingJSON     `json:"settings"`
+	Paths    []pathJSON        `json:"paths"`
+	Env      []app.ManifestEnv `json:"env"`
+	Filter   *filterJSON       `json:"filter,omitempty"`
+	Limits   []string          `json:"limits"`
+	Gaps     []string          `json:"gaps"`
+	Notices  []string          `json:"notices"`
 }
 
 type settingJSON struct {
@@ -47,14 +44,7 @@ type pathJSON struct {
 	Source string `json:"source"`
 }
 
-type envJSON struct {
-	Name   string `json:"name"`
-	Action string `json:"action"` // pass, drop, set
-	Source string `json:"source"`
-}
-
 func (c *explainCmd) Run() error {
-	c.given = true
 	c.aliases()
 	if err := c.check(); err != nil {
 		return err
@@ -66,11 +56,11 @@ func (c *explainCmd) Run() error {
 	if len(flags) > 0 {
 		return c.withEnv(flags)
 	}
-	s, err := load(&c.options)
+	s, err := app.Load(app.ForRun(c.flags(), nil))
 	if err != nil {
 		return err
 	}
-	e, err := s.explain()
+	e, err := explain(s)
 	if err != nil {
 		return err
 	}
@@ -86,35 +76,6 @@ func (c *explainCmd) withEnv(flags []string) error {
 	return runCommand(append(append([]string{"explain"}, flags...), os.Args[2:]...))
 }
 
-// planAnywhere plans a run of whatever command on any host, one without an
-// engine that could do it included: the policy is the same.
-func (s *state) planAnywhere() (*engine.Plan, error) {
-	if s.host.Modelled {
-		return s.plan(nil)
-	}
-	why := s.engine()
-	if why == nil {
-		plan, err := s.plan(nil)
-		var refused *host.Error
-		if s.chosen.Name != host.EngineLandlock || !errors.As(err, &refused) {
-			return plan, err
-		}
-		why = refused
-	}
-	say("warning", "Sandbox unavailable: "+why.Error()+"; this is what it would be")
-	suppose(s.host, &s.chosen)
-	return s.plan(nil)
-}
-
-// suppose chooses the engine of tier full that the host's system can have.
-func suppose(h *host.Host, c *engine.Chosen) {
-	if h.OS == "darwin" {
-		c.Name = host.EngineSeatbelt
-		return
-	}
-	c.Name, c.Bwrap = host.EngineBwrap, host.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
-}
-
 // pathsHeading says how the list of paths is to be read.
 func pathsHeading(engine string) string {
 	switch engine {
@@ -126,56 +87,54 @@ func pathsHeading(engine string) string {
 	return "paths (the deepest rule decides; what is not listed does not exist inside)"
 }
 
-func (s *state) explain() (*explanation, error) {
-	plan, err := s.planAnywhere()
+func explain(s *app.Context) (*explanation, error) {
+	plan, err := s.PlanAnywhere()
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(slices.Concat(s.settings.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []envJSON{}}
-	if s.host.Modelled {
+	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.Policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []app.ManifestEnv{}}
+	if s.Host.Modelled {
 		e.Notices = append(e.Notices, "paths are those of this machine; what --dry-run prints has those of a Mac")
 	}
 	if f := plan.Report.Filter; f != nil {
 		e.Filter, e.Notices = filterFor(f), append(e.Notices, f.Notes...)
 	}
-	for _, v := range s.policy.Scalars() {
+	for _, v := range s.Policy.Scalars() {
 		if v.Value != "" {
-			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.policy.Where[v.Key], "default")})
+			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.Policy.Where[v.Key], "default")})
 		}
 	}
-	for _, m := range plan.Report.Mounts() {
-		if m.Access != policy.Unseen && !m.Pinned && !(m.Covered && m.Layer == policy.Builtin) {
-			e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
-		}
+	for _, m := range app.Shown(plan) {
+		e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
 	}
 	for _, v := range plan.Report.Env {
-		e.Env = append(e.Env, envJSON{v.Name, v.Action(), v.Source})
+		e.Env = append(e.Env, app.ManifestEnv{Name: v.Name, Action: v.Action(), Source: v.Source})
 	}
 	return e, nil
 }
 
 func (e *explanation) print() error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, colour("1", text)) }
 	head("profile " + strings.Join(e.Profiles, " + "))
 	if e.Tier != host.TierFull {
 		fmt.Fprintf(w, "  tier\t%s\t%s\n", e.Tier, strings.TrimPrefix(e.Lack+", engine "+e.Engine, ", "))
 	}
 	for _, s := range e.Settings {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Key, policy.Plain(s.Value), s.Source)
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", s.Key, text.Plain(s.Value), s.Source)
 	}
 	if e.Filter != nil {
 		fmt.Fprintf(w, "  seccomp file\t%s\ton top of level dev\n", e.Filter)
 	}
 	head(pathsHeading(e.Engine))
 	for _, p := range e.Paths {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, policy.Plain(p.Path), source(p.Layer, p.Source))
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, text.Plain(p.Path), source(p.Layer, p.Source))
 	}
 	head("environment (names only)")
 	for _, action := range []string{"set", "drop", "pass"} {
 		for _, v := range e.Env {
 			if v.Action == action {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", action, policy.Plain(v.Name), v.Source)
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", action, text.Plain(v.Name), v.Source)
 			}
 		}
 	}

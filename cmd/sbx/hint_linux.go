@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -21,7 +22,7 @@ func printHint(args []string) {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	end := slices.Index(args, "--")
 	status, err := strconv.Atoi(args[1])
-	m, ok := insideSandbox()
+	m, ok := app.Inside()
 	if end < 2 || err != nil || !ok || m.Engine != host.EngineBwrap {
 		return
 	}
@@ -32,7 +33,7 @@ func printHint(args []string) {
 		h.Homes = []string{home}
 	}
 	h.CWD, _ = syscall.Getwd()
-	sight, err := m.sight(h, manifestFile())
+	sight, err := m.Sight(h, app.ManifestFile())
 	if err != nil {
 		return
 	}
@@ -40,7 +41,7 @@ func printHint(args []string) {
 		data, _ := host.OS{}.Head(path, 16<<10)
 		return string(data)
 	}
-	b := &hint.Sandbox{Sight: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Setting: m.setting, Full: full,
+	b := &hint.Sandbox{Sight: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Setting: m.Setting, Full: full,
 		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
 	_, _ = syscall.Write(1, []byte(hint.Line(b, say, status, args[end+1:])))
 }
@@ -49,10 +50,4 @@ func printHint(args []string) {
 func full(path string) bool {
 	var fs unix.Statfs_t
 	return unix.Statfs(path, &fs) == nil && fs.Blocks > 0 && fs.Bavail == 0
-}
-
-// setting is a setting of the sandbox and where it comes from.
-func (m *manifest) setting(key string) (value, source string) {
-	value = map[string]string{"allow_network": m.Network, "seccomp": m.Seccomp, "memory_limit_mb": m.MemoryLimit, "tmpfs_limit_mb": m.TmpfsLimit}[key]
-	return value, m.Sources[key]
 }

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 //go:embed config.toml
@@ -23,28 +23,27 @@ func (c *initCmd) Run() error {
 		_, err := stdout.WriteString(sampleConfig)
 		return err
 	}
-	host, err := host.Look()
+	s, err := app.Here("")
 	if err != nil {
 		return err
 	}
-	vars, _ := variables(host)
-	dir, ok, err := vars.Expand("$XDG_CONFIG_HOME/sbx")
-	if err != nil || !ok {
-		return &usageError{"there is no home directory to write a config file in", "sbx init --print"}
+	dir := s.ConfigDir()
+	if dir == "" {
+		return app.Failed("there is no home directory to write a config file in", "sbx init --print")
 	}
 	for _, name := range []string{"config.toml", "config.hcl"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return &usageError{policy.Plain(filepath.Join(dir, name)) + " exists already", "sbx init --print shows what would have been written"}
+			return app.Failed(text.Plain(filepath.Join(dir, name))+" exists already", "sbx init --print shows what would have been written")
 		}
 	}
-	if err := unkept(host, dir, "no config file can be written", "sbx init --print shows what would be in it"); err != nil {
+	if err := s.Kept(dir, "no config file can be written", "sbx init --print shows what would be in it"); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, "config.toml")
 	if err := writeNew(path, sampleConfig); err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, "wrote "+policy.Plain(path))
+	fmt.Fprintln(stdout, "wrote "+text.Plain(path))
 	return nil
 }
 

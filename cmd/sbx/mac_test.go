@@ -2,12 +2,9 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
@@ -88,46 +85,12 @@ func TestVerifiable(t *testing.T) {
 	}
 }
 
-func TestSuppose(t *testing.T) {
-	for system, name := range map[string]string{"darwin": host.EngineSeatbelt, "linux": host.EngineBwrap} {
-		h := &host.Host{OS: system}
-		var c engine.Chosen
-		if suppose(h, &c); c.Name != name || (c.Bwrap.Path != "") != (system == "linux") {
-			t.Errorf("%s: %s, %v", system, c.Name, c.Bwrap)
-		}
-	}
+func TestPathsHeading(t *testing.T) {
 	seen := map[string]bool{}
 	for _, engine := range []string{host.EngineBwrap, host.EngineLandlock, host.EngineSeatbelt} {
 		seen[pathsHeading(engine)] = true
 	}
 	if len(seen) != 3 {
 		t.Errorf("%d headings", len(seen))
-	}
-}
-
-// TestWithinBelievesTheKernel: a file may say more of the walls, and not that they
-// are others.
-func TestWithinBelievesTheKernel(t *testing.T) {
-	dir := t.TempDir()
-	walls := manifest{Engine: host.EngineSeatbelt, Tier: host.TierFull}
-	for name, c := range map[string]struct {
-		data string
-		want string // profile, "" for what the kernel says alone
-	}{
-		"good":    {`{"engine":"sandbox-exec","tier":"full","profiles":["strict"]}`, "strict"},
-		"another": {`{"engine":"bwrap","tier":"full","profiles":["permissive"]}`, ""},
-		"broken":  {`{`, ""},
-	} {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(c.data), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		m := within(walls, file)
-		if m.Engine != walls.Engine || m.Tier != walls.Tier || strings.Join(m.Profiles, "+") != c.want {
-			t.Errorf("%s: %+v", name, m)
-		}
-	}
-	if m := within(walls, filepath.Join(dir, "none")); m.Engine != walls.Engine || len(m.Profiles) > 0 {
-		t.Errorf("without a file: %+v", m)
 	}
 }

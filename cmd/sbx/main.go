@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
@@ -29,17 +30,16 @@ func init() { runtime.LockOSThread() }
 
 func main() {
 	args := os.Args[min(1, len(os.Args)):]
-	if name, file := calledAs(); name.Kind != shims.Self {
-		var err error
-		tell := report
-		if name.Kind == shims.Shell {
-			pid1.Early()
-			err, tell = runShell(name, file, args), reportLine
-		} else {
-			err = runTool(name.Text, args)
+	switch name, file := calledAs(); name.Kind {
+	case shims.Shell:
+		pid1.Early()
+		if err := runShell(name, file, args); err != nil {
+			os.Exit(reportLine(err))
 		}
-		if err != nil {
-			os.Exit(tell(err))
+		return
+	case shims.Tool:
+		if err := runTool(name.Text, args); err != nil {
+			os.Exit(report(err))
 		}
 		return
 	}
@@ -78,9 +78,9 @@ func run(args []string) error {
 	}
 	switch {
 	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
-		return execute(&options{}, command)
+		return execute(app.ForRun(app.Flags{}, command))
 	case len(left) == 1 && left[0] == "--direct" && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
-		return execute(&options{Direct: true, given: true}, command)
+		return execute(app.ForRun(app.Flags{Direct: true}, command))
 	case len(left) == 1 && left[0] == "--version" && !cut:
 		fmt.Fprintln(stdout, "sbx "+version)
 		return nil
@@ -89,7 +89,7 @@ func run(args []string) error {
 			return runCommand(append(append(left, "--"), command...)) // words that begin with a dash
 		}
 		if cut {
-			return &usageError{"sbx " + left[0] + " takes no command", "sbx " + shellLine(left) + ", or to run a program of that name: sbx -- " + left[0]}
+			return app.Failed("sbx "+left[0]+" takes no command", "sbx "+shellLine(left)+", or to run a program of that name: sbx -- "+left[0])
 		}
 		return runCommand(left)
 	}
@@ -97,7 +97,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return execute(opts, command)
+	return execute(app.ForRun(opts.flags(), command))
 }
 
 func split(args []string) (left, command []string, cut bool) {
@@ -115,19 +115,14 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// usageError is a mistake on the command line, with the line to type instead.
-type usageError struct{ text, hint string }
-
-func (e *usageError) Error() string { return e.text }
-
 // report prints an error as sbx does and returns the exit status for it.
 func report(err error) int {
 	status, text, hints := messages(err)
 	if text != "" {
-		say("error", text)
+		app.Say("error", text)
 	}
 	for _, h := range hints {
-		say("hint", h)
+		app.Say("hint", h)
 	}
 	return status
 }
@@ -140,7 +135,7 @@ func reportLine(err error) int {
 		text += " (" + hints[0] + ")"
 	}
 	if text != "" {
-		say("error", text)
+		app.Say("error", text)
 	}
 	return status
 }
@@ -148,7 +143,7 @@ func reportLine(err error) int {
 // initFailure is what there is to say of a bwrap that gave up, for the guard.
 func initFailure(said string) string {
 	e := host.SetupFailure(said, func() host.Facts { return host.GatherFacts(&host.Host{UID: os.Geteuid(), Environ: os.Environ()}) })
-	return "sbx: error: " + harmless(e.Text) + "\nsbx: hint: " + harmless(e.Hint) + "\n"
+	return "sbx: error: " + app.Harmless(e.Text) + "\nsbx: hint: " + app.Harmless(e.Hint) + "\n"
 }
 
 // messages are what there is to say of an error: nothing of one that is only a
@@ -160,7 +155,6 @@ func messages(err error) (status int, text string, hints []string) {
 	}
 	status, text = host.StatusFailed, err.Error()
 	var run *host.Error
-	var usage *usageError
 	var none *host.Unavailable
 	var file *config.FileError
 	var bad *policy.Error
@@ -169,10 +163,6 @@ func messages(err error) (status int, text string, hints []string) {
 		status = run.Status
 		if run.Hint != "" {
 			hints = append(hints, run.Hint)
-		}
-	case errors.As(err, &usage):
-		if usage.hint != "" {
-			hints = append(hints, usage.hint)
 		}
 	case errors.As(err, &bad):
 		if bad.Near == "" && len(bad.Known) > 0 {

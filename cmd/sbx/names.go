@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/session"
 	"github.com/sbx-sandbox/sbx/shims"
 )
@@ -52,27 +53,25 @@ func wasExecuted(path string) bool {
 			return true
 		}
 	}
-	return isSelf(path)
+	return app.IsSelf(path)
 }
-
-// packaged are where a package puts its directory of shells.
-var packaged = []string{"/usr/lib/sbx/shells", "/usr/local/lib/sbx/shells"}
 
 // shellsDir is a directory in which sbx has the names of shells: the package's,
 // or one of the user's own, which is made and mended here.
-func (s *state) shellsDir() (string, error) {
-	own := shims.Program(s.host.Self, s.host.Path())
-	dirs := append([]string{filepath.Join(filepath.Dir(own), "../lib/sbx/shells")}, packaged...)
+func shellsDir(s *app.Caller) (string, error) {
+	own := shims.Program(s.Host.Self, s.Host.Path())
+	dirs := append([]string{filepath.Join(filepath.Dir(own), "../lib/sbx/shells")}, app.Packaged...)
 	for _, dir := range dirs {
-		if isSelf(filepath.Join(dir, "bash")) && isSelf(filepath.Join(dir, "sbx-bash")) {
+		if app.IsSelf(filepath.Join(dir, "bash")) && app.IsSelf(filepath.Join(dir, "sbx-bash")) {
 			return dir, nil
 		}
 	}
-	dir, ok, err := s.vars.Expand("$XDG_DATA_HOME/sbx/shells")
-	if err != nil || !ok {
-		return "", &usageError{"there is no home directory to keep the names of shells in", "set HOME or XDG_DATA_HOME"}
+	shimsDir, err := s.ShimsDir()
+	dir := filepath.Join(filepath.Dir(string(shimsDir)), "shells")
+	if err != nil {
+		return "", app.Failed("there is no home directory to keep the names of shells in", "set HOME or XDG_DATA_HOME")
 	}
-	if err := unkept(s.host, filepath.Dir(dir), "the names of shells cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
+	if err := s.Kept(filepath.Dir(dir), "the names of shells cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
 		return "", err
 	}
 	return dir, shims.Dir(dir).AddShells(own)

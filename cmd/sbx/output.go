@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // stdout is the only way to standard output. File names, arguments and the
@@ -20,17 +20,17 @@ var stdout = &output{}
 type output struct{ err error }
 
 func (o *output) Write(p []byte) (int, error) {
-	text := p
+	out := p
 	if onTerminal() {
 		parts := strings.Split(string(p), escMark())
 		for i := range parts {
-			parts[i] = policy.Escape(parts[i])
+			parts[i] = text.Escape(parts[i])
 		}
-		text = []byte(strings.Join(parts, "\x1b"))
+		out = []byte(strings.Join(parts, "\x1b"))
 	}
-	if _, err := os.Stdout.Write(text); err != nil {
+	if _, err := os.Stdout.Write(out); err != nil {
 		if o.err == nil {
-			o.err = &host.Error{Status: host.StatusFailed, Text: "standard output: " + cause(err)}
+			o.err = app.Failed("standard output: "+cause(err), "")
 		}
 		return 0, o.err
 	}
@@ -56,7 +56,7 @@ func finish(err error) error {
 	return err
 }
 
-var onTerminal = sync.OnceValue(func() bool { return isTerminal(1) })
+var onTerminal = sync.OnceValue(func() bool { return app.IsTerminal(1) })
 
 // escMark stands for ESC in sbx's own sequences, so that none in a name passes for
 // one of them.

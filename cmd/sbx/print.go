@@ -13,10 +13,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // planJSON is a plan for programs. Values of the caller's variables are not
@@ -88,7 +89,7 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		return printJSON(planFor(p))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# engine %s, %s\n", p.Engine, tier(p))
+	fmt.Fprintf(&b, "# engine %s, %s\n", p.Engine, app.Tier(p))
 	for _, g := range p.Gaps {
 		fmt.Fprintf(&b, "# gap: %s\n", g)
 	}
@@ -102,7 +103,7 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		if strings.Contains(kv, "=") {
 			fmt.Fprintf(&b, "set     %s\n", shellLine([]string{kv}))
 		} else {
-			fmt.Fprintf(&b, "pass    %s\n", policy.Plain(kv))
+			fmt.Fprintf(&b, "pass    %s\n", text.Plain(kv))
 		}
 	}
 	for _, n := range p.Keep {
@@ -122,10 +123,10 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		writeFD(&b, fd)
 	}
 	for _, f := range p.Files {
-		fmt.Fprintf(&b, "write   %s: %s\n", policy.Plain(f.Path), strings.TrimSpace(string(f.Data)))
+		fmt.Fprintf(&b, "write   %s: %s\n", text.Plain(f.Path), strings.TrimSpace(string(f.Data)))
 	}
 	writeConfined(&b, p.Confined)
-	fmt.Fprintf(&b, "exec    %s\n", policy.Plain(p.Path))
+	fmt.Fprintf(&b, "exec    %s\n", text.Plain(p.Path))
 	writeArgv(&b, p)
 	_, err := stdout.WriteString(b.String())
 	return err
@@ -155,7 +156,7 @@ func writeConfined(b *strings.Builder, c *engine.Confined) {
 	}
 	fmt.Fprintf(b, "landlock denies fs %#x, net %#x, scope %#x, but for\n", uint64(c.Wall.FS), uint64(c.Wall.Net), uint64(c.Wall.Scope))
 	for _, r := range c.Wall.Rules {
-		what := policy.Plain(r.Path)
+		what := text.Plain(r.Path)
 		if r.Path == "" {
 			what = "fd " + strconv.Itoa(r.FD)
 		}
@@ -206,17 +207,17 @@ func writeFD(b *strings.Builder, fd bwrapargs.FD) {
 	case fd.Data == nil && fd.Path == "":
 		fmt.Fprintf(b, "fd %-4d %s\n", fd.Num, fd.Name)
 	case fd.Path != "":
-		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", fd.Num, policy.Plain(fd.Path))
+		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", fd.Num, text.Plain(fd.Path))
 	case strings.HasSuffix(fd.Name, "options"):
 		fmt.Fprintf(b, "fd %-4d %s:\n", fd.Num, fd.Name)
 		for _, line := range optionLines(words0(fd.Data)) {
 			fmt.Fprintf(b, "          %s\n", shellLine(line))
 		}
 	case len(fd.Data) > 0 && utf8.Valid(fd.Data) && !bytes.Contains(fd.Data, []byte{0}):
-		fmt.Fprintf(b, "fd %-4d %s: %s\n", fd.Num, policy.Plain(fd.Name), strings.TrimSpace(string(fd.Data)))
+		fmt.Fprintf(b, "fd %-4d %s: %s\n", fd.Num, text.Plain(fd.Name), strings.TrimSpace(string(fd.Data)))
 	default:
 		sum := sha256.Sum256(fd.Data)
-		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", fd.Num, policy.Plain(fd.Name), len(fd.Data), hex.EncodeToString(sum[:8]))
+		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", fd.Num, text.Plain(fd.Name), len(fd.Data), hex.EncodeToString(sum[:8]))
 	}
 }
 
@@ -339,43 +340,16 @@ func printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// restrictions lists what a plan enforces, one line each, for -v.
-func restrictions(p *engine.Plan) []string {
-	var out []string
-	for _, m := range p.Report.Mounts() {
-		if m.Access == policy.Unseen || m.Pinned || m.Covered && m.Layer == policy.Builtin {
-			continue
-		}
-		out = append(out, fmt.Sprintf("  %-8s %s (%s)", m.Word(), policy.Plain(m.Path), m.Source))
-	}
-	var dropped []string
-	for _, c := range p.Report.Env {
-		if !c.Kept {
-			dropped = append(dropped, policy.Plain(c.Name))
-		}
-	}
-	if len(dropped) > 0 {
-		out = append(out, "  env dropped: "+strings.Join(dropped, " "))
-	}
-	for _, s := range p.Report.Policy.Scalars() {
-		if s.Value != "" {
-			out = append(out, "  "+s.Key+" = "+s.Value)
-		}
-	}
-	for _, h := range p.Limits.Held {
-		out = append(out, "  held by: "+h)
-	}
-	if p.Report.Unkept != "" {
-		out = append(out, "  cache: of this run alone, since "+p.Report.Unkept)
-	}
-	for _, g := range p.Gaps {
-		out = append(out, "  gap: "+g)
-	}
-	for _, n := range p.Reopen {
-		out = append(out, "  descriptor "+strconv.Itoa(n)+" is opened anew, read-only: the policy does not let the command write the file")
-	}
-	for _, n := range p.Copy {
-		out = append(out, "  descriptor "+strconv.Itoa(n)+" is a copy: the policy does not let the command write the file")
-	}
-	return out
+// filterJSON is a seccomp filter from a file, for programs.
+type filterJSON struct {
+	Path    string   `json:"path"`
+	Rules   int      `json:"rules"`
+	Hinders []string `json:"hinders"` // calls refused without which not even /bin/true starts
+	text    string
 }
+
+func filterFor(f *engine.Filter) *filterJSON {
+	return &filterJSON{f.Path, f.Rules, orEmpty(f.Hinders), f.String()}
+}
+
+func (f *filterJSON) String() string { return f.text }

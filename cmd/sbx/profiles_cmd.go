@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
 
@@ -33,14 +34,14 @@ type profileJSON struct {
 }
 
 func (c *profilesListCmd) Run() error {
-	s, err := load(&options{})
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
 	if err != nil {
 		return err
 	}
 	out := []profileJSON{}
-	for _, name := range s.settings.Profiles.Names() {
-		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.settings.DefaultProfile, Module: s.settings.Profiles.Module(name)}
-		for _, part := range s.settings.Profiles[name] {
+	for _, name := range s.Settings.Profiles.Names() {
+		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.Settings.DefaultProfile, Module: s.Settings.Profiles.Module(name)}
+		for _, part := range s.Settings.Profiles[name] {
 			p.Sources = append(p.Sources, part.Source)
 			if len(part.Extends) > 0 && p.Summary == "" {
 				p.Summary = "extends " + strings.Join(part.Extends, ", ")
@@ -54,7 +55,7 @@ func (c *profilesListCmd) Run() error {
 	if c.JSON {
 		return printJSON(out)
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	for _, p := range out {
 		mark := " "
 		if p.Default {
@@ -63,7 +64,7 @@ func (c *profilesListCmd) Run() error {
 		if p.Module {
 			mark = "+"
 		}
-		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, p.Name, policy.Plain(p.Sources[len(p.Sources)-1]), p.Summary)
+		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, p.Name, text.Plain(p.Sources[len(p.Sources)-1]), p.Summary)
 	}
 	return w.Flush()
 }
@@ -74,11 +75,11 @@ type profilesShowCmd struct {
 }
 
 func (c *profilesShowCmd) Run() error {
-	s, err := load(&options{})
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
 	if err != nil {
 		return err
 	}
-	set := s.settings.Profiles
+	set := s.Settings.Profiles
 	flat, err := set.Flatten(c.Name)
 	if err != nil {
 		return err
@@ -187,9 +188,9 @@ func (c *profilesDiffCmd) Run() error {
 	if c.JSON {
 		err = printJSON(out)
 	} else {
-		w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+		w := text.Table(stdout)
 		for _, ch := range out {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, policy.Plain(ch.What), ch.From, ch.To)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, text.Plain(ch.What), ch.From, ch.To)
 		}
 		err = w.Flush()
 	}
@@ -203,15 +204,15 @@ func (c *profilesDiffCmd) Run() error {
 }
 
 func (c *profilesDiffCmd) changes() ([]policy.Change, error) {
-	s, err := load(&options{})
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
 	if err != nil {
 		return nil, err
 	}
-	a, err := policy.Resolve(s.settings.Profiles, []string{c.A}, s.vars)
+	a, err := policy.Resolve(s.Settings.Profiles, []string{c.A}, s.Vars)
 	if err != nil {
 		return nil, err
 	}
-	b, err := policy.Resolve(s.settings.Profiles, []string{c.B}, s.vars)
+	b, err := policy.Resolve(s.Settings.Profiles, []string{c.B}, s.Vars)
 	if err != nil {
 		return nil, err
 	}

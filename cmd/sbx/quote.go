@@ -6,9 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // shellLine quotes words so that a person can paste them into a shell.
@@ -17,7 +16,7 @@ func shellLine(words []string) string {
 	for i, w := range words {
 		q, err := syntax.Quote(w, syntax.LangBash)
 		if err != nil {
-			q = policy.Quote(w)
+			q = text.Quote(w)
 		} else if strings.ContainsFunc(w, func(r rune) bool { return r == utf8.RuneError || r > 0x7f && !unicode.IsPrint(r) }) {
 			q = byBytes(w)
 		}

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
@@ -23,14 +23,14 @@ type shimCmd struct {
 }
 
 type shimAddCmd struct {
-	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of programs."`
-	JSON  bool      `name:"json" help:"Print JSON."`
+	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs."`
+	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
 type shimRemoveCmd struct {
-	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of shims."`
-	All   bool      `help:"Take all of them away."`
-	JSON  bool      `name:"json" help:"Print JSON."`
+	Tools []string `arg:"" optional:"" name:"tool" help:"Names of shims."`
+	All   bool     `help:"Take all of them away."`
+	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
 type shimListCmd struct {
@@ -53,13 +53,13 @@ func (c *shimAddCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	names := plainNames(c.Tools)
+	names := unique(c.Tools)
 	if len(names) == 0 {
 		if names, err = shimNames(dir); err != nil {
 			return err
 		}
 		if len(names) == 0 {
-			return &usageError{"which tools?", "sbx shim add npm pip cargo go make"}
+			return app.Failed("which tools?", "sbx shim add npm pip cargo go make")
 		}
 	}
 	for _, name := range names { // all or none
@@ -67,12 +67,12 @@ func (c *shimAddCmd) Run() error {
 			return shimError(err)
 		}
 	}
-	if err := unkept(s.host, policy.Dir(string(dir)), "shims cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
+	if err := s.Kept(policy.Dir(string(dir)), "shims cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
 		return err
 	}
-	target := shims.Program(s.host.Self, s.host.Path())
-	if root := s.vars.Root; root != "" && (policy.Within(target, root) || policy.Within(s.host.Self, root)) {
-		say("warning", policy.Plain(target)+" lies in this project, where a command in the sandbox can put something else in its place, which your shells would run; install sbx elsewhere")
+	target := shims.Program(s.Host.Self, s.Host.Path())
+	if root := s.Vars.Root; root != "" && (policy.Within(target, root) || policy.Within(s.Host.Self, root)) {
+		app.Say("warning", text.Plain(target)+" lies in this project, where a command in the sandbox can put something else in its place, which your shells would run; install sbx elsewhere")
 	}
 	var out []shimJSON
 	for _, name := range names {
@@ -81,7 +81,7 @@ func (c *shimAddCmd) Run() error {
 			return shimError(err)
 		}
 		j := shimJSON{Name: name, Change: string(change), Shim: string(dir) + "/" + name, Target: target}
-		j.Program, _ = s.host.Tool(name, s.host.Path())
+		j.Program, _ = s.Host.Tool(name, s.Host.Path())
 		out = append(out, j)
 	}
 	if c.JSON {
@@ -90,31 +90,31 @@ func (c *shimAddCmd) Run() error {
 	for _, j := range out {
 		fmt.Fprintln(stdout, addedLine(&j))
 	}
-	s.hintPath(dir, out)
+	hintPath(s, dir, out)
 	return nil
 }
 
 func addedLine(j *shimJSON) string {
-	what := map[string]string{"added": "added", "kept": "is there already", "renewed": "leads to " + policy.Plain(j.Target) + " now"}[j.Change]
+	what := map[string]string{"added": "added", "kept": "is there already", "renewed": "leads to " + text.Plain(j.Target) + " now"}[j.Change]
 	if j.Program == "" {
 		return j.Name + ": " + what + "; not installed yet"
 	}
-	return j.Name + ": " + what + ", in front of " + policy.Plain(j.Program)
+	return j.Name + ": " + what + ", in front of " + text.Plain(j.Program)
 }
 
 // hintPath says what is missing until a shell finds the shims.
-func (s *state) hintPath(dir shims.Dir, added []shimJSON) {
-	if !s.inPath(string(dir)) {
+func hintPath(s *app.Caller, dir shims.Dir, added []shimJSON) {
+	if !inPath(s, string(dir)) {
 		shell := shims.ShellOf(os.Getenv("SHELL"))
 		if shell == "" {
 			shell = "sh"
 		}
-		say("hint", "shells find shims when their directory is first in PATH: "+activateLine(shell)+" in "+startFile(shell)+", after mise, asdf, nvm and the like")
+		app.Say("hint", "shells find shims when their directory is first in PATH: "+activateLine(shell)+" in "+startFile(shell)+", after mise, asdf, nvm and the like")
 		return
 	}
 	for _, j := range added {
-		if found := s.firstInPath(j.Name); found != "" && !s.isShim(found, j.Name) {
-			say("hint", policy.Plain(found)+" comes before the shim in PATH: "+activateLine(shims.ShellOf(os.Getenv("SHELL")))+" puts the shims first")
+		if found := lookPath(j.Name, s.Host.Path()); found != "" && !isShim(s, found, j.Name) {
+			app.Say("hint", text.Plain(found)+" comes before the shim in PATH: "+activateLine(shims.ShellOf(os.Getenv("SHELL")))+" puts the shims first")
 			return
 		}
 	}
@@ -143,26 +143,26 @@ func (c *shimRemoveCmd) Run() error {
 	if err := dir.Check(); err != nil {
 		return err
 	}
-	names := plainNames(c.Tools)
+	names := unique(c.Tools)
 	there, err := shimNames(dir)
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.All && len(names) > 0:
-		return &usageError{"--all is for all shims, without names", ""}
+		return app.Failed("--all is for all shims, without names", "")
 	case c.All:
 		names = there
 	case len(names) == 0:
-		return &usageError{"which shims?", "sbx shim list shows them"}
+		return app.Failed("which shims?", "sbx shim list shows them")
 	}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(string(dir), filepath.Base(name))); err != nil || strings.Contains(name, "/") {
 			hint := "sbx shim list shows those there are"
-			if near := policy.Nearest(name, there); near != "" {
+			if near := text.Nearest(name, there); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return &usageError{policy.Plain(name) + ": there is no such shim", hint}
+			return app.Failed(text.Plain(name)+": there is no such shim", hint)
 		}
 	}
 	out := []shimJSON{}
@@ -172,7 +172,7 @@ func (c *shimRemoveCmd) Run() error {
 		}
 		out = append(out, shimJSON{Name: name, Change: "removed", Shim: string(dir) + "/" + name})
 		if !c.JSON {
-			fmt.Fprintln(stdout, policy.Plain(name)+": removed")
+			fmt.Fprintln(stdout, text.Plain(name)+": removed")
 		}
 	}
 	if c.JSON {
@@ -186,7 +186,7 @@ func (c *shimListCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shims(dir)
+	list, err := shimList(s, dir)
 	if err != nil {
 		return err
 	}
@@ -197,30 +197,30 @@ func (c *shimListCmd) Run() error {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	for _, j := range list {
-		program := policy.Plain(j.Program)
+		program := text.Plain(j.Program)
 		if j.Program == "" {
 			program = "not installed"
 		}
 		if j.Broken {
-			program = policy.Plain(j.Target) + " is gone: sbx shim add " + j.Name
+			program = text.Plain(j.Target) + " is gone: sbx shim add " + j.Name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", j.Name, s.profileOf(j.Name), program)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", j.Name, profileOf(s, j.Name), program)
 	}
 	return w.Flush()
 }
 
 // shims are the user's, with what is behind them.
-func (s *state) shims(dir shims.Dir) ([]shimJSON, error) {
+func shimList(s *app.Context, dir shims.Dir) ([]shimJSON, error) {
 	links, err := dir.List()
 	if err != nil {
 		return nil, err
 	}
 	out := []shimJSON{}
 	for _, l := range links {
-		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken, Profile: s.profileOf(l.Name)}
-		j.Program, _ = s.host.Tool(l.Name, s.host.Path())
+		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken, Profile: profileOf(s, l.Name)}
+		j.Program, _ = s.Host.Tool(l.Name, s.Host.Path())
 		out = append(out, j)
 	}
 	return out, nil
@@ -228,34 +228,34 @@ func (s *state) shims(dir shims.Dir) ([]shimJSON, error) {
 
 // profileOf is the profile that a shim runs with when neither SBX_PROFILE nor
 // SBX_FLAGS says another.
-func (s *state) profileOf(tool string) string {
-	if p := s.settings.Tools[tool]; p != "" {
+func profileOf(s *app.Context, tool string) string {
+	if p := s.Settings.Tools[tool]; p != "" {
 		return p
 	}
-	return s.settings.DefaultProfile
+	return s.Settings.DefaultProfile
 }
 
 // shimState is what the commands need that change shims.
-func shimState(command string) (*state, shims.Dir, error) {
-	if outer, ok := insideSandbox(); ok {
-		return nil, "", &host.Error{Status: host.StatusFailed, Text: "sbx " + command + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
-			Hint: "shims are for shells outside"}
+func shimState(command string) (*app.Caller, shims.Dir, error) {
+	if outer, ok := app.Inside(); ok {
+		return nil, "", app.Failed("sbx "+command+" does not work inside a sandbox ("+strings.Join(outer.Profiles, "+")+")",
+			"shims are for shells outside")
 	}
-	s, err := here("")
+	s, err := app.Here("")
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := s.shimsDir()
+	dir, err := s.ShimsDir()
 	return s, dir, err
 }
 
 // loadShims is what the commands need that tell of shims and their profiles.
-func loadShims() (*state, shims.Dir, error) {
-	s, err := load(&options{})
+func loadShims() (*app.Context, shims.Dir, error) {
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
 	if err != nil {
 		return nil, "", err
 	}
-	dir, err := s.shimsDir()
+	dir, err := s.ShimsDir()
 	return s, dir, err
 }
 
@@ -268,11 +268,12 @@ func shimNames(dir shims.Dir) ([]string, error) {
 	return names, err
 }
 
-func plainNames(words []rawText) []string {
+// unique are the words, each once.
+func unique(words []string) []string {
 	var out []string
 	for _, w := range words {
-		if !slices.Contains(out, string(w)) {
-			out = append(out, string(w))
+		if !slices.Contains(out, w) {
+			out = append(out, w)
 		}
 	}
 	return out
@@ -281,27 +282,24 @@ func plainNames(words []rawText) []string {
 func shimError(err error) error {
 	var bad *shims.NameError
 	if errors.As(err, &bad) {
-		return &usageError{bad.Text, bad.Hint}
+		return app.Failed(bad.Text, bad.Hint)
 	}
 	return err
 }
 
 // inPath reports whether a directory is in the caller's PATH, by any name.
-func (s *state) inPath(dir string) bool {
+func inPath(s *app.Caller, dir string) bool {
 	own, err := os.Stat(dir)
 	if err != nil {
 		return false
 	}
-	for _, d := range filepath.SplitList(s.host.Path()) {
+	for _, d := range filepath.SplitList(s.Host.Path()) {
 		if info, err := os.Stat(d); filepath.IsAbs(d) && err == nil && os.SameFile(info, own) {
 			return true
 		}
 	}
 	return false
 }
-
-// firstInPath is what a shell with the caller's PATH finds for a name.
-func (s *state) firstInPath(name string) string { return lookPath(name, s.host.Path()) }
 
 func lookPath(name, path string) string {
 	for _, d := range filepath.SplitList(path) {
@@ -314,7 +312,7 @@ func lookPath(name, path string) string {
 }
 
 // isShim reports whether a path leads to sbx by the name of a tool.
-func (s *state) isShim(path, name string) bool {
-	program, err := s.host.Tool(name, filepath.Dir(path))
+func isShim(s *app.Caller, path, name string) bool {
+	program, err := s.Host.Tool(name, filepath.Dir(path))
 	return err != nil || program == "" // what is found there but for shims
 }

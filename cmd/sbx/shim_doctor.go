@@ -11,19 +11,19 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
 // shimDoctorCmd says for each way in which programs are started whether a shim
 // answers. It exits 0 when all do in the shell that called it.
 type shimDoctorCmd struct {
-	Tools []rawText `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
-	JSON  bool      `name:"json" help:"Print JSON."`
+	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
+	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
 type shimReport struct {
@@ -53,16 +53,16 @@ func (c *shimDoctorCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shims(dir)
+	list, err := shimList(s, dir)
 	if err != nil {
 		return err
 	}
-	tools, err := s.asked(list, plainNames(c.Tools))
+	tools, err := askedShims(s, list, unique(c.Tools))
 	if err != nil {
 		return err
 	}
-	r := &shimReport{OK: true, Dir: string(dir), InPath: s.inPath(string(dir)), Problems: []string{}, Notes: []string{}, Tools: tools}
-	s.diagnose(r, dir)
+	r := &shimReport{OK: true, Dir: string(dir), InPath: inPath(&s.Caller, string(dir)), Problems: []string{}, Notes: []string{}, Tools: tools}
+	r.diagnose(&s.Caller, dir)
 	r.notes()
 	if c.JSON {
 		err = printJSON(r)
@@ -76,7 +76,7 @@ func (c *shimDoctorCmd) Run() error {
 }
 
 // asked are the shims that were named, or all.
-func (s *state) asked(list []shimJSON, names []string) ([]shimToolReport, error) {
+func askedShims(s *app.Context, list []shimJSON, names []string) ([]shimToolReport, error) {
 	out := []shimToolReport{}
 	if len(names) == 0 {
 		for _, j := range list {
@@ -88,8 +88,8 @@ func (s *state) asked(list []shimJSON, names []string) ([]shimToolReport, error)
 		if err := shims.CheckName(name); err != nil {
 			return nil, shimError(err)
 		}
-		t := shimToolReport{shimJSON: shimJSON{Name: name, Profile: s.profileOf(name)}}
-		t.Program, _ = s.host.Tool(name, s.host.Path())
+		t := shimToolReport{shimJSON: shimJSON{Name: name, Profile: profileOf(s, name)}}
+		t.Program, _ = s.Host.Tool(name, s.Host.Path())
 		for _, j := range list {
 			if j.Name == name {
 				t.shimJSON, t.Added = j, true
@@ -100,7 +100,7 @@ func (s *state) asked(list []shimJSON, names []string) ([]shimToolReport, error)
 	return out, nil
 }
 
-func (s *state) diagnose(r *shimReport, dir shims.Dir) {
+func (r *shimReport) diagnose(s *app.Caller, dir shims.Dir) {
 	problem := func(text string) { r.Problems, r.OK = append(r.Problems, text), false }
 	if err := dir.Check(); err != nil {
 		problem(err.Error())
@@ -109,9 +109,9 @@ func (s *state) diagnose(r *shimReport, dir shims.Dir) {
 		return
 	}
 	if !r.InPath {
-		problem(policy.Plain(r.Dir) + " is not in PATH of this shell: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))))
+		problem(text.Plain(r.Dir) + " is not in PATH of this shell: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))))
 	}
-	contexts := s.contexts()
+	contexts := contexts(s)
 	names := make([]string, len(r.Tools))
 	for i := range r.Tools {
 		names[i] = r.Tools[i].Name
@@ -127,7 +127,7 @@ func (s *state) diagnose(r *shimReport, dir shims.Dir) {
 			t := &r.Tools[i]
 			a := shimAnswer{Context: c.name, How: c.how, Answer: "unknown"}
 			if ok[n] {
-				a.Answer, a.Path = s.verdict(t.Name, found[n][t.Name])
+				a.Answer, a.Path = verdict(s, t.Name, found[n][t.Name])
 			}
 			t.Answers = append(t.Answers, a)
 		}
@@ -143,9 +143,9 @@ func (s *state) diagnose(r *shimReport, dir shims.Dir) {
 		case !t.Added:
 			problem(t.Name + " has no shim: sbx shim add " + t.Name)
 		case t.Broken:
-			problem("the shim of " + t.Name + " leads to " + policy.Plain(t.Target) + ", which is gone: sbx shim add " + t.Name)
+			problem("the shim of " + t.Name + " leads to " + text.Plain(t.Target) + ", which is gone: sbx shim add " + t.Name)
 		case t.Answers[0].Answer != "shim" && r.InPath:
-			problem(policy.Plain(t.Answers[0].Path) + " comes before the shim of " + t.Name + " in PATH: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))) + " after what put it there")
+			problem(text.Plain(t.Answers[0].Path) + " comes before the shim of " + t.Name + " in PATH: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))) + " after what put it there")
 		}
 	}
 }
@@ -164,13 +164,13 @@ func (r *shimReport) notes() {
 }
 
 // verdict turns what a shell said into what that means.
-func (s *state) verdict(name string, a shims.Answer) (answer, path string) {
+func verdict(s *app.Caller, name string, a shims.Answer) (answer, path string) {
 	switch {
 	case a.Kind == "" || a.Kind == "none" || a.Kind == "file" && a.Path == "":
 		return "none", ""
 	case a.Kind != "file":
 		return a.Kind, a.Path
-	case s.isShim(a.Path, name):
+	case isShim(s, a.Path, name):
 		return "shim", a.Path
 	}
 	return "program", a.Path
@@ -184,13 +184,13 @@ type startContext struct {
 
 // contexts are asked for real where there is something to ask: start-up files
 // decide, and nobody can tell what they do but a shell that reads them.
-func (s *state) contexts() []startContext {
+func contexts(s *app.Caller) []startContext {
 	shell := os.Getenv("SHELL")
 	if !strings.HasPrefix(shell, "/") {
-		shell = host.PasswdShell(s.host.UID)
+		shell = host.PasswdShell(s.Host.UID)
 	}
-	base := policy.Plain(filepath.Base(shell))
-	login, session := loginPath(s.host.UID), sessionPath()
+	base := text.Plain(filepath.Base(shell))
+	login, session := loginPath(s.Host.UID), sessionPath()
 	inherits := "PATH as systemd --user has it"
 	if session == "" {
 		session, inherits = login, "PATH as after a login"
@@ -208,10 +208,10 @@ func (s *state) contexts() []startContext {
 		return func(names []string) (map[string]shims.Answer, bool) { return askShell(program, flag, env, names) }
 	}
 	return []startContext{
-		{"shell", "PATH of this shell", in(s.host.Path())},
+		{"shell", "PATH of this shell", in(s.Host.Path())},
 		{"login", base + " -lc", run(shell, "-lc", loginEnv(login, shell))},
 		{"interactive", base + " -ic", run(shell, "-ic", loginEnv(session, shell))},
-		{"sh", "sh -c", run("/bin/sh", "-c", s.host.Environ)},
+		{"sh", "sh -c", run("/bin/sh", "-c", s.Host.Environ)},
 		{"cron", "PATH=/usr/bin:/bin", in("/usr/bin:/bin")},
 		{"session", inherits, in(session)},
 	}
@@ -311,7 +311,7 @@ func (r *shimReport) print() error {
 		return nil
 	}
 	titles := map[string]string{"shell": "this shell", "login": "login shell", "interactive": "at a prompt", "sh": "sh -c", "cron": "cron", "session": "desktop, editor", "absolute": "absolute path"}
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	for _, t := range r.Tools {
 		fmt.Fprintf(w, "%s (profile %s)\n", t.Name, t.Profile)
 		for _, a := range t.Answers {
@@ -336,7 +336,7 @@ func (r *shimReport) print() error {
 func (a *shimAnswer) text() string {
 	switch {
 	case a.Context == "absolute" && a.Path != "":
-		return policy.Plain(a.Path) + " is never caught"
+		return text.Plain(a.Path) + " is never caught"
 	case a.Answer == "none":
 		return "nothing of that name"
 	case a.Answer == "unknown":
@@ -344,5 +344,5 @@ func (a *shimAnswer) text() string {
 	case a.Answer == "alias" || a.Answer == "function" || a.Answer == "builtin":
 		return "the shell's own " + a.Answer + ", which comes before any file"
 	}
-	return policy.Plain(a.Path)
+	return text.Plain(a.Path)
 }

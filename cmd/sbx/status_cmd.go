@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // statusCmd says on one screen where one is, and exits 1 when something wants
@@ -45,7 +47,7 @@ type configJSON struct {
 func (c *statusCmd) Run() error {
 	var st *standing
 	var err error
-	if outer, ok := insideSandbox(); ok {
+	if outer, ok := app.Inside(); ok {
 		st, err = standingInside(outer)
 	} else {
 		st, err = standingOutside()
@@ -67,13 +69,12 @@ func (c *statusCmd) Run() error {
 
 // standingInside is what can be said in a sandbox: what is in force comes from outside
 // of it, and the records of the tripwire are hidden.
-func standingInside(outer *manifest) (*standing, error) {
-	host, err := host.Look()
+func standingInside(outer *app.Manifest) (*standing, error) {
+	s, err := app.Here("")
 	if err != nil {
 		return nil, err
 	}
-	vars, _ := variables(host)
-	return &standing{Inside: true, Profiles: orEmpty(outer.Profiles), Tier: outer.Tier, Network: outer.Network == "true", Root: vars.Root,
+	return &standing{Inside: true, Profiles: orEmpty(outer.Profiles), Tier: outer.Tier, Network: outer.Network == "true", Root: s.Vars.Root,
 		Config: []configJSON{}, Pending: []string{}}, nil
 }
 
@@ -82,28 +83,27 @@ func standingOutside() (*standing, error) {
 	if err := opts.check(); err != nil { // SBX_ENGINE counts for a run, too
 		return nil, err
 	}
-	s, err := load(&opts)
+	s, err := app.Load(app.ForRun(opts.flags(), nil))
 	if err != nil {
 		return nil, err
 	}
-	st := &standing{Profiles: s.policy.Profiles, Tier: "none", Network: s.policy.Network, Root: s.vars.Root, Config: []configJSON{}, Pending: []string{}}
-	files, err := s.files(logger(""))
+	st := &standing{Profiles: s.Policy.Profiles, Tier: "none", Network: s.Policy.Network, Root: s.Vars.Root, Config: []configJSON{}, Pending: []string{}}
+	files, _, err := s.Files()
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), s.trust(f)})
+		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), trusted(s, f)})
 	}
-	st.sandbox(s)
-	if err := st.plan(s); err != nil {
+	if err := st.plan(s, st.sandbox(s)); err != nil {
 		return nil, err
 	}
 	return st, st.tripwire(s)
 }
 
 // trust is what a project's file may do; other layers are trusted as they are.
-func (s *state) trust(f config.File) string {
-	is, _, err := s.trustStore().Check(f.Path, f.Data)
+func trusted(s *app.Context, f config.File) string {
+	is, _, err := s.TrustStore().Check(f.Path, f.Data)
 	switch {
 	case f.Layer != policy.Project:
 		return ""
@@ -115,39 +115,36 @@ func (s *state) trust(f config.File) string {
 	return "can only tighten"
 }
 
-// sandbox says whether a run would be in one.
-func (st *standing) sandbox(s *state) {
-	if !s.settings.Enabled {
-		st.Off = s.disabledBy()
+// sandbox says whether a run would be in one, and returns what would hold it.
+func (st *standing) sandbox(s *app.Context) engine.Chosen {
+	if st.Off = s.DisabledBy(); st.Off != "" {
 		st.attention = append(st.attention, "commands run without a sandbox")
-		return
+		return engine.Chosen{}
 	}
-	err := s.engine()
+	by, err := s.Engine()
 	switch {
-	case err == nil && s.chosen.Name == host.EngineLandlock:
-		st.Tier, st.Engine = host.TierReduced, "Landlock, version "+strconv.Itoa(s.host.Landlock)
-		if s.chosen.Lack != nil {
-			st.attention = append(st.attention, s.chosen.Lack.Reason+": sbx doctor says how to get tier full")
+	case err == nil && by.Name == host.EngineLandlock:
+		st.Tier, st.Engine = host.TierReduced, "Landlock, version "+strconv.Itoa(s.Host.Landlock)
+		if by.Lack != nil {
+			st.attention = append(st.attention, by.Lack.Reason+": sbx doctor says how to get tier full")
 		}
-		return
-	case err == nil && s.chosen.Name == host.EngineSeatbelt:
+	case err == nil && by.Name == host.EngineSeatbelt:
 		st.Tier, st.Engine = host.TierFull, host.EngineSeatbelt
-		return
 	case err == nil:
-		st.Tier, st.Engine = host.TierFull, "bwrap "+s.chosen.Bwrap.Version.String()
-		return
+		st.Tier, st.Engine = host.TierFull, "bwrap "+by.Bwrap.Version.String()
+	default:
+		st.Off = err.Error()
+		st.attention = append(st.attention, "sbx doctor says what to do")
 	}
-	st.Off = err.Error()
-	st.attention = append(st.attention, "sbx doctor says what to do")
+	return by
 }
 
 // plan counts the gaps of a run here, and says why there can be none.
-func (st *standing) plan(s *state) error {
-	if s.chosen.Name == "" {
-		// The gaps that are not the engine's are the same.
-		suppose(s.host, &s.chosen)
+func (st *standing) plan(s *app.Context, by engine.Chosen) error {
+	if by.Name == "" {
+		by = app.Supposed(s.Host, by) // the gaps that are not the engine's are the same
 	}
-	plan, err := s.plan([]string{"/bin/sh"})
+	plan, err := s.Plan(by, "/bin/sh")
 	var refused *host.Error
 	if errors.As(err, &refused) {
 		if st.Off == "" {
@@ -166,20 +163,20 @@ func (st *standing) plan(s *state) error {
 	return nil
 }
 
-func (st *standing) tripwire(s *state) error {
-	store, root := records(s.vars, s.host)
+func (st *standing) tripwire(s *app.Context) error {
+	store, root := s.Records()
 	changes, err := store.Pending(root)
 	if err != nil {
-		return tripwireError(err)
+		return app.TripwireError(err)
 	}
-	alarms, noted := byGrade(changes)
+	alarms, noted := app.ByGrade(changes)
 	for _, c := range alarms {
 		st.Pending = append(st.Pending, c.Path)
 	}
 	for _, c := range noted {
 		st.Noted = append(st.Noted, c.Path)
 	}
-	if why := s.host.Keeps(policy.Dir(store.Dir)); why != nil {
+	if why := s.Host.Keeps(policy.Dir(store.Dir)); why != nil {
 		st.attention = append(st.attention, "this project is unwatched: "+why.Error())
 	}
 	if len(alarms) > 0 {
@@ -190,22 +187,22 @@ func (st *standing) tripwire(s *state) error {
 
 // print keeps to one screen: long lists are cut.
 func (st *standing) print() error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	line := func(name, text string) { fmt.Fprintf(w, "%s\t%s\n", name, text) }
-	profile := strings.Join(st.Profiles, "+") + ", network " + onOff(st.Network)
+	profile := strings.Join(st.Profiles, "+") + ", network " + app.OnOff(st.Network)
 	switch {
 	case st.Inside:
-		line("sandbox", "this is inside one, tier "+policy.Plain(st.Tier))
-		profile = policy.Plain(strings.Join(st.Profiles, "+")) + ", network " + onOff(st.Network)
+		line("sandbox", "this is inside one, tier "+text.Plain(st.Tier))
+		profile = text.Plain(strings.Join(st.Profiles, "+")) + ", network " + app.OnOff(st.Network)
 	case st.Off != "":
 		line("sandbox", colour("31", "none")+": "+st.Off)
 	default:
 		line("sandbox", st.Engine+", tier "+st.Tier+"; this is outside of it")
 	}
 	line("profile", profile)
-	line("project", policy.Plain(st.Root))
+	line("project", text.Plain(st.Root))
 	for _, f := range st.Config {
-		text := policy.Plain(f.Path) + " (" + f.Layer
+		text := text.Plain(f.Path) + " (" + f.Layer
 		if f.Trust != "" {
 			text += ", " + f.Trust
 		}
@@ -237,7 +234,7 @@ func (st *standing) printPending(line func(name, text string)) {
 				line("", "and "+strconv.Itoa(len(paths)-few)+" more")
 				return
 			}
-			line("", policy.Plain(below(path, st.Root)))
+			line("", text.Plain(app.Below(path, st.Root)))
 		}
 	}
 	list(colour("31", strconv.Itoa(len(st.Pending))+" new or changed"), st.Pending)

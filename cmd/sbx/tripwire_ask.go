@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
@@ -36,7 +37,7 @@ func (t *tripped) ask(in io.Reader) (left int, err error) {
 			return left, nil
 		}
 		if err != nil {
-			say("error", err.Error())
+			app.Say("error", err.Error())
 			err = nil
 			continue
 		}

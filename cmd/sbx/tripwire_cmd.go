@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/alecthomas/kong"
-
-	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
@@ -31,27 +30,12 @@ type tripwireListCmd struct {
 
 type tripwireAcceptCmd struct {
 	All   bool     `help:"Accept all there is."`
-	Paths rawWords `arg:"" optional:"" name:"path" help:"What to accept."`
+	Paths []string `arg:"" optional:"" name:"path" help:"What to accept."`
 }
 
 type tripwireRemoveCmd struct {
 	Entries int      `placeholder:"N" help:"How many entries the directories among them hold, as sbx tripwire says: needed to remove any."`
-	Paths   rawWords `arg:"" name:"path" help:"What to delete."`
-}
-
-// rawWords are the words of a command line that are no flags, byte for byte.
-type rawWords []string
-
-// Decode implements kong.MapperValue.
-func (w *rawWords) Decode(ctx *kong.DecodeContext) error {
-	for ctx.Scan.Peek().IsValue() {
-		word, ok := ctx.Scan.Pop().Value.(string)
-		if !ok {
-			break
-		}
-		*w = append(*w, word)
-	}
-	return nil
+	Paths   []string `arg:"" name:"path" help:"What to delete."`
 }
 
 // tripped is what the commands work on.
@@ -65,24 +49,23 @@ type tripped struct {
 }
 
 func findTripped() (*tripped, error) {
-	if _, ok := insideSandbox(); ok {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it"}
+	if _, ok := app.Inside(); ok {
+		return nil, app.Failed("this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it", "")
 	}
-	h, err := host.Look()
+	c, err := app.Here("")
 	if err != nil {
 		return nil, err
 	}
-	if h.CWD == "" {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	if c.Host.CWD == "" {
+		return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
-	vars, _ := variables(h)
-	t := &tripped{cwd: h.CWD}
-	t.store, t.root = records(vars, h)
+	t := &tripped{cwd: c.Host.CWD}
+	t.store, t.root = c.Records()
 	if t.store.Dir == "" {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "tripwire: there is no home directory, so nothing is recorded"}
+		return nil, app.Failed("tripwire: there is no home directory, so nothing is recorded", "")
 	}
 	t.changes, err = t.store.Pending(t.root)
-	return t, tripwireError(err)
+	return t, app.TripwireError(err)
 }
 
 func (c *tripwireListCmd) Run() error {
@@ -104,8 +87,8 @@ func (c *tripwireListCmd) Run() error {
 		err = printJSON(t.report())
 	case left == 0 && c.Deep:
 	case left == 0:
-		fmt.Fprintln(stdout, "nothing new or changed in "+policy.Plain(t.root))
-	case isTerminal(0) && onTerminal():
+		fmt.Fprintln(stdout, "nothing new or changed in "+text.Plain(t.root))
+	case app.IsTerminal(0) && onTerminal():
 		open, err = t.ask(os.Stdin)
 	default:
 		t.print()
@@ -128,7 +111,7 @@ func (t *tripped) unwatched() error {
 			return nil
 		}
 	}
-	return &host.Error{Status: host.StatusFailed, Text: "this project is unwatched: " + why.Error(), Hint: "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists"}
+	return app.Failed("this project is unwatched: "+why.Error(), "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 }
 
 // maxSearched bounds the entries of directories that --deep looks at.
@@ -153,7 +136,7 @@ func (t *tripped) search() {
 
 func (t *tripped) printDeep() {
 	if len(t.deep) == 0 {
-		fmt.Fprintln(stdout, "no repository in "+policy.Plain(t.root)+" has settings or hooks that run programs, but for its own")
+		fmt.Fprintln(stdout, "no repository in "+text.Plain(t.root)+" has settings or hooks that run programs, but for its own")
 	} else {
 		fmt.Fprintln(stdout, "repositories with settings or hooks that run programs, or that point elsewhere; they may well be yours:")
 	}
@@ -162,16 +145,16 @@ func (t *tripped) printDeep() {
 		t.printOne(&t.deep[i])
 	}
 	for _, path := range t.passed {
-		say("notice", policy.Plain(path)+" is on a FUSE or network file system and is not searched")
+		app.Say("notice", text.Plain(path)+" is on a FUSE or network file system and is not searched")
 	}
 	if !t.searched && len(t.passed) == 0 {
-		say("warning", "not all of the tree could be searched")
+		app.Say("warning", "not all of the tree could be searched")
 	}
 }
 
 func (c *tripwireAcceptCmd) Run() error {
 	if c.All == (len(c.Paths) > 0) {
-		return &usageError{"sbx tripwire accept takes either paths or --all", "sbx tripwire lists what there is"}
+		return app.Failed("sbx tripwire accept takes either paths or --all", "sbx tripwire lists what there is")
 	}
 	t, err := findTripped()
 	if err != nil {
@@ -194,19 +177,19 @@ func (c *tripwireAcceptCmd) Run() error {
 
 func (t *tripped) accept(c *tripwire.Change) error {
 	if err := c.Same(); err != nil {
-		return tripwireError(err)
+		return app.TripwireError(err)
 	}
 	if c.Grade == tripwire.Alarm {
 		path, err := c.Shared()
 		if err != nil {
-			say("warning", policy.Plain(c.Path)+" could not be searched for hard links: "+err.Error())
+			app.Say("warning", text.Plain(c.Path)+" could not be searched for hard links: "+err.Error())
 		}
 		if path != "" {
-			return &host.Error{Status: host.StatusFailed, Text: policy.Plain(path) + " has another name (a hard link), by which a command could still change it",
-				Hint: "give it a file of its own, then accept it: " + shellLine([]string{"cp", "-p", path, path + ".new"}) + " && " + shellLine([]string{"mv", path + ".new", path})}
+			return app.Failed(text.Plain(path)+" has another name (a hard link), by which a command could still change it",
+				"give it a file of its own, then accept it: "+shellLine([]string{"cp", "-p", path, path + ".new"})+" && "+shellLine([]string{"mv", path + ".new", path}))
 		}
 	}
-	return tripwireError(t.store.Accept(t.root, c.Path))
+	return app.TripwireError(t.store.Accept(t.root, c.Path))
 }
 
 // Run deletes what was named. All is checked before anything is deleted.
@@ -223,16 +206,16 @@ func (c *tripwireRemoveCmd) Run() error {
 	for i := range chosen {
 		n, err := chosen[i].Entries()
 		if err != nil {
-			return tripwireError(err)
+			return app.TripwireError(err)
 		}
 		total += n
 	}
 	if total != c.Entries {
-		return &usageError{"what is to be removed holds " + strconv.Itoa(total) + " entries, and --entries says " + strconv.Itoa(c.Entries), t.removeLine(chosen, total)}
+		return app.Failed("what is to be removed holds "+strconv.Itoa(total)+" entries, and --entries says "+strconv.Itoa(c.Entries), t.removeLine(chosen, total))
 	}
 	for i := range chosen {
 		if err := chosen[i].Remove(); err != nil {
-			return tripwireError(err)
+			return app.TripwireError(err)
 		}
 		fmt.Fprintln(stdout, "removed "+t.shown(&chosen[i]))
 	}
@@ -246,7 +229,7 @@ func (t *tripped) choose(words []string) ([]tripwire.Change, error) {
 	for _, w := range words {
 		c := t.find(w)
 		if c == nil {
-			return nil, &usageError{policy.Plain(w) + ": nothing is known of it that is new or changed", "sbx tripwire lists what there is"}
+			return nil, app.Failed(text.Plain(w)+": nothing is known of it that is new or changed", "sbx tripwire lists what there is")
 		}
 		if !slices.ContainsFunc(out, func(o tripwire.Change) bool { return o.Path == c.Path }) {
 			out = append(out, *c)
@@ -287,13 +270,13 @@ func (t *tripped) meant(word string) []string {
 }
 
 // shown is a path as a person in the working directory would write it.
-func (t *tripped) shown(c *tripwire.Change) string { return policy.Plain(below(c.Path, t.cwd)) }
+func (t *tripped) shown(c *tripwire.Change) string { return text.Plain(app.Below(c.Path, t.cwd)) }
 
 // words is the same for a shell.
 func (t *tripped) words(changes []tripwire.Change) []string {
 	var out []string
 	for i := range changes {
-		path := below(changes[i].Path, t.cwd)
+		path := app.Below(changes[i].Path, t.cwd)
 		if path[0] == '-' {
 			path = "./" + path
 		}
@@ -404,7 +387,7 @@ func pendingOf(changes []tripwire.Change) []pendingJSON {
 			j.What, j.Since = "", ""
 		}
 		if !utf8.ValidString(c.Path) {
-			j.Quoted = policy.Quote(c.Path)
+			j.Quoted = text.Quote(c.Path)
 		}
 		out = append(out, j)
 	}

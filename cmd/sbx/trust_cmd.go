@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/config"
-	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/profiles"
@@ -20,15 +19,15 @@ import (
 
 // trustCmd agrees to the content of project files.
 type trustCmd struct {
-	Files []rawText `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
-	Yes   bool      `short:"y" help:"Do not ask."`
-	List  bool      `short:"l" help:"List what is trusted."`
-	JSON  bool      `name:"json" help:"Print JSON, and do not ask."`
+	Files []string `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
+	Yes   bool     `short:"y" help:"Do not ask."`
+	List  bool     `short:"l" help:"List what is trusted."`
+	JSON  bool     `name:"json" help:"Print JSON, and do not ask."`
 }
 
 // untrustCmd takes that back.
 type untrustCmd struct {
-	Files []rawText `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
+	Files []string `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
 }
 
 type trustJSON struct {
@@ -70,14 +69,14 @@ func (c *trustCmd) Run() error {
 			if err := f.print(); err != nil {
 				return err
 			}
-			if f.state != config.Trusted && !c.Yes && isTerminal(0) && !confirm("trust "+policy.Plain(path)+"?") {
+			if f.state != config.Trusted && !c.Yes && app.IsTerminal(0) && !confirm("trust "+text.Plain(path)+"?") {
 				fmt.Fprintln(stdout, "not trusted")
 				declined = true
 				continue
 			}
 		}
 		if f.state != config.Trusted {
-			if err := unkept(f.host, policy.Dir(f.store.Dir), "what you agree to cannot be kept", "set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
+			if err := f.caller.Kept(policy.Dir(f.store.Dir), "what you agree to cannot be kept", "set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
 				return err
 			}
 			// The bytes that were shown, whatever lies there by now.
@@ -107,16 +106,16 @@ func (c *untrustCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	s, err := here("")
+	s, err := app.Here("")
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
-		was, err := s.trustStore().Remove(path)
+		was, err := s.TrustStore().Remove(path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, policy.Plain(path)+map[bool]string{true: ": no longer trusted", false: ": was not trusted"}[was])
+		fmt.Fprintln(stdout, text.Plain(path)+map[bool]string{true: ": no longer trusted", false: ": was not trusted"}[was])
 	}
 	return nil
 }
@@ -124,48 +123,32 @@ func (c *untrustCmd) Run() error {
 // notInside refuses a command that is for the user alone. The store is out of
 // reach in a sandbox anyway; this says so.
 func notInside(name string) error {
-	if outer, ok := insideSandbox(); ok {
-		return &host.Error{Status: host.StatusFailed, Text: "sbx " + name + " does not work inside a sandbox (" + strings.Join(outer.Profiles, "+") + ")",
-			Hint: "what is trusted is for the user to say, outside"}
+	if outer, ok := app.Inside(); ok {
+		return app.Failed("sbx "+name+" does not work inside a sandbox ("+strings.Join(outer.Profiles, "+")+")",
+			"what is trusted is for the user to say, outside")
 	}
 	return nil
 }
 
-// here is the state of a run in a directory, before any file is read; "" is
-// the working directory.
-func here(dir string) (*state, error) {
-	host, err := host.Look()
-	if err != nil {
-		return nil, err
-	}
-	if dir != "" {
-		host.CWD = dir
-	}
-	s := &state{opts: &options{}, host: host}
-	s.vars, s.cacheDir = variables(host)
-	s.links()
-	return s, nil
-}
-
 // projectFiles returns the canonical paths of the files named or, without
 // names, of those that count in the working directory.
-func projectFiles(names []rawText) ([]string, error) {
-	s, err := here("")
+func projectFiles(names []string) ([]string, error) {
+	s, err := app.Here("")
 	if err != nil {
 		return nil, err
 	}
 	if len(names) > 0 {
-		return s.canonical(names)
+		return canonical(s, names)
 	}
-	if s.vars.CWD == "" {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+	if s.Vars.CWD == "" {
+		return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
-	files, err := config.Find(config.Files{CWD: s.vars.CWD, Root: s.around()})
+	files, err := config.Find(config.Files{CWD: s.Vars.CWD, Root: s.Boundary})
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, &usageError{"there is no project file in " + policy.Plain(s.vars.CWD) + " nor above it, up to the root of the work tree", "one is called .sbx.toml or .sbx.hcl"}
+		return nil, app.Failed("there is no project file in "+text.Plain(s.Vars.CWD)+" nor above it, up to the root of the work tree", "one is called .sbx.toml or .sbx.hcl")
 	}
 	paths := make([]string, len(files))
 	for i, f := range files {
@@ -177,21 +160,21 @@ func projectFiles(names []rawText) ([]string, error) {
 // canonical makes paths as a run in their directory has them: links in the
 // directory are resolved, the file's own name stays. A directory that is gone
 // is taken as it is written, so that what was trusted in it can be forgotten.
-func (s *state) canonical(names []rawText) ([]string, error) {
+func canonical(s *app.Caller, names []string) ([]string, error) {
 	var paths []string
 	for _, name := range names {
 		full := string(name)
 		if !strings.HasPrefix(full, "/") {
-			if s.vars.CWD == "" {
-				return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+			if s.Vars.CWD == "" {
+				return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists")
 			}
-			full = s.vars.CWD + "/" + full
+			full = s.Vars.CWD + "/" + full
 		}
 		// Not filepath.Dir: ".." after a link is for the system to follow.
 		slash := strings.LastIndexByte(full, '/')
 		dir, base := full[:slash+1], full[slash+1:]
 		if base != ".sbx.toml" && base != ".sbx.hcl" {
-			return nil, &usageError{policy.Plain(string(name)) + " is no project file", "these are called .sbx.toml or .sbx.hcl"}
+			return nil, app.Failed(text.Plain(string(name))+" is no project file", "these are called .sbx.toml or .sbx.hcl")
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
@@ -207,7 +190,7 @@ func (s *state) canonical(names []rawText) ([]string, error) {
 type candidate struct {
 	path   string
 	data   []byte
-	host   *host.Host
+	caller *app.Caller
 	store  config.TrustStore
 	state  config.TrustState
 	agreed []byte // what was agreed to before
@@ -217,11 +200,11 @@ type candidate struct {
 // lookAt reads a project file as a run in its directory does, with all the
 // other files of such a run.
 func lookAt(path string) (*candidate, error) {
-	s, err := here(policy.Dir(path))
+	s, err := app.Here(policy.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	files, err := s.files(logger(""))
+	files, _, err := s.Files()
 	if err != nil {
 		return nil, err
 	}
@@ -229,11 +212,11 @@ func lookAt(path string) (*candidate, error) {
 	if i < 0 {
 		return nil, &config.FileError{Path: path, Text: "no such file"}
 	}
-	f := &candidate{path: path, data: files[i].Data, host: s.host, store: s.trustStore()}
+	f := &candidate{path: path, data: files[i].Data, caller: s, store: s.TrustStore()}
 	if f.state, f.agreed, err = f.store.Check(path, f.data); err != nil {
-		say("warning", err.Error()) // trusting it makes a new record
+		app.Say("warning", err.Error()) // trusting it makes a new record
 	}
-	f.trial, err = config.Try(profiles.Builtin(), files, i, s.vars)
+	f.trial, err = config.Try(profiles.Builtin(), files, i, s.Vars)
 	return f, err
 }
 
@@ -250,9 +233,9 @@ func (f *candidate) json() trustJSON {
 // print shows what trusting the file means: all of it, since what is cut off
 // would be where to hide.
 func (f *candidate) print() error {
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	w := text.Table(stdout)
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, text) }
-	head(colour("1", policy.Plain(f.path)))
+	head(colour("1", text.Plain(f.path)))
 	if f.state == config.Changed {
 		head("changed since it was trusted:")
 		for _, line := range text.Diff(f.agreed, f.data) {
@@ -265,7 +248,7 @@ func (f *candidate) print() error {
 	if len(f.trial.Loosens) > 0 {
 		head("loosens, compared with what it does untrusted:")
 		for _, l := range f.trial.Loosens {
-			fmt.Fprintf(w, "  %s\t%s\t%s -> %s\t%s\n", l.Key, policy.Plain(l.What), policy.Plain(l.From), policy.Plain(l.To), selections(l.Profiles))
+			fmt.Fprintf(w, "  %s\t%s\t%s -> %s\t%s\n", l.Key, text.Plain(l.What), text.Plain(l.From), text.Plain(l.To), selections(l.Profiles))
 		}
 	}
 	if len(f.trial.Asks) > 0 {
@@ -301,7 +284,7 @@ func selections(names []string) string {
 
 // confirm asks a person at the terminal.
 func confirm(question string) bool {
-	fmt.Fprint(os.Stderr, harmless(question)+" [y/N] ")
+	fmt.Fprint(os.Stderr, app.Harmless(question)+" [y/N] ")
 	var answer []byte
 	for buf := make([]byte, 1); len(answer) < 64; {
 		if n, err := os.Stdin.Read(buf); n == 0 || err != nil || buf[0] == '\n' {
@@ -323,17 +306,17 @@ type trustedJSON struct {
 }
 
 // listTrusted prints all that is trusted and what became of it.
-func listTrusted(names []rawText, asJSON bool) error {
+func listTrusted(names []string, asJSON bool) error {
 	if len(names) > 0 {
-		return &usageError{"sbx trust --list takes no file", "sbx trust --list"}
+		return app.Failed("sbx trust --list takes no file", "sbx trust --list")
 	}
-	s, err := here("")
+	s, err := app.Here("")
 	if err != nil {
 		return err
 	}
-	records, bad := s.trustStore().List()
+	records, bad := s.TrustStore().List()
 	for _, err := range bad {
-		say("warning", err.Error())
+		app.Say("warning", err.Error())
 	}
 	out := []trustedJSON{}
 	for _, r := range records {
@@ -350,7 +333,7 @@ func listTrusted(names []rawText, asJSON bool) error {
 		return printJSON(out)
 	}
 	for _, r := range out {
-		fmt.Fprintf(stdout, "%-7s  %s\n", r.State, policy.Plain(r.Path))
+		fmt.Fprintf(stdout, "%-7s  %s\n", r.State, text.Plain(r.Path))
 	}
 	return nil
 }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -22,7 +22,6 @@ type verifyCmd struct {
 }
 
 func (c *verifyCmd) Run() error {
-	c.given = true
 	c.aliases()
 	if err := c.check(); err != nil {
 		return err
@@ -70,10 +69,10 @@ func verifiable(system string) error {
 	case "linux":
 		return nil
 	case "darwin":
-		return &host.Error{Status: host.StatusFailed, Text: "sbx verify is not there on macOS yet: its probes are Linux's",
-			Hint: "the conformance workflow of the sources (.github/workflows) tries each wall on macOS; sbx doctor says whether sandbox-exec works here"}
+		return app.Failed("sbx verify is not there on macOS yet: its probes are Linux's",
+			"the conformance workflow of the sources (.github/workflows) tries each wall on macOS; sbx doctor says whether sandbox-exec works here")
 	}
-	return &host.Error{Status: host.StatusFailed, Text: "sbx verify is not there on " + system}
+	return app.Failed("sbx verify is not there on "+system, "")
 }
 
 // refuse says no to flags that have no meaning here, lest anyone think that
@@ -81,97 +80,76 @@ func verifiable(system string) error {
 func (c *verifyCmd) refuse() error {
 	switch {
 	case c.NoSandbox:
-		return &usageError{text: "--no-sandbox: there would be no sandbox to verify"}
+		return app.Failed("--no-sandbox: there would be no sandbox to verify", "")
 	case c.DryRun:
-		return &usageError{"--dry-run does not go with verify, which runs something", "sbx -n -- CMD prints the plan"}
+		return app.Failed("--dry-run does not go with verify, which runs something", "sbx -n -- CMD prints the plan")
 	case len(c.Command) > 0:
-		return &usageError{text: "verify takes no command: it runs its own probes"}
+		return app.Failed("verify takes no command: it runs its own probes", "")
 	}
 	return nil
 }
 
 func (c *verifyCmd) report() (*verify.Report, error) {
-	if _, ok := insideSandbox(); ok {
+	if _, ok := app.Inside(); ok {
 		return c.here()
 	}
-	s, err := load(&c.options)
+	s, err := app.Load(app.ForRun(c.flags(), nil))
 	if err != nil {
 		return nil, err
 	}
-	if !s.settings.Enabled {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "there is no sandbox to verify: " + s.disabledBy()}
+	if off := s.DisabledBy(); off != "" {
+		return nil, app.Failed("there is no sandbox to verify: "+off, "")
 	}
-	if err := s.engine(); err != nil {
+	by, err := s.Engine()
+	if err != nil {
 		return nil, err
 	}
+	plan := func() (*engine.Plan, error) { return s.PlanSelf(by, verify.ProbeWords()) }
 	if c.Child {
-		plan, err := s.planProbe()
+		p, err := plan()
 		if err != nil {
 			return nil, err
 		}
-		return nil, wrap.Exec(plan, s.host)
+		return nil, wrap.Exec(p, s.Host)
 	}
-	if err := s.host.Answering(); err != nil {
+	h := s.Host
+	if err := h.Answering(); err != nil {
 		return nil, err
 	}
-	if s.chosen.Name == host.EngineBwrap {
-		s.host.LookForSockets(s.cacheDir, s.chosen.Bwrap)
+	if by.Name == host.EngineBwrap {
+		h.LookForSockets(s.CacheDir(), by.Bwrap)
 	}
-	for _, n := range s.settings.Notices {
-		s.notice(n)
-	}
+	s.TellNotices()
 	// The child's first three descriptors are pipes, and so it is in no group that
 	// has the terminal to itself.
-	s.host.Front = false
-	for len(s.host.FDs) > 0 && s.host.FDs[0].Num <= 2 {
-		s.host.FDs = s.host.FDs[1:]
+	h.Front = false
+	for len(h.FDs) > 0 && h.FDs[0].Num <= 2 {
+		h.FDs = h.FDs[1:]
 	}
 	return verify.Outside(&verify.Subject{
-		Host: s.host, Bwrap: s.chosen.Bwrap.Path, Plan: s.planProbe, Flags: append([]string{"verify", "--run-probe"}, os.Args[2:]...),
-		Root: s.vars.Root, Remap: string(s.opts.Workspace), Cache: s.cacheDir, OwnDirs: s.ownDirs(),
+		Host: h, Bwrap: by.Bwrap.Path, Plan: plan, Flags: append([]string{"verify", "--run-probe"}, os.Args[2:]...),
+		Root: s.Vars.Root, Remap: c.Workspace, Cache: s.CacheDir(), OwnDirs: s.OwnDirs(),
 	})
-}
-
-// planProbe plans a run in which the probe is the command: all else is as in
-// any run with these flags.
-func (s *state) planProbe() (*engine.Plan, error) {
-	req, err := s.request(nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Self = verify.ProbeWords()
-	return wrap.New(req, s.host)
-}
-
-// ownDirs are where sbx keeps its configuration and state.
-func (s *state) ownDirs() []string {
-	dirs := []string{"/etc/sbx"}
-	for _, name := range []string{"$XDG_CONFIG_HOME/sbx", "$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx"} {
-		if dir, ok, err := s.vars.Expand(name); ok && err == nil {
-			dirs = append(dirs, filepath.Clean(dir))
-		}
-	}
-	return dirs
 }
 
 // here verifies the sandbox that this process is in. Flags say nothing about
 // that one, so none is taken for granted.
 func (c *verifyCmd) here() (*verify.Report, error) {
 	if c.Child {
-		return nil, &usageError{text: "--run-probe is for sbx itself"}
+		return nil, app.Failed("--run-probe is for sbx itself", "")
 	}
-	path := manifestFile()
+	path := app.ManifestFile()
 	var homes []string
 	var writable func(string) bool
 	h, err := host.Look()
 	if err == nil {
 		homes = h.Homes
 	}
-	if outer, _ := insideSandbox(); outer != nil && outer.Engine == host.EngineLandlock {
+	if outer, _ := app.Inside(); outer != nil && outer.Engine == host.EngineLandlock {
 		if err != nil {
 			return nil, err
 		}
-		sight, err := outer.sight(h, path)
+		sight, err := outer.Sight(h, path)
 		if err != nil {
 			return nil, err
 		}
@@ -183,10 +161,10 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 	}
 	m := verify.Manifest{Writable: writable}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: policy.Plain(path) + ": " + err.Error()}
+		return nil, app.Failed(text.Plain(path)+": "+err.Error(), "")
 	}
 	if !c.Quiet {
-		say("notice", "this runs inside a sandbox: flags are not looked at, and nothing can be compared with outside")
+		app.Say("notice", "this runs inside a sandbox: flags are not looked at, and nothing can be compared with outside")
 	}
 	return verify.Here(&m, homes)
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // whyCmd answers for single paths, hosts and variables: outside from the plan
@@ -103,7 +105,7 @@ type insight struct {
 func (c *whyCmd) Run() error {
 	c.aliases()
 	if len(c.Words) == 0 {
-		return &usageError{"nothing to answer for", "sbx why PATH, sbx why HOST or sbx why NAME"}
+		return app.Failed("nothing to answer for", "sbx why PATH, sbx why HOST or sbx why NAME")
 	}
 	in, err := c.insight()
 	if in == nil || err != nil {
@@ -125,18 +127,17 @@ func (c *whyCmd) Run() error {
 
 // insight is nil when the command was run anew with the flags of SBX_FLAGS.
 func (c *whyCmd) insight() (*insight, error) {
-	if m, ok := insideSandbox(); ok {
+	if m, ok := app.Inside(); ok {
 		if c.asksForRun() {
-			return nil, &usageError{"inside a sandbox the policy is fixed: the flags of a run change nothing", "leave them out, or ask where the sandbox is started"}
+			return nil, app.Failed("inside a sandbox the policy is fixed: the flags of a run change nothing", "leave them out, or ask where the sandbox is started")
 		}
 		return inside(m)
 	}
-	c.given = true
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if c.NoSandbox {
-		return nil, &usageError{text: "with --no-sandbox everything is open to the command"}
+		return nil, app.Failed("with --no-sandbox everything is open to the command", "")
 	}
 	flags, err := envFlags()
 	if err != nil {
@@ -146,7 +147,7 @@ func (c *whyCmd) insight() (*insight, error) {
 		os.Unsetenv("SBX_FLAGS")
 		return nil, runCommand(append(append([]string{"why"}, flags...), os.Args[2:]...))
 	}
-	return outside(&c.options)
+	return outside(c.flags())
 }
 
 // asksForRun reports whether flags of a run were given, and not only those
@@ -158,59 +159,49 @@ func (c *whyCmd) asksForRun() bool {
 }
 
 // outside makes the plan that a run with these flags would have.
-func outside(o *options) (*insight, error) {
-	s, err := load(o)
+func outside(flags app.Flags) (*insight, error) {
+	s, err := app.Load(app.ForRun(flags, nil))
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range s.settings.Notices {
-		s.notice(n)
+	s.TellNotices()
+	if off := s.DisabledBy(); off != "" {
+		app.Say("warning", off+": a run has no sandbox; this is what it would be")
 	}
-	if !s.settings.Enabled {
-		say("warning", s.disabledBy()+": a run has no sandbox; this is what it would be")
+	if s.Host.Modelled && !flags.Quiet {
+		app.Say("notice", "this is not a Mac: the files of the system are those that every Mac has, and paths are those of this machine")
 	}
-	if s.host.Groups, err = os.Getgroups(); err != nil {
-		return nil, err
-	}
-	s.host.Groups = append(s.host.Groups, os.Getegid())
-	if s.host.Modelled {
-		s.notice("this is not a Mac: the files of the system are those that every Mac has, and paths are those of this machine")
-	}
-	plan, err := s.planAnywhere()
+	plan, err := s.PlanAnywhere()
 	if err != nil {
 		return nil, err
 	}
 	pol := plan.Report.Policy
 	return &insight{
 		walled: plan.Engine == host.EngineLandlock, belted: plan.Engine == host.EngineSeatbelt,
-		cwd: s.vars.CWD, home: s.vars.Home, exists: fileIn(s.host),
+		cwd: s.Vars.CWD, home: s.Vars.Home, exists: fileIn(s.Host),
 		path:    plan.Report.Ask,
 		network: pol.Network, netFrom: pol.Where["allow_network"], scoped: plan.Scoped(),
 		variable: func(name string) variable { return planned(plan, name) },
-		locked:   s.locked,
+		locked:   func(flags []string) string { return s.Locked(flags[0], flags[len(flags)-1]) },
 	}, nil
 }
 
 // inside takes the rules from the manifest and looks at the rest.
-func inside(m *manifest) (*insight, error) {
-	h, err := host.Look()
+func inside(m *app.Manifest) (*insight, error) {
+	s, err := app.Here("")
 	if err != nil {
 		return nil, err
 	}
-	vars, _ := variables(h)
-	if dir, ok, err := vars.Expand("$XDG_CONFIG_HOME/sbx"); ok && err == nil {
-		h.Config = dir
-	}
-	sight, err := m.sight(h, manifestFile())
+	sight, err := m.Sight(s.Host, app.ManifestFile())
 	if err != nil {
 		return nil, err
 	}
 	return &insight{
 		within: true, walled: m.Engine == host.EngineLandlock, belted: m.Engine == host.EngineSeatbelt,
-		cwd: vars.CWD, home: vars.Home, exists: fileIn(h),
+		cwd: s.Vars.CWD, home: s.Vars.Home, exists: fileIn(s.Host),
 		path:    sight.Ask,
 		network: m.Network == "true", netFrom: m.Sources["allow_network"], scoped: m.Scoped,
-		variable: func(name string) variable { return m.variable(h.Environ, name) },
+		variable: func(name string) variable { return given(m, s.Host.Environ, name) },
 		locked:   func([]string) string { return "" },
 	}, nil
 }
@@ -223,31 +214,6 @@ func fileIn(h *host.Host) func(string) bool {
 		info, err := h.FS.Lstat(strings.TrimSuffix(h.CWD, "/") + "/" + name)
 		return err == nil && info.Kind != host.Absent
 	}
-}
-
-// locked tries flags against what the administrator locked.
-func (s *state) locked(flags []string) string {
-	if len(s.settings.Locked) == 0 {
-		return ""
-	}
-	o := *s.opts
-	value := flags[len(flags)-1]
-	switch flags[0] {
-	case "-r":
-		o.AllowRead = append(o.AllowRead[:len(o.AllowRead):len(o.AllowRead)], value)
-	case "-w":
-		o.AllowWrite = append(o.AllowWrite[:len(o.AllowWrite):len(o.AllowWrite)], value)
-	case "--env":
-		o.Env = append(o.Env[:len(o.Env):len(o.Env)], value)
-	case "--git":
-		o.Git = value
-	case "--net":
-		o.Net, o.NoNet = true, false
-	}
-	if _, err := load(&o); err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
 // answer finds out what a word is, and answers for it.
@@ -297,7 +263,7 @@ func (c *whyCmd) kind(in *insight, word string) (string, error) {
 	scheme, _, url := strings.Cut(word, "://")
 	switch {
 	case word == "":
-		return "", &usageError{"an empty word is no path, no host and no variable", ""}
+		return "", app.Failed("an empty word is no path, no host and no variable", "")
 	case c.Path:
 		return "path", nil
 	case c.Host:
@@ -319,8 +285,8 @@ func (c *whyCmd) kind(in *insight, word string) (string, error) {
 	case strings.ContainsAny(word, ".:") || word == "localhost":
 		return "host", nil
 	}
-	return "", &usageError{policy.Plain(word) + ": neither a path nor a host nor a variable that is set",
-		"say which it is: --path, --host or --var"}
+	return "", app.Failed(text.Plain(word)+": neither a path nor a host nor a variable that is set",
+		"say which it is: --path, --host or --var")
 }
 
 // constant reports whether a word is written as most variables are.
@@ -336,15 +302,15 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 	}
 	switch {
 	case path == "":
-		return nil, &usageError{text: policy.Plain(word) + ": an empty path"}
+		return nil, app.Failed(text.Plain(word)+": an empty path", "")
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		if in.home == "" {
-			return nil, &usageError{text: policy.Plain(word) + ": there is no home directory"}
+			return nil, app.Failed(text.Plain(word)+": there is no home directory", "")
 		}
 		path = in.home + path[1:]
 	case path[0] != '/':
 		if in.cwd == "" {
-			return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists, or name the whole path"}
+			return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists, or name the whole path")
 		}
 		path = in.cwd + "/" + path
 	}

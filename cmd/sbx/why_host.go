@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/access"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // answerHost says whether the network leads to a host. Which host it is makes
@@ -25,7 +26,7 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	if strings.Contains(word, "://") {
 		a.Word = name // a URL may hold a password
 	}
-	a.Rule = &ruleJSON{Access: onOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network), Source: in.netFrom}
+	a.Rule = &ruleJSON{Access: app.OnOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network), Source: in.netFrom}
 	a.Why = whyHost(in.network, in.walled, name)
 	if in.belted {
 		a.Why = whyMacHost(in.network, name)
@@ -88,7 +89,7 @@ func whyMacHost(network bool, name string) string {
 // an address, [ADDRESS]:PORT, or @NAME for an abstract socket.
 func hostName(word string) (string, error) {
 	bad := func(why string) error {
-		return &usageError{policy.Plain(word) + ": " + why, "write HOST, HOST:PORT, [ADDRESS]:PORT, a URL, or @NAME for an abstract socket"}
+		return app.Failed(text.Plain(word)+": "+why, "write HOST, HOST:PORT, [ADDRESS]:PORT, a URL, or @NAME for an abstract socket")
 	}
 	name := word
 	if _, rest, ok := strings.Cut(word, "://"); ok {
@@ -97,7 +98,7 @@ func hostName(word string) (string, error) {
 		}
 		name = rest[strings.LastIndexByte(rest, '@')+1:]
 		bad = func(why string) error { // a URL may hold a password
-			return &usageError{"a URL in which " + why, "write SCHEME://HOST or SCHEME://HOST:PORT"}
+			return app.Failed("a URL in which "+why, "write SCHEME://HOST or SCHEME://HOST:PORT")
 		}
 	} else if word[0] == '@' {
 		if len(word) == 1 {

@@ -3,7 +3,8 @@ package main
 import (
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // printAnswers writes answers for people, one paragraph each.
@@ -25,26 +26,26 @@ func printAnswers(answers []answerJSON, within bool) error {
 }
 
 func (a *answerJSON) print(b *strings.Builder) {
-	b.WriteString(colour("1", a.Kind+" "+policy.Plain(a.Name)) + "\n")
+	b.WriteString(colour("1", a.Kind+" "+text.Plain(a.Name)) + "\n")
 	row := func(label, text string) {
 		if text != "" {
 			b.WriteString("  " + label + strings.Repeat(" ", max(1, 7-len(label))) + text + "\n")
 		}
 	}
 	if a.Kind == "path" && a.Inside != a.Name {
-		row("inside", policy.Plain(a.Inside))
+		row("inside", text.Plain(a.Inside))
 	}
 	if a.LeadsTo != "" {
-		row("leads", "to "+policy.Plain(a.LeadsTo))
+		row("leads", "to "+text.Plain(a.LeadsTo))
 	}
 	row("may", a.verdict())
-	row("rule", harmless(a.rule()))
-	row("why", harmless(a.Why))
+	row("rule", app.Harmless(a.rule()))
+	row("why", app.Harmless(a.Why))
 	for _, l := range a.Levers {
-		row("lever", a.purpose(l.To)+": "+harmless(l.Text))
+		row("lever", a.purpose(l.To)+": "+app.Harmless(l.Text))
 	}
 	if a.NoLever != "" {
-		row("lever", "none: "+harmless(a.NoLever))
+		row("lever", "none: "+app.Harmless(a.NoLever))
 	}
 }
 
@@ -74,7 +75,7 @@ func (a *answerJSON) rule() string {
 	}
 	parts := []string{r.Access}
 	if r.Path != "" {
-		parts = append(parts, policy.Plain(r.Path))
+		parts = append(parts, text.Plain(r.Path))
 	}
 	if r.Setting != "" {
 		parts = append(parts, r.Setting)

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // variable is what becomes of an environment variable; never its value.
@@ -32,13 +34,13 @@ func planned(p *engine.Plan, name string) variable {
 	return variable{action: "unset", source: v.Source, note: "it is not set; if it were, it " + would}
 }
 
-// variable is what the manifest and the environment say inside. What the
+// given is what the manifest and the environment say inside. What the
 // command itself has changed since cannot be told from what it was given.
-func (m *manifest) variable(environ []string, name string) variable {
+func given(m *app.Manifest, environ []string, name string) variable {
 	v := variable{action: "unset", note: "it is not set here"}
 	v.seen = slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	v.known = v.seen
-	if i := slices.IndexFunc(m.Env, func(e envJSON) bool { return e.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(m.Env, func(e app.ManifestEnv) bool { return e.Name == name }); i >= 0 {
 		v.known, v.action, v.source, v.note = true, m.Env[i].Action, m.Env[i].Source, ""
 		switch {
 		case v.seen && v.action == "drop":
@@ -61,8 +63,8 @@ func (m *manifest) variable(environ []string, name string) variable {
 
 func (in *insight) answerVariable(name string) (*answerJSON, error) {
 	if strings.ContainsAny(name, "=\x00") {
-		text, _, _ := strings.Cut(name, "=")
-		return nil, &usageError{policy.Plain(text) + "=…: a name of a variable holds no =", "ask for the name alone"}
+		word, _, _ := strings.Cut(name, "=")
+		return nil, app.Failed(text.Plain(word)+"=…: a name of a variable holds no =", "ask for the name alone")
 	}
 	v := in.variable(name)
 	a := &answerJSON{Word: name, Name: name, Seen: &v.seen, Rule: &ruleJSON{Access: v.action, Source: v.source}, Why: v.note}
@@ -82,7 +84,7 @@ func (in *insight) answerVariable(name string) (*answerJSON, error) {
 			a.NoLever = "--env takes names of letters, digits and _"
 		}
 	case v.action == "pass":
-		a.lever("drop", "env_drop = ["+policy.Quote(name)+"] in a config file")
+		a.lever("drop", "env_drop = ["+text.Quote(name)+"] in a config file")
 	}
 	return a, nil
 }

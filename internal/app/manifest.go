@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"encoding/hex"
@@ -14,10 +14,10 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// manifest is /run/sbx/policy.json, by which a program knows the sandbox that
+// Manifest is /run/sbx/policy.json, by which a program knows the sandbox that
 // it runs in, or with Landlock and on macOS the file that SBX_MANIFEST names. One
 // that an older sbx wrote lacks sources, hidden paths and variables.
-type manifest struct {
+type Manifest struct {
 	Profiles    []string          `json:"profiles"`
 	Engine      string            `json:"engine"`
 	Tier        string            `json:"tier"`
@@ -32,9 +32,16 @@ type manifest struct {
 	Environment string            `json:"environment"`
 	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
-	Paths       []manifestPath    `json:"paths"`   // parents before children
-	Env         []envJSON         `json:"env"`     // but for what is inherited, and what is on no list
+	Paths       []ManifestPath    `json:"paths"`   // parents before children
+	Env         []ManifestEnv     `json:"env"`     // but for what is inherited, and what is on no list
 	Wall        *manifestWall     `json:"wall"`    // with Landlock
+}
+
+// ManifestEnv is what becomes of a variable.
+type ManifestEnv struct {
+	Name   string `json:"name"`
+	Action string `json:"action"` // pass, drop, set
+	Source string `json:"source"`
 }
 
 // manifestWall is what Landlock lets through, in hexadecimal the rights of
@@ -48,8 +55,8 @@ type manifestWall struct {
 	} `json:"rules"`
 }
 
-// manifestPath is a place inside with the rule in force there.
-type manifestPath struct {
+// ManifestPath is a place inside with the rule in force there.
+type ManifestPath struct {
 	Path   string `json:"path"`
 	Hex    string `json:"hex"`    // the bytes of a path that is not UTF-8
 	Access string `json:"access"` // private, closed (private, with Landlock and sandbox-exec), write, read, protect, block
@@ -59,9 +66,9 @@ type manifestPath struct {
 	Pin    bool   `json:"pin"`   // no rule of its own: held in place for what is below it
 }
 
-// insideSandbox returns what is known of the sandbox that this process runs
+// Inside returns what is known of the sandbox that this process runs
 // in, and false outside of any.
-func insideSandbox() (*manifest, bool) {
+func Inside() (*Manifest, bool) {
 	if host.Inside() {
 		data, err := os.ReadFile(host.ManifestDir + "/policy.json")
 		if err != nil {
@@ -69,12 +76,12 @@ func insideSandbox() (*manifest, bool) {
 		}
 		return readManifest(data)
 	}
-	var walls manifest
+	var walls Manifest
 	switch {
 	case host.InLandlock():
-		walls = manifest{Engine: host.EngineLandlock, Tier: host.TierReduced}
+		walls = Manifest{Engine: host.EngineLandlock, Tier: host.TierReduced}
 	case host.InSeatbelt():
-		walls = manifest{Engine: host.EngineSeatbelt, Tier: host.TierFull}
+		walls = Manifest{Engine: host.EngineSeatbelt, Tier: host.TierFull}
 	default:
 		return nil, false
 	}
@@ -84,7 +91,7 @@ func insideSandbox() (*manifest, bool) {
 // within is what the file of a sandbox says of it. The kernel says that there are
 // walls, and whose; what the file says besides is for people: a command can name
 // another.
-func within(walls manifest, file string) *manifest {
+func within(walls Manifest, file string) *Manifest {
 	data, err := plainFile(file)
 	if m, ok := readManifest(data); err == nil && ok && m.Engine == walls.Engine {
 		return m
@@ -106,8 +113,8 @@ func plainFile(file string) ([]byte, error) {
 	return host.OS{}.Head(file, most)
 }
 
-func readManifest(data []byte) (*manifest, bool) {
-	var m manifest
+func readManifest(data []byte) (*Manifest, bool) {
+	var m Manifest
 	if json.Unmarshal(data, &m) != nil {
 		return nil, false
 	}
@@ -122,7 +129,7 @@ func readManifest(data []byte) (*manifest, bool) {
 
 // marks are the paths as a plan has them, less those with an access that this
 // sbx does not know.
-func (m *manifest) marks() []view.Mark {
+func (m *Manifest) marks() []view.Mark {
 	out := make([]view.Mark, 0, len(m.Paths))
 	for _, p := range m.Paths {
 		mark := view.Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
@@ -149,9 +156,9 @@ func (m *manifest) marks() []view.Mark {
 	return out
 }
 
-// sight is what can be said of files from the manifest that path names. With
+// Sight is what can be said of files from the manifest that path names. With
 // Landlock nothing inside shows what is open, so it takes the rules for it.
-func (m *manifest) sight(h *host.Host, path string) (*access.Sight, error) {
+func (m *Manifest) Sight(h *host.Host, path string) (*access.Sight, error) {
 	if m.Engine == host.EngineSeatbelt {
 		return &access.Sight{FS: h.FS, Marks: m.marks(), Host: h, Belt: true, Network: m.Network == "true"}, nil
 	}
@@ -160,7 +167,7 @@ func (m *manifest) sight(h *host.Host, path string) (*access.Sight, error) {
 		return s, nil
 	}
 	if s.Wall = m.Wall.ruleset(); s.Wall == nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules"}
+		return nil, Failed("this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules", "")
 	}
 	s.Enter(filepath.Dir(path))
 	return s, nil
@@ -189,11 +196,26 @@ func (w *manifestWall) ruleset() *landlock.Ruleset {
 	return out
 }
 
-// manifestFile is where the manifest of the sandbox is that this process runs
+// ManifestFile is where the manifest of the sandbox is that this process runs
 // in.
-func manifestFile() string {
+func ManifestFile() string {
 	if host.Inside() {
 		return host.ManifestDir + "/policy.json"
 	}
 	return os.Getenv("SBX_MANIFEST")
+}
+
+// Setting is a setting of the sandbox and where it comes from.
+func (m *Manifest) Setting(key string) (value, source string) {
+	switch key {
+	case "allow_network":
+		value = m.Network
+	case "seccomp":
+		value = m.Seccomp
+	case "memory_limit_mb":
+		value = m.MemoryLimit
+	case "tmpfs_limit_mb":
+		value = m.TmpfsLimit
+	}
+	return value, m.Sources[key]
 }

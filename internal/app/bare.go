@@ -1,0 +1,142 @@
+package app
+
+import (
+	"errors"
+	"os"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/risk"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// disabled runs the command without a sandbox because the user said so.
+func (c *Context) disabled(cmd command, why string) (*Run, error) {
+	flags := c.Inv.Flags
+	if flags.MinTier != "" {
+		return nil, Failed("--min-tier "+flags.MinTier+" cannot be had without a sandbox ("+why+")", "")
+	}
+	if flag := flags.limited(); flag != "" {
+		return nil, Failed(flag+" cannot be enforced without a sandbox ("+why+")", "")
+	}
+	Say("warning", "running without a sandbox ("+why+")")
+	c.warn(cmd)
+	return c.withoutSandbox(cmd)
+}
+
+// unavailable does what fallback_on_unavailable says. A tier asked for by name
+// is never given up.
+func (c *Context) unavailable(cmd command, err error) (*Run, error) {
+	fallback, login, unlocked := c.Settings.FallsBack()
+	err = hinted(err, unlocked)
+	var none *host.Unavailable
+	if !errors.As(err, &none) {
+		return nil, err
+	}
+	if login && c.Inv.login() {
+		Say("WARNING", "Sandbox unavailable: "+none.Reason+". This shell runs WITHOUT a sandbox, since "+c.Settings.Where["login_fallback"]+" says so.")
+		return c.withoutSandbox(cmd)
+	}
+	flags := c.Inv.Flags
+	if fallback == "block" || c.Policy.MinTier == host.TierFull || flags.MinTier != "" || flags.named() || flags.limited() != "" {
+		return nil, err
+	}
+	Say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
+	if fallback == "warn" {
+		for _, h := range none.Hints {
+			Say("hint", h)
+		}
+		c.warn(cmd)
+	}
+	return c.withoutSandbox(cmd)
+}
+
+// warn says, before a command runs without a sandbox, what it looks like it
+// would do to the machine.
+func (c *Context) warn(cmd command) {
+	if what := risk.Destructive(cmd.words, c.Host.Homes...); what != "" {
+		Say("WARNING", "this command looks destructive: "+what)
+	}
+}
+
+// withoutSandbox is a command that gets no sandbox of its own.
+func (c *Context) withoutSandbox(cmd command) (*Run, error) {
+	plan, err := c.Inv.bare(c, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.argv0 != "" {
+		plan.Argv = append([]string{cmd.argv0}, plan.Argv[1:]...)
+	}
+	return &Run{Plan: plan}, nil
+}
+
+// bareCommand is the plan for a command as the caller's PATH has it.
+func bareCommand(c *Context, cmd command) (*engine.Plan, error) {
+	h, err := c.real()
+	if err != nil {
+		return nil, err
+	}
+	return wrap.Bare(cmd.words, h)
+}
+
+// bareShell is the plan for the real shell.
+func bareShell(c *Context, cmd command) (*engine.Plan, error) {
+	plan, err := bareCommand(c, cmd)
+	if err != nil {
+		return nil, err
+	}
+	plan.Env = deeper(setEnv(plan.Env, "SHELL", cmd.shell))
+	return plan, nil
+}
+
+// bareTool is the plan for the program behind a shim.
+func bareTool(c *Context, cmd command) (*engine.Plan, error) {
+	name := c.Inv.Tool
+	if depth() >= maxDepth {
+		return nil, &host.Error{Status: host.StatusNoExec, Text: text.Plain(name) + ": shims lead to each other in a circle",
+			Hint: "another version of sbx by that name is in PATH: sbx shim doctor " + text.Plain(name)}
+	}
+	h, err := c.real()
+	if err != nil {
+		return nil, err
+	}
+	program, err := h.Tool(name, h.Path())
+	if err != nil {
+		return nil, err
+	}
+	plan, err := wrap.Bare(append([]string{program}, cmd.words[1:]...), h)
+	if err != nil {
+		return nil, err
+	}
+	plan.Argv[0], plan.Env = name, deeper(plan.Env)
+	return plan, nil
+}
+
+// real is the host itself: without a sandbox it is this machine that counts.
+func (c *Context) real() (*host.Host, error) {
+	if c.Host.Modelled {
+		return host.Look()
+	}
+	return c.Host, nil
+}
+
+// Reworded is the error of a run, which for a tool that is not there says how to be
+// rid of its shim.
+func (inv *Invocation) Reworded(err error) error {
+	var e *host.Error
+	name := inv.Tool
+	if name == "" || !errors.As(err, &e) || e.Status != host.StatusNotFound || e.Hint != "" {
+		return err
+	}
+	hint := "the name leads to sbx, and no program of that name comes after it in PATH"
+	if c, herr := Here(""); herr == nil {
+		if dir, derr := c.ShimsDir(); derr == nil {
+			if _, lerr := os.Lstat(string(dir) + "/" + name); lerr == nil {
+				hint = "it is not installed; sbx shim remove " + text.Plain(name) + " takes the shim away"
+			}
+		}
+	}
+	return &host.Error{Status: e.Status, Text: e.Text, Hint: hint}
+}

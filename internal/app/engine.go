@@ -1,0 +1,193 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/engine/seatbelt"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/limits"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/wrap"
+)
+
+// Engine is what will hold the command.
+func (c *Context) Engine() (engine.Chosen, error) {
+	chosen, err := c.choose()
+	if err == nil {
+		logger(c.Inv.Flags.LogLevel).info("engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version", chosen.Bwrap.Version, "landlock", c.Host.Landlock)
+	}
+	return chosen, err
+}
+
+func (c *Context) choose() (engine.Chosen, error) {
+	flags, h := c.Inv.Flags, c.Host
+	if h.Modelled && !flags.DryRun {
+		return engine.Chosen{}, Failed("--engine sandbox-exec: sandbox-exec is macOS's own, and this is "+runtime.GOOS,
+			"with --dry-run it prints what a Mac would get; so do explain and why")
+	}
+	if h.Modelled {
+		return seatbelt.Modelled(), nil // there is no other
+	}
+	lock := c.Settings.NeedsFull
+	if lock == nil {
+		return wrap.Choose(h, c.CacheDir(), flags.Engine, c.Policy.MinTier)
+	}
+	if flags.Engine == host.EngineLandlock {
+		named := *lock
+		named.Source = "--engine landlock"
+		hint := "leave --engine landlock out"
+		if os.Getenv("SBX_ENGINE") == flags.Engine {
+			named.Source, hint = "SBX_ENGINE", "unset SBX_ENGINE"
+		}
+		return engine.Chosen{}, Failed(named.Error(), hint)
+	}
+	chosen, err := wrap.Choose(h, c.CacheDir(), flags.Engine, host.TierFull)
+	return chosen, hinted(err, lock.Key+" is locked by "+lock.By+", and takes tier full: "+lock.What)
+}
+
+// hinted is an error of an engine that cannot be had, with one more hint.
+func hinted(err error, hint string) error {
+	var none *host.Unavailable
+	if hint == "" || !errors.As(err, &none) {
+		return err
+	}
+	more := *none
+	more.Hints = append([]string{hint}, none.Hints...)
+	return &more
+}
+
+// Plan is the plan of a command, or with none of a run that is only looked at.
+func (c *Context) Plan(by engine.Chosen, words ...string) (*engine.Plan, error) {
+	return c.plan(command{words: words, argv0: c.Inv.Flags.Argv0, shell: c.userShell()}, by)
+}
+
+func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
+	req, err := c.request(cmd, by)
+	if err != nil {
+		return nil, err
+	}
+	return c.planned(req, cmd.shell)
+}
+
+// PlanSelf is the plan of sbx itself with some words: all else is as in any run.
+func (c *Context) PlanSelf(by engine.Chosen, words []string) (*engine.Plan, error) {
+	req, err := c.request(command{}, by)
+	if err != nil {
+		return nil, err
+	}
+	req.Self = words
+	return c.planned(req, c.userShell())
+}
+
+func (c *Context) planned(req engine.Request, shell string) (*engine.Plan, error) {
+	h := *c.Host
+	h.Shell = shell
+	if engine.Wanted(c.Policy).Tree() && !h.Modelled { // a Mac has no control groups
+		h.Limits = limits.Look(h.UID)
+	}
+	plan, err := wrap.New(req, &h)
+	if err == nil {
+		logger(c.Inv.Flags.LogLevel).debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command", plan.Report.Command)
+	}
+	return plan, err
+}
+
+func (c *Context) request(cmd command, by engine.Chosen) (engine.Request, error) {
+	filter, err := c.readFilter()
+	flags := c.Inv.Flags
+	return engine.Request{
+		Policy: c.Policy, Engine: by, Root: cmp.Or(c.Vars.Root, c.Host.CWD), Command: cmd.words, KeepFDs: flags.KeepFD,
+		Cache: c.CacheDir(), Remap: flags.Workspace, Direct: c.Settings.Direct, Argv0: cmd.argv0,
+		Filter: filter, Tmp: c.Inv.tmp(), Hints: c.hints(),
+	}, err
+}
+
+// hints are for who runs a command: a person, or a model that reads what is
+// written.
+func (c *Context) hints() engine.Hints {
+	h := c.Inv.hints
+	h.On, h.Locked = c.Settings.Hints && !c.Inv.Flags.Quiet, c.Settings.Locked
+	return h
+}
+
+// readFilter reads the file that the policy's seccomp names. Most runs name none.
+func (c *Context) readFilter() (*seccomp.File, error) {
+	path := c.Policy.Seccomp
+	if !policy.SeccompFile(path) {
+		return nil, nil
+	}
+	data, err := config.ReadFilter(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := seccomp.ParseFile(text.Plain(path), data)
+	if err != nil {
+		return nil, filterError(err)
+	}
+	// A file that does not depend on it does without.
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	f.Kernel, _ = seccomp.ParseKernel(strings.TrimSpace(string(release)))
+	logger(c.Inv.Flags.LogLevel).info("read seccomp filter", "file", path, "rules", f.Rules(), "bytes", len(data))
+	return f, nil
+}
+
+// filterError adds to an error what was probably meant.
+func filterError(err error) error {
+	var fe *seccomp.FileError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	const few = 20 // fit into a hint
+	out := &policy.Error{Source: fe.Place, Text: fe.Text, Near: text.Nearest(fe.Word, fe.Known)}
+	if len(fe.Known) <= few {
+		out.Known = fe.Known
+	}
+	return out
+}
+
+// PlanAnywhere plans a run of whatever command on any host, one without an
+// engine that could do it included: the policy is the same.
+func (c *Context) PlanAnywhere() (*engine.Plan, error) {
+	at := *c.Host
+	groups, err := os.Getgroups()
+	if err != nil {
+		return nil, err
+	}
+	at.Groups = append(groups, os.Getegid())
+	on := *c
+	on.Host = &at
+	if at.Modelled {
+		return on.Plan(seatbelt.Modelled())
+	}
+	by, why := on.Engine()
+	if why == nil {
+		plan, err := on.Plan(by)
+		var refused *host.Error
+		if by.Name != host.EngineLandlock || !errors.As(err, &refused) {
+			return plan, err
+		}
+		why = refused
+	}
+	Say("warning", "Sandbox unavailable: "+why.Error()+"; this is what it would be")
+	return on.Plan(Supposed(&at, by))
+}
+
+// Supposed is the engine of tier full that a system can have, in the place of what
+// was chosen.
+func Supposed(h *host.Host, c engine.Chosen) engine.Chosen {
+	if h.OS == "darwin" {
+		c.Name = host.EngineSeatbelt
+		return c
+	}
+	c.Name, c.Bwrap = host.EngineBwrap, host.Bwrap{Path: "bwrap", Version: bwrapargs.Version{Major: 0, Minor: 11}}
+	return c
+}

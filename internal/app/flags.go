@@ -1,0 +1,244 @@
+package app
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
+
+// Flags are the flags of a run, those in SBX_FLAGS first. The zero value says
+// nothing. cmd/sbx has a struct of the same fields, which says how each is written.
+type Flags struct {
+	Profile    []string // names
+	AllowWrite []string // paths as they were written
+	AllowRead  []string
+	Block      []string
+	Net        bool
+	NoNet      bool
+	Env        []string // NAME, a pattern of names, or NAME=VALUE
+	ReadOnly   bool
+	Workspace  string
+	Git        string
+	Cache      string
+	Protect    string
+	Seccomp    string
+	NewSession string
+	SharePID   bool
+	KeepFD     []int
+	Timeout    string
+	Memory     string
+	CPUs       string
+	Procs      string
+	FileSize   string
+	Engine     string
+	MinTier    string
+	Direct     bool
+	Argv0      string
+	NoSandbox  bool
+	Command    []string // strings for the shell, of which the last counts
+	DryRun     bool
+	JSON       bool
+	Verbose    bool
+	Quiet      bool
+	Config     string
+	LogLevel   string
+}
+
+// named reports whether an engine was asked for by its name: then there is no
+// other.
+func (f *Flags) named() bool { return f.Engine != "" && f.Engine != "auto" }
+
+// limited is the first flag that sets a limit: one that was asked for on the
+// command line is never dropped without a word.
+func (f *Flags) limited() string {
+	return firstSet([]flag{
+		{"--timeout", f.Timeout != ""}, {"--memory", f.Memory != ""}, {"--cpus", f.CPUs != ""}, {"--procs", f.Procs != ""},
+		{"--file-size", f.FileSize != ""},
+	})
+}
+
+// beyondPolicy is the first flag that decides about more than the policy.
+func (f *Flags) beyondPolicy() string {
+	return firstSet([]flag{
+		{"--no-sandbox", f.NoSandbox}, {"--keep-fd", len(f.KeepFD) > 0}, {"--workspace", f.Workspace != ""}, {"--engine", f.Engine != ""},
+		{"--direct", f.Direct}, {"--argv0", f.Argv0 != ""}, {"--dry-run", f.DryRun}, {"--config", f.Config != ""},
+		{"--protect", f.Protect != ""}, {"--log-level", f.LogLevel != ""},
+	})
+}
+
+type flag struct {
+	name string
+	set  bool
+}
+
+func firstSet(flags []flag) string {
+	for _, f := range flags {
+		if f.set {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// profile are the flags as a profile on top of all others.
+func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
+	p := &policy.Profile{
+		Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: f.NewSession, Seccomp: f.Seccomp,
+		Git: f.Git, Cache: f.Cache, Protected: f.Protect, MinTier: f.MinTier, Where: map[string]string{},
+	}
+	if f.Net || f.NoNet {
+		p.AllowNetwork = policy.SwitchOf(f.Net)
+	}
+	if f.SharePID {
+		p.SharePID = policy.Yes
+	}
+	for _, l := range []struct {
+		flag  string
+		paths []string
+		to    *policy.List
+	}{{"--allow-write", f.AllowWrite, &p.Write}, {"--allow-read", f.AllowRead, &p.Read}, {"--block", f.Block, &p.Block}} {
+		for _, path := range l.paths {
+			full, err := c.FlagPath(l.flag, path)
+			if err != nil {
+				return nil, err
+			}
+			l.to.Items = append(l.to.Items, policy.Item{Text: full, Source: l.flag, Layer: policy.Flag, Must: true})
+		}
+	}
+	if policy.SeccompFile(f.Seccomp) {
+		full, err := c.FlagPath("--seccomp", f.Seccomp)
+		if err != nil {
+			return nil, err
+		}
+		p.Seccomp = strings.ReplaceAll(full, "$", "$$")
+	}
+	if err := f.limits(p); err != nil {
+		return nil, err
+	}
+	for _, s := range p.Scalars() {
+		p.Where[s.Key] = f.flagOf(s.Key)
+	}
+	return p, f.env(p)
+}
+
+// flagOf is the flag by which a setting of a profile was made.
+func (f *Flags) flagOf(key string) string {
+	switch key {
+	case "allow_network":
+		if f.NoNet {
+			return "--no-net"
+		}
+		return "--net"
+	case "timeout_seconds":
+		return "--timeout"
+	case "memory_limit_mb":
+		return "--memory"
+	case "file_size_limit_mb":
+		return "--file-size"
+	}
+	return "--" + strings.ReplaceAll(key, "_", "-")
+}
+
+// FlagPath makes a path from the command line absolute. Most shells leave the
+// "~" in "--allow-write=~/x" to the program.
+func (c *Caller) FlagPath(flag, path string) (string, error) {
+	switch {
+	case path == "":
+		return "", Failed(flag+": an empty path", "")
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		if c.Vars.Home == "" {
+			return "", Failed(flag+": "+text.Plain(path)+": there is no home directory", "")
+		}
+		path = c.Vars.Home + path[1:]
+	case path[0] != '/':
+		if c.Host.CWD == "" {
+			return "", gone()
+		}
+		path = c.Host.CWD + "/" + path
+	}
+	return filepath.Clean(path), nil
+}
+
+func (f *Flags) limits(p *policy.Profile) error {
+	if f.Timeout != "" {
+		d, err := time.ParseDuration(f.Timeout)
+		if n, nerr := strconv.ParseFloat(f.Timeout, 64); nerr == nil {
+			d, err = time.Duration(n*float64(time.Second)), nil
+		}
+		if err != nil || d <= 0 {
+			return Failed("--timeout: "+text.Plain(f.Timeout)+" is not a duration", "write 30s, 5m or 1h30m")
+		}
+		p.TimeoutSeconds = d.Seconds()
+	}
+	if f.Memory != "" {
+		mb, ok := size(f.Memory)
+		if !ok || mb != float64(int(mb)) {
+			return Failed("--memory: "+text.Plain(f.Memory)+" is not a size in whole mebibytes", "write 512M or 2G")
+		}
+		p.MemoryLimitMB = int(mb)
+	}
+	if f.FileSize != "" {
+		mb, ok := size(f.FileSize)
+		if !ok {
+			return Failed("--file-size: "+text.Plain(f.FileSize)+" is not a size", "write 512K, 100M or 2G")
+		}
+		p.FileSizeMB = mb
+	}
+	if f.CPUs != "" {
+		n, err := strconv.ParseFloat(f.CPUs, 64)
+		if err != nil || !(n >= minCPUs && n <= maxCPUs) {
+			return Failed("--cpus: "+text.Plain(f.CPUs)+" is not a number of processors", "write 2, or 0.5 for half of one")
+		}
+		p.CPUs = n
+	}
+	if f.Procs != "" {
+		n, err := strconv.Atoi(f.Procs)
+		if err != nil || n < 1 || n > maxProcs {
+			return Failed("--procs: "+text.Plain(f.Procs)+" is not a number of processes", "write 64")
+		}
+		p.Procs = n
+	}
+	return nil
+}
+
+// The bounds that numbers have in files, too.
+const (
+	minCPUs, maxCPUs = 0.01, 4096
+	maxProcs         = 4 << 20
+	maxMB            = 16 << 20
+)
+
+// size reads "512K", "512M", "2G" or "1T", with iB or B after it, as mebibytes.
+func size(s string) (mb float64, ok bool) {
+	upper := strings.ToUpper(s)
+	digits := strings.TrimRight(upper, "KMGTIB")
+	units := map[string]float64{"K": 1. / 1024, "M": 1, "G": 1 << 10, "T": 1 << 20}
+	unit, ok := units[strings.TrimSuffix(strings.TrimSuffix(upper[len(digits):], "B"), "I")]
+	n, err := strconv.ParseUint(digits, 10, 63)
+	mb = float64(n) * unit
+	return mb, ok && err == nil && n > 0 && mb <= maxMB
+}
+
+func (f *Flags) env(p *policy.Profile) error {
+	for _, e := range f.Env {
+		name, value, set := strings.Cut(e, "=")
+		switch {
+		case set && !policy.ValidName(name):
+			return Failed("--env: "+text.Quote(name)+" is not a name of a variable", "write NAME=VALUE")
+		case set:
+			// A flag's value is taken as it is.
+			value = strings.ReplaceAll(value, "$", "$$")
+			p.EnvSet = append(p.EnvSet, policy.Var{Name: name, Value: value})
+			p.Where["env_set."+name] = "--env"
+		case !policy.ValidName(strings.ReplaceAll(name, "*", "_")):
+			return Failed("--env: "+text.Quote(name)+" is not a name of a variable or a pattern of names", "write NAME, NAME=VALUE or 'GH_*'")
+		default:
+			p.EnvPass.Items = append(p.EnvPass.Items, policy.Item{Text: name, Source: "--env", Layer: policy.Flag})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
+	"github.com/sbx-sandbox/sbx/profiles"
+)
+
+// inProject is the caller with the tree that the command may write ($CWD of
+// the profiles) and the toolchains that are lent.
+func (c *Caller) inProject() (*Caller, error) {
+	out, err := c.Inv.root(*c)
+	if err != nil {
+		return nil, err
+	}
+	environ := out.Host.Environ
+	if c.Inv.Client { // PATH opens parts of any directory it names: it is the one that the session began with
+		environ = setEnv(environ, "PATH", c.Inv.path)
+	}
+	out.Vars.Lent = view.Tools(out.Host, environ)
+	if out.Boundary == "" {
+		out.Boundary = out.outermost()
+	}
+	out.Vars.Around = out.Boundary
+	return out, nil
+}
+
+// at is the caller with another writable tree; "" is none.
+func (c Caller) at(root string) *Caller {
+	h := *c.Host
+	h.Dir = h.CWD
+	c.Host, c.Vars.CWD, c.Vars.Root = &h, root, ""
+	if root != "" {
+		h.CWD, c.Vars.Root = root, host.WorkTree(h.FS, root, h.UID, h.Homes)
+	}
+	return &c
+}
+
+// workingDirectory is the root of a run by sbx's own name.
+func workingDirectory(c Caller) (*Caller, error) { return &c, nil }
+
+// toolDirectory lets a tool run where no tree can be writable, such as the home
+// directory: the working directory grants nothing there, and with that it is
+// as little to be seen as anything else that the profile does not open.
+func toolDirectory(c Caller) (*Caller, error) {
+	h := *c.Host
+	h.ByName = true
+	c.Host = &h
+	if h.CWD == "" {
+		return &c, nil // refused when the plan is made
+	}
+	err := h.WritableRoot(h.CWD)
+	if err == nil {
+		return &c, nil
+	}
+	c.nowhere = err.Error() + "; being there opens nothing of it"
+	if slices.ContainsFunc(h.Homes, func(home string) bool { return policy.Within(home, h.CWD) }) {
+		c.nowhere = err.Error() + "; inside, the home directory is empty but for what the profile opens, and what is written there is lost"
+	}
+	return c.at(""), nil
+}
+
+// clientRoot decides which tree the commands of a client may write. The
+// directory that a command is started in is up to the client, and the last
+// command may have chosen it: where a root is pinned, it grants nothing.
+func clientRoot(c Caller) (*Caller, error) {
+	cwd := c.Host.CWD
+	if cwd == "" {
+		return &c, nil // refused when the plan is made
+	}
+	root, by := "", "the session"
+	if c.Inv.session != nil {
+		root = c.Inv.session.Root
+	} else {
+		var err error
+		c.Boundary = c.outermost()
+		if root, by, err = c.pinned(cwd); err != nil {
+			return nil, err
+		}
+	}
+	if root == "" {
+		return c.at(""), nil
+	}
+	if real, err := filepath.EvalSymlinks(root); err != nil || real != root {
+		return nil, Failed(text.Plain(root)+", the root of what may be written ("+by+"), is not there any more, or leads elsewhere now",
+			"something was renamed or put in its place; start again from the right directory")
+	}
+	if err := c.Host.WritableRoot(root); err != nil {
+		return nil, Failed("the root of what may be written ("+by+") "+err.Error(), "")
+	}
+	return c.at(root), nil
+}
+
+// pinned is the writable root of a run without a session: one of those that the
+// configuration names, SBX_ROOT, or the working directory, if that can be one.
+func (c *Caller) pinned(cwd string) (root, by string, err error) {
+	asked, of := os.Getenv("SBX_ROOT"), cwd
+	if asked != "" {
+		if asked, err = filepath.EvalSymlinks(asked); err != nil || !filepath.IsAbs(asked) {
+			return "", "", Failed("SBX_ROOT is "+text.Quote(os.Getenv("SBX_ROOT"))+", which is not the absolute path of a directory", "")
+		}
+		of = asked
+	}
+	roots, err := c.roots(of)
+	if err != nil {
+		return "", "", err
+	}
+	if roots == nil {
+		root, by = c.unpinned(cwd, asked)
+		return root, by, nil
+	}
+	for _, r := range roots {
+		if asked == "" && policy.Within(cwd, r) && len(r) > len(root) {
+			root = r
+		}
+		if asked != "" && policy.Within(asked, r) {
+			root = asked
+		}
+	}
+	if asked != "" && root == "" {
+		return "", "", Failed("SBX_ROOT is "+text.Plain(asked)+", which is in none of the roots of the config file", "")
+	}
+	return root, "roots", nil
+}
+
+// unpinned is the writable root where the configuration names none: the working
+// directory, as far as it lies in SBX_ROOT, or that as far as it lies in the
+// working directory. A variable narrows, and never makes anything writable.
+func (c *Caller) unpinned(cwd, asked string) (root, by string) {
+	root, by = cwd, "the working directory"
+	switch {
+	case asked == "" || policy.Within(cwd, asked):
+	case policy.Within(asked, cwd):
+		root, by = asked, "SBX_ROOT"
+	default:
+		return "", ""
+	}
+	if c.Host.WritableRoot(root) != nil {
+		return "", ""
+	}
+	return root, by
+}
+
+// roots are the trees that the configuration names, canonical, and of a pattern
+// the one that holds a path; nil when it names none at all. Files of the project have no say.
+func (c *Caller) roots(of string) ([]string, error) {
+	if err := c.misled(); err != nil {
+		return nil, err
+	}
+	places := c.places("")
+	places.Root = ""
+	files, err := config.Find(places)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	settings, err := config.Load(profiles.Builtin(), files, c.Vars)
+	if err != nil || settings.Roots == nil {
+		return nil, err
+	}
+	roots, written := []string{}, []string{}
+	for _, pattern := range settings.Roots {
+		top, all := strings.CutSuffix(pattern, "/*")
+		path, ok, err := c.Vars.Expand(top)
+		if err != nil || !ok {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if all {
+			rest, in := strings.CutPrefix(of, strings.TrimSuffix(real, "/")+"/")
+			if !in {
+				continue
+			}
+			child, _, _ := strings.Cut(rest, "/")
+			real, path = strings.TrimSuffix(real, "/")+"/"+child, path+"/"+child
+		}
+		roots, written = append(roots, real), append(written, path)
+	}
+	// A command that may write one of them can put a link in the way to another.
+	for i, path := range written {
+		for j, outer := range roots {
+			if i != j && path != roots[i] && (policy.Within(path, outer) || policy.Within(path, written[j])) {
+				return nil, Failed("roots: "+text.Plain(path)+" lies in another root and leads to "+text.Plain(roots[i]),
+					"name the directory itself, or remove the link")
+			}
+		}
+	}
+	return roots, nil
+}

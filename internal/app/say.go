@@ -1,0 +1,40 @@
+package app
+
+import (
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
+
+// Say writes one line to standard error: "sbx: KIND: TEXT". It is one write,
+// so that lines of parallel runs do not mix.
+func Say(kind, line string) {
+	if kind != "" {
+		line = kind + ": " + line
+	}
+	_, _ = syscall.Write(2, []byte("sbx: "+Harmless(line)+"\n"))
+}
+
+// Harmless makes one line of a text, and takes out what would drive the terminal.
+func Harmless(s string) string { return strings.ReplaceAll(text.Escape(s), "\n", `\n`) }
+
+// IsTerminal reports whether a descriptor is a terminal.
+func IsTerminal(fd int) bool {
+	_, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+	return err == nil
+}
+
+// Failed is the error of a run that does not start, with what to do about it, if
+// there is anything.
+func Failed(text, hint string) error {
+	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
+}
+
+// gone is the error for a working directory that has been removed.
+func gone() error {
+	return Failed("the working directory does not exist any more", "cd to a directory that exists")
+}

@@ -1,0 +1,206 @@
+package app
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// notice is a line that -q silences. A client that called its shell reads all
+// that is written for the command's own: it gets only what it must hear of.
+func (c *Context) notice(line string) {
+	if !c.Inv.Flags.Quiet && !c.Inv.Client {
+		Say("notice", line)
+	}
+}
+
+// TellNotices says what of the files does not count.
+func (c *Context) TellNotices() {
+	for _, n := range c.Notices {
+		c.notice(n)
+	}
+}
+
+// hintTrust says how a project file gets what it asked for.
+func (c *Context) hintTrust() {
+	asks := slices.ContainsFunc(c.Settings.Ignored, func(i config.Ignored) bool { return !i.Trusted })
+	if asks && !c.doubted && !c.Inv.Flags.Quiet && !c.Inv.Client {
+		Say("hint", "sbx trust shows what that would give, and agrees to it")
+	}
+}
+
+// unsaid reports whether a text was not said in this project yet, to a terminal or
+// elsewhere, and notes that it is now. Where nothing can be noted it is said again.
+func (c *Context) unsaid(line string) bool {
+	dir := c.dir("$XDG_STATE_HOME/sbx/said")
+	if dir == "" || c.Inv.Flags.DryRun || c.Host.Keeps(dir) != nil {
+		return true
+	}
+	sum := sha256.Sum256([]byte(strconv.FormatBool(IsTerminal(2)) + "\x00" + cmp.Or(c.Boundary, c.Host.CWD) + "\x00" + line))
+	path := filepath.Join(dir, hex.EncodeToString(sum[:16]))
+	if _, err := os.Lstat(path); err == nil {
+		return false
+	}
+	if os.MkdirAll(dir, 0o700) == nil {
+		_ = os.WriteFile(path, nil, 0o600)
+	}
+	return true
+}
+
+// tellStatus tells a person at a terminal what is in force: standard error only,
+// and never in the way of a program that reads it.
+func (c *Context) tellStatus(p *engine.Plan) {
+	const few = 8
+	flags := c.Inv.Flags
+	for i, n := range p.Report.Notes {
+		if i == few {
+			c.notice("and " + strconv.Itoa(len(p.Report.Notes)-few) + " more like that: sbx explain lists them")
+			break
+		}
+		c.notice(n)
+	}
+	for _, n := range p.Report.Once {
+		if flags.Verbose || !flags.Quiet && !c.Inv.Client && c.unsaid(n) {
+			c.notice(n + " (said once)")
+		}
+	}
+	if c.nowhere != "" && (flags.Verbose || IsTerminal(2)) {
+		c.notice(c.nowhere)
+	}
+	if flags.Quiet || !c.Inv.person {
+		return
+	}
+	if !flags.Verbose && !IsTerminal(2) {
+		if p.Lack != "" { // less than there could be is never without a word
+			Say("notice", "tier "+p.Tier+": "+p.Lack+" (sbx doctor says what to do; --engine landlock, that this tier will do)")
+		}
+		return
+	}
+	Say("", statusLine(p, c.Vars.CWD))
+	if flags.Verbose {
+		for _, line := range restrictions(p) {
+			Say("", line)
+		}
+	}
+}
+
+// Tier is the tier of a plan, and why it is not full.
+func Tier(p *engine.Plan) string {
+	if p.Lack == "" {
+		return "tier " + p.Tier
+	}
+	return "tier " + p.Tier + " (" + p.Lack + ")"
+}
+
+func statusLine(p *engine.Plan, cwd string) string {
+	pol := p.Report.Policy
+	parts := []string{strings.Join(pol.Profiles, "+"), "net " + OnOff(pol.Network), "rw " + writable(p, cwd), Tier(p)}
+	hidden, shown := p.Report.Concealed()
+	if len(hidden) > 0 {
+		parts = append(parts, "hidden "+fewNames(hidden, cwd))
+	}
+	if len(shown) > 0 {
+		parts = append(parts, "shown "+fewNames(shown, cwd)+" ("+view.SourceTracked+")")
+	}
+	if p.Report.Filter != nil {
+		parts = append(parts, "filter "+p.Report.Filter.String())
+	}
+	if n := len(p.Gaps) - p.Report.Usual; n > 0 {
+		parts = append(parts, "gaps "+strconv.Itoa(n))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// writable are the trees that the command may write.
+func writable(p *engine.Plan, cwd string) string {
+	var trees []string
+	for _, m := range p.Report.Mounts() {
+		below := func(d string) bool { return policy.Within(m.Path, d) }
+		if m.Access == policy.Write && !m.Pinned && m.Source != view.SourceCache && !slices.ContainsFunc(trees, below) {
+			trees = append(trees, m.Path)
+		}
+	}
+	if len(trees) == 0 {
+		return "nothing"
+	}
+	for i, d := range trees {
+		if trees[i] = text.Plain(d); d == cwd {
+			trees[i] = "."
+		}
+	}
+	return strings.Join(trees, " ")
+}
+
+// fewNames are the first of some paths, as seen from the working directory.
+func fewNames(paths []string, cwd string) string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = text.Plain(strings.TrimPrefix(path, cwd+"/"))
+	}
+	return text.Few(names, 4, " ")
+}
+
+// OnOff says whether something is on.
+func OnOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// restrictions lists what a plan enforces, one line each, for -v.
+func restrictions(p *engine.Plan) []string {
+	var out []string
+	for _, m := range Shown(p) {
+		out = append(out, fmt.Sprintf("  %-8s %s (%s)", m.Word(), text.Plain(m.Path), m.Source))
+	}
+	var dropped []string
+	for _, c := range p.Report.Env {
+		if !c.Kept {
+			dropped = append(dropped, text.Plain(c.Name))
+		}
+	}
+	if len(dropped) > 0 {
+		out = append(out, "  env dropped: "+strings.Join(dropped, " "))
+	}
+	for _, s := range p.Report.Policy.Scalars() {
+		if s.Value != "" {
+			out = append(out, "  "+s.Key+" = "+s.Value)
+		}
+	}
+	for _, h := range p.Limits.Held {
+		out = append(out, "  held by: "+h)
+	}
+	if p.Report.Unkept != "" {
+		out = append(out, "  cache: of this run alone, since "+p.Report.Unkept)
+	}
+	for _, g := range p.Gaps {
+		out = append(out, "  gap: "+g)
+	}
+	for _, n := range p.Reopen {
+		out = append(out, "  descriptor "+strconv.Itoa(n)+" is opened anew, read-only: the policy does not let the command write the file")
+	}
+	for _, n := range p.Copy {
+		out = append(out, "  descriptor "+strconv.Itoa(n)+" is a copy: the policy does not let the command write the file")
+	}
+	return out
+}
+
+// Shown are the mounts of a plan that a rule of its own makes.
+func Shown(p *engine.Plan) []engine.Mounted {
+	return slices.DeleteFunc(slices.Clone(p.Report.Mounts()), func(m engine.Mounted) bool {
+		return m.Access == policy.Unseen || m.Pinned || m.Covered && m.Layer == policy.Builtin
+	})
+}

@@ -1,0 +1,3 @@
+package app
+
+import _ "github.com/sbx-sandbox/sbx/internal/testenv"
