@@ -15,7 +15,7 @@ import (
 //   - shell and shells name a program, whose content nobody has agreed to, and it runs
 //     without a sandbox where --no-sandbox or a fallback says so;
 //   - roots and login_fallback are about what the user's own shell may do;
-//   - audit and hints are about what the user gets to know.
+//   - hints are about what the user gets to know.
 func (l *loader) agreed(doc *document) error {
 	t := newTightener(l, doc)
 	for i, p := range doc.profiles {

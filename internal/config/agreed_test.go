@@ -38,9 +38,9 @@ func TestAgreed(t *testing.T) {
 		{"the rest of the top only tightens", "", "enabled=false\nfallback_on_unavailable='allow'\nshell='/x'\ndirect=true\nhints=false", outcome{Notices: []string{
 			never + "enabled (line 1), fallback_on_unavailable (line 2), shell (line 3), direct (line 4), hints (line 5)",
 		}}},
-		{"against the user's word, too", "min_tier='full'\naudit=true", "min_tier='reduced'\naudit=false", outcome{Notices: []string{never + "min_tier (line 1), audit (line 2)"}}},
-		{"it may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\naudit=true", outcome{
-			Top: "enabled=true fallback=warn min_tier=full audit=true",
+		{"against the user's word, too", "min_tier='full'\ntripwire='required'", "min_tier='reduced'\ntripwire='auto'", outcome{Notices: []string{never + "min_tier (line 1), tripwire (line 2)"}}},
+		{"it may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\ntripwire='required'", outcome{
+			Top: "enabled=true fallback=warn min_tier=full tripwire=required",
 		}},
 		{"tier and limits of a profile", "[profiles.moderate]\nmin_tier='full'", "[profiles.moderate]\nmin_tier='reduced'\nlimits='best-effort'\non_unmasked='warn'\nallow_network=true", outcome{
 			Wider: []string{"allow_network true"}, Notices: []string{never + "profiles.moderate.min_tier (line 2), profiles.moderate.limits (line 3), profiles.moderate.on_unmasked (line 4)"},

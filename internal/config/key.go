@@ -66,10 +66,7 @@ var topKeys = [...]key{
 		name: "shell", kind: aFile, lock: true,
 		field: func(s *Settings) any { return &s.Shell },
 	},
-	{
-		name: "audit", kind: aBool, rank: []string{"true", "false"}, project: true,
-		field: func(s *Settings) any { return &s.Audit },
-	},
+	{name: "audit", kind: aBool},
 	{
 		name: "hints", kind: aBool,
 		field: func(s *Settings) any { return &s.Hints },

@@ -49,7 +49,6 @@ type Settings struct {
 	MinTier        string // full, reduced
 	Tripwire       string // required, auto: what to do when a run cannot be watched
 	Shell          string // absolute path, or "" for the caller's choice
-	Audit          bool
 	Hints          bool
 	Direct         bool
 

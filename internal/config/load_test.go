@@ -57,7 +57,7 @@ func TestLoadNothingIsDefaults(t *testing.T) {
 	got := mustLoad(t)
 	want := Defaults(testBuiltin())
 	want.Where = map[string]string{}
-	for _, key := range []string{"enabled", "default_profile", "fallback_on_unavailable", "min_tier", "tripwire", "shell", "audit", "hints", "direct", "login_fallback"} {
+	for _, key := range []string{"enabled", "default_profile", "fallback_on_unavailable", "min_tier", "tripwire", "shell", "hints", "direct", "login_fallback"} {
 		want.Where[key] = "built-in"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -69,7 +69,7 @@ func TestLoadLayers(t *testing.T) {
 	builtin := testBuiltin()
 	files := []File{
 		file(policy.User, "fallback_on_unavailable = 'warn'\nshell='/bin/zsh'\n[profiles.work]\nextends='moderate'\nallow_network=true\n[tools.npm]\nprofile='work'\n[profiles.moderate]\nblocked_paths=['/etc/x']"),
-		file(policy.System, "default_profile = 'strict'\naudit = true\nshell='/bin/sh'\n[tools.npm]\nprofile='node'\n[tools.pip]\nprofile='strict'\n[profiles.moderate]\ntimeout_seconds = 5"),
+		file(policy.System, "default_profile = 'strict'\naudit = false\nshell='/bin/sh'\n[tools.npm]\nprofile='node'\n[tools.pip]\nprofile='strict'\n[profiles.moderate]\ntimeout_seconds = 5"),
 	}
 	got, err := Load(builtin, files, testVars)
 	if err != nil {
@@ -85,11 +85,11 @@ func TestLoadLayers(t *testing.T) {
 		Where: map[string]string{"allow_network": "user.toml:5:1"},
 	}
 	want := &Settings{
-		Enabled: true, DefaultProfile: "strict", Fallback: "warn", MinTier: "reduced", Tripwire: "auto", Shell: "/bin/zsh", Audit: true, Hints: true,
+		Enabled: true, DefaultProfile: "strict", Fallback: "warn", MinTier: "reduced", Tripwire: "auto", Shell: "/bin/zsh", Hints: true,
 		Profiles: testBuiltin(), Tools: map[string]string{"npm": "work", "pip": "strict"},
 		Where: map[string]string{
 			"enabled": "built-in", "default_profile": "system.toml:1:1", "fallback_on_unavailable": "user.toml:1:1", "min_tier": "built-in", "tripwire": "built-in",
-			"shell": "user.toml:2:1", "audit": "system.toml:2:1", "hints": "built-in", "direct": "built-in", "login_fallback": "built-in",
+			"shell": "user.toml:2:1", "hints": "built-in", "direct": "built-in", "login_fallback": "built-in",
 			"tools.npm": "user.toml:7:1", "tools.pip": "system.toml:7:1",
 		},
 	}
@@ -167,6 +167,8 @@ func TestLoadErrors(t *testing.T) {
 		{"execution and more", "enabled = true\n[execution.sandbox]\n", "user.toml:2:2: execution.sandbox has to be the only table of a file; write its keys at the top instead"},
 		{"bool", "[profiles.x]\nallow_network = 'true'", "user.toml:2:1: allow_network: want true or false, got a string"},
 		{"enabled", "enabled = 1", "user.toml:1:1: enabled: want true or false, got a whole number"},
+		{"audit", "audit = true", "user.toml:1:1: audit is not available yet"},
+		{"audit of a kind", "audit = 'yes'", "user.toml:1:1: audit: want true or false, got a string"},
 		{"string", "default_profile = true", "user.toml:1:1: default_profile: want a string, got true or false"},
 		{"int", "[profiles.x]\nprocs = 1.0", "user.toml:2:1: procs: want a whole number, got a fractional number"},
 		{"file size", "[profiles.x]\nfile_size_limit_mb = 0.0005", "user.toml:2:1: file_size_limit_mb: want a number from 0.0009765625 to 16777216, got 0.0005"},

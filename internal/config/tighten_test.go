@@ -35,10 +35,10 @@ func TestTighten(t *testing.T) {
 		{"top may not loosen", "", "enabled=false\nfallback_on_unavailable='allow'\nshell='/x'\ndirect=true\nhints=false\n[tools.npm]\nprofile='open'", outcome{Notices: []string{
 			notice + "enabled (line 1), fallback_on_unavailable (line 2), shell (line 3), direct (line 4), hints (line 5), tools.npm (line 6)",
 		}}},
-		{"top may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\naudit=true\ndefault_profile='strict'", outcome{
-			Top: "enabled=true fallback=warn min_tier=full audit=true default=strict",
+		{"top may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\ntripwire='required'\ndefault_profile='strict'", outcome{
+			Top: "enabled=true fallback=warn min_tier=full tripwire=required default=strict",
 		}},
-		{"audit stays on", "audit=true\nmin_tier='full'", "audit=false\nmin_tier='reduced'", outcome{Notices: []string{notice + "audit (line 1), min_tier (line 2)"}}},
+		{"what is on stays on", "tripwire='required'\nmin_tier='full'", "tripwire='auto'\nmin_tier='reduced'", outcome{Notices: []string{notice + "tripwire (line 1), min_tier (line 2)"}}},
 		{"what is so anyway needs no notice", "", "enabled=true\ndefault_profile='moderate'\nhints=true\n[profiles.moderate]\nallow_network=false\ngit='commit'", outcome{}},
 		{"wider default", "", "default_profile='open'", outcome{Notices: []string{notice + "default_profile (line 1)"}}},
 		{"scalars", "", "[profiles.moderate]\nallow_network=true\ngit='none'\ncache='none'\ntimeout_seconds=60\nenvironment='list'\nshare_pid=true\nseccomp='off'", outcome{
@@ -121,7 +121,6 @@ func topDiff(a, b *Settings) string {
 	add("fallback", a.Fallback, b.Fallback)
 	add("min_tier", a.MinTier, b.MinTier)
 	add("tripwire", a.Tripwire, b.Tripwire)
-	add("audit", a.Audit, b.Audit)
 	add("default", a.DefaultProfile, b.DefaultProfile)
 	add("shell", a.Shell, b.Shell)
 	add("hints", a.Hints, b.Hints)
