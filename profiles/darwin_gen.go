@@ -4,7 +4,7 @@ package profiles
 
 import "github.com/sbx-sandbox/sbx/internal/policy"
 
-// darwin is what profiles have on macOS besides.
+// darwin is what profiles have on macOS only.
 var darwin = [...]difference{
 	{"amp", []addition{
 		{read, 3, []policy.Item{

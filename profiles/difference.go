@@ -6,7 +6,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// difference is what a profile has on one system besides.
+// difference is what a profile has on macOS only.
 type difference struct {
 	name   string
 	added  []addition

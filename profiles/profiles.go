@@ -1,7 +1,7 @@
 // Package profiles holds the built-in profiles as data: one TOML file each, in
 // the format of a profile in a config file, for people to print and extend.
 // Adding a profile is adding a file and running go generate. The directory
-// darwin holds what a profile of the same name has besides on macOS.
+// darwin holds what a profile of the same name adds on macOS.
 //
 // Start with [Builtin].
 package profiles
@@ -55,8 +55,8 @@ func TextFor(goos, name string) (string, bool) {
 	}
 	text := string(data)
 	if goos == "darwin" {
-		if besides, err := fs.ReadFile(files, "darwin/"+name+".toml"); err == nil {
-			text = merge(text, string(besides))
+		if added, err := fs.ReadFile(files, "darwin/"+name+".toml"); err == nil {
+			text = merge(text, string(added))
 		}
 	}
 	return text, true

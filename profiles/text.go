@@ -2,18 +2,18 @@ package profiles
 
 import "strings"
 
-// merge puts into the text of a profile what it has besides: lists are added,
-// single values replaced. The result is the text of a profile again, for people
+// merge adds to the text of a profile what another text adds: elements to its
+// lists, and single values, which replace its own. The result is the text of a profile again, for people
 // to copy. It knows no more of TOML than what the files of this package are
 // written in: a list starts at the beginning of a line and ends with the first
 // line that ends with "]".
-func merge(common, besides string) string {
+func merge(common, added string) string {
 	for {
-		comment, statement, rest := next(besides)
+		comment, statement, rest := next(added)
 		if statement == "" {
 			return common
 		}
-		besides = rest
+		added = rest
 		key, value, _ := strings.Cut(statement, " = ")
 		at := strings.Index("\n"+common, "\n"+key+" = ")
 		switch {

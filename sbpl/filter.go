@@ -21,7 +21,7 @@ type Path struct {
 // absolute and cleaned, with all links followed.
 func Given(role, path string) Path { return Path{role, path} }
 
-// Fixed is a path of the program's own, which stands in the text.
+// Fixed is a constant path, which is part of the text.
 func Fixed(path string) Path { return Path{name: path} }
 
 // Literal is that node alone.
@@ -81,7 +81,7 @@ func IoctlCommand(request uint32) Filter {
 	return Filter{name: "ioctl-command", text: strconv.FormatUint(uint64(request), 10)}
 }
 
-// constant is a filter with a string of the program's own.
+// constant is a filter with a constant string.
 func constant(name, value string) Filter {
 	return Filter{name: name, text: `"` + value + `"`}
 }

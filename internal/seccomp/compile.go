@@ -26,7 +26,7 @@ type check struct {
 	ret   uint32
 }
 
-// Filter returns the file's own program as an array of struct sock_filter,
+// Filter returns the program of the file as an array of struct sock_filter,
 // little-endian. It fails for an unknown architecture, when a rule depends on
 // the version of a kernel that is not known, and when the program is longer
 // than the kernel takes.

@@ -12,7 +12,7 @@
 // Without namespaces ([Options.Host]) a filter also refuses what reaches the
 // host's processes, IPC and network past Landlock.
 //
-// What comes before the list:
+// Before the list:
 //
 //   - A call by another architecture's numbers (int 0x80 on amd64, 32-bit
 //     programs) kills the process: its numbers would mean other calls.
@@ -32,8 +32,8 @@
 // them. And it is no sandbox by itself, since files and network stay as they are.
 //
 // [ParseFile] reads filters that others wrote, in the JSON form of the OCI
-// runtime specification; [File.Filter] compiles one to a program of its own,
-// which is loaded besides that of Filter.
+// runtime specification; [File.Filter] compiles one to a second program,
+// which is loaded after that of Filter.
 //
 // The package is pure: it reads nothing of the host and makes no system call,
 // so a filter for Linux on arm64 can be written, read and tested anywhere.

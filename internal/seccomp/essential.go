@@ -10,8 +10,8 @@ var (
 	// and newfstatat a library uses one, most of them the second.
 	needed = []string{"execve", "arch_prctl", "close", "mmap", "mprotect", "newfstatat", "openat", "pread64", "read"}
 
-	// made are those that it makes besides and can do without, as long as it
-	// lives on.
+	// made are the other calls that it makes. It can do without them, but not if
+	// they kill it.
 	made = []string{"access", "brk", "exit_group", "faccessat", "getrandom", "munmap", "prlimit64", "rseq",
 		"set_robust_list", "set_tid_address"}
 )

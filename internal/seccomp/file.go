@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// File is a filter that somebody wrote: rules in the JSON form of the OCI
-// runtime specification, with what Docker and Podman add to it. It comes on top
-// of the filters of [Filter], never in their place; the kernel takes the
+// File is a filter that the user wrote: rules in the JSON form of the OCI
+// runtime specification, with what Docker and Podman add to it. It is loaded in
+// addition to a filter of [Filter], never instead of it; the kernel takes the
 // stricter verdict.
 //
 //   - All args of a rule have to match, as unsigned 64-bit numbers. When two of
@@ -34,7 +34,7 @@ type File struct {
 
 	// WholeProcess makes KILL_THREAD end the process, too. A Go program that
 	// executes the command by one thread of several needs it: of a process whose
-	// threads are not all dead nobody sees the end.
+	// threads are not all dead no one sees the end.
 	WholeProcess bool
 
 	name  string

@@ -123,7 +123,7 @@ func TestParseErrors(t *testing.T) {
 		{"no text file", "{\"a\": \"\xff\"}", "1:8: byte 0xff: not a text file (UTF-8)"},
 		{"a byte order mark", "\ufeff{}", "1:1: starts with a byte order mark: save it as plain UTF-8"},
 		{"too deep", strings.Repeat("[", 20) + strings.Repeat("]", 20), "1:17: nested more than 16 levels deep"},
-		{"too large", strings.Repeat(" ", MaxFile+1), "1:1: larger than 1048576 bytes"},
+		{"too large", strings.Repeat(" ", maxFile+1), "1:1: larger than 1048576 bytes"},
 		{"more after it", "{\"defaultAction\": \"SCMP_ACT_ALLOW\"}\n{}", "2:1: there is something after the end of the filter"},
 		{"a key twice", "{\"defaultAction\": \"SCMP_ACT_ERRNO\",\n \"defaultAction\": \"SCMP_ACT_ALLOW\"}", `2:2: the key "defaultAction" stands there twice`},
 		{"a key twice, once escaped", `{"a": 1, "\u0061": 2}`, `1:10: the key "a" stands there twice`},

@@ -52,14 +52,13 @@ func (k kind) String() string {
 
 // Bounds of a file. The format is five levels deep.
 const (
-	// MaxFile is the largest file that is read, in bytes.
-	MaxFile    = 1 << 20
+	// maxFile is the largest file that is read, in bytes.
+	maxFile    = 1 << 20
 	maxNesting = 16
 )
 
-// reader reads one JSON text by encoding/json, and is stricter: a key that
-// stands there twice, or characters that are none, could be read by another
-// program as something else than here.
+// reader reads one JSON text with encoding/json, and is stricter: other programs
+// could read duplicate keys, or half a surrogate pair, differently.
 type reader struct {
 	name string
 	data []byte
@@ -69,8 +68,8 @@ type reader struct {
 // readJSON returns the value that the file is.
 func (r *reader) readJSON() (v value, err error) {
 	switch {
-	case len(r.data) > MaxFile:
-		return v, r.errorf(0, "larger than %d bytes", MaxFile)
+	case len(r.data) > maxFile:
+		return v, r.errorf(0, "larger than %d bytes", maxFile)
 	case bytes.HasPrefix(r.data, []byte("\uFEFF")):
 		return v, r.errorf(0, "starts with a byte order mark: save it as plain UTF-8")
 	case !utf8.Valid(r.data):
@@ -195,7 +194,7 @@ func (r *reader) errorf(at int, format string, args ...any) *FileError {
 	return &FileError{Place: place, Text: fmt.Sprintf(format, args...)}
 }
 
-// short quotes what somebody wrote, on one line.
+// short quotes a text of the user's on one line.
 func short(s string) string {
 	if len(s) > 80 {
 		return strconv.Quote(s[:80]) + "…"

@@ -62,8 +62,8 @@ func refused(o Options) iter.Seq2[string, verdict] {
 // it takes a capability no sandboxed command has), mkdir (the kernel ignores
 // set-id bits in its mode).
 var denied = [...]group{
-	// New namespaces give back capabilities, and a mount namespace of the
-	// command's own undoes masks and read-only binds. The flags of clone3 are
+	// New namespaces give back capabilities, and a new
+	// mount namespace undoes masks and read-only binds. The flags of clone3 are
 	// behind a pointer; libc and Go fall back to clone on ENOSYS only.
 	{"clone", cloneFlags, always},
 	{"clone3", enosys, always},
@@ -86,8 +86,8 @@ var denied = [...]group{
 
 	// The limits of another process: with RLIMIT_CPU or RLIMIT_NOFILE it can be
 	// killed or starved, process 1 among them. A rule about number 1 alone would
-	// not do, since the number of any thread of a process stands for it. Limits
-	// of its own, which is all that setrlimit(2) does, a program asks for by 0.
+	// not do, since the number of any thread of a process stands for it. For
+	// its own limits, which is all that setrlimit(2) sets, a program passes 0.
 	{"prlimit64", othersLimits, always},
 
 	// Process 1 is sbx itself, of the command's user, and has to be quick when the
@@ -145,7 +145,7 @@ var denied = [...]group{
 	{"openat", openatFlags, asRoot | noTruncate},
 	{"openat2", enosys, asRoot | noTruncate},
 
-	// System V IPC and message queues have names of their own that no file system
+	// System V IPC and message queues have names that no file system
 	// rule covers: without a namespace they are the host's. ENOSYS is a kernel
 	// without CONFIG_SYSVIPC and CONFIG_POSIX_MQUEUE. POSIX shared memory and
 	// semaphores are files and stay.

@@ -265,8 +265,8 @@ func (p *parser) rule(v value) {
 }
 
 // calls reads the calls that a rule is about. A name may be one that only other
-// architectures have, or other versions of the kernel, but not one that nobody
-// knows: a typing error in a deny-list would leave open what it is to close.
+// architectures have, or other versions of the kernel, but not an unknown one: a
+// typing error in a deny-list would leave a call open.
 func (p *parser) calls(name, names *member) (calls []int) {
 	add := func(v value) {
 		i, ok := findSyscall(v.text)

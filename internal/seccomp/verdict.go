@@ -52,7 +52,7 @@ const (
 	// belongs to the exit signal, and the kernel takes it from clone3 only.
 	newNamespaces = 0x7e020000
 
-	// cloneParent makes a process a child of the caller's own parent: without a
+	// cloneParent makes a process a child of the caller's parent: without a
 	// namespace, of a process of the host, which would wait for it.
 	cloneParent = 0x8000
 
@@ -64,7 +64,7 @@ const (
 	// personas are PER_LINUX32, UNAME26 and ADDR_NO_RANDOMIZE. The last one
 	// weakens only the caller, and gdb, setarch -R and ThreadSanitizer need it.
 	// READ_IMPLIES_EXEC, MMAP_PAGE_ZERO and other systems' personalities help
-	// nobody but exploits.
+	// only exploits.
 	personas = 0x00060008
 
 	tiocsti   = 0x5412 // types into the terminal

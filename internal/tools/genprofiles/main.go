@@ -55,16 +55,16 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	besides, err := readAll("darwin")
+	added, err := readAll("darwin")
 	if err != nil {
 		return err
 	}
-	for name, p := range besides {
+	for name, p := range added {
 		if err := p.adds(common[name]); err != nil {
 			return fmt.Errorf("darwin/%s.toml: %w", name, err)
 		}
 	}
-	linux, darwin := sources{common, nil}, sources{common, besides}
+	linux, darwin := sources{common, nil}, sources{common, added}
 	builtin, differences := []policy.Profile{}, []literal{}
 	// In the order of the files: claude-sh.toml is before claude.toml.
 	byFile := func(a, b string) int { return strings.Compare(a+".toml", b+".toml") }
@@ -81,7 +81,7 @@ func run() error {
 	}
 	return errors.Join(
 		write("builtin", "is laid out by the compiler: it costs nothing at start", "policy.Profile", builtin),
-		write("darwin", "is what profiles have on macOS besides", "difference", differences))
+		write("darwin", "is what profiles have on macOS only", "difference", differences))
 }
 
 // readAll reads the profiles of a directory, by name.
@@ -101,8 +101,8 @@ func readAll(dir string) (map[string]*profile, error) {
 	return all, nil
 }
 
-// adds refuses what a profile cannot have besides: it is the profile of the same
-// name with more in its lists.
+// adds refuses what a profile cannot add on macOS: only elements of lists can be
+// added.
 func (p *profile) adds(to *profile) error {
 	if to == nil {
 		return errors.New("there is no profile of this name to add to")
@@ -112,7 +112,7 @@ func (p *profile) adds(to *profile) error {
 		&rest.Private, &rest.Write, &rest.Read, &rest.Offline, &rest.Protect, &rest.Block, &rest.EnvPass, &rest.EnvDrop,
 	} {
 		if len(*l) > 0 && (*l)[0] == "!" {
-			return errors.New("a list adds to the profile's own and replaces none")
+			return errors.New("a list adds to that of the profile and cannot replace it")
 		}
 		*l = nil
 	}
@@ -145,13 +145,12 @@ func read(file string) (*profile, error) {
 	return p, toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(p)
 }
 
-// sources are all profiles by name, and what those have besides that differ on
-// a system.
-type sources struct{ common, besides map[string]*profile }
+// sources are all profiles by name, and what some of them add on a system.
+type sources struct{ common, added map[string]*profile }
 
 // items are the elements of a list of a profile, those of the modules that it
 // extends first: put in here, they need not be collected in every run. What a
-// profile has besides follows what it has.
+// profile adds follows what it has.
 func (s sources) items(name, source string, list func(p *profile) []policy.Item) []policy.Item {
 	var out []policy.Item
 	for _, parent := range s.common[name].Extends {
@@ -168,7 +167,7 @@ func (s sources) own(name, source string, list func(p *profile) []policy.Item) [
 	for i := range out {
 		out[i].Source = source
 	}
-	if p := s.besides[name]; p != nil {
+	if p := s.added[name]; p != nil {
 		for _, it := range list(p) {
 			it.Source = name + " on macOS"
 			out = append(out, it)
@@ -239,8 +238,8 @@ func (p *profile) read() []policy.Item {
 	return out
 }
 
-// lent are the paths after variables of the tools' own, which have a list of
-// their own: most runs need none of them.
+// lent are the paths below variables of tools, such as $GOPATH. They are a
+// separate list: most runs need none of them.
 func (p *profile) lent() []policy.Item {
 	return slices.DeleteFunc(plain(p.Read), func(it policy.Item) bool { return !policy.Lends(it.Text) })
 }
