@@ -1,0 +1,156 @@
+package gitdir
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// threads reads what git goes by to read the entries of a large index in several
+// threads: where they end, 0 when that is not said, and where each thread
+// begins. Those that read one after the other must not find something else.
+func (x *indexReader) threads() (end int64, blocks []block, err error) {
+	const size = 4 + 4 + 4 + 20
+	at := x.src.Size() - x.hash - size
+	if at < indexHeader {
+		return 0, nil, nil
+	}
+	data, err := x.at(at, size)
+	if err != nil || string(data[:4]) != "EOIE" || binary.BigEndian.Uint32(data[4:]) != size-8 {
+		return 0, nil, err
+	}
+	if end = int64(binary.BigEndian.Uint32(data[8:])); end < indexHeader || end >= at {
+		return 0, nil, nil // git does not go by it then
+	}
+	err = x.extensions(end, func(name string, off, size int64) error {
+		if name != "IEOT" || blocks != nil {
+			return nil
+		}
+		if size/8 > maxBlocks {
+			return errLarge
+		}
+		data, err := x.at(off, int(max(size, 4)))
+		if err != nil || binary.BigEndian.Uint32(data) != 1 {
+			return err
+		}
+		n := int64(0)
+		for data = data[4:]; len(data) >= 8; data = data[8:] {
+			blocks = append(blocks, block{int64(binary.BigEndian.Uint32(data)), n})
+			n += int64(binary.BigEndian.Uint32(data[4:]))
+		}
+		return nil
+	})
+	return end, blocks, err
+}
+
+// extensions calls f for each extension from a place on: its name, and where its
+// content is.
+func (x *indexReader) extensions(off int64, f func(name string, off, size int64) error) error {
+	for n := 0; off <= x.src.Size()-x.hash-8; n++ {
+		data, err := x.at(off, 8)
+		if err != nil {
+			return err
+		}
+		if n > 1<<12 {
+			return errLarge
+		}
+		size := int64(binary.BigEndian.Uint32(data[4:]))
+		if err := f(string(data[:4]), off+8, size); err != nil {
+			return err
+		}
+		off += 8 + size
+	}
+	return nil
+}
+
+// link is what a split index says of the file with the other entries.
+type link struct {
+	base              string // "" for none
+	deleted, replaced bitmap // entries of that file
+}
+
+// link reads the extensions behind the entries, which have been read. It is nil
+// when the index is not split.
+func (x *indexReader) link() (*link, error) {
+	var l *link
+	err := x.extensions(x.off, func(name string, off, size int64) error {
+		switch {
+		case name == "sdir" || 'A' <= name[0] && name[0] <= 'Z':
+			return nil
+		case name != "link":
+			return errIndex // git wants to know it
+		}
+		if l != nil || size < x.hash || size > maxBitmap {
+			return errIndex
+		}
+		data, err := x.at(off, int(size))
+		if err != nil {
+			return err
+		}
+		l = &link{}
+		if id := data[:x.hash]; bytes.ContainsFunc(id, func(r rune) bool { return r != 0 }) {
+			l.base = hex.EncodeToString(id)
+		}
+		if data = data[x.hash:]; len(data) == 0 {
+			return nil
+		}
+		if data, err = l.deleted.read(data); err == nil {
+			_, err = l.replaced.read(data)
+		}
+		return err
+	})
+	return l, err
+}
+
+// maxBitmap bounds, in bytes, the maps of a split index.
+const maxBitmap = 1 << 20
+
+// bitmap is a set of numbers, compressed as git has it (gitformat-bitmap(5),
+// "EWAH"): words that say how many words of the same bits follow, and how many
+// of any bits.
+type bitmap struct{ runs []run }
+
+// run is words of the same bits, or one word.
+type run struct {
+	first, words int64
+	word         uint64
+}
+
+// read takes a map from the front of a text.
+func (b *bitmap) read(data []byte) (rest []byte, err error) {
+	if len(data) < 8 {
+		return nil, errIndex
+	}
+	n := int64(binary.BigEndian.Uint32(data[4:]))
+	if rest = data[8:]; n > int64(len(rest))/8 || int64(len(rest)) < 8*n+4 {
+		return nil, errIndex
+	}
+	words, rest := rest[:8*n], rest[8*n+4:]
+	at := int64(0)
+	for len(words) > 0 {
+		head := binary.BigEndian.Uint64(words)
+		words = words[8:]
+		same, any := int64(head>>1&0xffffffff), int64(head>>33)
+		if same > 0 && head&1 != 0 {
+			b.runs = append(b.runs, run{at, same, ^uint64(0)})
+		}
+		at += same
+		if any > int64(len(words))/8 {
+			return nil, errIndex
+		}
+		for range any {
+			b.runs = append(b.runs, run{at, 1, binary.BigEndian.Uint64(words)})
+			words = words[8:]
+			at++
+		}
+	}
+	return rest, nil
+}
+
+// has is asked for one number after the other.
+func (b *bitmap) has(n int64) bool {
+	for len(b.runs) > 0 && b.runs[0].first+b.runs[0].words <= n/64 {
+		b.runs = b.runs[1:]
+	}
+	return len(b.runs) > 0 && b.runs[0].first <= n/64 && b.runs[0].word>>(n%64)&1 != 0
+}
