@@ -62,9 +62,9 @@ var ErrNewer = errors.New("a newer sbx wrote it, and this one leaves it as it is
 func versionOf(data string) (text string, old bool, err error) {
 	rest, ok := strings.CutPrefix(data, magic)
 	number, rest, ok2 := strings.Cut(rest, " ")
-	n, good := seconds(number)
+	n, err := strconv.ParseUint(number, 10, 63)
 	switch {
-	case !ok || !ok2 || !good || n == 0:
+	case !ok || !ok2 || err != nil || n == 0 || number[0] == '0':
 		return "", false, errDamaged
 	case n > 2:
 		return "", false, ErrNewer
@@ -79,20 +79,23 @@ func FileName(root string) string {
 }
 
 func (r *record) encode() []byte {
-	out := make([]byte, 0, 4096)
-	out = append(out, header(r.root)...)
+	out := append(make([]byte, 0, 4096), header(r.root)...)
 	for i := range r.entries {
-		e := &r.entries[i]
-		out = append(out, kindLetters[e.kind])
-		out = append(append(out, e.path...), 0)
-		out = append(append(out, e.state...), 0)
-		out = append(strconv.AppendInt(out, e.time, 10), 0)
-		if e.kept {
-			out = append(append(out, '='), e.content...)
-		}
-		out = append(out, 0)
+		out = r.entries[i].append(out)
 	}
 	return out
+}
+
+// append adds an entry to the text of a record.
+func (e *entry) append(out []byte) []byte {
+	out = append(out, kindLetters[e.kind])
+	out = append(append(out, e.path...), 0)
+	out = append(append(out, e.state...), 0)
+	out = append(strconv.AppendInt(out, e.time, 10), 0)
+	if e.kept {
+		out = append(append(out, '='), e.content...)
+	}
+	return append(out, 0)
 }
 
 var errDamaged = errors.New("it is damaged")
@@ -109,58 +112,34 @@ func decode(data, root string) (*record, error) {
 		return nil, errors.New("it is no record of " + policy.Plain(root))
 	}
 	r := &record{root: root, entries: make([]entry, 0, min(maxWatched, strings.Count(rest, "\x00")/4))}
+	var again []byte
 	for rest != "" {
-		var e entry
-		if old && rest[0] == oldLetter {
-			_, rest, ok = cutEntry(kindLetters[Repository:Repository+1] + rest[1:])
-			if ok {
-				continue
+		text := rest
+		var f [4]string
+		for i := range f {
+			if f[i], rest, ok = strings.Cut(rest, "\x00"); !ok {
+				return nil, errDamaged
 			}
 		}
-		if e, rest, ok = cutEntry(rest); !ok {
+		text = text[:len(text)-len(rest)]
+		if old && text[0] == oldLetter {
+			continue
+		}
+		kind := strings.IndexByte(kindLetters, text[0])
+		if kind < 0 || !strings.HasPrefix(f[0][1:], "/") {
 			return nil, errDamaged
 		}
+		e := entry{kind: Kind(kind), path: f[0][1:], state: f[1]}
+		e.time, _ = strconv.ParseInt(f[2], 10, 64)
+		e.content, e.kept = strings.CutPrefix(f[3], "=")
+		again = e.append(again[:0])
 		n := len(r.entries)
-		if n == maxWatched || n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
+		if string(again) != text || e.time < 0 || n == maxWatched || n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
 			return nil, errDamaged
 		}
 		r.entries = append(r.entries, e)
 	}
 	return r, nil
-}
-
-func cutEntry(data string) (e entry, rest string, ok bool) {
-	var f [4]string
-	rest = data
-	for i := range f {
-		end := strings.IndexByte(rest, 0)
-		if end < 0 {
-			return e, "", false
-		}
-		f[i], rest = rest[:end], rest[end+1:]
-	}
-	if len(f[0]) < 2 || f[0][1] != '/' {
-		return e, "", false
-	}
-	kind := strings.IndexByte(kindLetters, f[0][0])
-	sec, ok := seconds(f[2])
-	if kind < 0 || !ok || f[3] != "" && f[3][0] != '=' {
-		return e, "", false
-	}
-	e = entry{kind: Kind(kind), path: f[0][1:], state: f[1], time: sec}
-	e.content, e.kept = strings.CutPrefix(f[3], "=")
-	return e, rest, true
-}
-
-// seconds reads a time as encode writes it, and no other way to write it.
-func seconds(text string) (n int64, ok bool) {
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' || n == 0 && len(text) > 1 && text[0] == '0' {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n, len(text) > 0 && len(text) < 19
 }
 
 // compare orders watches and entries by path, then by kind.

@@ -171,10 +171,7 @@ func (l *looker) changed(out []Change, r *repository, dir string, since int64, f
 			unread = unread && f.unread
 		}
 		if !unread {
-			var err error
-			if c.Now, err = Look(Name, path); err != nil {
-				c.Now = unseen(err)
-			}
+			c.Now = stateNow(path)
 		}
 		here := fact{path: path}
 		switch {

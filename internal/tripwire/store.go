@@ -64,7 +64,8 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
 	if _, changed := l.recs[0].merge(watches, time.Now().Unix()); !changed && len(put) == 0 { // nearly always
 		if l.ix.fresh {
-			s.remember(root, l.ix)
+			// What cannot be kept is read again.
+			_ = s.change(func(f *files) error { f.keepIndexes(root, l.ix); return nil })
 		}
 		return changes, nil
 	}
@@ -167,186 +168,52 @@ func (s Store) other(root string) *record {
 	return r
 }
 
-// changes compares. The first record is root's own and counts as a whole: what
-// a run could write besides is in it, too.
-func (s Store) changes(l *looker, root string, watches []Watch) []Change {
-	var out []Change
-	var repositories []*entry
-	for i, r := range l.recs {
-		left := watches
-		for j := range r.entries {
-			e := &r.entries[j]
-			if i > 0 && !policy.Within(e.path, root) || e.kind == Listed || e.kind == Obeyed {
-				continue
-			}
-			for len(left) > 0 && compare(left[0].Kind, left[0].Path, e.kind, e.path) < 0 {
-				left = left[1:]
-			}
-			known := len(left) > 0 && left[0].Kind == e.kind && left[0].Path == e.path
-			if e.kind == Repository {
-				repositories = append(repositories, e)
-				continue
-			}
-			if known {
-				out = l.compare(out, e, left[0].State, nil)
-				continue
-			}
-			now, err := Look(e.kind, e.path)
-			out = l.compare(out, e, now, err)
-		}
-	}
-	// What is shown as a part of something new is not shown again.
-	for _, e := range repositories {
-		out = l.repository(out, e)
-	}
-	return out
-}
-
-// compare adds what is different from an entry. A thing that cannot be looked
-// at is different: a command can see to it that it cannot.
-func (l *looker) compare(out []Change, e *entry, now string, err error) []Change {
-	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
-	switch {
-	case err == errApart:
-		return out
-	case err != nil:
-		c.Now = unseen(err)
-		return append(out, c)
-	case e.kind == Kept && now != e.state:
-		if e.kept {
-			c.Before = []byte(e.content)
-		}
-		return append(out, c)
-	case now == e.state || now == "":
-		return out
-	case e.kind == Settings:
-		return set(out, e, now)
-	case e.kind == Place:
-		c.Was = ""
-		if c.Now, err = Look(Name, e.path); err != nil {
-			c.Now = unseen(err)
-		}
-		return append(out, c)
-	case e.kind != Name:
-		return l.appeared(out, e, now)
-	case base(e.path) == ".git":
-		if c.Notes = l.git(e.path); len(c.Notes) == 0 {
-			return out
-		}
-	}
-	if e.kept {
-		c.Before = []byte(e.content)
-	}
-	return append(out, c)
-}
-
-// appeared adds the names of a pattern or a directory that were not there.
-func (l *looker) appeared(out []Change, e *entry, now string) []Change {
-	known := split(e.state)
-	for _, name := range split(now) {
-		if slices.Contains(known, name) {
-			continue
-		}
-		path := join(policy.Dir(e.path), name)
-		var notes []string
-		if e.kind == Nested {
-			path = nestedPath(e.path, name)
-			if notes = l.git(path); len(notes) == 0 {
-				continue
-			}
-		}
-		state, err := Look(Name, path)
-		if err != nil {
-			state = unseen(err)
-		}
-		if state != "" {
-			out = append(out, Change{Path: path, Now: state, Since: time.Unix(e.time, 0), Notes: notes})
-		}
-	}
-	return out
-}
-
-// set adds a config file with the settings that were not in it.
-func set(out []Change, e *entry, now string) []Change {
-	known := split(e.state)
-	var added []string
-	for _, line := range split(now) {
-		if !slices.Contains(known, line) {
-			added = append(added, unescape(line))
-		}
-	}
-	if len(added) == 0 {
-		return out
-	}
-	state, err := Look(Name, e.path)
-	if err != nil {
-		state = unseen(err)
-	}
-	return append(out, Change{Path: e.path, Was: "settings", Now: state, Since: time.Unix(e.time, 0), Added: added})
-}
-
-func unseen(err error) string { return "other (" + err.Error() + ")" }
-
 // add records watches. The record is read again under the lock: another sbx
 // may have written it since.
 func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error {
-	f, unlock, err := s.writable()
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	defer unlock()
-	f.keepIndexes(root, ix)
-	r, err := f.record(root)
-	if err != nil {
-		return err
-	}
-	if r == nil {
-		r = &record{root: root}
-	}
-	entries, changed := r.merge(watches, time.Now().Unix())
-	if !changed && len(put) == 0 {
-		return nil
-	}
-	r.entries = entries
-	r.put(put)
-	for i := range r.entries {
-		if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
-			e.content, e.kept = keep(e.path, e.state)
+	return s.change(func(f *files) error {
+		f.keepIndexes(root, ix)
+		r, err := f.record(root)
+		if err != nil {
+			return err
 		}
-	}
-	return f.save(r)
+		if r == nil {
+			r = &record{root: root}
+		}
+		entries, changed := r.merge(watches, time.Now().Unix())
+		if !changed && len(put) == 0 {
+			return nil
+		}
+		r.entries = entries
+		r.put(put)
+		for i := range r.entries {
+			if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
+				e.content, e.kept = keep(e.path, e.state)
+			}
+		}
+		return f.save(r)
+	})
 }
 
-// remember keeps what was read of indexes. When it cannot be kept they are read
-// again.
-func (s Store) remember(root string, ix *indexes) {
-	f, unlock, err := s.writable()
-	if err != nil {
-		return
-	}
-	defer f.close()
-	defer unlock()
-	f.keepIndexes(root, ix)
-}
-
-// writable opens the store for a change, and locks it.
-func (s Store) writable() (f *files, unlock func(), err error) {
+// change opens the store, locks it, and does something to it.
+func (s Store) change(do func(*files) error) error {
 	if _, err := s.Make(); err != nil {
-		return nil, nil, err
+		return err
 	}
-	f, err = s.open()
+	f, err := s.open()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	if f == nil {
-		return nil, nil, &UnwritableError{errors.New(policy.Plain(s.Dir) + " is not there")}
+		return &UnwritableError{errors.New(policy.Plain(s.Dir) + " is not there")}
 	}
-	if unlock, err = f.lock(); err != nil {
-		f.close()
-		return nil, nil, err
+	defer f.close()
+	unlock, err := f.lock()
+	if err != nil {
+		return err
 	}
-	return f, unlock, nil
+	defer unlock()
+	return do(f)
 }
 
 func (f *files) save(r *record) error {
@@ -365,28 +232,24 @@ func (f *files) save(r *record) error {
 // from the next run on, and one that can still be replaced is recorded anew. A
 // name that came to a pattern or a directory joins those that are known.
 func (s Store) Accept(root string, paths ...string) error {
-	f, unlock, err := s.writable()
-	if err != nil {
-		return err
-	}
-	defer f.close()
-	defer unlock()
-	recs, err := f.load(root)
-	if err != nil {
-		return err
-	}
-	l := newLooker(recs, f.indexes(root))
-	for i, r := range recs {
-		mine := paths
-		if i > 0 {
-			mine = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !policy.Within(p, root) })
-		}
-		if known := l.accept(r, mine); !r.accept(mine) && !known {
-			continue
-		}
-		if err := f.save(r); err != nil {
+	return s.change(func(f *files) error {
+		recs, err := f.load(root)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		l := newLooker(recs, f.indexes(root))
+		for i, r := range recs {
+			mine := paths
+			if i > 0 {
+				mine = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !policy.Within(p, root) })
+			}
+			if known := l.accept(r, mine); !r.accept(mine) && !known {
+				continue
+			}
+			if err := f.save(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
