@@ -58,7 +58,7 @@ func Exec(p *engine.Plan, h *host.Host) error {
 	}
 	undo := func() {}
 	if p.Stage != nil {
-		undo = p.Stage.Wires.Divert()
+		undo = p.Stage.Parent.Divert()
 	}
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
 	undo()
@@ -69,7 +69,7 @@ func Exec(p *engine.Plan, h *host.Host) error {
 // kernel end everything should the stage not have done so when the time is up.
 func prepareStage(p *engine.Plan) error {
 	if p.Ends != nil {
-		if err := pid1.Direct(*p.Ends); err != nil {
+		if err := pid1.PrepareDirect(*p.Ends); err != nil {
 			return unplaced("guard", err)
 		}
 		return nil
@@ -79,7 +79,7 @@ func prepareStage(p *engine.Plan) error {
 		return nil
 	}
 
-	mask, err := pid1.Outer(p.Stage.Wires, p.Stage.Group, p.Limit > 0)
+	mask, err := pid1.PrepareParent(p.Stage.Parent, p.Stage.Group, p.Limit > 0)
 	if err != nil {
 		return unplaced("signals", err)
 	}

@@ -127,7 +127,7 @@ func TestScopePrefix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"/usr/bin/systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "CPUQuota=100%", "--", "/usr/bin/bwrap", "--args", p.Argv[10], "--", bwrap.SelfInside, pid1.Name, p.Argv[14], "sh"}
+	want := []string{"/usr/bin/systemd-run", "--user", "--scope", "--quiet", "--collect", "-p", "CPUQuota=100%", "--", "/usr/bin/bwrap", "--args", p.Argv[10], "--", bwrap.SelfInside, pid1.InitName, p.Argv[14], "sh"}
 	if d := cmp.Diff(want, p.Argv); d != "" || p.Path != want[0] {
 		t.Error(p.Path, d)
 	}

@@ -185,7 +185,7 @@ func judge(o *oracle, p *engine.Plan) []string {
 		if f.path == p.CacheDst || p.CacheDst != "" && policy.Within(f.path, p.CacheDst) {
 			continue // sbx's own directory under another name
 		}
-		if policy.Within(f.path, pid1.Files) {
+		if policy.Within(f.path, pid1.ReopenDir) {
 			if f.write {
 				complain("%s is writable", f.path)
 			}

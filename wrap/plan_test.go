@@ -161,7 +161,7 @@ func TestDescriptorNumbers(t *testing.T) {
 	for _, fd := range p.FDs {
 		got = append(got, fd.Num)
 	}
-	w := p.Stage.Wires
+	w := p.Stage.Parent
 	got = append(got, w.Status, w.Epoll, w.Signal, w.Read, w.Write, w.Stat)
 	want := []int{33, 34, 35, 36, 37, 38, 21, 24, 26, 27, 28, 29, -1}
 	if d := cmp.Diff(want, got); d != "" || p.Argv[2] != "33" || p.Argv[6] != "21" {
@@ -539,7 +539,7 @@ func TestSelf(t *testing.T) {
 	if d := cmp.Diff(plain.Env, self.Env); d != "" {
 		t.Error(d)
 	}
-	words := []string{"/run/sbx/sbx", pid1.Name, "20", "/run/sbx/sbx", "--probe"}
+	words := []string{"/run/sbx/sbx", pid1.InitName, "20", "/run/sbx/sbx", "--probe"}
 	for _, p := range []*engine.Plan{self, timed} {
 		if d := cmp.Diff(words, p.Argv[4:]); d != "" {
 			t.Error(d)

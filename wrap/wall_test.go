@@ -172,16 +172,16 @@ func TestWalls(t *testing.T) {
 		group    pid1.Group
 		gaps     []string
 	}{
-		{name: "nothing is shared", abi: 7, group: pid1.Apart},
-		{name: "the network", net: policy.Yes, abi: 6, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.Apart},
-		{name: "the network, before", net: policy.Yes, abi: 5, group: pid1.Apart,
+		{name: "nothing is shared", abi: 7, group: pid1.NewSession},
+		{name: "the network", net: policy.Yes, abi: 6, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.NewSession},
+		{name: "the network, before", net: policy.Yes, abi: 5, group: pid1.NewSession,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + " from Linux 6.12 on)"}},
-		{name: "the network, no Landlock", net: policy.Yes, group: pid1.Apart,
+		{name: "the network, no Landlock", net: policy.Yes, group: pid1.NewSession,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ": this kernel has none, or has it off)"}},
 		{name: "the network, direct", net: policy.Yes, abi: 7, direct: true,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ", and there is no stage to put it up)"}},
-		{name: "processes", pid: policy.Yes, abi: 7, scope: landlock.Signal, group: pid1.Look},
-		{name: "both", net: policy.Yes, pid: policy.Yes, abi: 7, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.Look},
+		{name: "processes", pid: policy.Yes, abi: 7, scope: landlock.Signal, group: pid1.NoInit},
+		{name: "both", net: policy.Yes, pid: policy.Yes, abi: 7, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.NoInit},
 		{name: "processes, before", pid: policy.Yes, abi: 5,
 			gaps: []string{"the processes are shared, and the command can signal those of the caller" + closes + " from Linux 6.12 on)"}},
 	} {
@@ -193,7 +193,7 @@ func TestWalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stays := p.Stage != nil && p.Stage.Group != pid1.Look
+			stays := p.Stage != nil && p.Stage.Group != pid1.NoInit
 			if slices.Contains(p.Gaps, bwrap.Unwatched) == stays {
 				t.Errorf("process 1 stays: %t, and the gaps are %q", stays, p.Gaps)
 			}
@@ -208,8 +208,8 @@ func TestWalls(t *testing.T) {
 				}
 			case p.Stage.Group != c.group:
 				t.Errorf("group %d", p.Stage.Group)
-			case c.scope == 0 && p.Stage.Wall != nil || c.scope != 0 && !cmp.Equal(p.Stage.Wall, &landlock.Ruleset{Scope: c.scope}):
-				t.Errorf("%+v", p.Stage.Wall)
+			case c.scope == 0 && p.Stage.Ruleset != nil || c.scope != 0 && !cmp.Equal(p.Stage.Ruleset, &landlock.Ruleset{Scope: c.scope}):
+				t.Errorf("%+v", p.Stage.Ruleset)
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestStrictWalls(t *testing.T) {
 		if known, _, _ := landlock.Known(abi); wall != nil && (wall.FS&^known != 0 || wall.FS&landlock.ResolveUnix != 0) {
 			t.Errorf("%d: handles %#x", abi, wall.FS)
 		}
-		q := &engine.Plan{Stage: &pid1.Order{Wall: wall}}
+		q := &engine.Plan{Stage: &pid1.InitConfig{Ruleset: wall}}
 		var gaps []string
 		if want.gap != "" {
 			gaps = []string{want.gap}
@@ -308,7 +308,7 @@ func TestReopened(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, _, _ := s.walk(pid1.Files+"/0", true)
+			at, _, _ := s.walk(pid1.ReopenDir+"/0", true)
 			if at.hostPath() != fd.Path || !at.m.ro {
 				t.Errorf("%q is mounted, read-only %v", at.hostPath(), at.m.ro)
 			}

@@ -32,7 +32,7 @@ func main() {
 	args := os.Args[min(1, len(os.Args)):]
 	switch name, file := calledAs(); name.Kind {
 	case shims.Shell:
-		pid1.Early()
+		pid1.DefaultSignals()
 		if err := runShell(name, file, args); err != nil {
 			os.Exit(reportLine(err))
 		}
@@ -43,11 +43,11 @@ func main() {
 		}
 		return
 	}
-	if pid1.Is(args) && host.Inside() { // as process 1 it has begun long before
+	if pid1.IsInit(args) && host.Inside() { // as process 1 it has begun long before
 		os.Exit(pid1.Run(args))
 	}
-	if pid1.IsSweep(args) {
-		os.Exit(pid1.Sweep(args, initFailure))
+	if pid1.IsCleanup(args) {
+		os.Exit(pid1.Cleanup(args, initFailure))
 	}
 	if pid1.IsHint(args) {
 		printHint(args)
@@ -74,7 +74,7 @@ func run(args []string) error {
 	}
 	left, command, cut := split(args)
 	if len(left) == 0 || !slices.Contains(commandNames, left[0]) {
-		pid1.Early()
+		pid1.DefaultSignals()
 	}
 	switch {
 	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":

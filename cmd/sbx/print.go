@@ -237,11 +237,11 @@ func wires(p *engine.Plan) []bwrapargs.FD {
 	if p.Stage == nil {
 		return fds
 	}
-	w := p.Stage.Wires
+	w := p.Stage.Parent
 	for _, f := range []struct {
 		n    int
 		name string
-	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"}, {w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"}, {w.Guard, "pipe, reading end, O_ASYNC"}, {w.Relief, "pipe, writing end"}, {w.Stderr, "standard error, which for bwrap itself is a pipe to the guard"}, {w.Stat, "/proc/self/stat"}} {
+	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"}, {w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"}, {w.WatchdogRead, "pipe, reading end, O_ASYNC"}, {w.WatchdogWrite, "pipe, writing end"}, {w.Stderr, "standard error, which for bwrap itself is a pipe to the guard"}, {w.Stat, "/proc/self/stat"}} {
 		if f.n >= 0 {
 			fds = append(fds, bwrapargs.FD{Num: f.n, Name: f.name})
 		}

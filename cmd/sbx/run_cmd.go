@@ -24,7 +24,7 @@ func execute(inv app.Invocation) error {
 
 // runTool runs the program that a shim stands before.
 func runTool(name string, words []string) error {
-	pid1.Early()
+	pid1.DefaultSignals()
 	var flags *app.Flags
 	if os.Getenv("SBX_FLAGS") != "" || os.Getenv("SBX_ENGINE") != "" {
 		opts, err := parseRun(nil)

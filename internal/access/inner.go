@@ -95,7 +95,7 @@ func (f *inner) manifest(path string) host.Info {
 		return host.Info{Kind: host.File, Mode: 0o444, UID: f.v.Host.UID}
 	case path == host.ManifestDir+"/sbx" && f.stage:
 		return host.Info{Kind: host.File, Mode: 0o755, UID: f.v.Host.UID}
-	case path == pid1.Files && len(f.Files) > 0:
+	case path == pid1.ReopenDir && len(f.Files) > 0:
 		return host.Info{Kind: host.Dir, Mode: 0o700, UID: f.v.Host.UID}
 	}
 	return host.Info{}

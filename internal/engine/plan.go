@@ -18,26 +18,26 @@ import (
 // Plan is one execution, ready to happen. A dry run prints it and a run
 // executes it; nothing is decided in between.
 type Plan struct {
-	Engine   string         // bwrap, landlock, none
-	Tier     string         // full, reduced, none
-	Path     string         // of the program to execute
-	Argv     []string       // one element per word, Argv[0] included, no quoting
-	Env      []string       // NAME=value
-	FDs      []bwrapargs.FD // made just before the execution, at these numbers
-	Keep     []int          // descriptors of the caller that pass, beyond 0, 1, 2
-	Reopen   []int          // of 0, 1, 2 and Keep: read-only files that the stage opens anew, on a read-only mount
-	Copy     []int          // of these, too: read-only files to be replaced by a copy
-	Dirs     []string       // directories of sbx's own to be made first, mode 0700
-	Limit    float64        // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
-	Stage    *pid1.Order    // what the stage is told; nil without one
-	Ends     *pid1.Ends     // what bwrap has of the guard's where no stage stays; nil elsewhere
-	Session  string         // directory of this run alone, to be removed by a later one; "" for none
-	Files    []OwnFile      // made in Session just before the execution
-	Confined *Confined      // what this process puts around itself, with Landlock; nil elsewhere
-	Limits   limits.Means   // what holds the limits on memory, processors, processes and files
-	Lack     string         // why the tier is not full, "" when it is or the engine was asked for by name
-	Gaps     []string       // what the engine cannot enforce, one line each
-	Report   Report         // what explain and the status line show
+	Engine   string           // bwrap, landlock, none
+	Tier     string           // full, reduced, none
+	Path     string           // of the program to execute
+	Argv     []string         // one element per word, Argv[0] included, no quoting
+	Env      []string         // NAME=value
+	FDs      []bwrapargs.FD   // made just before the execution, at these numbers
+	Keep     []int            // descriptors of the caller that pass, beyond 0, 1, 2
+	Reopen   []int            // of 0, 1, 2 and Keep: read-only files that the stage opens anew, on a read-only mount
+	Copy     []int            // of these, too: read-only files to be replaced by a copy
+	Dirs     []string         // directories of sbx's own to be made first, mode 0700
+	Limit    float64          // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
+	Stage    *pid1.InitConfig // what the stage is told; nil without one
+	Ends     *pid1.SetupFDs   // what bwrap has of the guard's where no stage stays; nil elsewhere
+	Session  string           // directory of this run alone, to be removed by a later one; "" for none
+	Files    []OwnFile        // made in Session just before the execution
+	Confined *Confined        // what this process puts around itself, with Landlock; nil elsewhere
+	Limits   limits.Means     // what holds the limits on memory, processors, processes and files
+	Lack     string           // why the tier is not full, "" when it is or the engine was asked for by name
+	Gaps     []string         // what the engine cannot enforce, one line each
+	Report   Report           // what explain and the status line show
 
 	LateEnv  []policy.Var // given to the command by bwrap, see environment
 	Closed   []string     // of the caller's descriptors, for people
@@ -186,7 +186,7 @@ type OwnFile struct {
 
 // Restricts reports whether the command is kept from something by Landlock.
 func (p *Plan) Restricts(s landlock.Scope) bool {
-	return p.Stage != nil && p.Stage.Wall != nil && p.Stage.Wall.Scope&s == s
+	return p.Stage != nil && p.Stage.Ruleset != nil && p.Stage.Ruleset.Scope&s == s
 }
 
 // Scoped names what Landlock keeps the command from, in the words of

@@ -4,7 +4,7 @@ import "unicode/utf8"
 
 // HintName is the first argument by which sbx knows that it is to explain why a
 // command failed. The status follows, as a shell would have it, then the words of
-// [Order.Hints], "--", and the words of the command. The process writes at most
+// [InitConfig.Hints], "--", and the words of the command. The process writes at most
 // one line to its standard output.
 const HintName = "--hint-of-sandbox"
 

@@ -9,8 +9,8 @@ const hintTime = 500e6
 // hint explains a failure that was the command's own, in a process that is
 // started only now: nothing of the command runs any more, and the words are those
 // in the memory of this process.
-func (s *stage) hint() {
-	if s.order.Hints == nil || s.timedOut {
+func (s *supervisor) hint() {
+	if s.config.Hints == nil || s.timedOut {
 		return
 	}
 	exited, n := s.status.Exited(), s.status.ExitStatus()
@@ -28,7 +28,7 @@ func (s *stage) hint() {
 
 // explain runs the process and returns what it writes, "" when it takes too long,
 // or when somebody sends a signal meanwhile.
-func (s *stage) explain(status int) string {
+func (s *supervisor) explain(status int) string {
 	var p [2]int
 	if syscall.Pipe2(p[:], syscall.O_CLOEXEC) != nil {
 		return ""
@@ -39,8 +39,8 @@ func (s *stage) explain(status int) string {
 	if err != nil {
 		return ""
 	}
-	argv := append([]string{"sbx", HintName, utoa(uint64(status))}, s.order.Hints...)
-	c := child{path: "/proc/self/exe", argv: append(append(argv, "--"), s.order.Argv...), env: hintEnviron(), mask: everySignal, output: out}
+	argv := append([]string{"sbx", HintName, utoa(uint64(status))}, s.config.Hints...)
+	c := child{path: "/proc/self/exe", argv: append(append(argv, "--"), s.config.Argv...), env: hintEnviron(), mask: everySignal, output: out}
 	pid, err := c.start()
 	_ = syscall.Close(out)
 	if err != nil {
@@ -85,7 +85,7 @@ func hintEnviron() (env []string) {
 // meddled reports whether somebody outside ended the command, or talked to it, by
 // a signal, also one that came together with its end: what fails then does not
 // fail by itself.
-func (s *stage) meddled() bool {
+func (s *supervisor) meddled() bool {
 	const harmless = uint64(1<<(sigCONT-1) | 1<<(sigWINCH-1) | 1<<(sigCHLD-1) | 1<<(marker-1))
-	return (s.courier.passed|s.told|s.outer.state().pending&s.forward|s.own())&^harmless != 0
+	return (s.relay.passed|s.told|s.parent.state().pending&s.forward|s.own())&^harmless != 0
 }

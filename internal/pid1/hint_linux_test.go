@@ -35,8 +35,8 @@ func TestExplain(t *testing.T) {
 	t.Setenv("PATH", "/p")
 	t.Setenv("OTHER", "/o")
 	for what, want := range map[string]string{"words": "7 words -- a b /h/p", "hangs": "", "endless": strings.Repeat("x", MaxHint+1), "nothing": ""} {
-		s := &stage{order: &Order{Hints: []string{what}, Argv: []string{"a", "b"}, Wires: NoWires}}
-		s.outer.wires = NoWires
+		s := &supervisor{config: &InitConfig{Hints: []string{what}, Argv: []string{"a", "b"}, Parent: NoParentFDs}}
+		s.parent.fds = NoParentFDs
 		start := time.Now()
 		if got := s.explain(7); got != want {
 			t.Errorf("%s: %q", what, got)
@@ -46,8 +46,8 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	// Whoever sends a signal does not wait.
-	s := &stage{order: &Order{Hints: []string{"hangs"}, Wires: NoWires}, told: bit(sigTERM)}
-	s.outer.wires = NoWires
+	s := &supervisor{config: &InitConfig{Hints: []string{"hangs"}, Parent: NoParentFDs}, told: bit(sigTERM)}
+	s.parent.fds = NoParentFDs
 	start := time.Now()
 	if got := s.explain(7); got != "" || time.Since(start) >= hintTime {
 		t.Errorf("after a signal: %q, %v", got, time.Since(start))

@@ -5,30 +5,30 @@ import (
 	"unsafe"
 )
 
-// The stage begins before the rest of the program is initialised, and never
+// Process 1 begins before the rest of the program is initialised, and never
 // returns to it: what flags and config files need is not paid for by a process
 // that reads neither, neither in time (a third of a millisecond) nor in memory.
 // The runtime initialises packages in the order of their paths as far as their
 // imports allow (since Go 1.21); this one imports syscall alone, and a package
-// that does the same, so it comes before nearly all others. Were that to change, the stage would be slower and
+// that does the same, so it comes before nearly all others. Were that to change, process 1 would be slower and
 // no less right.
 func init() {
 	pid, _, _ := syscall.RawSyscall(syscall.SYS_GETPID, 0, 0, 0)
 	if pid != 1 {
 		return
 	}
-	if args := commandLine(); Is(args) {
+	if args := commandLine(); IsInit(args) {
 		exit(Run(args))
 	}
 }
 
-// Early lets the signals that end a program end this one, from the first
+// DefaultSignals lets the signals that end a program end this one, from the first
 // milliseconds of a run on. The Go runtime would swallow some, and a caller's
 // alarm with them, and print a stack trace for SIGQUIT. os/signal is of no use
 // for these signals then.
-func Early() {
+func DefaultSignals() {
 	var none sigaction
-	set := Held(Apart, false) | bit(sigQUIT)
+	set := BlockedSignals(NewSession, false) | bit(sigQUIT)
 	for n := 1; n <= lastRT; n++ {
 		if set&bit(n) != 0 && n != sigHUP && n != sigINT && n != sigTERM && n != sigCONT {
 			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
@@ -36,14 +36,14 @@ func Early() {
 	}
 }
 
-// Is reports whether the arguments after the program's name are those of the
-// stage.
-func Is(args []string) bool {
-	return len(args) >= 2 && args[0] == Name
+// IsInit reports whether the arguments after the program's name are those of the
+// process 1.
+func IsInit(args []string) bool {
+	return len(args) >= 2 && args[0] == InitName
 }
 
 // commandLine returns the words after the program's name, nil when the first
-// of them is not the stage's.
+// of them is not process 1's.
 func commandLine() []string {
 	fd, err := syscall.Open("/proc/self/cmdline", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -82,8 +82,8 @@ func commandLine() []string {
 	return words[1:]
 }
 
-// named reports whether the second word is the stage's name.
+// named reports whether the second word is process 1's name.
 func named(b []byte) bool {
 	start := index(b, 0) + 1
-	return start > 0 && len(b) > start+len(Name) && string(b[start:start+len(Name)]) == Name && b[start+len(Name)] == 0
+	return start > 0 && len(b) > start+len(InitName) && string(b[start:start+len(InitName)]) == InitName && b[start+len(InitName)] == 0
 }

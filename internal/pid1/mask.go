@@ -14,9 +14,9 @@ type MaskKind byte
 
 const (
 	Hides      MaskKind = iota // the run ends, with status 125
-	HidesTold                  // as Hides, but a warning is all
+	HidesWarn                  // as Hides, but a warning is all
 	Copies                     // as Hides, of a file that is shown as it was, or in part
-	CopiesTold                 // as Copies, but a warning is all
+	CopiesWarn                 // as Copies, but a warning is all
 	Protects                   // a warning, and what changes from then on is told at the end
 	maskKinds
 )

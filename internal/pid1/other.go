@@ -2,20 +2,20 @@
 
 package pid1
 
-// Is is false: there is no stage on other systems.
-func Is([]string) bool { return false }
+// IsInit is false: other systems have no such process 1.
+func IsInit([]string) bool { return false }
 
-// IsSweep is false: there is no stage on other systems.
-func IsSweep([]string) bool { return false }
+// IsCleanup is false: other systems have no such process 1.
+func IsCleanup([]string) bool { return false }
 
-// Sweep fails: there is no stage on other systems.
-func Sweep([]string, func(string) string) int { return 125 }
+// Cleanup fails: other systems have no such process 1.
+func Cleanup([]string, func(string) string) int { return 125 }
 
-// Early does nothing on other systems.
-func Early() {}
+// DefaultSignals does nothing on other systems.
+func DefaultSignals() {}
 
 // BeforeExec does nothing on other systems.
 func BeforeExec() {}
 
-// Run fails: there is no stage on other systems.
+// Run fails: other systems have no such process 1.
 func Run([]string) int { return 125 }

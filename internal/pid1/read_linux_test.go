@@ -88,7 +88,7 @@ func TestStart(t *testing.T) {
 	}
 	setMask(2, everySignal)
 	c := &child{path: "/bin/sh", argv: []string{"-odd", "-c", `echo "$0|$1|$X|$(ulimit -f)|$(grep SigBlk /proc/self/status)|$(cut -d' ' -f1,6 /proc/$$/stat)"`, "a b", ""},
-		env: []string{"X=y z"}, group: Apart, mask: bit(sigUSR2), rlimits: []Rlimit{{1, 512 * 8}}}
+		env: []string{"X=y z"}, group: NewSession, mask: bit(sigUSR2), rlimits: []Rlimit{{1, 512 * 8}}}
 	pid, err := c.start()
 	if err != nil {
 		t.Fatal(err)

@@ -9,27 +9,27 @@ const (
 	sigTTIN, sigTTOU, sigWINCH = 21, 22, 28
 	firstRT, lastRT            = 34, 64
 
-	// marker is a signal that means nothing, neither to the outer process nor to the
-	// stage: see wires_linux.go. It is SIGIO, which the kernel sends in the place of
+	// marker is a signal that means nothing, neither to the parent process nor to the
+	// process 1: see parent_linux.go. It is SIGIO, which the kernel sends in the place of
 	// another one where the user has no room for more pending signals.
 	marker = 29
 )
 
 func bit(n int) uint64 { return 1 << (n - 1) }
 
-// Held are the signals that do not end the outer process: they are blocked there
-// and stay pending, and all but the marker are passed on by the stage. Those of job control act
-// on the outer process itself, since the caller's shell waits for that. With a
+// BlockedSignals are the signals that do not end the parent process: they are blocked there
+// and stay pending, and all but the marker are passed on by process 1. Those of job control act
+// on the parent process itself, since the caller's shell waits for that. With a
 // time limit SIGALRM is the kernel's own means to end the run. In front of a
 // terminal nothing but the command gets what is typed, and there SIGINT and
-// SIGQUIT stay open, so that the outer process can die of them as the command
+// SIGQUIT stay open, so that the parent process can die of them as the command
 // did: by that a shell knows that a loop is to end.
-func Held(group Group, limited bool) uint64 {
+func BlockedSignals(group Group, limited bool) uint64 {
 	set := bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigTERM) | bit(sigCONT) | bit(sigWINCH) | bit(marker)
 	for n := firstRT; n <= lastRT; n++ {
 		set |= bit(n)
 	}
-	if group != Front {
+	if group != Foreground {
 		set |= bit(sigINT) | bit(sigQUIT)
 	}
 	if !limited {
@@ -38,24 +38,24 @@ func Held(group Group, limited bool) uint64 {
 	return set
 }
 
-// sight is what one look finds.
-type sight struct {
-	pending uint64 // at the outer process, of those that are passed on
-	own     uint64 // came to the stage itself since the last look: the whole group was sent it
+// arrived is what one look finds.
+type arrived struct {
+	pending uint64 // at the parent process, of those that are passed on
+	own     uint64 // came to process 1 itself since the last look: the whole group was sent it
 }
 
-// courier passes each signal on once. What is pending at the outer process
+// relay passes each signal on once. What is pending at the parent process
 // stays so, since nothing takes it from there, and is not new a second time.
-type courier struct{ passed uint64 }
+type relay struct{ passed uint64 }
 
 // unsure reports whether a second look a moment later could say more: a signal
 // to a group reaches its members one after another.
-func (c *courier) unsure(s sight) bool {
+func (c *relay) unsure(s arrived) bool {
 	return s.pending&^c.passed != s.own
 }
 
-// take decides what is new: sent to the group, or to the outer process alone.
-func (c *courier) take(s sight) (group, one uint64) {
+// take decides what is new: sent to the group, or to the parent process alone.
+func (c *relay) take(s arrived) (group, one uint64) {
 	fresh := s.pending &^ c.passed
 	c.passed = s.pending // SIGCONT goes when the process is stopped again
 	return s.own, fresh &^ s.own

@@ -56,7 +56,7 @@ func (img *image) step() step {
 // stack that is in use.
 //
 // syscall.ForkExec would be the usual way. It gives the new process the signal
-// mask that this process was started with, which is the outer process's, and
+// mask that this process was started with, which is the parent process's, and
 // knows no resource limits.
 func run(flags uintptr, steps *step, n uintptr) (pid, errno uintptr)
 
@@ -80,15 +80,15 @@ const maxFilters = 2
 
 // child is what a new process is to be.
 type child struct {
-	path    string
-	argv    []string
-	env     []string
-	group   Group
-	tty     int // to be given to its group with Front
-	mask    uint64
-	rlimits []Rlimit
-	walls   walls
-	output  int // to be its standard output, and all that it has; 0 for none
+	path         string
+	argv         []string
+	env          []string
+	group        Group
+	tty          int // to be given to its group with Front
+	mask         uint64
+	rlimits      []Rlimit
+	restrictions restrictions
+	output       int // to be its standard output, and all that it has; 0 for none
 }
 
 // start starts a process and returns its id. The error is execve's.
@@ -101,9 +101,9 @@ func (c *child) start() (int, error) {
 	steps := make([]step, 0, 12+len(limits))
 	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args)) }
 	switch c.group {
-	case Apart:
+	case NewSession:
 		add(syscall.SYS_SETSID)
-	case Front:
+	case Foreground:
 		add(syscall.SYS_SETPGID, 0, 0)
 		add(syscall.SYS_GETPID)
 		// In the background still, and so with SIGTTOU blocked, as all signals are.
@@ -117,10 +117,10 @@ func (c *child) start() (int, error) {
 		add(syscall.SYS_DUP3, uintptr(c.output), 1, 0)
 		add(syscall.SYS_CLOSE, 2)
 	}
-	c.walls.before(add)
+	c.restrictions.before(add)
 	childMask = c.mask
 	add(syscall.SYS_RT_SIGPROCMASK, 2, uintptr(unsafe.Pointer(&childMask)), 0, 8)
-	c.walls.last(add)
+	c.restrictions.last(add)
 	steps = append(steps, img.step())
 	pid, errno := run(cloneVfork, &steps[0], uintptr(len(steps)))
 	runtime.KeepAlive(limits)

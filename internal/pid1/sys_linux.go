@@ -114,7 +114,7 @@ func handler() (onSignal, signalReturn uintptr)
 // that is not asked would take them away unseen. And though the kernel keeps what
 // is not handled from the first process of a namespace, it does not where one
 // thread blocks a signal and another leaves it open: then a command could end
-// the stage with it. All others stay blocked everywhere until takePending.
+// process 1 with it. All others stay blocked everywhere until takePending.
 func catch() {
 	var now sigaction
 	act := sigaction{flags: 0x4 | 0x08000000 | 0x10000000, mask: everySignal} // SA_SIGINFO, SA_ONSTACK, SA_RESTART
@@ -135,7 +135,7 @@ func catch() {
 // keepsDefault are the signals of which catch leaves the disposition as it is:
 // those that cannot be caught, those that stop, those that do nothing by default
 // (SIGCHLD, SIGURG, SIGWINCH), and those that dump core but for SIGQUIT: a fault of
-// the stage's own has to end it.
+// process 1's own has to end it.
 const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1<<(sigTSTP-1) | 1<<(sigTTIN-1) | 1<<(sigTTOU-1) |
 	1<<(sigCHLD-1) | 1<<(23-1) | 1<<(sigWINCH-1) |
 	1<<(4-1) | 1<<(5-1) | 1<<(6-1) | 1<<(7-1) | 1<<(8-1) | 1<<(11-1) | 1<<(24-1) | 1<<(25-1) | 1<<(31-1))
@@ -162,7 +162,7 @@ func now() int64 {
 }
 
 // neverStopped lets a timer continue this process once a second. A SIGSTOP to
-// the caller's group stops it as well, and then a SIGCONT to the outer process
+// the caller's group stops it as well, and then a SIGCONT to the parent process
 // alone, or the end of the time, would find nobody. Where the kernel refuses the
 // timer, a SIGCONT to the group is needed.
 func neverStopped() {
@@ -195,7 +195,7 @@ func writable(fd int) bool {
 	return int(n) == 1 && p.revents&4 != 0
 }
 
-// say writes a line to standard error, unless nobody reads there: the stage
+// say writes a line to standard error, unless nobody reads there: process 1
 // must never wait for a reader.
 func say(text string) {
 	if writable(2) {

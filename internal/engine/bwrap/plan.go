@@ -43,10 +43,10 @@ func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *
 	if err := giveFilter(p, &a, own, req.Engine.Bwrap); err != nil {
 		return err
 	}
-	a.Stage = p.Stage != nil && p.Stage.Group != pid1.Look
+	a.Stage = p.Stage != nil && p.Stage.Group != pid1.NoInit
 	a.Session = !a.Stage && ownSession(pol, h)
 	if !a.Stage {
-		p.Ends = &pid1.Ends{Setup: next(), Alive: -1, Info: -1}
+		p.Ends = &pid1.SetupFDs{Setup: next(), Alive: -1, Info: -1}
 		if pol.SharePID { // there is no process 1 that could hold a pipe
 			p.Ends.Info = next()
 			a.Info = p.Ends.Info
@@ -144,7 +144,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	if req.Direct {
 		return words, show, nil
 	}
-	o := &pid1.Order{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Wires: pid1.NoWires, Reopen: p.Reopen, Wall: wall}
+	o := &pid1.InitConfig{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs, Reopen: p.Reopen, Ruleset: wall}
 	show = append(show, shown(p, h)...)
 	if p.Limits.Staged {
 		o.Rlimits, o.Memory = p.Limits.Rlimits, p.Limits.Memory
@@ -156,10 +156,10 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		o.Expected, o.Keep = private(v, o.Expected), p.Keep
 	}
 	p.OrderFD = next()
-	if o.Group != pid1.Look {
-		o.Wires = pid1.Wires{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), Guard: next(), Relief: next(), Stderr: next()}
-		if o.Group == pid1.Front {
-			o.Wires.Stat = next()
+	if o.Group != pid1.NoInit {
+		o.Parent = pid1.ParentFDs{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), WatchdogRead: next(), WatchdogWrite: next(), Stderr: next()}
+		if o.Group == pid1.Foreground {
+			o.Parent.Stat = next()
 		}
 		if p.Limits.Counts() {
 			o.OOM = next()
@@ -168,11 +168,11 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	if req.Argv0 != "" {
 		o.Argv = words
 	}
-	if o.Group != pid1.Look {
+	if o.Group != pid1.NoInit {
 		o.Hints = p.HintWords(req, h, v)
 	}
 	p.Stage = o
-	return append([]string{SelfInside, pid1.Name, strconv.Itoa(p.OrderFD)}, words...), show, nil
+	return append([]string{SelfInside, pid1.InitName, strconv.Itoa(p.OrderFD)}, words...), show, nil
 }
 
 // standing is how the command stands to the caller's process group. In front of
@@ -184,11 +184,11 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 func standing(pol *policy.Policy, h *host.Host) pid1.Group {
 	switch {
 	case pol.SharePID:
-		return pid1.Look
+		return pid1.NoInit
 	case ownSession(pol, h):
-		return pid1.Apart
+		return pid1.NewSession
 	case h.Front:
-		return pid1.Front
+		return pid1.Foreground
 	}
 	return pid1.Shared
 }
@@ -196,7 +196,7 @@ func standing(pol *policy.Policy, h *host.Host) pid1.Group {
 // sharesGroup reports whether the command can signal the caller's group:
 // kill(0, …) knows no namespaces.
 func sharesGroup(p *engine.Plan, pol *policy.Policy, h *host.Host) bool {
-	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == pid1.Shared || p.Stage.Group == pid1.Look)
+	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == pid1.Shared || p.Stage.Group == pid1.NoInit)
 }
 
 // fit gives the command's words to the stage by the order when they are more

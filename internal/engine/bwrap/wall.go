@@ -125,7 +125,7 @@ func WallGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string) {
 	if pol.SharePID && !p.Restricts(landlock.Signal) {
 		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeWall, "6.12"))
 	}
-	if view.StrictWalls(pol) && (p.Stage == nil || p.Stage.Wall == nil || p.Stage.Wall.FS == 0) {
+	if view.StrictWalls(pol) && (p.Stage == nil || p.Stage.Ruleset == nil || p.Stage.Ruleset.FS == 0) {
 		out = append(out, "there is no second wall around the files, mounts alone hide them"+why(fileWall, "6.2"))
 	}
 	return out
@@ -136,7 +136,7 @@ func shown(p *engine.Plan, h *host.Host) []bwrapargs.Op {
 	var ops []bwrapargs.Op
 	for _, fd := range h.FDs {
 		if slices.Contains(p.Reopen, fd.Num) {
-			at := pid1.Files + "/" + strconv.Itoa(fd.Num)
+			at := pid1.ReopenDir + "/" + strconv.Itoa(fd.Num)
 			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: fd.Path, Dst: at, Held: &bwrapargs.Identity{Dev: fd.Dev, Ino: fd.Ino}})
 			if p.Report.Files == nil {
 				p.Report.Files = make(map[string]string, len(p.Reopen))

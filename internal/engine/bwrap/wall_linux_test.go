@@ -109,7 +109,7 @@ func TestWallWithoutMounts(t *testing.T) {
 	for i, a := range acts {
 		fmt.Fprintf(&script, "(%s) >/dev/null 2>&1 && echo %d yes || echo %d no\n", a.sh, i, i)
 	}
-	o := &pid1.Order{Path: "/bin/sh", Argv: []string{"sh", "-c", script.String()}, Group: pid1.Look, OOM: -1, Wires: pid1.NoWires}
+	o := &pid1.InitConfig{Path: "/bin/sh", Argv: []string{"sh", "-c", script.String()}, Group: pid1.NoInit, OOM: -1, Parent: pid1.NoParentFDs}
 	expected := private(v, nil)
 
 	var all, want strings.Builder
@@ -130,7 +130,7 @@ func TestWallWithoutMounts(t *testing.T) {
 		t.Errorf("without the wall: %d\n%s", status, cmp.Diff(strings.Split(all.String(), "\n"), strings.Split(out, "\n")))
 	}
 	undo()
-	o.Wall, o.Expected = wall, expected
+	o.Ruleset, o.Expected = wall, expected
 	if out, status := runBroken(t, dir, o, true); status != 0 || out != want.String() {
 		t.Errorf("with the wall: %d\n%s", status, cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(out, "\n")))
 	}
@@ -147,7 +147,7 @@ func TestWallWithoutMounts(t *testing.T) {
 
 // runBroken starts this program as the stage of an order, in namespaces of its
 // own.
-func runBroken(t *testing.T, dir string, o *pid1.Order, private bool) (string, int) {
+func runBroken(t *testing.T, dir string, o *pid1.InitConfig, private bool) (string, int) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "order"))
 	if err != nil {
@@ -199,5 +199,5 @@ func brokenSandbox(dir string) int {
 	if os.Getenv("PRIVATE") == "true" {
 		mount(dir + "/private")
 	}
-	return pid1.Run([]string{pid1.Name, "3"})
+	return pid1.Run([]string{pid1.InitName, "3"})
 }

@@ -14,23 +14,23 @@ func BeforeExec() {
 	asBeforeExec()
 }
 
-// Outer opens the wires of this process, which is about to become bwrap, at the
-// numbers that w has, and blocks the signals that the stage will pass on. It
+// PrepareParent opens the descriptors of this process, which is about to become bwrap, at the
+// numbers that w has, and blocks the signals that process 1 will pass on. It
 // does what [BeforeExec] does.
 //
-// How the stage learns of a signal to a process that it has no number for: an
+// How process 1 learns of a signal to a process that it has no number for: an
 // epoll instance waits for a signalfd of this process. It stays with the
 // process when that executes another program, and wakes whoever waits for the
 // instance at each signal. What it then reports is decided by the signals that
 // are pending at the one who asks (signalfd(2), "epoll(7) semantics"), so the
-// stage keeps one pending for ever, and is told each time.
+// process 1 keeps one pending for ever, and is told each time.
 //
 // How it sends one: SIGIO of a pipe goes to the process that F_SETOWN named, and
 // F_SETSIG says which signal that is.
 //
 // It returns the caller's signal mask.
-func Outer(w Wires, group Group, limited bool) (mask uint64, err error) {
-	set := Held(group, limited)
+func PrepareParent(w ParentFDs, group Group, limited bool) (mask uint64, err error) {
+	set := BlockedSignals(group, limited)
 	// What arrives from now on ends the process, which has started nothing yet, or
 	// waits: the runtime's other threads do not get to handle it.
 	BeforeExec()
@@ -39,12 +39,12 @@ func Outer(w Wires, group Group, limited bool) (mask uint64, err error) {
 		setMask(1, bit(sigALRM))
 	}
 	if err = open(w); err == nil {
-		err = guard(w)
+		err = watchdog(w)
 	}
 	return mask, err
 }
 
-func open(w Wires) error {
+func open(w ParentFDs) error {
 	for _, f := range []struct {
 		fd   int
 		path string
@@ -70,15 +70,15 @@ func open(w Wires) error {
 	if err := watch(w.Epoll, w.Signal); err != nil {
 		return err
 	}
-	if err := bell(w.Read, w.Write); err != nil {
+	if err := signalPipe(w.Read, w.Write); err != nil {
 		return err
 	}
-	return rings(w.Read, syscall.Getpid(), marker)
+	return aimPipe(w.Read, syscall.Getpid(), marker)
 }
 
-// bell makes a pipe by which whoever holds its ends can signal the process that
+// signalPipe makes a pipe by which whoever holds its ends can signal the process that
 // [rings] names.
-func bell(read, write int) error {
+func signalPipe(read, write int) error {
 	var p [2]int
 	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
 		return err
@@ -89,7 +89,7 @@ func bell(read, write int) error {
 	return place(p[1], write, nil)
 }
 
-func rings(read, pid, sig int) error {
+func aimPipe(read, pid, sig int) error {
 	if _, err := fcntl(read, fSetown, pid); err != nil {
 		return err
 	}
@@ -127,9 +127,9 @@ func watch(epfd, sfd int) error {
 	return syscall.EpollCtl(epfd, syscall.EPOLL_CTL_ADD, sfd, &ev)
 }
 
-// outer is the outer process as the stage sees it.
-type outer struct {
-	wires   Wires
+// parent is the parent process as process 1 sees it.
+type parent struct {
+	fds     ParentFDs
 	blocked uint64 // signals that it cannot die of
 	buf     [4096]byte
 }
@@ -141,12 +141,12 @@ type state struct {
 	pending uint64
 }
 
-func (o *outer) state() state {
-	n, err := syscall.Pread(o.wires.Status, o.buf[:], 0)
+func (p *parent) state() state {
+	n, err := syscall.Pread(p.fds.Status, p.buf[:], 0)
 	if err != nil || n == 0 {
 		return state{gone: true}
 	}
-	return parseStatus(o.buf[:n])
+	return parseStatus(p.buf[:n])
 }
 
 // parseStatus reads State and ShdPnd of proc_pid_status(5).
@@ -185,11 +185,11 @@ func hex(s string) (n uint64) {
 	return n
 }
 
-// front reports whether the outer process's group is the one that has the
+// inForeground reports whether the parent process's group is the one that has the
 // terminal.
-func (o *outer) front() bool {
-	n, err := syscall.Pread(o.wires.Stat, o.buf[:], 0)
-	return err == nil && parseFront(o.buf[:n])
+func (p *parent) inForeground() bool {
+	n, err := syscall.Pread(p.fds.Stat, p.buf[:], 0)
+	return err == nil && parseFront(p.buf[:n])
 }
 
 // parseFront reads pgrp and tpgid of proc_pid_stat(5).
@@ -218,22 +218,22 @@ func parseFront(b []byte) bool {
 	return k == len(fields) && fields[2] != "" && fields[2] == fields[5]
 }
 
-// signal sends a signal to the outer process. The end of the pipe, when the
-// stage ends, sends one more, which must do nothing.
-func (o *outer) signal(n int) {
-	if _, err := fcntl(o.wires.Read, fSetsig, n); err == nil {
-		_, _ = syscall.Write(o.wires.Write, []byte{0})
-		_, _ = fcntl(o.wires.Read, fSetsig, marker)
-		_, _ = syscall.Read(o.wires.Read, o.buf[:1])
+// signal sends a signal to the parent process. The end of the pipe, when the
+// process 1 ends, sends one more, which must do nothing.
+func (p *parent) signal(n int) {
+	if _, err := fcntl(p.fds.Read, fSetsig, n); err == nil {
+		_, _ = syscall.Write(p.fds.Write, []byte{0})
+		_, _ = fcntl(p.fds.Read, fSetsig, marker)
+		_, _ = syscall.Read(p.fds.Read, p.buf[:1])
 	}
 }
 
-// Backstop lets the kernel end the outer process, and with it everything,
-// should the stage not have done so some time after the limit, in seconds. The
+// Backstop lets the kernel end the parent process, and with it everything,
+// should process 1 not have done so some time after the limit, in seconds. The
 // timer survives an execve, and so does one that the caller set, as
 // perl -e 'alarm 5; exec @ARGV' does: the earlier counts.
 func Backstop(limit float64) error {
-	d := int64(limit*1e9) + 2*grace
+	d := int64(limit*1e9) + 2*graceTime
 	value := [2]syscall.Timeval{1: syscall.NsecToTimeval(d)} // interval, time left
 	var old [2]syscall.Timeval
 	_, _, errno := syscall.RawSyscall(syscall.SYS_SETITIMER, 0, uintptr(unsafe.Pointer(&value)), uintptr(unsafe.Pointer(&old)))

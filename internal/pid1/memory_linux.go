@@ -9,7 +9,7 @@ const madvDontneed = 4
 
 // shrink gives back the pages of the program that were needed to come here. The
 // file behind them stays in the kernel's cache, and the few that the loop of
-// the stage wants are mapped again at once.
+// process 1 wants are mapped again at once.
 func shrink() {
 	fd, err := syscall.Open("/proc/self/maps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -47,16 +47,16 @@ func needLandlock(t *testing.T, version int) {
 	}
 }
 
-// runOrder lets this program, started anew, be the stage of an order: as process
+// runConfig lets this program, started anew, be process 1 of a configuration: as process
 // that becomes the command, or as one that starts it. The order is descriptor 3.
-func runOrder(t *testing.T, o *Order, stays bool, stdin *os.File, four ...*os.File) (output string, status int) {
+func runConfig(t *testing.T, cfg *InitConfig, stays bool, stdin *os.File, four ...*os.File) (output string, status int) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "order"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.Write(o.Encode()); err != nil {
+	if _, err := f.Write(cfg.Encode()); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestBeTheStage$")
@@ -90,25 +90,25 @@ func TestBeTheStage(t *testing.T) {
 		t.Skip("only what other tests start")
 	}
 	if stays == "false" {
-		os.Exit(Run([]string{Name, "3"}))
+		os.Exit(Run([]string{InitName, "3"}))
 	}
-	// As process 1 does it, without the wires that bwrap's namespaces need.
+	// As process 1 does it, without the descriptors that bwrap's namespaces need.
 	runtime.LockOSThread()
 	data, err := readAll(3)
 	if err != nil {
 		os.Exit(99)
 	}
-	o, err := decode(data)
+	cfg, err := decode(data)
 	if err != nil {
 		os.Exit(98)
 	}
-	w, err := o.walls()
+	w, err := cfg.restrictions()
 	if err != nil {
 		os.Exit(broken(err.Error()))
 	}
 	defaults()
 	setMask(2, everySignal)
-	s := &stage{order: o}
+	s := &supervisor{config: cfg}
 	if status, err := s.start(w); err != nil {
 		os.Exit(status)
 	}
@@ -126,28 +126,28 @@ func TestBeTheStage(t *testing.T) {
 	os.Exit(ws.ExitStatus())
 }
 
-func shellOrder(group Group, script string) *Order {
-	return &Order{Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Group: group, OOM: -1, Wires: NoWires}
+func shellConfig(group Group, script string) *InitConfig {
+	return &InitConfig{Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Group: group, OOM: -1, Parent: NoParentFDs}
 }
 
-// both runs an order in the two ways in which a stage can have a command.
+// both runs a configuration in the two ways in which a process 1 can have a command.
 func both(t *testing.T, run func(t *testing.T, group Group, stays bool)) {
-	t.Run("becomes", func(t *testing.T) { run(t, Look, false) })
-	t.Run("stays", func(t *testing.T) { run(t, Apart, true) })
+	t.Run("becomes", func(t *testing.T) { run(t, NoInit, false) })
+	t.Run("stays", func(t *testing.T) { run(t, NewSession, true) })
 }
 
 // A filter is in force in the command, and refuses nothing before it.
 func TestFilter(t *testing.T) {
 	both(t, func(t *testing.T, group Group, stays bool) {
-		o := shellOrder(group, "kill -0 $$ && echo signalled")
-		if out, status := runOrder(t, o, stays, nil); status != 0 || out != "signalled\n" {
+		cfg := shellConfig(group, "kill -0 $$ && echo signalled")
+		if out, status := runConfig(t, cfg, stays, nil); status != 0 || out != "signalled\n" {
 			t.Errorf("without: %q, %d", out, status)
 		}
-		// All that the stage calls on the way, and what the command is refused.
-		o.Filter = refuse(1, syscall.SYS_KILL, syscall.SYS_PRCTL, syscall.SYS_RT_SIGPROCMASK, syscall.SYS_SETSID, syscall.SYS_GETPID, syscall.SYS_PRLIMIT64,
+		// All that process 1 calls on the way, and what the command is refused.
+		cfg.Filter = refuse(1, syscall.SYS_KILL, syscall.SYS_PRCTL, syscall.SYS_RT_SIGPROCMASK, syscall.SYS_SETSID, syscall.SYS_GETPID, syscall.SYS_PRLIMIT64,
 			syscall.SYS_FUTEX, syscall.SYS_TGKILL, unix.SYS_SECCOMP, unix.SYS_LANDLOCK_RESTRICT_SELF)
-		o.Rlimits = []Rlimit{{1, 1 << 30}}
-		if out, status := runOrder(t, o, stays, nil); status == 0 || !strings.Contains(out, "not permitted") || strings.Contains(out, "signalled") {
+		cfg.Rlimits = []Rlimit{{1, 1 << 30}}
+		if out, status := runConfig(t, cfg, stays, nil); status == 0 || !strings.Contains(out, "not permitted") || strings.Contains(out, "signalled") {
 			t.Errorf("with: %q, %d", out, status)
 		}
 		// A script without a first line is executed twice, the filter loaded for each.
@@ -155,8 +155,8 @@ func TestFilter(t *testing.T) {
 		if err := os.WriteFile(script, []byte("kill -0 $$ || echo refused\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		o.Path, o.Argv = script, []string{script}
-		if out, status := runOrder(t, o, stays, nil); status != 0 || !strings.HasSuffix(out, "refused\n") {
+		cfg.Path, cfg.Argv = script, []string{script}
+		if out, status := runConfig(t, cfg, stays, nil); status != 0 || !strings.HasSuffix(out, "refused\n") {
 			t.Errorf("a script: %q, %d", out, status)
 		}
 	})
@@ -166,21 +166,21 @@ func TestFilter(t *testing.T) {
 func TestWallsThatFail(t *testing.T) {
 	both(t, func(t *testing.T, group Group, stays bool) {
 		for name, c := range map[string]struct {
-			change func(o *Order)
+			change func(cfg *InitConfig)
 			want   string
 			status int
 		}{
-			"no program":       {func(o *Order) { o.Filter = make([]byte, 8) }, "the system call filter: invalid argument", 125},
-			"jumps out":        {func(o *Order) { o.Filter = refuse(1, 1)[:16] }, "the system call filter: invalid argument", 125},
-			"no such right":    {func(o *Order) { o.Wall = &landlock.Ruleset{FS: 1 << 60} }, "landlock_create_ruleset: invalid argument", 125},
-			"nothing denied":   {func(o *Order) { o.Wall = &landlock.Ruleset{} }, "landlock_create_ruleset: ", 125},
-			"a path not there": {func(o *Order) { o.Wall = readAlso("/proc/nonexistent") }, "landlock: open /proc/nonexistent: no such file or directory", 125},
-			"a link":           {func(o *Order) { o.Wall = readAlso("/proc/self/exe") }, "landlock: open /proc/self/exe: too many levels of symbolic links", 125},
-			"refuses execve":   {func(o *Order) { o.Filter = refuse(1, syscall.SYS_EXECVE) }, "sh: operation not permitted", 126},
-			"and then the end": {func(o *Order) {
-				o.Filter, o.Path = refuse(1, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP), "/proc/nonexistent"
+			"no program":       {func(cfg *InitConfig) { cfg.Filter = make([]byte, 8) }, "the system call filter: invalid argument", 125},
+			"jumps out":        {func(cfg *InitConfig) { cfg.Filter = refuse(1, 1)[:16] }, "the system call filter: invalid argument", 125},
+			"no such right":    {func(cfg *InitConfig) { cfg.Ruleset = &landlock.Ruleset{FS: 1 << 60} }, "landlock_create_ruleset: invalid argument", 125},
+			"nothing denied":   {func(cfg *InitConfig) { cfg.Ruleset = &landlock.Ruleset{} }, "landlock_create_ruleset: ", 125},
+			"a path not there": {func(cfg *InitConfig) { cfg.Ruleset = readAlso("/proc/nonexistent") }, "landlock: open /proc/nonexistent: no such file or directory", 125},
+			"a link":           {func(cfg *InitConfig) { cfg.Ruleset = readAlso("/proc/self/exe") }, "landlock: open /proc/self/exe: too many levels of symbolic links", 125},
+			"refuses execve":   {func(cfg *InitConfig) { cfg.Filter = refuse(1, syscall.SYS_EXECVE) }, "sh: operation not permitted", 126},
+			"and then the end": {func(cfg *InitConfig) {
+				cfg.Filter, cfg.Path = refuse(1, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP), "/proc/nonexistent"
 			}, "sh: no such file or directory", 127},
-			"a file not mounted": {func(o *Order) { o.Reopen = []int{0} }, "descriptor 0: no such file or directory", 125},
+			"a file not mounted": {func(cfg *InitConfig) { cfg.Reopen = []int{0} }, "descriptor 0: no such file or directory", 125},
 		} {
 			t.Run(name, func(t *testing.T) {
 				if strings.Contains(c.want, "landlock") {
@@ -189,12 +189,12 @@ func TestWallsThatFail(t *testing.T) {
 				if stays && len(c.want) > 10 && c.want[:10] == "descriptor" {
 					return // before the two ways part
 				}
-				o := shellOrder(group, "echo ran")
-				c.change(o)
+				cfg := shellConfig(group, "echo ran")
+				c.change(cfg)
 				if name == "and then the end" && !stays {
 					return // this very process has the filter then
 				}
-				out, status := runOrder(t, o, stays, nil)
+				out, status := runConfig(t, cfg, stays, nil)
 				if status != c.status || !strings.Contains(out, c.want) || strings.Contains(out, "ran") || strings.Count(out, "\n") != 1 {
 					t.Errorf("%q, %d; want %q, %d", out, status, c.want, c.status)
 				}
@@ -207,8 +207,8 @@ func readAlso(path string) *landlock.Ruleset {
 	return &landlock.Ruleset{FS: landlock.ReadFile, Rules: []landlock.Rule{{Path: "/usr", Allow: landlock.Read}, {Path: path, Allow: landlock.Read}}}
 }
 
-// A wall about files holds for the command and all that it starts, is not put
-// around the stage, and leaves no descriptor; what the command was given can be
+// A restriction about files holds for the command and all that it starts, is not put
+// around process 1, and leaves no descriptor; what the command was given can be
 // opened anew as far as it was open.
 func TestWall(t *testing.T) {
 	needLandlock(t, 3)
@@ -228,14 +228,14 @@ cat /dev/stdin; (echo x >>/dev/stdin) || echo read-only; ls -l /proc/self/fd | g
 				t.Fatal(err)
 			}
 			defer given.Close()
-			o := shellOrder(group, "D='"+dir+"'; exec 2>/dev/null; "+acts)
-			o.Wall, o.Keep = wall, []int{4}
+			cfg := shellConfig(group, "D='"+dir+"'; exec 2>/dev/null; "+acts)
+			cfg.Ruleset, cfg.Keep = wall, []int{4}
 			log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY|os.O_APPEND, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer log.Close()
-			out, status := runOrder(t, o, stays, given, log)
+			out, status := runConfig(t, cfg, stays, given, log)
 			if status != 0 {
 				t.Errorf("status %d", status)
 			}

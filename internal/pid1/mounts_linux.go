@@ -2,13 +2,13 @@ package pid1
 
 import "syscall"
 
-// asPlanned reports whether everything is mounted as it was planned. expected
+// mountsAsPlanned reports whether everything is mounted as it was planned. expected
 // holds records, each ended by NUL, of "=" for a file that has to be the one
 // that was looked at, "!" for one that must not be, since it is hidden, then
 // device, inode and path. Between the plan and the mounts somebody may have put
 // a link or another directory in the place of one: nothing of the command has
 // run then.
-func asPlanned(expected []byte) bool {
+func mountsAsPlanned(expected []byte) bool {
 	for len(expected) > 0 {
 		end := index(expected, 0)
 		if end < 2 || !sameAsPlanned(string(expected[:end])) {

@@ -5,23 +5,23 @@ import (
 	"unsafe"
 )
 
-// sweepName is the first argument by which sbx knows that it is to sweep. The
+// cleanupName is the first argument by which sbx knows that it is to clean up. The
 // second is the number of a descriptor that the processes to end have open. The
 // third, if there is one, is that of a file with what bwrap says of its child; or,
 // if there are two more, of a pipe with what bwrap says, then of a descriptor of
 // bwrap itself, and the last is bwrap's process id.
-const sweepName = "--sweep-of-sandbox"
+const cleanupName = "--sweep-of-sandbox"
 
-// guard starts a process that stays until the stage is there. bwrap's child
+// watchdog starts a process that stays until process 1 is there. bwrap's child
 // waits for a word of its parent while it is set up, for ever when the parent is
 // killed just then, and asks only in its last step to be ended with it. The
-// guard waits for the parent's end and then executes sbx anew, to sweep; the
-// stage, which ends with the outer process by itself, ends the guard first. It
+// watchdog waits for the parent's end and then executes sbx anew, to clean up;
+// process 1, which ends with the parent process by itself, ends the watchdog first. It
 // is no program of its own but a few system calls in this one's memory, which
-// the outer process leaves behind when it executes bwrap.
+// the parent process leaves behind when it executes bwrap.
 //
-// It is also who reads what bwrap says: see [Sweep].
-func guard(w Wires) error {
+// It is also who reads what bwrap says: see [Cleanup].
+func watchdog(w ParentFDs) error {
 	pidfd, err := selfFD()
 	if pidfd < 0 {
 		return err
@@ -30,27 +30,27 @@ func guard(w Wires) error {
 	if err != nil {
 		return err
 	}
-	// The guard has both ends as well: the pipe does not end, which would ring, when
+	// The watchdog has both ends as well: the pipe does not end, which would ring, when
 	// bwrap does.
-	if err := bell(w.Guard, w.Relief); err != nil {
+	if err := signalPipe(w.WatchdogRead, w.WatchdogWrite); err != nil {
 		return err
 	}
-	g := &guarding
+	g := &watchdogState
 	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(said), pollIn, 0}}
 	pid, err := g.start(
-		newStep(syscall.SYS_SETSID, nil), // what is sent to the group is not for the guard
+		newStep(syscall.SYS_SETSID, nil), // what is sent to the group is not for the watchdog
 		newStep(syscall.SYS_CLOSE, []uintptr{uintptr(diverted)}),
 		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}),
 		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(said), syscall.F_SETFD, 0}),
 		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(pidfd), syscall.F_SETFD, 0}),
-		g.sweep(w.Read, said, pidfd, syscall.Getpid()),
+		g.cleanup(w.Read, said, pidfd, syscall.Getpid()),
 	)
 	if err != nil {
 		return err
 	}
 	_ = syscall.Close(said)
 	prctl(prSetPtracer, uintptr(pid)) // unknown where only who may send a process signals may trace it
-	return rings(w.Guard, pid, sigKILL)
+	return aimPipe(w.WatchdogRead, pid, sigKILL)
 }
 
 // diverted is the writing end of the pipe that bwrap writes its messages to,
@@ -59,8 +59,8 @@ var diverted = -1
 
 // opened makes that pipe and puts the caller's standard error at its number. The
 // pipe holds one write at a time, so a process of bwrap's that says why it gives
-// up, which takes three, cannot be gone before the guard has read.
-func (w *Wires) opened() (said int, err error) {
+// up, which takes three, cannot be gone before the watchdog has read.
+func (w *ParentFDs) opened() (said int, err error) {
 	fd, err := fcntl(2, syscall.F_DUPFD_CLOEXEC, 3)
 	if err = place(fd, w.Stderr, err); err != nil {
 		return -1, err
@@ -74,9 +74,9 @@ func (w *Wires) opened() (said int, err error) {
 	return p[0], syscall.SetNonblock(p[0], true)
 }
 
-// Divert gives the program that this process is about to become the guard's pipe
+// Divert gives the program that this process is about to become the watchdog's pipe
 // as standard error. What it returns takes that back.
-func (w *Wires) Divert() (back func()) {
+func (w *ParentFDs) Divert() (back func()) {
 	if diverted < 0 {
 		return func() {}
 	}
@@ -84,8 +84,8 @@ func (w *Wires) Divert() (back func()) {
 	return func() { _ = syscall.Dup3(w.Stderr, 2, 0) }
 }
 
-// giveBack is for the stage: from here on standard error is the caller's.
-func (w *Wires) giveBack() {
+// giveBack is for process 1: from here on standard error is the caller's.
+func (w *ParentFDs) giveBack() {
 	if w.Stderr >= 0 {
 		_ = syscall.Dup3(w.Stderr, 2, 0)
 		_ = syscall.Close(w.Stderr)
@@ -93,14 +93,14 @@ func (w *Wires) giveBack() {
 	}
 }
 
-// Direct opens the ends at their numbers, does what [BeforeExec] does and starts
-// the guard of a run without a stage. That one has to see for itself when it is
+// PrepareDirect opens the ends at their numbers, does what [BeforeExec] does and starts
+// the watchdog of a run without a process 1. That one has to see for itself when it is
 // not needed any more: a while after bwrap has closed the one pipe, by which time
 // the sandbox has asked to be ended with bwrap. When bwrap ends before that, and
-// process 1 not soon after, the guard sweeps. It holds nothing that is the
-// caller's: who waits for the end of a pipe would wait for the guard.
-func Direct(e Ends) error {
-	g := &guarding
+// process 1 not soon after, the watchdog cleans up. It holds nothing that is the
+// caller's: who waits for the end of a pipe would wait for the watchdog.
+func PrepareDirect(e SetupFDs) error {
+	g := &watchdogState
 	above := max(e.Setup, e.Alive, e.Info) + 1
 	setup, err := opened(e.Setup, above)
 	if err != nil {
@@ -124,10 +124,10 @@ func Direct(e Ends) error {
 	}
 	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(setup), 0, 0}} // its end is always told
 	g.alive = pollFD{int32(alive), 0, 0}
-	g.linger, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
+	g.awaitGroup, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
 	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID, nil))
 	steps = append(steps, closeAllBut(pidfd, setup, alive, info)...)
-	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.linger))})
+	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.awaitGroup))})
 	lingers.end = 1 + 0 // bwrap still runs
 	steps = append(steps, newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}), lingers)
 	fds := []int{alive}
@@ -142,7 +142,7 @@ func Direct(e Ends) error {
 	for _, fd := range fds {
 		steps = append(steps, newStep(syscall.SYS_FCNTL, []uintptr{uintptr(fd), syscall.F_SETFD, 0}))
 	}
-	_, err = g.start(append(steps, g.sweep(fds...))...)
+	_, err = g.start(append(steps, g.cleanup(fds...))...)
 	return err
 }
 
@@ -225,22 +225,22 @@ type pollFD struct {
 
 const pollIn = 1
 
-type guardMemory struct {
-	wait         [2]pollFD
-	alive        pollFD
-	linger, soon syscall.Timespec
-	path         *byte
-	argv         [7]*byte
-	env          [1]*byte
-	steps        []step
+type watchdogMemory struct {
+	wait             [2]pollFD
+	alive            pollFD
+	awaitGroup, soon syscall.Timespec
+	path             *byte
+	argv             [7]*byte
+	env              [1]*byte
+	steps            []step
 }
 
-// guarding is what the guard reads: no stack and no heap keeps it where it is.
-var guarding guardMemory
+// watchdogState is what the watchdog reads: no stack and no heap keeps it where it is.
+var watchdogState watchdogMemory
 
-// sweep executes sbx anew.
-func (g *guardMemory) sweep(fds ...int) step {
-	words := []string{"sbx", sweepName}
+// cleanup executes sbx anew.
+func (g *watchdogMemory) cleanup(fds ...int) step {
+	words := []string{"sbx", cleanupName}
 	for _, fd := range fds {
 		words = append(words, utoa(uint64(fd)))
 	}
@@ -251,7 +251,7 @@ func (g *guardMemory) sweep(fds ...int) step {
 	return newStep(syscall.SYS_EXECVE, []uintptr{uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(&g.argv)), uintptr(unsafe.Pointer(&g.env))})
 }
 
-func (g *guardMemory) start(steps ...step) (int, error) {
+func (g *watchdogMemory) start(steps ...step) (int, error) {
 	g.steps = steps
 	old := setMask(2, everySignal)
 	pid, failed := run(cloneVM, &g.steps[0], uintptr(len(g.steps)))
@@ -259,28 +259,28 @@ func (g *guardMemory) start(steps ...step) (int, error) {
 	return int(pid), failure(syscall.Errno(failed))
 }
 
-// relieve ends the guard.
-func (o *outer) relieve() {
-	_, _ = syscall.Write(o.wires.Relief, []byte{0})
+// dismissWatchdog ends the watchdog.
+func (p *parent) dismissWatchdog() {
+	_, _ = syscall.Write(p.fds.WatchdogWrite, []byte{0})
 }
 
-// IsSweep reports whether the arguments after the program's name tell sbx to
-// sweep.
-func IsSweep(args []string) bool {
-	return len(args) >= 2 && len(args) <= 5 && args[0] == sweepName
+// IsCleanup reports whether the arguments after the program's name tell sbx to
+// clean up.
+func IsCleanup(args []string) bool {
+	return len(args) >= 2 && len(args) <= 5 && args[0] == cleanupName
 }
 
-// Sweep ends what a bwrap left that was killed while it set up: all processes
+// Cleanup ends what a bwrap left that was killed while it set up: all processes
 // that have the pipe open that this process has at the given number. What a bwrap
 // says that gives up is told first, in the words of explain, and bwrap then ends
 // with the status of a failure of sbx's.
-func Sweep(args []string, explain func(said string) string) int {
+func Cleanup(args []string, explain func(said string) string) int {
 	if len(args) == 5 {
 		said, ok1 := atou(args[2])
 		pidfd, ok2 := atou(args[3])
-		outer, ok3 := atou(args[4])
+		parent, ok3 := atou(args[4])
 		if ok1 && ok2 && ok3 {
-			t := &testament{outer: int(outer), pidfd: int(pidfd), said: int(said), explain: explain}
+			t := &setupFailure{parent: int(parent), pidfd: int(pidfd), said: int(said), explain: explain}
 			t.execute()
 		}
 	}

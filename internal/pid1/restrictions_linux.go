@@ -17,29 +17,29 @@ const (
 	stReadonly = 1 // ST_RDONLY of statfs(2)
 )
 
-// walls are what is put around the command in its own process, before it is
+// restrictions are what is put around the command in its own process, before it is
 // executed.
-type walls struct {
+type restrictions struct {
 	landlock bool
 	ruleset  int      // its descriptor
 	filters  [][]byte // maxFilters at most
 }
 
-// walls opens what the order says. The descriptor ends with the execve, and in
-// the stage with all others that are not its own.
-func (o *Order) walls() (w walls, err error) {
-	if o.Filter != nil {
-		w.filters = [][]byte{o.Filter}
+// restrictions opens what the configuration says. The descriptor ends with the execve, and in
+// process 1 with all others that are not its own.
+func (cfg *InitConfig) restrictions() (w restrictions, err error) {
+	if cfg.Filter != nil {
+		w.filters = [][]byte{cfg.Filter}
 	}
-	if w.landlock = o.Wall != nil; w.landlock {
-		w.ruleset, err = openWall(o.Wall, o.Keep)
+	if w.landlock = cfg.Ruleset != nil; w.landlock {
+		w.ruleset, err = openRuleset(cfg.Ruleset, cfg.Keep)
 	}
 	return w, err
 }
 
-// openWall opens a ruleset. Under one about files the command keeps what it was
+// openRuleset opens a ruleset. Under one about files the command keeps what it was
 // given: /dev/stderr leads to a file or terminal of the host that no rule names.
-func openWall(r *landlock.Ruleset, keep []int) (int, error) {
+func openRuleset(r *landlock.Ruleset, keep []int) (int, error) {
 	ruleset, err := r.Open()
 	if err != nil || r.FS == 0 {
 		return ruleset, err
@@ -77,7 +77,7 @@ func given(fd int) (allow landlock.FS, ok bool) {
 }
 
 // before adds the steps that come before the caller's signal mask.
-func (w *walls) before(add func(nr uintptr, args ...uintptr)) {
+func (w *restrictions) before(add func(nr uintptr, args ...uintptr)) {
 	if !w.landlock && len(w.filters) == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (w *walls) before(add func(nr uintptr, args ...uintptr)) {
 }
 
 // last adds the steps right before execve.
-func (w *walls) last(add func(nr uintptr, args ...uintptr)) {
+func (w *restrictions) last(add func(nr uintptr, args ...uintptr)) {
 	for i, f := range w.filters {
 		childFilters[i].n, childFilters[i].filter = uint16(len(f)/8), &f[0]
 		add(seccompNr, filterMode, 0, uintptr(unsafe.Pointer(&childFilters[i])))
@@ -96,8 +96,8 @@ func (w *walls) last(add func(nr uintptr, args ...uintptr)) {
 }
 
 // reopen opens the files that are so ordered anew.
-func (o *Order) reopen() error {
-	for _, n := range o.Reopen {
+func (cfg *InitConfig) reopen() error {
+	for _, n := range cfg.Reopen {
 		if err := reopen(n); err != nil {
 			return &fileError{n, err}
 		}
@@ -123,7 +123,7 @@ func (r reason) Error() string { return string(r) }
 // by that descriptor the file could be opened for writing (/proc/self/fd), and
 // its mode, times and attributes be changed without that.
 func reopen(n int) error {
-	fd, err := syscall.Open(Files+"/"+utoa(uint64(n)), syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
+	fd, err := syscall.Open(ReopenDir+"/"+utoa(uint64(n)), syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
 	if err != nil {
 		return err
 	}

@@ -7,13 +7,13 @@ import (
 	"unsafe"
 )
 
-// testament is what a bwrap says that gives up. The guard reads it, tells it, and
+// setupFailure is what a bwrap says that gives up. The watchdog reads it, tells it, and
 // sees to it that bwrap then ends with 125: it traces bwrap from the first word
 // on, and exchanges the argument of exit_group(2). A process of bwrap's that
-// writes waits for the guard, and is not gone before that is there; when bwrap
-// goes on, for all that it said, the stage ends the guard as always.
-type testament struct {
-	outer   int // process id
+// writes waits for the watchdog, and is not gone before that is there; when bwrap
+// goes on, for all that it said, process 1 ends the watchdog as always.
+type setupFailure struct {
+	parent  int // process id
 	pidfd   int // of the same
 	said    int // reading end of the pipe
 	explain func(said string) string
@@ -22,18 +22,18 @@ type testament struct {
 	line  []byte // that has no end yet
 	words []byte // bwrap's lines
 	other bool   // there were other lines
-	ours  bool   // and one of them was the stage's
-	quit  bool   // the Go runtime of the stage has got SIGQUIT
+	ours  bool   // and one of them was process 1's
+	quit  bool   // the Go runtime of process 1 has got SIGQUIT
 	told  bool
 }
 
 const (
 	bwrapSays = "bwrap: "
-	stageSays = "sbx: error: "
+	initSays  = "sbx: error: "
 )
 
 // execute returns when bwrap has ended.
-func (t *testament) execute() {
+func (t *setupFailure) execute() {
 	runtime.LockOSThread() // the one that traces
 	if t.silent() || !t.seize() {
 		t.hear(func() bool { return !t.running() })
@@ -64,11 +64,11 @@ func (t *testament) execute() {
 }
 
 // running reports whether bwrap, this process's parent, has not ended.
-func (t *testament) running() bool { return syscall.Getppid() == t.outer }
+func (t *setupFailure) running() bool { return syscall.Getppid() == t.parent }
 
 // end says how bwrap has ended, if it ended by itself and the kernel tells who is
 // not its parent (Linux 6.15).
-func (t *testament) end() string {
+func (t *setupFailure) end() string {
 	const getInfo, exit = 0xc040ff0b, 1 << 3 // PIDFD_GET_INFO, PIDFD_INFO_EXIT
 	for range 50 {                           // it is known when the parent has asked
 		info := struct {
@@ -80,7 +80,7 @@ func (t *testament) end() string {
 		switch ws := syscall.WaitStatus(info.code); {
 		case errno != 0 && errno != syscall.ESRCH:
 			return ""
-		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2: // those are signals, to bwrap's child or to the Go runtime of the stage
+		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2: // those are signals, to bwrap's child or to the Go runtime of process 1
 			return endedWith(ws.ExitStatus())
 		case errno == 0 && info.mask&exit != 0:
 			return ""
@@ -100,11 +100,11 @@ func endedWith(status int) string {
 }
 
 // silent reports whether bwrap has ended without a word.
-func (t *testament) silent() bool { return !readable(t.said, 0) || !t.running() }
+func (t *setupFailure) silent() bool { return !readable(t.said, 0) || !t.running() }
 
 // hear reads until nobody is left who writes, or for a little longer than it
 // takes until over is true.
-func (t *testament) hear(over func() bool) {
+func (t *setupFailure) hear(over func() bool) {
 	for ended := false; ; {
 		if readable(t.said, 20e6) {
 			if !t.read() {
@@ -120,7 +120,7 @@ func (t *testament) hear(over func() bool) {
 }
 
 // read takes what there is, and reports whether more may come.
-func (t *testament) read() bool {
+func (t *setupFailure) read() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var buf [4096]byte
@@ -139,7 +139,7 @@ func (t *testament) read() bool {
 }
 
 // take sorts lines: bwrap's own are kept, all others passed on.
-func (t *testament) take(b []byte) {
+func (t *setupFailure) take(b []byte) {
 	for _, c := range b {
 		if t.line = append(t.line, c); c == '\n' || len(t.line) == 4096 {
 			t.endLine()
@@ -147,7 +147,7 @@ func (t *testament) take(b []byte) {
 	}
 }
 
-func (t *testament) endLine() {
+func (t *setupFailure) endLine() {
 	switch line := string(t.line); {
 	case len(line) > len(bwrapSays) && line[:len(bwrapSays)] == bwrapSays:
 		if len(t.words) < 1<<16 {
@@ -156,14 +156,14 @@ func (t *testament) endLine() {
 	case line != "":
 		t.other = true
 		t.quit = t.quit || line == "SIGQUIT: quit\n"
-		t.ours = t.ours || len(line) > len(stageSays) && line[:len(stageSays)] == stageSays
+		t.ours = t.ours || len(line) > len(initSays) && line[:len(initSays)] == initSays
 		write(passed(line))
 	}
 	t.line = t.line[:0]
 }
 
 // tell says once why there is no sandbox. How is what is known of bwrap's end.
-func (t *testament) tell(how string) {
+func (t *setupFailure) tell(how string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.endLine()
@@ -231,17 +231,17 @@ func ptrace(request, pid int, addr, data uintptr) bool {
 
 // seize begins to trace bwrap, and waits until that has effect. It is the parent
 // still when it is afterwards: no other process has got its number.
-func (t *testament) seize() bool {
-	if !ptrace(ptraceSeize, t.outer, 0, optSysgood) || !t.running() || !ptrace(ptraceInterrupt, t.outer, 0, 0) {
+func (t *setupFailure) seize() bool {
+	if !ptrace(ptraceSeize, t.parent, 0, optSysgood) || !t.running() || !ptrace(ptraceInterrupt, t.parent, 0, 0) {
 		return false
 	}
 	var ws syscall.WaitStatus
 	for range 500 { // a process that the kernel holds up is not waited for without end
-		pid, err := syscall.Wait4(t.outer, &ws, wAll|syscall.WNOHANG, nil)
+		pid, err := syscall.Wait4(t.parent, &ws, wAll|syscall.WNOHANG, nil)
 		switch {
-		case pid == t.outer && ws.Stopped():
+		case pid == t.parent && ws.Stopped():
 			return t.goOn(ws)
-		case pid == t.outer || err != nil && err != syscall.EINTR:
+		case pid == t.parent || err != nil && err != syscall.EINTR:
 			return false
 		}
 		sleep(1e6)
@@ -250,26 +250,26 @@ func (t *testament) seize() bool {
 }
 
 // goOn continues bwrap to its next system call, or the end of that.
-func (t *testament) goOn(ws syscall.WaitStatus) bool {
+func (t *setupFailure) goOn(ws syscall.WaitStatus) bool {
 	sig := ws.StopSignal()
 	switch {
 	case int(ws)>>16 == eventStop && sig != syscall.SIGTRAP: // a stop of its group
-		return ptrace(ptraceListen, t.outer, 0, 0)
+		return ptrace(ptraceListen, t.parent, 0, 0)
 	case int(ws)>>16 != 0, sig == syscall.SIGTRAP|0x80:
 		sig = 0
 	}
-	return ptrace(ptraceSyscall, t.outer, 0, uintptr(sig))
+	return ptrace(ptraceSyscall, t.parent, 0, uintptr(sig))
 }
 
 // trace follows bwrap to its end, and says how that was.
-func (t *testament) trace() string {
+func (t *setupFailure) trace() string {
 	for {
 		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(t.outer, &ws, wAll, nil)
+		pid, err := syscall.Wait4(t.parent, &ws, wAll, nil)
 		switch {
 		case err == syscall.EINTR:
 			continue
-		case pid != t.outer || !ws.Stopped():
+		case pid != t.parent || !ws.Stopped():
 			return ""
 		}
 		if ws.StopSignal() == syscall.SIGTRAP|0x80 && t.exits() {
@@ -281,20 +281,20 @@ func (t *testament) trace() string {
 
 // exits reports whether bwrap is about to end by itself. Then all that there was
 // to say is said, and the status is another one.
-func (t *testament) exits() bool {
+func (t *setupFailure) exits() bool {
 	var regs [64]uint64
 	iov := syscall.Iovec{Base: (*byte)(unsafe.Pointer(&regs))}
 	iov.SetLen(len(regs) * 8)
 	const status = 1 // NT_PRSTATUS
-	if !ptrace(ptraceGetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov))) || iov.Len <= 8*max(regNumber, regFirst) || regs[regNumber] != syscall.SYS_EXIT_GROUP {
+	if !ptrace(ptraceGetRegs, t.parent, status, uintptr(unsafe.Pointer(&iov))) || iov.Len <= 8*max(regNumber, regFirst) || regs[regNumber] != syscall.SYS_EXIT_GROUP {
 		return false
 	}
 	t.read()
 	t.tell(endedWith(int(regs[regFirst] & 0xff)))
 	if !t.quit {
 		regs[regFirst] = statusFailed
-		_ = ptrace(ptraceSetRegs, t.outer, status, uintptr(unsafe.Pointer(&iov)))
+		_ = ptrace(ptraceSetRegs, t.parent, status, uintptr(unsafe.Pointer(&iov)))
 	}
-	_ = ptrace(ptraceDetach, t.outer, 0, 0)
+	_ = ptrace(ptraceDetach, t.parent, 0, 0)
 	return true
 }

@@ -50,22 +50,22 @@ const (
 	moved = 30 // SIGPWR, which nothing else here is about
 
 	pollPri   = 2 // also EPOLLPRI
-	maskEvent = 1 // in the stage's epoll, 0 being signals
+	maskEvent = 1 // in process 1's epoll, 0 being signals
 )
 
 // open begins to watch, before the command is there, and compares with what was
 // mounted. It reports whether all masks are in place.
-func (m *masks) open(o *Order) bool {
+func (m *masks) open(cfg *InitConfig) bool {
 	m.mounts, m.moves = -1, -1
-	if len(o.Masks) == 0 {
+	if len(cfg.Masks) == 0 {
 		return true
 	}
-	m.list = o.Masks
-	for _, dir := range watchedDirs(o.Masks) {
+	m.list = cfg.Masks
+	for _, dir := range watchedDirs(cfg.Masks) {
 		m.watched = append(m.watched, watched{path: dir, fd: -1})
 	}
 	m.state, m.before = make([]maskState, len(m.list)), make([]content, len(m.list))
-	err := m.watch(o.Wires.Epoll)
+	err := m.watch(cfg.Parent.Epoll)
 	if err == nil {
 		err = m.arm(dnDelete)
 	}
@@ -170,9 +170,9 @@ func (m *masks) fds() []int {
 	return fds
 }
 
-// stirred waits for ns at most, and reports whether something has happened that
+// changed waits for ns at most, and reports whether something has happened that
 // may have taken a mask away.
-func (m *masks) stirred(ns int64) bool {
+func (m *masks) changed(ns int64) bool {
 	p := [2]struct {
 		fd              int32
 		events, revents int16
@@ -275,7 +275,7 @@ func (m *masks) tell(i int) {
 // last looks once more, when nothing runs any more, and tells what has changed
 // where a protection was lost.
 func (m *masks) last() {
-	if m.stirred(0) {
+	if m.changed(0) {
 		m.look()
 	}
 	for i := range m.list {
@@ -469,7 +469,7 @@ func (k MaskKind) ends() bool { return k == Hides || k == Copies }
 
 // exposure says what can be seen when the mask is gone.
 func (k MaskKind) exposure() string {
-	if k == Copies || k == CopiesTold {
+	if k == Copies || k == CopiesWarn {
 		return "the new file would be shown whole"
 	}
 	return "it is no longer hidden"

@@ -1,0 +1,285 @@
+package pid1
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+)
+
+// supervisor is process 1 while the command runs.
+type supervisor struct {
+	config  *InitConfig
+	parent  parent
+	forward uint64
+	relay   relay
+	masks   masks
+	tty     int
+	pid     int // of the command
+
+	stopped       bool  // the command is
+	mirrored      bool  // the parent process was stopped since the command was
+	frozen        bool  // by process 1, since the parent process was stopped
+	wantsTerminal bool  // it goes on in the background: look now and then whether it got the terminal
+	expires       int64 // when the time is up; 0 is never
+	deadline      int64 // when whatever still runs is killed; 0 is never
+	timedOut      bool
+	told          uint64 // signals that the whole group was sent
+	ended         bool
+	status        syscall.WaitStatus
+	killed        uint64 // for want of memory, before the command started
+	woke          bool   // something woke process 1
+	reaped        bool   // and it was a child
+	small         bool   // process 1 has given back the memory that starting took
+	poll          int64  // ns between two looks when nothing wakes; 0 is for ever
+}
+
+// serve starts the command, waits for it and returns the exit status.
+func serve(cfg *InitConfig, w restrictions) int {
+	runtime.LockOSThread()
+	held := BlockedSignals(cfg.Group, cfg.Limit > 0)
+	s := &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1}
+	s.parent = parent{fds: cfg.Parent, blocked: held | cfg.Mask}
+	// Nothing inside may look into this process, nor use what it has open.
+	prctl(prSetDumpable, 0)
+	for _, w := range cfg.Parent.fields() {
+		_, _ = fcntl(*w.fd, syscall.F_SETFD, syscall.FD_CLOEXEC)
+	}
+	if cfg.OOM >= 0 {
+		_, _ = fcntl(cfg.OOM, syscall.F_SETFD, syscall.FD_CLOEXEC)
+	}
+	if cfg.Group == Foreground {
+		var err error
+		if s.tty, err = syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err != nil {
+			cfg.Group = Shared
+		}
+	}
+	// With the parent process everything ends, and the kernel sees to it.
+	prctl(prSetPdeathsig, sigKILL)
+	if s.parent.state().gone {
+		return 128 + sigKILL
+	}
+	s.parent.dismissWatchdog()
+	// A signal without a handler never ends process 1, whoever in its namespace
+	// sends it.
+	defaults()
+	setMask(2, everySignal)
+	catch()
+	s.killed = s.kills()
+	if !s.masks.open(cfg) {
+		return statusFailed
+	}
+	if status, err := s.start(w); err != nil {
+		return status
+	}
+	s.listen()
+	for s.look(); !s.ended; s.look() {
+		s.wait()
+	}
+	s.awaitGroup()
+	return s.finish()
+}
+
+// start starts the command.
+func (s *supervisor) start(w restrictions) (int, error) {
+	cfg := s.config
+	giveBackFiles()
+	c := &child{path: cfg.Path, argv: cfg.Argv, env: syscall.Environ(), group: cfg.Group, tty: s.tty, mask: cfg.Mask, rlimits: cfg.Rlimits, restrictions: w}
+	for i := range c.rlimits {
+		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of process 1 with them
+			c.rlimits[i].Max += threads()
+		}
+		// Nobody here may raise a hard limit of the caller's.
+		var now syscall.Rlimit
+		if syscall.Getrlimit(c.rlimits[i].Resource, &now) == nil {
+			c.rlimits[i].Max = min(c.rlimits[i].Max, now.Max)
+		}
+	}
+	var err error
+	if s.pid, err = c.start(); err == syscall.ENOEXEC {
+		c.path, c.argv = shell, viaShell(cfg.Path, cfg.Argv)
+		s.pid, err = c.start()
+	}
+	if err != nil {
+		return refused(cfg, err), err
+	}
+	if cfg.Limit > 0 {
+		s.expires = now() + int64(cfg.Limit*1e9)
+	}
+	// Of the caller's descriptors the command alone holds a copy from here on: who
+	// waits for the end of a pipe does not wait for process 1.
+	s.closeOthers()
+	return 0, nil
+}
+
+// threads is the number of threads of this process.
+func threads() uint64 {
+	var buf [4096]byte
+	fd, err := syscall.Open("/proc/self/status", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 8
+	}
+	n, _ := syscall.Read(fd, buf[:])
+	_ = syscall.Close(fd)
+	const key = "\nThreads:\t"
+	for i := 0; i+len(key) < n; i++ {
+		if string(buf[i:i+len(key)]) == key {
+			end := i + len(key)
+			for end < n && buf[end] != '\n' {
+				end++
+			}
+			if k, ok := atou(string(buf[i+len(key) : end])); ok {
+				return k
+			}
+		}
+	}
+	return 8
+}
+
+// closeOthers closes what is not process 1's own, standard error but for one:
+// there the messages go, and the parent process holds it as well.
+func (s *supervisor) closeOthers() {
+	keep := append(s.masks.fds(), 2, s.tty, s.config.OOM)
+	for _, w := range s.config.Parent.fields() {
+		keep = append(keep, *w.fd)
+	}
+	for at := 0; ; {
+		next := maxFD
+		for _, fd := range keep {
+			if fd >= at && fd < next {
+				next = fd
+			}
+		}
+		if next > at {
+			closeRange(at, next-1)
+		}
+		if next == maxFD {
+			return
+		}
+		at = next + 1
+	}
+}
+
+// listen makes signals wake process 1, its own as well as the parent process's.
+func (s *supervisor) listen() {
+	w := s.parent.fds
+	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, 1, tid, marker)
+	if fd, err := fcntl(w.Signal, syscall.F_DUPFD_CLOEXEC, 3); err != nil || watch(w.Epoll, fd) != nil {
+		s.poll = 25e6
+	}
+	// A kernel that gave the parent process new signal handling when it executed
+	// bwrap (before Linux 5.7 it depends on timing) wakes nobody. Try.
+	s.woken(0)
+	s.parent.signal(marker)
+	if !s.woken(0) {
+		s.poll = 25e6
+	}
+	neverStopped()
+}
+
+// woken waits for a signal, at most for ns, for ever when that is negative.
+// That one came is known a little before a handler has noted which.
+func (s *supervisor) woken(ns int64) bool {
+	var ev [2]syscall.EpollEvent
+	ms := -1
+	if ns >= 0 {
+		ms = int((ns + 999999) / 1000000)
+	}
+	// Not RawSyscall: the runtime may rest meanwhile.
+	n, _, _ := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(s.parent.fds.Epoll), uintptr(unsafe.Pointer(&ev[0])), 2, uintptr(ms), 0, 0)
+	s.checkMasks()
+	return int(n) > 0 && (ev[0].Fd != maskEvent || int(n) > 1)
+}
+
+// checkMasks looks at the masks when something has happened to one.
+func (s *supervisor) checkMasks() {
+	if s.masks.changed(0) {
+		s.masks.look()
+	}
+}
+
+// sleepWatching sleeps, and heeds the masks all the same.
+func (s *supervisor) sleepWatching(ns int64) {
+	for until := now() + ns; ns > 0 && s.masks.changed(ns); ns = until - now() {
+		s.masks.look()
+	}
+}
+
+// shrinkAfter is how long nothing happens until the command is taken to be one that
+// stays for a while, in nanoseconds: the shortest ones do not pay for tidiness.
+const shrinkAfter = 50e6
+
+// wait sleeps until something may have happened.
+func (s *supervisor) wait() {
+	ns := int64(-1)
+	within := func(d int64) {
+		if d = max(d, 0); ns < 0 || d < ns {
+			ns = d
+		}
+	}
+	if s.expires > 0 {
+		within(s.expires - now())
+	}
+	if s.deadline > 0 {
+		within(s.deadline - now())
+	}
+	if s.wantsTerminal {
+		within(100e6)
+	}
+	if s.poll > 0 {
+		within(s.poll)
+	}
+	if !s.small {
+		within(shrinkAfter)
+	}
+	s.woke = s.woken(ns)
+	if !s.woke && !s.small {
+		shrink()
+		s.small = true
+	}
+}
+
+// look finds out what has happened, and acts on it.
+func (s *supervisor) look() {
+	s.checkMasks()
+	s.reap()
+	if s.ended {
+		return
+	}
+	s.clock()
+	s.signals()
+	if s.wantsTerminal && s.parent.inForeground() {
+		s.giveTerminal()
+	}
+}
+
+// reap waits for every child, orphans of the command's included.
+func (s *supervisor) reap() {
+	s.reaped = false
+	takePending(bit(sigCHLD)) // while one is pending, the next wakes nobody
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|wContinued, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil || pid <= 0:
+			return
+		}
+		s.reaped = true
+		switch {
+		case pid != s.pid:
+		case ws.Stopped():
+			s.stopped = true
+			s.commandStopped(int(ws.StopSignal()))
+		case ws.Continued():
+			s.stopped = false
+			if s.mirrored { // not by way of the parent process, so that goes on, too
+				s.mirrored = false
+				s.parent.signal(sigCONT)
+			}
+		default:
+			s.ended, s.status = true, ws
+		}
+	}
+}
