@@ -37,7 +37,7 @@ func settle(h *host.Host, cacheDir string) (runtime, instance string) {
 			runtime = to.Path + "/sbx"
 		}
 	}
-	if runtime == "" && h.Keeps(cacheDir) == nil {
+	if runtime == "" && h.CheckOwnDir(cacheDir) == nil {
 		runtime = host.RunsIn(cacheDir)
 	}
 	pid := os.Getpid()

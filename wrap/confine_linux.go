@@ -75,7 +75,7 @@ func settle(h *host.Host, cacheDir string) (place, instance string) {
 			break
 		}
 	}
-	if place == "" && h.Keeps(cacheDir) == nil {
+	if place == "" && h.CheckOwnDir(cacheDir) == nil {
 		place = host.RunsIn(cacheDir)
 	}
 	if place == "" {

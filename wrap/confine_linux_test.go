@@ -114,13 +114,19 @@ func TestSettle(t *testing.T) {
 	}
 	uid := os.Getuid()
 	for dir, ok := range map[string]bool{base + "/good": true, base + "/open": false, base + "/link": false, base + "/no": false, "relative": false, base + "/good/": false, base + "/../" + filepath.Base(base) + "/good": false, "": false} {
-		h := &host.Host{FS: host.OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}}
+		h := &host.Host{
+			Facts:  host.Facts{FS: host.OS{}},
+			Caller: host.Caller{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}},
+		}
 		runtime, _ := settle(h, "/cache/sbx")
 		if got := runtime == dir+"/sbx"; got != ok {
 			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, runtime)
 		}
 	}
-	h := &host.Host{FS: host.OS{}, UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}}
+	h := &host.Host{
+		Facts:  host.Facts{FS: host.OS{}},
+		Caller: host.Caller{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}},
+	}
 	if dir := "/run/user/" + strconv.Itoa(uid); !canonical(dir) {
 		if runtime, _ := settle(h, base+"/link/sbx"); runtime != base+"/good/sbx/runs" {
 			t.Errorf("by a link: %s", runtime)
@@ -129,7 +135,7 @@ func TestSettle(t *testing.T) {
 			t.Errorf("without a home: %s", runtime)
 		}
 	}
-	if n := strings.Count(named((&host.Host{FS: host.OS{}, UID: uid})), "."); n != 4 {
+	if n := strings.Count(named((&host.Host{Facts: host.Facts{FS: host.OS{}}, Caller: host.Caller{UID: uid}})), "."); n != 4 {
 		t.Errorf("a run's name has %d dots", n)
 	}
 }

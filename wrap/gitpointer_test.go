@@ -97,7 +97,11 @@ func TestPointersOpenOnlyWhatPointsBack(t *testing.T) {
 	opened := 0
 	for seed := range uint64(5000) {
 		fs := forged(t, rand.New(rand.NewPCG(seed, 3)))
-		h := &host.Host{FS: fs, OS: "linux", Arch: "amd64", UID: 1000, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h"}, Self: "/x/sh"}
+		h := &host.Host{
+			Facts:  host.Facts{FS: fs, OS: "linux", Arch: "amd64"},
+			Caller: host.Caller{UID: 1000, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h"}},
+			Places: host.Places{Self: "/x/sh"},
+		}
 		bwrap := engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: bwrapargs.Version{Minor: 8}}}
 		pol := &policy.Policy{Profiles: []string{"test"}, Git: "commit", Cache: "none", Seccomp: "default", NewSession: "auto", Environment: "inherit", Limits: "enforce", MinTier: "reduced", TmpfsLimitMB: 1}
 		pol.Add(policy.Rule{Path: "/w/p", Access: policy.Write, OfCWD: true, Source: "test"}, policy.Rule{Path: "/x", Access: policy.Read, Source: "test"},

@@ -42,9 +42,12 @@ func TestKeeps(t *testing.T) {
 		{"/home/me", "/data/file/sbx", "/data/file is not a directory"},
 		{"", "", "there is no home directory"},
 	} {
-		h := &host.Host{FS: fs, UID: me, Homes: []string{test.home, "/home/me"}}
+		h := &host.Host{
+			Facts:  host.Facts{FS: fs},
+			Caller: host.Caller{UID: me, Homes: []string{test.home, "/home/me"}},
+		}
 		got := ""
-		if err := h.Keeps(test.dir); err != nil {
+		if err := h.CheckOwnDir(test.dir); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {
@@ -52,11 +55,11 @@ func TestKeeps(t *testing.T) {
 		}
 	}
 	fs.uid = 0
-	root := &host.Host{FS: fs, Homes: []string{"/home/me"}}
-	if err := root.Keeps("/home/me/.cache/sbx"); err == nil {
+	root := &host.Host{Facts: host.Facts{FS: fs}, Caller: host.Caller{Homes: []string{"/home/me"}}}
+	if err := root.CheckOwnDir("/home/me/.cache/sbx"); err == nil {
 		t.Error("root makes a directory in the home of a user, who is locked out of it then")
 	}
-	if err := (&host.Host{FS: fs, Homes: []string{"/"}}).Keeps("/.cache/sbx"); err == nil {
+	if err := (&host.Host{Facts: host.Facts{FS: fs}, Caller: host.Caller{Homes: []string{"/"}}}).CheckOwnDir("/.cache/sbx"); err == nil {
 		t.Error("root makes /.cache")
 	}
 }

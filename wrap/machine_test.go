@@ -82,11 +82,17 @@ func (m *machine) host(t testing.TB) (*host.Host, *fakeFS) {
 		}
 	}
 	if m.mac {
-		return &host.Host{FS: fs, OS: "darwin", Arch: "arm64", UID: m.uid, Homes: m.homes, CWD: m.cwd,
-			Environ: m.env, FDs: m.fds, TTY: true, Self: "/usr/local/bin/sbx"}, fs
+		return &host.Host{
+			Facts:  host.Facts{FS: fs, OS: "darwin", Arch: "arm64"},
+			Caller: host.Caller{UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, TTY: true},
+			Places: host.Places{Self: "/usr/local/bin/sbx"},
+		}, fs
 	}
-	return &host.Host{Landlock: max(m.landlock, m.abi), FS: fs, OS: "linux", Arch: "amd64", UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName, Sockets: m.sockets,
-		Self: "/usr/local/bin/sbx", Limits: m.limits}, fs
+	return &host.Host{
+		Facts:  host.Facts{Landlock: max(m.landlock, m.abi), FS: fs, OS: "linux", Arch: "amd64", Sockets: m.sockets, Limits: m.limits},
+		Caller: host.Caller{UID: m.uid, Homes: m.homes, CWD: m.cwd, Environ: m.env, FDs: m.fds, ByName: m.byName},
+		Places: host.Places{Self: "/usr/local/bin/sbx"},
+	}, fs
 }
 
 // engine is the one that was chosen on the machine.

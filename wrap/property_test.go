@@ -85,7 +85,7 @@ func randomWorld(t testing.TB, r *rand.Rand) *world {
 		if rule.Access == policy.Protect && rule.Layer == policy.Flag {
 			rule.Layer = policy.Project // there is no such flag
 		}
-		if at, _, _, _ := w.fs.namei(rule.Path, true); rule.Access == policy.Write && (&host.Host{UID: w.uid, Homes: []string{"/h"}}).Writable(at) != nil {
+		if at, _, _, _ := w.fs.namei(rule.Path, true); rule.Access == policy.Write && (&host.Host{Caller: host.Caller{UID: w.uid, Homes: []string{"/h"}}}).Writable(at) != nil {
 			continue // refused or not opened: TestPlacesThatAreNeverWritable
 		}
 		w.rules = append(w.rules, rule)
@@ -144,7 +144,11 @@ func (w *world) plan() (*engine.Plan, error) {
 }
 
 func (w *world) host() *host.Host {
-	h := &host.Host{FS: w.fs, OS: "linux", Arch: "amd64", UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd}, Self: "/x/sh", Landlock: w.abi}
+	h := &host.Host{
+		Facts:  host.Facts{FS: w.fs, OS: "linux", Arch: "amd64", Landlock: w.abi},
+		Caller: host.Caller{UID: w.uid, Homes: []string{"/h"}, CWD: "/w/p", Environ: []string{"PATH=/x", "HOME=/h", "PWD=" + w.pwd}},
+		Places: host.Places{Self: "/x/sh"},
+	}
 	if w.mac {
 		h.OS, h.Modelled = "darwin", true
 	}

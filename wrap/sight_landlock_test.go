@@ -318,7 +318,7 @@ func TestEnter(t *testing.T) {
 		t.Fatal(err)
 	}
 	apart(fs)
-	s := marked(t, p.Files[0].Data, &host.Host{FS: fs, UID: 1000, CWD: "/home/u/src/app"})
+	s := marked(t, p.Files[0].Data, &host.Host{Facts: host.Facts{FS: fs}, Caller: host.Caller{UID: 1000, CWD: "/home/u/src/app"}})
 	s.Enter("/run/user/1000/sbx/77.x")
 	for path, want := range map[string]string{
 		"/run/user/1000/sbx/77.x/policy.json": "true false", "/run/user/1000/sbx/77.x/tmp": "true true", "/run/user/1000/sbx/77.x/tmp/f": "true true", "/run/user/1000/sbx/77.x/tmp/new": "false true",

@@ -424,7 +424,10 @@ func TestBeltedManifestSaysTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := marked(t, p.Files[0].Data, &host.Host{FS: f, UID: 501, Homes: []string{"/Users/u"}, CWD: "/Users/u/src/app", FDs: m.fds})
+		s := marked(t, p.Files[0].Data, &host.Host{
+			Facts:  host.Facts{FS: f},
+			Caller: host.Caller{UID: 501, Homes: []string{"/Users/u"}, CWD: "/Users/u/src/app", FDs: m.fds},
+		})
 		s.Wall, s.Belt, s.Network, s.FS = nil, true, p.Report.Policy.Network, refusing{f, newBelt(p)}
 		n := 0
 		for _, path := range slices.Concat(beltPaths, f.paths()) {

@@ -27,7 +27,7 @@ func realDir(t *testing.T) string {
 }
 
 func TestLookHere(t *testing.T) {
-	h, err := host.Look()
+	h, err := host.Detect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestLookHere(t *testing.T) {
 	if shell := host.PasswdShell(h.UID); !filepath.IsAbs(shell) {
 		t.Errorf("shell %q", shell)
 	}
-	if f := host.GatherFacts(h); !strings.Contains(f.MacOS, ".") {
+	if f := host.GatherDiagnostics(h); !strings.Contains(f.MacOS, ".") {
 		t.Errorf("%+v", f)
 	}
 	if host.Inside() || host.InSeatbelt() {
@@ -181,7 +181,10 @@ func TestDescriptorsHere(t *testing.T) {
 // TestSeatbeltWorks: this machine has it, and a verdict is kept and forgotten.
 func TestSeatbeltWorks(t *testing.T) {
 	dir := realDir(t) + "/cache"
-	h := &host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid(), Environ: os.Environ()}
+	h := &host.Host{
+		Facts:  host.Facts{FS: host.OS{}, OS: "darwin"},
+		Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()},
+	}
 	c, err := Choose(h, dir, "auto", "")
 	if err != nil {
 		t.Fatal(err)
@@ -194,13 +197,13 @@ func TestSeatbeltWorks(t *testing.T) {
 	if u != nil {
 		t.Fatal(u)
 	}
-	if rest, ok := host.KeptUnder(file, key, h.UID); !ok || rest != host.SeatbeltWorks {
+	if rest, ok := host.CachedVerdict(file, key, h.UID); !ok || rest != host.SeatbeltWorks {
 		t.Errorf("kept: %q %v", rest, ok)
 	}
 	if !host.Forget(h, dir) || host.Forget(h, dir) {
 		t.Error("it is not forgotten once")
 	}
-	if _, err := Choose(&host.Host{FS: host.OS{}, OS: "darwin", UID: os.Geteuid()}, "", host.EngineBwrap, ""); err == nil {
+	if _, err := Choose(&host.Host{Facts: host.Facts{FS: host.OS{}, OS: "darwin"}, Caller: host.Caller{UID: os.Geteuid()}}, "", host.EngineBwrap, ""); err == nil {
 		t.Error("there is a bwrap")
 	}
 }

@@ -69,7 +69,10 @@ func TestTools(t *testing.T) {
 		{"PATH=/home/u/.cache/x/bin:/home/u/.local/state/x/bin", nil},
 		{"PATH=" + strings.Repeat("/usr/bin:", view.MaxPathDirs) + "/home/u/a/bin", nil},
 	} {
-		h := &host.Host{FS: newFS(t, 1000, files), UID: 1000, Homes: []string{"/home/u"}, CWD: "/home/u/src/app", Environ: []string{tt.env}}
+		h := &host.Host{
+			Facts:  host.Facts{FS: newFS(t, 1000, files)},
+			Caller: host.Caller{UID: 1000, Homes: []string{"/home/u"}, CWD: "/home/u/src/app", Environ: []string{tt.env}},
+		}
 		if d := cmp.Diff(tt.want, view.Tools(h, h.Environ)); d != "" {
 			t.Errorf("%.80s (-want +got):\n%s", tt.env, d)
 		}

@@ -246,7 +246,7 @@ func TestStrictWalls(t *testing.T) {
 		if want.gap != "" {
 			gaps = []string{want.gap}
 		}
-		if d := cmp.Diff(gaps, bwrap.WallGaps(q, &pol, &host.Host{Landlock: abi})); d != "" {
+		if d := cmp.Diff(gaps, bwrap.WallGaps(q, &pol, &host.Host{Facts: host.Facts{Landlock: abi}})); d != "" {
 			t.Error(abi, d)
 		}
 	}

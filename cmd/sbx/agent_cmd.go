@@ -141,7 +141,7 @@ func (c *agentCmd) within(client *agents.Client) error {
 	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
 		return app.Already(": what its commands may do is settled")
 	}
-	h, err := host.Look()
+	h, err := host.Detect()
 	if err != nil {
 		return err
 	}

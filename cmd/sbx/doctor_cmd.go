@@ -75,7 +75,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		return d
 	}
 	h, cacheDir := s.Host, s.CacheDir()
-	facts := host.GatherFacts(h)
+	facts := host.GatherDiagnostics(h)
 	d.Landlock = facts.Landlock
 	d.system(facts)
 	settings := d.config(h)
@@ -86,7 +86,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		d.inside(outer)
 	} else {
 		if c := d.engines(h, facts); c.Name == host.EngineBwrap {
-			h.LookForSockets(cacheDir, c.Bwrap) // for the runs to come
+			h.RefreshSockets(cacheDir, c.Bwrap) // for the runs to come
 		}
 	}
 	d.kernel(facts)
@@ -103,7 +103,7 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 	if c.MinTier != "" {
 		d.Wanted = c.MinTier
 	}
-	facts := host.GatherFacts(&host.Host{UID: os.Geteuid(), Environ: os.Environ()})
+	facts := host.GatherDiagnostics(&host.Host{Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()}})
 	d.Landlock = facts.Landlock
 	d.system(facts)
 	hint := ""
@@ -135,7 +135,7 @@ func (d *diagnosis) inside(outer *app.Manifest) {
 }
 
 // kernel is what Linux itself offers.
-func (d *diagnosis) kernel(f host.Facts) {
+func (d *diagnosis) kernel(f host.Diagnostics) {
 	if f.MacOS == "" {
 		d.filters(f)
 		d.landlock(f)
@@ -143,7 +143,7 @@ func (d *diagnosis) kernel(f host.Facts) {
 }
 
 // engines tries what there is, best first.
-func (d *diagnosis) engines(h *host.Host, facts host.Facts) engine.Chosen {
+func (d *diagnosis) engines(h *host.Host, facts host.Diagnostics) engine.Chosen {
 	c, err := wrap.Choose(h, "", "auto", "")
 	if facts.MacOS != "" {
 		if d.seatbelt(err, facts) {
@@ -187,7 +187,7 @@ func (d *diagnosis) add(name, status, text string, hints []string) {
 	d.Checks = append(d.Checks, check{name, status, text, hints})
 }
 
-func (d *diagnosis) system(f host.Facts) {
+func (d *diagnosis) system(f host.Diagnostics) {
 	if f.MacOS != "" {
 		d.mac(f)
 		return
@@ -224,7 +224,7 @@ func (d *diagnosis) system(f host.Facts) {
 	}
 }
 
-func (d *diagnosis) root(f host.Facts) {
+func (d *diagnosis) root(f host.Diagnostics) {
 	if f.Root {
 		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it", []string{"run sbx as a plain user where you can"})
 	}
@@ -252,7 +252,7 @@ func (d *diagnosis) config(h *host.Host) bool {
 }
 
 // bwrap reports whether a bwrap works.
-func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Facts) bool {
+func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Diagnostics) bool {
 	var none *host.Unavailable
 	if errors.As(err, &none) {
 		d.Cause, d.remedy = string(none.Cause), none.Hints
@@ -280,7 +280,7 @@ func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Facts) bool {
 
 // links is about CVE-2026-87766, of which sbx keeps clear: it names no path
 // with a link in it to bwrap, and other programs that use this bwrap may.
-func (d *diagnosis) links(v bwrapargs.Version, pkg string, f host.Facts) {
+func (d *diagnosis) links(v bwrapargs.Version, pkg string, f host.Diagnostics) {
 	const clear = "sbx itself gives it no path that holds a link"
 	known, mended := host.Mended(pkg)
 	switch {
@@ -299,7 +299,7 @@ func (d *diagnosis) links(v bwrapargs.Version, pkg string, f host.Facts) {
 }
 
 // filters says whether system calls can be filtered.
-func (d *diagnosis) filters(f host.Facts) {
+func (d *diagnosis) filters(f host.Diagnostics) {
 	if f.Seccomp {
 		d.add("seccomp", "ok", "system call filters can be set", nil)
 		return
@@ -319,7 +319,7 @@ var lacks = []struct {
 	{9, "in tier reduced there are no Unix sockets but pairs: the filter refuses what Landlock cannot tell apart"},
 }
 
-func (d *diagnosis) landlock(f host.Facts) {
+func (d *diagnosis) landlock(f host.Diagnostics) {
 	if f.Landlock == 0 {
 		hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
 		if f.Filtered || f.Container != "" {
@@ -349,7 +349,7 @@ func (d *diagnosis) cache(h *host.Host, dir string) {
 		d.add("cache", "bad", text.Plain(dir)+" is not a directory", []string{"move it away"})
 		return
 	}
-	if why := h.Keeps(dir); why != nil {
+	if why := h.CheckOwnDir(dir); why != nil {
 		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(), []string{"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist"})
 		return
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // mac is what there is to say of the system itself.
-func (d *diagnosis) mac(f host.Facts) {
+func (d *diagnosis) mac(f host.Diagnostics) {
 	d.add("system", "ok", "macOS "+f.MacOS+", "+runtime.GOARCH, nil)
 	if f.Translated {
 		d.add("system", "note", "this sbx is made for Intel and runs by Rosetta, which makes each start slower", []string{"install the one for Apple silicon (darwin/arm64)"})
@@ -17,7 +17,7 @@ func (d *diagnosis) mac(f host.Facts) {
 }
 
 // seatbelt reports whether sandbox-exec works, and says what it is.
-func (d *diagnosis) seatbelt(err error, f host.Facts) bool {
+func (d *diagnosis) seatbelt(err error, f host.Diagnostics) bool {
 	var none *host.Unavailable
 	switch {
 	case errors.As(err, &none):

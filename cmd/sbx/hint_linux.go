@@ -28,7 +28,11 @@ func printHint(args []string) {
 	}
 	say := engine.ParseHints(args[2:end])
 	home := os.Getenv("HOME")
-	h := &host.Host{FS: host.OS{}, UID: os.Geteuid(), Config: say.ConfigDir}
+	h := &host.Host{
+		Facts:  host.Facts{FS: host.OS{}},
+		Caller: host.Caller{UID: os.Geteuid()},
+		Places: host.Places{Config: say.ConfigDir},
+	}
 	if len(home) > 1 && home[0] == '/' {
 		h.Homes = []string{home}
 	}

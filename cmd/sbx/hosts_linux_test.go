@@ -154,7 +154,7 @@ func (p *place) run(h jailtest.Host, args ...string) (stdout, stderr string, sta
 func (p *place) try(t *testing.T, r hostRow) {
 	h := r.host
 	h.UID = p.uid
-	if r.cause == "seccomp" && host.GatherFacts(&host.Host{}).Container != "" {
+	if r.cause == "seccomp" && host.GatherDiagnostics(&host.Host{}).Container != "" {
 		r.cause = "container" // which has a filter of its own
 	}
 	if landlock.ABI() == 0 {

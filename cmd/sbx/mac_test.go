@@ -10,11 +10,11 @@ import (
 
 // TestDoctorOnMacOS: what the doctor says there, by what was found.
 func TestDoctorOnMacOS(t *testing.T) {
-	facts := host.Facts{MacOS: "15.1"}
+	facts := host.Diagnostics{MacOS: "15.1"}
 	for _, c := range []struct {
 		name   string
 		err    error
-		facts  host.Facts
+		facts  host.Diagnostics
 		works  bool
 		cause  string
 		status string
@@ -23,7 +23,7 @@ func TestDoctorOnMacOS(t *testing.T) {
 	}{
 		{"works", nil, facts, true, "", "ok", host.SandboxExec + ", tried and working", ""},
 		{"nested", &host.Unavailable{Cause: host.CauseNested, Reason: "inside", Hints: []string{"go out"}}, facts, false, "nested", "bad", "inside", "go out"},
-		{"nested on a runner", &host.Unavailable{Cause: host.CauseNested, Reason: "inside", Hints: []string{"go out"}}, host.Facts{MacOS: "15.1", CI: "github"}, false, "nested", "bad", "inside", "GitHub's own runners"},
+		{"nested on a runner", &host.Unavailable{Cause: host.CauseNested, Reason: "inside", Hints: []string{"go out"}}, host.Diagnostics{MacOS: "15.1", CI: "github"}, false, "nested", "bad", "inside", "GitHub's own runners"},
 		{"missing", &host.Unavailable{Cause: host.CauseMissing, Reason: "not there", Hints: []string{"look"}}, facts, false, "missing", "bad", "not there", "look"},
 		{"another error", errors.New("strange"), facts, false, "", "bad", "strange", ""},
 	} {
@@ -49,7 +49,7 @@ func TestDoctorOnMacOS(t *testing.T) {
 // TestDoctorShowsNoLinuxOnMacOS: there is no word of what only Linux has.
 func TestDoctorShowsNoLinuxOnMacOS(t *testing.T) {
 	d := &diagnosis{Tier: "none", Wanted: "full"}
-	f := host.Facts{MacOS: "26.1", Translated: true, Root: true, MaxUserns: "100", AppArmor: "1"}
+	f := host.Diagnostics{MacOS: "26.1", Translated: true, Root: true, MaxUserns: "100", AppArmor: "1"}
 	d.system(f)
 	d.kernel(f)
 	if d.seatbelt(nil, f) {
@@ -68,7 +68,7 @@ func TestDoctorShowsNoLinuxOnMacOS(t *testing.T) {
 		t.Errorf("%s, ok %v, %q", got, d.OK, d.Checks[0].Text)
 	}
 	linux := &diagnosis{}
-	if linux.kernel(host.Facts{}); len(linux.Checks) != 2 {
+	if linux.kernel(host.Diagnostics{}); len(linux.Checks) != 2 {
 		t.Errorf("on Linux: %+v", linux.Checks)
 	}
 }

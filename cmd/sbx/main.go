@@ -142,7 +142,9 @@ func reportLine(err error) int {
 
 // initFailure is what there is to say of a bwrap that gave up, for the guard.
 func initFailure(said string) string {
-	e := host.SetupFailure(said, func() host.Facts { return host.GatherFacts(&host.Host{UID: os.Geteuid(), Environ: os.Environ()}) })
+	e := host.SetupFailure(said, func() host.Diagnostics {
+		return host.GatherDiagnostics(&host.Host{Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()}})
+	})
 	return "sbx: error: " + app.Harmless(e.Text) + "\nsbx: hint: " + app.Harmless(e.Hint) + "\n"
 }
 

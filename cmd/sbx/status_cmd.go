@@ -176,7 +176,7 @@ func (st *standing) tripwire(s *app.Context) error {
 	for _, c := range noted {
 		st.Noted = append(st.Noted, c.Path)
 	}
-	if why := s.Host.Keeps(policy.Dir(store.Dir)); why != nil {
+	if why := s.Host.CheckOwnDir(policy.Dir(store.Dir)); why != nil {
 		st.attention = append(st.attention, "this project is unwatched: "+why.Error())
 	}
 	if len(alarms) > 0 {

@@ -113,11 +113,11 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 		return nil, wrap.Exec(p, s.Host)
 	}
 	h := s.Host
-	if err := h.Answering(); err != nil {
+	if err := h.CheckMounts(); err != nil {
 		return nil, err
 	}
 	if by.Name == host.EngineBwrap {
-		h.LookForSockets(s.CacheDir(), by.Bwrap)
+		h.RefreshSockets(s.CacheDir(), by.Bwrap)
 	}
 	s.TellNotices()
 	// The child's first three descriptors are pipes, and so it is in no group that
@@ -141,7 +141,7 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 	path := app.ManifestFile()
 	var homes []string
 	var writable func(string) bool
-	h, err := host.Look()
+	h, err := host.Detect()
 	if err == nil {
 		homes = h.Homes
 	}

@@ -117,7 +117,7 @@ func bareTool(c *Context, cmd command) (*engine.Plan, error) {
 // real is the host itself: without a sandbox it is this machine that counts.
 func (c *Context) real() (*host.Host, error) {
 	if c.Host.Modelled {
-		return host.Look()
+		return host.Detect()
 	}
 	return c.Host, nil
 }

@@ -52,7 +52,7 @@ func detect(inv Invocation) (*Caller, error) {
 }
 
 func newCaller(inv Invocation, dir string) (*Caller, error) {
-	h, err := host.Look()
+	h, err := host.Detect()
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (c *Caller) ShimsDir() (shims.Dir, error) {
 // Kept is the error for something that a user asked to have kept in a directory,
 // where it cannot be.
 func (c *Caller) Kept(dir, what, hint string) error {
-	if why := c.Host.Keeps(dir); why != nil {
+	if why := c.Host.CheckOwnDir(dir); why != nil {
 		return Failed(what+": "+why.Error(), hint)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 
 func TestSupposed(t *testing.T) {
 	for system, name := range map[string]string{"darwin": host.EngineSeatbelt, "linux": host.EngineBwrap} {
-		if c := Supposed(&host.Host{OS: system}, engine.Chosen{}); c.Name != name || (c.Bwrap.Path != "") != (system == "linux") {
+		if c := Supposed(&host.Host{Facts: host.Facts{OS: system}}, engine.Chosen{}); c.Name != name || (c.Bwrap.Path != "") != (system == "linux") {
 			t.Errorf("%s: %s, %v", system, c.Name, c.Bwrap)
 		}
 	}
@@ -90,7 +90,7 @@ func TestSightOfSandboxExec(t *testing.T) {
 	if !ok {
 		t.Fatal("no manifest")
 	}
-	s, err := m.Sight(&host.Host{FS: host.OS{}, UID: os.Getuid(), CWD: dir}, "")
+	s, err := m.Sight(&host.Host{Facts: host.Facts{FS: host.OS{}}, Caller: host.Caller{UID: os.Getuid(), CWD: dir}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

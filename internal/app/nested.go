@@ -48,7 +48,7 @@ func nestedTool(inv Invocation, _ *Manifest) (*Run, error) {
 
 // nestedShell runs the real shell.
 func nestedShell(inv Invocation, _ *Manifest) (*Run, error) {
-	h, err := host.Look()
+	h, err := host.Detect()
 	if err != nil {
 		return nil, err
 	}

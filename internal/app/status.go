@@ -45,7 +45,7 @@ func (c *Context) hintTrust() {
 // elsewhere, and notes that it is now. Where nothing can be noted it is said again.
 func (c *Context) unsaid(line string) bool {
 	dir := c.dir("$XDG_STATE_HOME/sbx/said")
-	if dir == "" || c.Inv.Flags.DryRun || c.Host.Keeps(dir) != nil {
+	if dir == "" || c.Inv.Flags.DryRun || c.Host.CheckOwnDir(dir) != nil {
 		return true
 	}
 	sum := sha256.Sum256([]byte(strconv.FormatBool(IsTerminal(2)) + "\x00" + cmp.Or(c.Boundary, c.Host.CWD) + "\x00" + line))

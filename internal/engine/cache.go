@@ -39,7 +39,7 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 	}
 	switch {
 	case len(missing) > 0:
-		if why := v.Host.Keeps(dir); why != nil {
+		if why := v.Host.CheckOwnDir(dir); why != nil {
 			return unkept(why.Error())
 		}
 	case !v.Host.FS.Access(dir+name, 'w'):

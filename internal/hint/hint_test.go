@@ -97,7 +97,7 @@ func box() *Sandbox {
 	}
 	app := "/home/u/src/app"
 	return &Sandbox{
-		Sight: &access.Sight{FS: newInside(developer), Host: &host.Host{UID: 1000, Homes: []string{"/home/u"}}, Marks: []view.Mark{
+		Sight: &access.Sight{FS: newInside(developer), Host: &host.Host{Caller: host.Caller{UID: 1000, Homes: []string{"/home/u"}}}, Marks: []view.Mark{
 			mark("/dev/shm", policy.Private, "/dev/shm", "moderate"), mark("/etc", policy.Read, "/etc", "moderate"),
 			mark("/home/u", policy.Private, "/home/u", "moderate"), mark("/home/u/.gitconfig", policy.Read, "/home/u/.gitconfig", "moderate"),
 			mark(app, policy.Write, app, "moderate"),

@@ -90,7 +90,7 @@ func descriptor(n int) (FD, bool) {
 	case fd.Kind == FDDevice || fd.Kind == FDPipe: // a pipe without a name has no path
 		fd.Path, _ = pathOf(n)
 	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
-		fd.Loose = adrift(n)
+		fd.Loose = unconnected(n)
 		if unnamedPair(n) {
 			fd.Kind = FDPair
 		}

@@ -8,43 +8,55 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Host is what is known of the machine and of the caller.
+// Host is what is known of the machine and of the caller, and where sbx keeps
+// what is its own.
 type Host struct {
-	FS      FS
-	OS      string // GOOS
-	Arch    string // GOARCH
-	UID     int    // effective
-	Groups  []int  // of the caller, the effective one included; only [Report.Ask] wants them
+	Facts
+	Caller
+	Places
+}
+
+// Facts are of the machine.
+type Facts struct {
+	FS       FS
+	OS       string       // GOOS
+	Arch     string       // GOARCH
+	Limits   limits.Facts // only looked at when there is a limit for all processes together
+	Sockets  []string     // paths of the host's sockets, as far as they are known: absolute, as they were bound or found
+	Landlock int          // version of Landlock, 0 for none
+	Modelled bool         // this is another system, seen as a Mac: nothing can be executed
+}
+
+// Caller is who started sbx, and how.
+type Caller struct {
+	UID     int   // effective
+	Groups  []int // the effective one included; only [Report.Ask] wants them
 	Homes   []string
 	CWD     string // canonical, as getcwd(2) gives it: the project that the run is about
 	Dir     string // canonical: where the command starts, when that is not CWD; "" when it is
 	Environ []string
-	FDs     []FD         // open descriptors, in order; 0, 1, 2 and what was inherited
-	TTY     bool         // there is a controlling terminal
-	Front   bool         // this process alone is the job that has the terminal, as far as can be seen
-	Config  string       // directory of the user's config file, which need not exist; "" for none
-	Self    string       // absolute path of sbx itself, "" when it is not known
-	Limits  limits.Facts // only looked at when there is a limit for all processes together
-	Own     []string     // directories of sbx's own, at every place where one may be
-	Links   []string     // what holds the user's own of Shims, at every place where it may be: never writable inside
-	Named   []string     // more of Links, which only a variable that is not believed leads to: as little to be written, and never made
-	Shims   []string     // directories of links to sbx by other names: not in PATH inside, and no program is looked for in them
-
-	Shell  string // what SHELL is inside, "" for the caller's
-	ByName bool   // sbx was called by the name of a tool: flags are in SBX_FLAGS
+	FDs     []FD   // open descriptors, in order; 0, 1, 2 and what was inherited
+	TTY     bool   // there is a controlling terminal
+	Front   bool   // this process alone is the job that has the terminal, as far as can be seen
+	Shell   string // what SHELL is inside, "" for the caller's
+	ByName  bool   // sbx was called by the name of a tool: flags are in SBX_FLAGS
 
 	// Client says that the variables are those of a client that called its shell,
 	// and perhaps a project's: they lead neither to a bwrap nor to a place that sbx
 	// keeps anything in.
 	Client bool
+}
 
-	Store string // directory of the user's sessions: what their commands may do is written there
-	Tmp   string // in it, the one that the commands of this run's session may write; "" for none
-
-	Sockets []string // paths of the host's sockets, as far as they are known: absolute, as they were bound or found
-
-	Landlock int  // version of Landlock, 0 for none
-	Modelled bool // this is another system, seen as a Mac: nothing can be executed
+// Places are sbx's own files and directories.
+type Places struct {
+	Self   string   // absolute path of sbx itself, "" when it is not known
+	Config string   // directory of the user's config file, which need not exist; "" for none
+	Own    []string // directories of sbx's own, at every place where one may be
+	Links  []string // what holds the user's own of Shims, at every place where it may be: never writable inside
+	Named  []string // more of Links, which only a variable that is not believed leads to: as little to be written, and never made
+	Shims  []string // directories of links to sbx by other names: not in PATH inside, and no program is looked for in them
+	Store  string   // directory of the user's sessions: what their commands may do is written there
+	Tmp    string   // in it, the one that the commands of this run's session may write; "" for none
 }
 
 // Bwrap is the program that will be executed, as found and probed.
@@ -206,9 +218,9 @@ const (
 
 func (e *Error) Error() string { return e.Text }
 
-// MayMake reports whether the caller, and so the command, can make something
+// CanCreateIn reports whether the caller, and so the command, can make something
 // in a directory.
-func (h *Host) MayMake(dir string) bool {
+func (h *Host) CanCreateIn(dir string) bool {
 	info, err := h.FS.Lstat(dir)
 	return err == nil && info.Kind == Dir && h.FS.Access(dir, 'w')
 }

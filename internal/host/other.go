@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Look fails: there is no engine for this system yet.
-func Look() (*Host, error) { return nil, Unsupported() }
+// Detect fails: there is no engine for this system yet.
+func Detect() (*Host, error) { return nil, Unsupported() }
 
 // Find fails: there is no engine for this system yet.
 func Find(*Host, string) (Bwrap, error) { return Bwrap{}, Unsupported() }
@@ -23,8 +23,8 @@ func InLandlock() bool { return false }
 // InSeatbelt is false: only macOS has it.
 func InSeatbelt() bool { return false }
 
-// GatherFacts knows nothing of other systems.
-func GatherFacts(*Host) Facts { return Facts{} }
+// GatherDiagnostics knows nothing of other systems.
+func GatherDiagnostics(*Host) Diagnostics { return Diagnostics{} }
 
 // Home knows nothing of other systems.
 func Home(int) string { return "" }
@@ -53,5 +53,5 @@ func Package(root, path string) string { return "" }
 // Mended knows nothing of other systems.
 func Mended(string) (known, mended bool) { return false, false }
 
-// LookForSockets does nothing: the engine of this system goes by paths.
-func (h *Host) LookForSockets(string, Bwrap) {}
+// RefreshSockets does nothing: the engine of this system goes by paths.
+func (h *Host) RefreshSockets(string, Bwrap) {}

@@ -45,9 +45,9 @@ type Unavailable struct {
 
 func (u *Unavailable) Error() string { return u.Reason }
 
-// Facts are what the diagnosis of a failed probe looks at. They choose words
+// Diagnostics are what the diagnosis of a failed probe looks at. They choose words
 // and hints; nothing is allowed or refused by them.
-type Facts struct {
+type Diagnostics struct {
 	Distro    string // ID and ID_LIKE of os-release(5), separated by spaces
 	Release   string // VERSION_ID of it
 	Root      bool
@@ -75,7 +75,7 @@ type Facts struct {
 
 // diagnose turns what bwrap wrote when the probe failed into a reason and a
 // remedy.
-func diagnose(f Facts, path, stderr string) *Unavailable {
+func diagnose(f Diagnostics, path, stderr string) *Unavailable {
 	said := lastLine(stderr)
 	says := func(words ...string) bool {
 		for _, w := range words {
@@ -126,7 +126,7 @@ func wall(refused bool) string {
 	return "what bwrap does in its namespaces"
 }
 
-func whoFilters(f Facts) string {
+func whoFilters(f Diagnostics) string {
 	switch {
 	case f.Confined != "":
 		return f.Confined
@@ -136,14 +136,14 @@ func whoFilters(f Facts) string {
 	return "a system call filter around this process"
 }
 
-func spentName(f Facts) string {
+func spentName(f Diagnostics) string {
 	if f.Spent != "" && !isSmall(f.MaxUserns) {
 		return strings.TrimSuffix(strings.TrimPrefix(f.Spent, "user.max_"), "_namespaces") + " namespace"
 	}
 	return "user namespace"
 }
 
-func spentSetting(f Facts) string {
+func spentSetting(f Diagnostics) string {
 	if f.Spent != "" && !isSmall(f.MaxUserns) {
 		return f.Spent + " = 0"
 	}
@@ -192,11 +192,11 @@ func in(container string) string {
 }
 
 // missing is the diagnosis when no bwrap was found.
-func missing(f Facts) *Unavailable {
+func missing(f Diagnostics) *Unavailable {
 	return &Unavailable{CauseMissing, "bubblewrap (bwrap) is not installed", installHints(f)}
 }
 
-func tooOld(f Facts, v bwrapargs.Version, path string) *Unavailable {
+func tooOld(f Diagnostics, v bwrapargs.Version, path string) *Unavailable {
 	return &Unavailable{CauseOld, policy.Plain(path) + " is version " + v.String() + "; sbx needs " + bwrapargs.Oldest.String() + " or newer",
 		append(installHints(f), "a release of the distribution that has a newer one: Debian 11, Ubuntu 20.04, RHEL 8 and what came later")}
 }

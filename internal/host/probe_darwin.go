@@ -25,16 +25,16 @@ func ChooseSeatbelt(h *Host, dir string) *Unavailable {
 		return u
 	}
 	file := VerdictFile(dir, h.UID)
-	if dir != "" && !hemmed(h.Environ) {
-		if rest, ok := KeptUnder(file, key, h.UID); ok && rest == SeatbeltWorks {
+	if dir != "" && !inOtherSandbox(h.Environ) {
+		if rest, ok := CachedVerdict(file, key, h.UID); ok && rest == SeatbeltWorks {
 			return nil
 		}
 	}
 	if u := probeSeatbelt(runOnce); u != nil {
 		return u
 	}
-	if h.Keeps(dir) == nil {
-		remember(dir, file, key+SeatbeltWorks, h.UID)
+	if h.CheckOwnDir(dir) == nil {
+		cacheVerdict(dir, file, key+SeatbeltWorks, h.UID)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func FindSandboxExec(uid int) (key string, u *Unavailable) {
 
 // runOnce is how [probeSeatbelt] runs a program here.
 func runOnce(argv []string) (status int, said string, err error) {
-	_, said, err = try(nil, argv[0], argv[1:]...)
+	_, said, err = runProbe(nil, argv[0], argv[1:]...)
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {
 		return 0, said, err
@@ -81,11 +81,11 @@ func Forget(h *Host, dir string) bool {
 		return false
 	}
 	file := VerdictFile(dir, h.UID)
-	if rest, ok := KeptUnder(file, key, h.UID); !ok || rest != SeatbeltWorks {
+	if rest, ok := CachedVerdict(file, key, h.UID); !ok || rest != SeatbeltWorks {
 		return false
 	}
 	return syscall.Unlink(file) == nil
 }
 
-// LookForSockets does nothing: the engine of this system goes by paths.
-func (h *Host) LookForSockets(string, Bwrap) {}
+// RefreshSockets does nothing: the engine of this system goes by paths.
+func (h *Host) RefreshSockets(string, Bwrap) {}

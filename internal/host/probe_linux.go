@@ -37,7 +37,7 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	if dir != "" {
 		if v, seen, ok := cached(file, key, h.UID); ok {
 			if now := h.findSockets(seen); now != seen {
-				remember(dir, file, key+v.String()+"\n"+now.text(), h.UID)
+				cacheVerdict(dir, file, key+v.String()+"\n"+now.text(), h.UID)
 			}
 			return Bwrap{path, v}, nil
 		}
@@ -46,8 +46,8 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	if err != nil {
 		return Bwrap{}, err
 	}
-	if seen := h.findSockets(nil); h.Keeps(dir) == nil {
-		remember(dir, file, key+v.String()+"\n"+seen.text(), h.UID)
+	if seen := h.findSockets(nil); h.CheckOwnDir(dir) == nil {
+		cacheVerdict(dir, file, key+v.String()+"\n"+seen.text(), h.UID)
 	}
 	return Bwrap{path, v}, nil
 }
@@ -97,7 +97,7 @@ func locate(h *Host) (string, *syscall.Stat_t, error) {
 	if refused != nil {
 		return "", nil, refused
 	}
-	return "", nil, missing(GatherFacts(h))
+	return "", nil, missing(GatherDiagnostics(h))
 }
 
 // candidate looks at one possible bwrap. Both results are nil when there is no
@@ -185,13 +185,13 @@ func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	for _, name := range sysctls {
 		b.WriteString(Sysctl(name) + "\n")
 	}
-	b.WriteString(around())
+	b.WriteString(kernelState())
 	return b.String()
 }
 
-// around is what else decides: the same bwrap that works at a prompt may not
+// kernelState is what else decides: the same bwrap that works at a prompt may not
 // in a service, a container or another sandbox of the same user.
-func around() string {
+func kernelState() string {
 	var b strings.Builder
 	number := func(n uint64) { b.WriteString(strconv.FormatUint(n, 10) + " ") }
 	for _, path := range []string{"/", "/proc/self/ns/user", "/proc/self/ns/mnt"} {
@@ -209,16 +209,16 @@ func around() string {
 	var caps [2]unix.CapUserData
 	_ = unix.Capget(&header, &caps[0])
 	number(uint64(caps[1].Effective)<<32 | uint64(caps[0].Effective))
-	b.WriteString(policy.Quote(glance("/proc/self/attr/current")))
+	b.WriteString(policy.Quote(readOneLine("/proc/self/attr/current")))
 	if Sysctl(sysctls[2]) == "1" { // each profile that is loaded or taken away counts
-		b.WriteString(" " + policy.Quote(glance("/sys/kernel/security/apparmor/revision")))
+		b.WriteString(" " + policy.Quote(readOneLine("/sys/kernel/security/apparmor/revision")))
 	}
 	return b.String() + "\n"
 }
 
-// glance returns what one read of a file gives, "" when that fails. Some files
+// readOneLine returns what one read of a file gives, "" when that fails. Some files
 // of the kernel wait for news at the second.
-func glance(path string) string {
+func readOneLine(path string) string {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return ""
@@ -242,20 +242,22 @@ func Sysctl(name string) string {
 
 // cached returns the version of a kept verdict, and what was seen of sockets. Only
 // what remember would have written counts.
-func cached(file, key string, uid int) (v bwrapargs.Version, seen *lookout, ok bool) {
-	rest, ok := KeptUnder(file, key, uid)
+func cached(file, key string, uid int) (v bwrapargs.Version, seen *socketCache, ok bool) {
+	rest, ok := CachedVerdict(file, key, uid)
 	if !ok {
 		return v, nil, false
 	}
 	line, text, _ := strings.Cut(rest, "\n")
-	seen, err := parseLookout(text)
+	seen, err := parseSocketCache(text)
 	v, ok = bwrapargs.ParseVersion(line)
 	return v, seen, ok && err == nil && line == v.String() && !v.Less(bwrapargs.Oldest)
 }
 
 // probe runs bwrap for real, with every kind of wall that a run uses.
 func probe(path string) (bwrapargs.Version, error) {
-	facts := func() Facts { return GatherFacts(&Host{UID: os.Geteuid(), Environ: os.Environ()}) }
+	facts := func() Diagnostics {
+		return GatherDiagnostics(&Host{Caller: Caller{UID: os.Geteuid(), Environ: os.Environ()}})
+	}
 	out, said, err := output(nil, path, "--version")
 	if err != nil {
 		return bwrapargs.Version{}, failure(facts(), path, said, err)
@@ -295,11 +297,11 @@ func probe(path string) (bwrapargs.Version, error) {
 
 // failure is the diagnosis of a bwrap that ended with an error, by what it
 // wrote; when it wrote nothing, by the error.
-func failure(f Facts, path, said string, err error) *Unavailable {
+func failure(f Diagnostics, path, said string, err error) *Unavailable {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return hangs(path)
 	}
-	if why := passing(said, err); why != "" && err != nil {
+	if why := transient(said, err); why != "" && err != nil {
 		return busy(path, why)
 	}
 	if strings.TrimSpace(said) == "" {
@@ -308,9 +310,9 @@ func failure(f Facts, path, said string, err error) *Unavailable {
 	return diagnose(f, path, said)
 }
 
-// passing returns what says that it is this moment that bwrap failed for: a limit
+// transient returns what says that it is this moment that bwrap failed for: a limit
 // on processes, memory or files was reached, or somebody ended it. "" is none.
-func passing(said string, err error) string {
+func transient(said string, err error) string {
 	all := strings.ToLower(said + "\n" + err.Error())
 	for _, s := range []string{
 		"resource temporarily unavailable", "cannot allocate memory", "out of memory", "failed to reserve", "too many open files", "too many users",
@@ -323,7 +325,7 @@ func passing(said string, err error) string {
 	}
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {
-		return ownFault(err)
+		return configError(err)
 	}
 	status, ok := ended.Sys().(syscall.WaitStatus)
 	if !ok {
@@ -339,9 +341,9 @@ func passing(said string, err error) string {
 	return "it was ended by signal " + strconv.Itoa(int(signal))
 }
 
-// ownFault is an error of sbx's own while it started the program, "" for one that
+// configError is an error of sbx's own while it started the program, "" for one that
 // is about the program.
-func ownFault(err error) string {
+func configError(err error) string {
 	for _, lasting := range []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS} {
 		if errors.Is(err, lasting) {
 			return ""
@@ -361,7 +363,7 @@ func busy(path, why string) *Unavailable {
 // any.
 func output(data []byte, path string, args ...string) (stdout, stderr string, err error) {
 	if data == nil {
-		return try(nil, path, args...)
+		return runProbe(nil, path, args...)
 	}
 	fd, err := Memfd(data)
 	if err != nil {
@@ -369,11 +371,11 @@ func output(data []byte, path string, args ...string) (stdout, stderr string, er
 	}
 	file := os.NewFile(uintptr(fd), "filter")
 	defer file.Close()
-	return try([]*os.File{file}, path, args...)
+	return runProbe([]*os.File{file}, path, args...)
 }
 
 // notBwrap is the diagnosis for a program that answers, and is something else.
-func notBwrap(f Facts, path, why string) *Unavailable {
+func notBwrap(f Diagnostics, path, why string) *Unavailable {
 	return &Unavailable{CauseNotBwrap, policy.Plain(path) + " is not bubblewrap: " + why, append([]string{"move it away"}, installHints(f)...)}
 }
 

@@ -23,7 +23,7 @@ type fakeBwrap struct {
 }
 
 func newFakeBwrap(t *testing.T, version, body string) *fakeBwrap {
-	f := &fakeBwrap{t: t, dir: t.TempDir(), host: &Host{FS: OS{}, UID: os.Geteuid()}}
+	f := &fakeBwrap{t: t, dir: t.TempDir(), host: &Host{Facts: Facts{FS: OS{}}, Caller: Caller{UID: os.Geteuid()}}}
 	bin := filepath.Join(f.dir, "bin")
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestPassing(t *testing.T) {
 		if err == nil {
 			t.Fatal(script)
 		}
-		u := failure(Facts{}, "/usr/bin/bwrap", said, err)
+		u := failure(Diagnostics{}, "/usr/bin/bwrap", said, err)
 		if got := u.Cause == CauseBusy; got != want {
 			t.Errorf("%s: cause %s", script, u.Cause)
 		}

@@ -120,13 +120,13 @@ func tryAgain(why string) *Unavailable {
 		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"}}
 }
 
-// insiders are variables by which other sandboxes tell what runs in them. They are
+// sandboxVars are variables by which other sandboxes tell what runs in them. They are
 // anybody's to set: one only has sandbox-exec tried anew.
-var insiders = []string{"CODEX_SANDBOX", "SANDBOX_RUNTIME", "APP_SANDBOX_CONTAINER_ID", "SBX_MANIFEST", "SBX_TIER"}
+var sandboxVars = []string{"CODEX_SANDBOX", "SANDBOX_RUNTIME", "APP_SANDBOX_CONTAINER_ID", "SBX_MANIFEST", "SBX_TIER"}
 
-// hemmed reports whether a variable says that there are walls around.
-func hemmed(environ []string) bool {
-	for _, name := range insiders {
+// inOtherSandbox reports whether a variable says that there are walls around.
+func inOtherSandbox(environ []string) bool {
+	for _, name := range sandboxVars {
 		if _, ok := LookupEnv(environ, name); ok {
 			return true
 		}
@@ -164,10 +164,10 @@ func firmlinked(path string) (string, bool) {
 	return "/" + rest, ok && rest != ""
 }
 
-// respelled reports whether a name can be another spelling of a path: a volume
+// sameSpelling reports whether a name can be another spelling of a path: a volume
 // may take letters of any case, and composed and decomposed ones for the same.
 // Of a file with several names only the case tells that it is no other of them.
-func respelled(path, name string, several bool) bool {
+func sameSpelling(path, name string, several bool) bool {
 	return strings.EqualFold(path, name) || !several && !isASCII(path+name) && strings.Count(path, "/") == strings.Count(name, "/")
 }
 

@@ -97,7 +97,7 @@ func TestSeatbeltKey(t *testing.T) {
 
 func TestHemmed(t *testing.T) {
 	for env, want := range map[string]bool{"CODEX_SANDBOX=seatbelt": true, "SANDBOX_RUNTIME=": true, "APP_SANDBOX_CONTAINER_ID=x": true, "SBX_MANIFEST=/x": true, "CODEX=1": false, "": false} {
-		if got := hemmed([]string{"A=1", env}); got != want {
+		if got := inOtherSandbox([]string{"A=1", env}); got != want {
 			t.Errorf("%q: %v", env, got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestRespelled(t *testing.T) {
 		{"/\u00e9/secret", "/\u00e9/public", true, false}, // a hard link
 		{"/a/caf\u00e9", "/a/x/cafe\u0301", false, false},
 	} {
-		if got := respelled(c.path, c.name, c.several); got != c.want {
+		if got := sameSpelling(c.path, c.name, c.several); got != c.want {
 			t.Errorf("%q %q %v: %v", c.path, c.name, c.several, got)
 		}
 	}

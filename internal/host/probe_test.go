@@ -13,7 +13,7 @@ import (
 // makes of it.
 type diagnosis struct {
 	name   string
-	facts  Facts
+	facts  Diagnostics
 	stderr string
 	cause  Cause
 	hint   string // begins the first hint
@@ -31,55 +31,55 @@ func diagnoses() []diagnosis {
 		maxUsers = "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)\n"
 		noFilter = "bwrap: Unable to set up system call filtering as requested: prctl(PR_SET_SECCOMP) reported EINVAL. (Hint: this requires a kernel configured with CONFIG_SECCOMP and CONFIG_SECCOMP_FILTER.)\n"
 	)
-	ubuntu := Facts{Distro: "ubuntu debian", AppArmor: "1", MaxUserns: "63000"}
-	plain := Facts{Distro: "debian", MaxUserns: "63000"}
-	with := func(f Facts, change func(*Facts)) Facts { change(&f); return f }
+	ubuntu := Diagnostics{Distro: "ubuntu debian", AppArmor: "1", MaxUserns: "63000"}
+	plain := Diagnostics{Distro: "debian", MaxUserns: "63000"}
+	with := func(f Diagnostics, change func(*Diagnostics)) Diagnostics { change(&f); return f }
 	return []diagnosis{
 		{"ubuntu, uid map", ubuntu, uidMap, CauseAppArmor, "sudo apt-get install apparmor-profiles"},
 		{"ubuntu, loopback", ubuntu, loopback, CauseAppArmor, "sudo apt-get install apparmor-profiles"},
-		{"apparmor elsewhere", with(ubuntu, func(f *Facts) { f.Distro = "opensuse" }), uidMap, CauseAppArmor, "load AppArmor's own profile bwrap-userns-restrict"},
-		{"ubuntu 25.04", with(ubuntu, func(f *Facts) { f.Release = "25.04" }), uidMap, CauseAppArmor, "sudo apt-get install --reinstall "},
-		{"ubuntu 24.04", with(ubuntu, func(f *Facts) { f.Release = "24.04" }), uidMap, CauseAppArmor, "sudo apt-get install apparmor-profiles"},
-		{"the profile is there, not loaded", with(ubuntu, func(f *Facts) { f.Profile = "/etc/apparmor.d/bwrap-userns-restrict" }), uidMap, CauseAppArmor, "sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"},
-		{"a runner of GitHub", with(ubuntu, func(f *Facts) { f.CI = "github" }), uidMap, CauseAppArmor, "a step before: - run: sudo apt-get update && sudo apt-get install -y bubblewrap apparmor-profiles"},
-		{"a container on ubuntu", with(ubuntu, func(f *Facts) { f.Container, f.Filtered = "docker", true }), uidMap, CauseAppArmor, "on the host of the container: sudo apt-get install apparmor-profiles"},
-		{"Docker's filter on ubuntu", with(ubuntu, func(f *Facts) { f.Container, f.Filtered = "docker", true }), noPerm, CauseContainer, "docker run --security-opt seccomp=sbx-seccomp.json"},
-		{"old debian", with(plain, func(f *Facts) { f.UsernsClone = "0" }), noPerm, CauseClone, "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
+		{"apparmor elsewhere", with(ubuntu, func(f *Diagnostics) { f.Distro = "opensuse" }), uidMap, CauseAppArmor, "load AppArmor's own profile bwrap-userns-restrict"},
+		{"ubuntu 25.04", with(ubuntu, func(f *Diagnostics) { f.Release = "25.04" }), uidMap, CauseAppArmor, "sudo apt-get install --reinstall "},
+		{"ubuntu 24.04", with(ubuntu, func(f *Diagnostics) { f.Release = "24.04" }), uidMap, CauseAppArmor, "sudo apt-get install apparmor-profiles"},
+		{"the profile is there, not loaded", with(ubuntu, func(f *Diagnostics) { f.Profile = "/etc/apparmor.d/bwrap-userns-restrict" }), uidMap, CauseAppArmor, "sudo apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict"},
+		{"a runner of GitHub", with(ubuntu, func(f *Diagnostics) { f.CI = "github" }), uidMap, CauseAppArmor, "a step before: - run: sudo apt-get update && sudo apt-get install -y bubblewrap apparmor-profiles"},
+		{"a container on ubuntu", with(ubuntu, func(f *Diagnostics) { f.Container, f.Filtered = "docker", true }), uidMap, CauseAppArmor, "on the host of the container: sudo apt-get install apparmor-profiles"},
+		{"Docker's filter on ubuntu", with(ubuntu, func(f *Diagnostics) { f.Container, f.Filtered = "docker", true }), noPerm, CauseContainer, "docker run --security-opt seccomp=sbx-seccomp.json"},
+		{"old debian", with(plain, func(f *Diagnostics) { f.UsernsClone = "0" }), noPerm, CauseClone, "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
 		{"no namespaces left", plain, noSpace, CauseMax, "all that user.max_user_namespaces allows are there"},
-		{"none allowed", with(plain, func(f *Facts) { f.MaxUserns = "0" }), newNS, CauseMax, "sudo sysctl -w user.max_user_namespaces=15000"},
-		{"none allowed in docker", with(plain, func(f *Facts) { f.MaxUserns, f.Container = "0", "docker" }), newNS, CauseMax, "on the host: sudo sysctl -w user.max_user_namespaces=15000"},
-		{"proc in docker", with(plain, func(f *Facts) { f.Container = "docker" }), mountEP, CauseProc, "docker run --security-opt systempaths=unconfined"},
-		{"proc in podman", with(plain, func(f *Facts) { f.Container = "podman" }), mountEP, CauseProc, "podman run --security-opt unmask=ALL"},
-		{"proc in kubernetes", with(plain, func(f *Facts) { f.Container = "kubernetes" }), mountEP, CauseProc, "spec: {hostUsers: false}"},
+		{"none allowed", with(plain, func(f *Diagnostics) { f.MaxUserns = "0" }), newNS, CauseMax, "sudo sysctl -w user.max_user_namespaces=15000"},
+		{"none allowed in docker", with(plain, func(f *Diagnostics) { f.MaxUserns, f.Container = "0", "docker" }), newNS, CauseMax, "on the host: sudo sysctl -w user.max_user_namespaces=15000"},
+		{"proc in docker", with(plain, func(f *Diagnostics) { f.Container = "docker" }), mountEP, CauseProc, "docker run --security-opt systempaths=unconfined"},
+		{"proc in podman", with(plain, func(f *Diagnostics) { f.Container = "podman" }), mountEP, CauseProc, "podman run --security-opt unmask=ALL"},
+		{"proc in kubernetes", with(plain, func(f *Diagnostics) { f.Container = "kubernetes" }), mountEP, CauseProc, "spec: {hostUsers: false}"},
 		{"proc elsewhere", plain, mountEP, CauseProc, "something is mounted over parts of /proc"},
-		{"proc in a service", with(plain, func(f *Facts) { f.Unit = "ci.service" }), mountEP, CauseProc, "sudo systemctl edit ci.service, and below [Service]: ProtectKernelTunables=no"},
-		{"proc in Crostini", with(plain, func(f *Facts) { f.Container = "crostini" }), mountEP, CauseProc, "in crosh (Ctrl+Alt+T): vsh termina"},
-		{"proc in LXD", with(plain, func(f *Facts) { f.Container = "lxd" }), mountEP, CauseProc, "LXD: lxc config set NAME security.nesting true"},
-		{"proc in GitLab", with(plain, func(f *Facts) { f.Container, f.CI = "docker", "gitlab" }), mountEP, CauseProc, "GitLab, docker executor: "},
-		{"proc in nspawn", with(plain, func(f *Facts) { f.Container = "systemd-nspawn" }), mountEP, CauseProc, "systemd-nspawn covers parts of /proc"},
-		{"a service", with(plain, func(f *Facts) { f.Unit, f.Filtered = "ci.service", true }), noPerm, CauseSeccomp, "sudo systemctl edit ci.service, and below [Service]: RestrictNamespaces=no"},
-		{"some filter", with(plain, func(f *Facts) { f.Filtered = true }), noPerm, CauseSeccomp, "run sbx outside of what set the filter"},
-		{"flatpak", with(plain, func(f *Facts) { f.Confined, f.Filtered = "flatpak", true }), noPerm, CauseSeccomp, "run sbx on the host: flatpak-spawn --host"},
-		{"snap", with(plain, func(f *Facts) { f.Confined = "snap" }), noPerm, CauseSeccomp, "install the program that calls sbx as a classic snap"},
-		{"firejail", with(plain, func(f *Facts) { f.Confined = "firejail" }), noPerm, CauseSeccomp, "start the program without firejail"},
-		{"chroot", with(plain, func(f *Facts) { f.Chroot = true }), noPerm, CauseChroot, "run sbx outside of the chroot"},
-		{"WSL 1", with(plain, func(f *Facts) { f.WSL = 1 }), newNS, CauseKernel, "in PowerShell: wsl --list --verbose, then wsl --set-version"},
+		{"proc in a service", with(plain, func(f *Diagnostics) { f.Unit = "ci.service" }), mountEP, CauseProc, "sudo systemctl edit ci.service, and below [Service]: ProtectKernelTunables=no"},
+		{"proc in Crostini", with(plain, func(f *Diagnostics) { f.Container = "crostini" }), mountEP, CauseProc, "in crosh (Ctrl+Alt+T): vsh termina"},
+		{"proc in LXD", with(plain, func(f *Diagnostics) { f.Container = "lxd" }), mountEP, CauseProc, "LXD: lxc config set NAME security.nesting true"},
+		{"proc in GitLab", with(plain, func(f *Diagnostics) { f.Container, f.CI = "docker", "gitlab" }), mountEP, CauseProc, "GitLab, docker executor: "},
+		{"proc in nspawn", with(plain, func(f *Diagnostics) { f.Container = "systemd-nspawn" }), mountEP, CauseProc, "systemd-nspawn covers parts of /proc"},
+		{"a service", with(plain, func(f *Diagnostics) { f.Unit, f.Filtered = "ci.service", true }), noPerm, CauseSeccomp, "sudo systemctl edit ci.service, and below [Service]: RestrictNamespaces=no"},
+		{"some filter", with(plain, func(f *Diagnostics) { f.Filtered = true }), noPerm, CauseSeccomp, "run sbx outside of what set the filter"},
+		{"flatpak", with(plain, func(f *Diagnostics) { f.Confined, f.Filtered = "flatpak", true }), noPerm, CauseSeccomp, "run sbx on the host: flatpak-spawn --host"},
+		{"snap", with(plain, func(f *Diagnostics) { f.Confined = "snap" }), noPerm, CauseSeccomp, "install the program that calls sbx as a classic snap"},
+		{"firejail", with(plain, func(f *Diagnostics) { f.Confined = "firejail" }), noPerm, CauseSeccomp, "start the program without firejail"},
+		{"chroot", with(plain, func(f *Diagnostics) { f.Chroot = true }), noPerm, CauseChroot, "run sbx outside of the chroot"},
+		{"WSL 1", with(plain, func(f *Diagnostics) { f.WSL = 1 }), newNS, CauseKernel, "in PowerShell: wsl --list --verbose, then wsl --set-version"},
 		{"a kernel without", plain, noUserNS, CauseKernel, "a kernel with CONFIG_USER_NS"},
 		{"a kernel without filters", plain, noFilter, CauseFilter, "a kernel with CONFIG_SECCOMP_FILTER"},
 		{"too deep", plain, maxUsers, CauseMax, "all that user.max_user_namespaces allows are there"},
-		{"in a user namespace", with(plain, func(f *Facts) { f.Userns, f.MaxUserns = true, "0" }), maxUsers, CauseMax, "run sbx outside of the sandbox that is around this"},
-		{"no network namespaces", with(plain, func(f *Facts) { f.Spent = "user.max_net_namespaces" }), maxUsers, CauseMax, "sudo sysctl -w user.max_net_namespaces=15000"},
-		{"on NixOS", with(plain, func(f *Facts) { f.Distro, f.MaxUserns = "nixos", "0" }), maxUsers, CauseMax, `boot.kernel.sysctl."user.max_user_namespaces" = 15000;`},
-		{"linux-hardened", with(plain, func(f *Facts) { f.Distro, f.UsernsClone = "arch", "0" }), noPerm, CauseClone, "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
-		{"hardened NixOS", with(plain, func(f *Facts) { f.Distro, f.UsernsClone = "nixos", "0" }), noPerm, CauseClone, "security.unprivilegedUsernsClone = true;"},
+		{"in a user namespace", with(plain, func(f *Diagnostics) { f.Userns, f.MaxUserns = true, "0" }), maxUsers, CauseMax, "run sbx outside of the sandbox that is around this"},
+		{"no network namespaces", with(plain, func(f *Diagnostics) { f.Spent = "user.max_net_namespaces" }), maxUsers, CauseMax, "sudo sysctl -w user.max_net_namespaces=15000"},
+		{"on NixOS", with(plain, func(f *Diagnostics) { f.Distro, f.MaxUserns = "nixos", "0" }), maxUsers, CauseMax, `boot.kernel.sysctl."user.max_user_namespaces" = 15000;`},
+		{"linux-hardened", with(plain, func(f *Diagnostics) { f.Distro, f.UsernsClone = "arch", "0" }), noPerm, CauseClone, "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
+		{"hardened NixOS", with(plain, func(f *Diagnostics) { f.Distro, f.UsernsClone = "nixos", "0" }), noPerm, CauseClone, "security.unprivilegedUsernsClone = true;"},
 		{"a ramdisk", plain, "bwrap: pivot_root: Invalid argument\n", CauseRootfs, "start the system from a disk"},
-		{"SELinux", with(plain, func(f *Facts) { f.Distro = "fedora" }), newNS, CauseOther, "SELinux may be the reason: sudo ausearch"},
-		{"docker's seccomp", with(plain, func(f *Facts) { f.Container = "docker" }), noPerm, CauseContainer, "docker run --security-opt seccomp=sbx-seccomp.json"},
-		{"docker's seccomp as root", with(plain, func(f *Facts) { f.Container, f.Root = "docker", true }), newNS, CauseContainer, "docker run --security-opt seccomp=sbx-seccomp.json"},
-		{"podman", with(plain, func(f *Facts) { f.Container = "podman" }), newNS, CauseContainer, "podman run "},
-		{"some container", with(plain, func(f *Facts) { f.Container = "lxc" }), uidMap, CauseContainer, "LXD: lxc config set"},
-		{"another container", with(plain, func(f *Facts) { f.Container = "rkt" }), uidMap, CauseContainer, "allow user namespaces"},
-		{"apparmor does not bind root", with(ubuntu, func(f *Facts) { f.Root = true }), uidMap, CauseOther, "the kernel's log may say"},
+		{"SELinux", with(plain, func(f *Diagnostics) { f.Distro = "fedora" }), newNS, CauseOther, "SELinux may be the reason: sudo ausearch"},
+		{"docker's seccomp", with(plain, func(f *Diagnostics) { f.Container = "docker" }), noPerm, CauseContainer, "docker run --security-opt seccomp=sbx-seccomp.json"},
+		{"docker's seccomp as root", with(plain, func(f *Diagnostics) { f.Container, f.Root = "docker", true }), newNS, CauseContainer, "docker run --security-opt seccomp=sbx-seccomp.json"},
+		{"podman", with(plain, func(f *Diagnostics) { f.Container = "podman" }), newNS, CauseContainer, "podman run "},
+		{"some container", with(plain, func(f *Diagnostics) { f.Container = "lxc" }), uidMap, CauseContainer, "LXD: lxc config set"},
+		{"another container", with(plain, func(f *Diagnostics) { f.Container = "rkt" }), uidMap, CauseContainer, "allow user namespaces"},
+		{"apparmor does not bind root", with(ubuntu, func(f *Diagnostics) { f.Root = true }), uidMap, CauseOther, "the kernel's log may say"},
 		{"no reason known", plain, newNS, CauseOther, "a chroot around this process"},
 		{"something else", plain, "bwrap: Can't find source path /x: No such file or directory\n", CauseOther, "run it by hand: /usr/bin/bwrap "},
 		{"a library is missing", plain, "/usr/bin/bwrap: error while loading shared libraries: libcap.so.2: cannot open shared object file\n", CauseOther, "run it by hand: "},
@@ -157,7 +157,7 @@ func TestInstallHint(t *testing.T) {
 }
 
 func TestMissingAndOld(t *testing.T) {
-	f := Facts{Distro: "fedora"}
+	f := Diagnostics{Distro: "fedora"}
 	if u := missing(f); u.Cause != CauseMissing || u.Reason != "bubblewrap (bwrap) is not installed" || !slices.Equal(u.Hints, []string{"sudo dnf install bubblewrap"}) {
 		t.Errorf("%+v", u)
 	}
@@ -165,7 +165,7 @@ func TestMissingAndOld(t *testing.T) {
 	if u.Cause != CauseOld || u.Reason != "/usr/bin/bwrap is version 0.3.1; sbx needs 0.4.0 or newer" || u.Hints[0] != "sudo dnf install bubblewrap" {
 		t.Errorf("%+v", u)
 	}
-	if u := missing(Facts{Distro: "debian", Root: true, Container: "docker"}); !slices.Equal(u.Hints, []string{"apt-get install bubblewrap", "better in the image of the container"}) {
+	if u := missing(Diagnostics{Distro: "debian", Root: true, Container: "docker"}); !slices.Equal(u.Hints, []string{"apt-get install bubblewrap", "better in the image of the container"}) {
 		t.Errorf("%+v", u)
 	}
 }
@@ -174,7 +174,7 @@ func TestMissingAndOld(t *testing.T) {
 // what weakens a container or a service says so.
 func TestRemediesSayWhatTheyOpen(t *testing.T) {
 	for _, container := range []string{"", "docker", "podman", "kubernetes", "lxc", "lxd", "incus", "crostini", "systemd-nspawn", "other"} {
-		for _, f := range []Facts{{Distro: "ubuntu debian", AppArmor: "1"}, {Distro: "fedora", Filtered: true, Unit: "x.service"}, {Root: true}} {
+		for _, f := range []Diagnostics{{Distro: "ubuntu debian", AppArmor: "1"}, {Distro: "fedora", Filtered: true, Unit: "x.service"}, {Root: true}} {
 			f.Container = container
 			for _, said := range []string{"bwrap: setting up uid map: Permission denied", "bwrap: Can't mount proc on /newroot/proc: Operation not permitted", "bwrap: Creating new namespace failed: Operation not permitted"} {
 				u := diagnose(f, "/usr/bin/bwrap", said)

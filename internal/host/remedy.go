@@ -39,9 +39,9 @@ var managers = []struct{ ids, line string }{
 }
 
 // Install is InstallHint for who asks: root has no need of sudo.
-func (f Facts) Install() string { return asRoot(f, InstallHint(f.Distro)) }
+func (f Diagnostics) Install() string { return asRoot(f, InstallHint(f.Distro)) }
 
-func installHints(f Facts) []string {
+func installHints(f Diagnostics) []string {
 	hints := []string{f.Install()}
 	if f.Container != "" {
 		hints = append(hints, "better in the image of the container")
@@ -51,21 +51,21 @@ func installHints(f Facts) []string {
 
 // asRoot takes sudo out of a line for somebody who is root already: images of
 // containers seldom have it.
-func asRoot(f Facts, line string) string {
+func asRoot(f Diagnostics, line string) string {
 	if f.Root {
 		line = strings.NewReplacer("sudo ", "", "doas ", "").Replace(line)
 	}
 	return line
 }
 
-func kernelHints(f Facts) []string {
+func kernelHints(f Diagnostics) []string {
 	if f.WSL == 1 {
 		return []string{"in PowerShell: wsl --list --verbose, then wsl --set-version NAME 2 (WSL 1 has no namespaces)"}
 	}
 	return []string{"a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, CONFIG_IPC_NS and CONFIG_UTS_NS; zgrep _NS= /proc/config.gz shows them"}
 }
 
-func filterHints(f Facts) []string {
+func filterHints(f Diagnostics) []string {
 	if f.Container != "" || f.Filtered {
 		return []string{"let seccomp(2) and prctl(2) through in the system call filter of the container or service"}
 	}
@@ -80,7 +80,7 @@ const (
 
 // appArmorHints lead to the distribution's own profile for bwrap: it gives the
 // namespaces to bwrap and takes them from what bwrap starts.
-func appArmorHints(f Facts, path string) []string {
+func appArmorHints(f Diagnostics, path string) []string {
 	ubuntu := strings.Contains(" "+f.Distro+" ", " ubuntu ")
 	get := "sudo apt-get install apparmor-profiles && sudo install -m 644 " + profileExtra + " /etc/apparmor.d/ && " + loadProfile
 	var hints []string
@@ -116,7 +116,7 @@ func older(release, than string) bool {
 	return err != nil || a < b
 }
 
-func cloneHints(f Facts) []string {
+func cloneHints(f Diagnostics) []string {
 	line := "sudo sysctl -w kernel.unprivileged_userns_clone=1 && echo kernel.unprivileged_userns_clone=1 | sudo tee /etc/sysctl.d/60-userns.conf (for every program, as most distributions have it)"
 	if strings.Contains(f.Distro, "nixos") {
 		line = "security.unprivilegedUsernsClone = true; in configuration.nix (for every program, as most distributions have it)"
@@ -127,7 +127,7 @@ func cloneHints(f Facts) []string {
 	return []string{asRoot(f, line)}
 }
 
-func maxHints(f Facts) []string {
+func maxHints(f Diagnostics) []string {
 	name := "user.max_user_namespaces"
 	none := isSmall(f.MaxUserns)
 	if f.Spent != "" && !none {
@@ -172,7 +172,7 @@ var lxcLines = []string{
 	"Proxmox: pct set ID --features nesting=1 && pct reboot ID; LXC: lxc.include = /usr/share/lxc/config/nesting.conf in the container's config",
 }
 
-func procHints(f Facts) []string {
+func procHints(f Diagnostics) []string {
 	switch f.Container {
 	case "docker":
 		if f.CI == "gitlab" {
@@ -199,7 +199,7 @@ func procHints(f Facts) []string {
 	return []string{"something is mounted over parts of /proc, so the kernel gives a user namespace no new one; grep ' /proc/' /proc/self/mountinfo shows what", "run sbx outside of what mounted it (a container, a sandbox, a service)"}
 }
 
-func containerHints(f Facts) []string {
+func containerHints(f Diagnostics) []string {
 	switch f.Container {
 	case "docker":
 		if f.CI == "gitlab" {
@@ -226,7 +226,7 @@ func containerHints(f Facts) []string {
 }
 
 // seccompHints are for a filter that no container brought.
-func seccompHints(f Facts) []string {
+func seccompHints(f Diagnostics) []string {
 	switch f.Confined {
 	case "flatpak":
 		return []string{"run sbx on the host: flatpak-spawn --host sbx -- CMD (the app needs --talk-name=org.freedesktop.Flatpak, which lets it out altogether)", "or install the program that calls sbx outside of Flatpak"}
@@ -241,7 +241,7 @@ func seccompHints(f Facts) []string {
 	return []string{"run sbx outside of what set the filter (a service of systemd, an editor's or an agent's own sandbox)", "grep Seccomp /proc/self/status shows that there is one"}
 }
 
-func deniedHints(f Facts) []string {
+func deniedHints(f Diagnostics) []string {
 	hints := []string{}
 	if strings.Contains(" "+f.Distro+" ", " fedora ") || strings.Contains(f.Distro, "rhel") || strings.Contains(f.Distro, "suse") {
 		hints = append(hints, asRoot(f, "SELinux may be the reason: sudo ausearch -m avc,user_avc -ts recent"))

@@ -14,8 +14,8 @@ import (
 // paths lie on one is decided by the mount table, a process of its own is the
 // first to look there, and what need not be looked at is not.
 
-// Remotes is the FS of a machine, with its mount table.
-type Remotes struct {
+// RemoteFS is the FS of a machine, with its mount table.
+type RemoteFS struct {
 	OS
 	table    []Mount
 	err      error        // why there is no table
@@ -37,10 +37,10 @@ func remoteType(kind string) bool {
 }
 
 // Mounts returns the table as it was read.
-func (r *Remotes) Mounts() ([]Mount, error) { return r.table, r.err }
+func (r *RemoteFS) Mounts() ([]Mount, error) { return r.table, r.err }
 
 // on is the mount of that kind that a canonical path lies on, -1 for none.
-func (r *Remotes) on(path string) int {
+func (r *RemoteFS) on(path string) int {
 	at := -1
 	for _, i := range r.Far {
 		if p := r.table[i].Point; policy.Within(path, p) && (at < 0 || len(p) >= len(r.table[at].Point)) {
@@ -70,7 +70,7 @@ var errUnneeded = errors.New("it is not looked at")
 
 // Reach says why a path cannot be looked at. The first path on a mount that asks
 // elsewhere is looked at by another process first.
-func (r *Remotes) Reach(path string) error {
+func (r *RemoteFS) Reach(path string) error {
 	if len(r.Far) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (r *Remotes) Reach(path string) error {
 	return nil
 }
 
-func (r *Remotes) note(i int, answers bool) {
+func (r *RemoteFS) note(i int, answers bool) {
 	if r.answers == nil {
 		r.answers = make(map[int]bool, 4)
 	}
@@ -104,7 +104,7 @@ func (r *Remotes) note(i int, answers bool) {
 
 // needs asks for everything on the way to paths that a run cannot do without, all
 // at one time.
-func (r *Remotes) needs(paths ...string) error {
+func (r *RemoteFS) needs(paths ...string) error {
 	var at []int
 	var ask []string
 	for _, path := range paths {
@@ -130,10 +130,10 @@ func (r *Remotes) needs(paths ...string) error {
 	return nil
 }
 
-// Answering is an error for a mount that gives no answer, wherever it is: for what
+// CheckMounts is an error for a mount that gives no answer, wherever it is: for what
 // looks at more than a run. The automounter's are left alone.
-func (h *Host) Answering() error {
-	r, ok := h.FS.(*Remotes)
+func (h *Host) CheckMounts() error {
+	r, ok := h.FS.(*RemoteFS)
 	if !ok {
 		return nil
 	}
@@ -159,32 +159,32 @@ func Silent(e *SilentError, path, source string) error {
 	return &Error{StatusFailed, text, "mend the mount, or take it away: umount -l " + policy.Plain(e.Point)}
 }
 
-func (r *Remotes) Lstat(path string) (Info, error) {
+func (r *RemoteFS) Lstat(path string) (Info, error) {
 	if err := r.Reach(path); err != nil {
 		return Info{}, err
 	}
 	return r.OS.Lstat(path)
 }
 
-func (r *Remotes) Readlink(path string) (string, error) {
+func (r *RemoteFS) Readlink(path string) (string, error) {
 	if err := r.Reach(path); err != nil {
 		return "", err
 	}
 	return r.OS.Readlink(path)
 }
 
-func (r *Remotes) ReadDir(path string) ([]Entry, error) {
+func (r *RemoteFS) ReadDir(path string) ([]Entry, error) {
 	if err := r.Reach(path); err != nil {
 		return nil, err
 	}
 	return r.OS.ReadDir(path)
 }
 
-func (r *Remotes) Access(path string, rwx byte) bool {
+func (r *RemoteFS) Access(path string, rwx byte) bool {
 	return r.Reach(path) == nil && r.OS.Access(path, rwx)
 }
 
-func (r *Remotes) Head(path string, n int) ([]byte, error) {
+func (r *RemoteFS) Head(path string, n int) ([]byte, error) {
 	if err := r.Reach(path); err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (r *Remotes) Head(path string, n int) ([]byte, error) {
 }
 
 // Exist is not asked about names on other mounts, see [Host.apart].
-func (r *Remotes) Exist(dir string, below []string) []bool {
+func (r *RemoteFS) Exist(dir string, below []string) []bool {
 	if r.Reach(dir) != nil {
 		below = slices.Clone(below) // there, and nothing that can be looked at
 		return slices.Repeat([]bool{true}, len(below))
@@ -200,11 +200,11 @@ func (r *Remotes) Exist(dir string, below []string) []bool {
 	return r.OS.Exist(dir, below)
 }
 
-// Apart reports whether a path leads to a file system that asks elsewhere, by its
+// OnRemote reports whether a path leads to a file system that asks elsewhere, by its
 // own place or by links, and has not answered in this run. The directory that
 // the path lies in is canonical.
-func (h *Host) Apart(path string) bool {
-	r, ok := h.FS.(*Remotes)
+func (h *Host) OnRemote(path string) bool {
+	r, ok := h.FS.(*RemoteFS)
 	if !ok || len(r.Far) == 0 {
 		return false
 	}
@@ -223,7 +223,7 @@ func (h *Host) Apart(path string) bool {
 // MountType is the type of the file system that such a path lies on, in
 // parentheses; "" for one that a link leads to.
 func (h *Host) MountType(path string) string {
-	if r, ok := h.FS.(*Remotes); ok {
+	if r, ok := h.FS.(*RemoteFS); ok {
 		if i := r.on(path); i >= 0 {
 			return " (" + policy.Plain(r.table[i].Type) + ")"
 		}

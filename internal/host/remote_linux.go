@@ -9,8 +9,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-func newRemotes() *Remotes {
-	r := &Remotes{ask: answered}
+func newRemoteFS() *RemoteFS {
+	r := &RemoteFS{ask: answered}
 	r.table, r.err = r.OS.Mounts()
 	for i := range r.table {
 		if p := r.table[i].Point; remoteType(r.table[i].Type) && !policy.Within(p, "/proc") && !policy.Within(p, "/sys") {

@@ -20,8 +20,8 @@ func TestRemotes(t *testing.T) {
 `)
 	var asked []string
 	dead := ""
-	fresh := func() *Remotes {
-		r := &Remotes{table: table, ask: func(paths []string) []bool {
+	fresh := func() *RemoteFS {
+		r := &RemoteFS{table: table, ask: func(paths []string) []bool {
 			asked = append(asked, paths...)
 			out := make([]bool, len(paths))
 			for i := range paths {

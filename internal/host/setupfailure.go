@@ -7,7 +7,7 @@ import (
 
 // SetupFailure is the error for a bwrap that gave up before the command was
 // there, by what it wrote.
-func SetupFailure(said string, facts func() Facts) *Error {
+func SetupFailure(said string, facts func() Diagnostics) *Error {
 	// What came later may follow from what came first.
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	reason := strings.TrimSpace(first)

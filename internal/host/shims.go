@@ -20,10 +20,10 @@ func (h *Host) ShimDirs(res *Resolver) []string {
 	return out
 }
 
-// Shim reports whether what was found for a name is no program of that name but
+// IsShim reports whether what was found for a name is no program of that name but
 // sbx: a link of its own, one that somebody made, a hard link, a copy. Another
 // version of sbx cannot be told from any program; see [Host.Tool].
-func (h *Host) Shim(res *Resolver, full, name string, to Resolved) bool {
+func (h *Host) IsShim(res *Resolver, full, name string, to Resolved) bool {
 	if strings.HasPrefix(name, "sbx") {
 		return false
 	}
@@ -67,7 +67,7 @@ func (h *Host) Tool(name, path string) (string, error) {
 		}
 		full := Join(dir, name)
 		to, err := res.Resolve(policy.Clean(full))
-		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || h.Shim(res, policy.Clean(full), name, to) {
+		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || h.IsShim(res, policy.Clean(full), name, to) {
 			continue
 		}
 		if err := BareRunnable(h, name, full); err == nil {
@@ -140,5 +140,5 @@ func (h *Host) Absolute(path string) string {
 // Linked is [Host.shim] for a path that was not looked at yet.
 func (h *Host) Linked(res *Resolver, full, name string) bool {
 	to, err := res.Resolve(full)
-	return err == nil && to.Info.Kind != Absent && h.Shim(res, full, name, to)
+	return err == nil && to.Info.Kind != Absent && h.IsShim(res, full, name, to)
 }

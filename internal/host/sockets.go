@@ -10,9 +10,9 @@ import (
 // did not come with the system put theirs there, and profiles show them.
 var SocketTops = [...]string{"/opt", "/srv", "/usr/local", "/etc"}
 
-// lookout is what was found when somebody looked for sockets, and by what it can
+// socketCache is what was found when somebody looked for sockets, and by what it can
 // be told that there may be others now.
-type lookout struct {
+type socketCache struct {
 	when    int64 // seconds since 1970
 	dirs    []stamped
 	sockets []string
@@ -25,7 +25,7 @@ type stamped struct {
 }
 
 // text is a lookout as it is kept.
-func (l *lookout) text() string {
+func (l *socketCache) text() string {
 	var b strings.Builder
 	b.WriteString("looked " + strconv.FormatInt(l.when, 10) + "\n")
 	for _, d := range l.dirs {
@@ -38,11 +38,11 @@ func (l *lookout) text() string {
 	return b.String()
 }
 
-var errLookout = errors.New("not what a look for sockets is kept as")
+var errSocketCache = errors.New("not what a look for sockets is kept as")
 
-// parseLookout reads what text wrote, and nothing else.
-func parseLookout(text string) (*lookout, error) {
-	l := &lookout{}
+// parseSocketCache reads what text wrote, and nothing else.
+func parseSocketCache(text string) (*socketCache, error) {
+	l := &socketCache{}
 	for i := 0; ; i++ {
 		line, rest, ok := strings.Cut(text, "\n")
 		text = rest
@@ -50,7 +50,7 @@ func parseLookout(text string) (*lookout, error) {
 		var err error
 		switch {
 		case !ok || (i == 0) != (word == "looked"):
-			return nil, errLookout
+			return nil, errSocketCache
 		case word == "looked":
 			l.when, err = strconv.ParseInt(value, 10, 64)
 		case word == "dir":
@@ -67,10 +67,10 @@ func parseLookout(text string) (*lookout, error) {
 		case line == "end" && text == "":
 			return l, nil
 		default:
-			err = errLookout
+			err = errSocketCache
 		}
 		if err != nil {
-			return nil, errLookout
+			return nil, errSocketCache
 		}
 	}
 }

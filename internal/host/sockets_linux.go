@@ -12,10 +12,10 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// bound lists the paths, absolute and cleaned, that sockets of this network
+// listeningSockets lists the paths, absolute and cleaned, that sockets of this network
 // namespace were bound to, but for those that lie where no profile shows
 // anything. The text is what bind(2) was given: it may lead elsewhere now.
-func bound() []string {
+func listeningSockets() []string {
 	names, err := askSockets()
 	if err != nil {
 		names = readSockets()
@@ -123,12 +123,12 @@ func readSockets() []string {
 	return names
 }
 
-// lookAround looks for sockets where services put them that did not come with the
+// searchSockets looks for sockets where services put them that did not come with the
 // system: in directories two levels down, a few hundred names in each place. It opens nothing on
 // a file system of another machine or of a program, which might not answer.
-func lookAround(now int64) *lookout {
-	l := &lookout{when: now}
-	far := farMounts()
+func searchSockets(now int64) *socketCache {
+	l := &socketCache{when: now}
+	far := remoteMounts()
 	for _, path := range knownSockets {
 		var st syscall.Stat_t
 		if !beyond(far, path) && syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK {
@@ -170,7 +170,7 @@ const (
 )
 
 // into notes the sockets and named pipes in a directory, and returns the directories in it.
-func (l *lookout) into(dir string, left *int) (dirs []string) {
+func (l *socketCache) into(dir string, left *int) (dirs []string) {
 	fd, err := OpenDir(unix.AT_FDCWD, dir)
 	if err != nil {
 		return nil
@@ -196,7 +196,7 @@ func (l *lookout) into(dir string, left *int) (dirs []string) {
 	return dirs
 }
 
-func (l *lookout) stamp(dir string) { l.dirs = append(l.dirs, stamped{dir, changed(dir)}) }
+func (l *socketCache) stamp(dir string) { l.dirs = append(l.dirs, stamped{dir, changed(dir)}) }
 
 // changed is when the entries of a directory were last changed, 0 for one that is
 // not there.
@@ -208,9 +208,9 @@ func changed(dir string) int64 {
 	return st.Mtim.Nano()
 }
 
-// holds reports whether what was found then is what there is now, as far as that
+// valid reports whether what was found then is what there is now, as far as that
 // can be told cheaply.
-func (l *lookout) holds(now int64) bool {
+func (l *socketCache) valid(now int64) bool {
 	if now < l.when || now-l.when > aged {
 		return false
 	}
@@ -222,9 +222,9 @@ func (l *lookout) holds(now int64) bool {
 	return true
 }
 
-// farMounts are the mount points whose files are another machine's or a program's
+// remoteMounts are the mount points whose files are another machine's or a program's
 // to show.
-func farMounts() []string {
+func remoteMounts() []string {
 	mounts, err := OS{}.Mounts()
 	if err != nil {
 		return []string{"/"}
@@ -242,35 +242,35 @@ func beyond(far []string, path string) bool {
 	return slices.ContainsFunc(far, func(point string) bool { return policy.Within(path, point) })
 }
 
-// LookForSockets looks once more, whatever was kept, for runs by this bwrap to
+// RefreshSockets looks once more, whatever was kept, for runs by this bwrap to
 // come.
-func (h *Host) LookForSockets(dir string, b Bwrap) {
+func (h *Host) RefreshSockets(dir string, b Bwrap) {
 	path, st, err := locate(h)
 	if err != nil {
 		return
 	}
 	key := probeKey(path, st, h.UID)
-	if seen := h.findSockets(nil); h.Keeps(dir) == nil {
-		remember(dir, VerdictFile(dir, h.UID), key+b.Version.String()+"\n"+seen.text(), h.UID)
+	if seen := h.findSockets(nil); h.CheckOwnDir(dir) == nil {
+		cacheVerdict(dir, VerdictFile(dir, h.UID), key+b.Version.String()+"\n"+seen.text(), h.UID)
 	}
 }
 
 // findSockets notes the sockets of the host: those that the kernel names now, and
 // those that were seen by looking around. It returns what was kept of that, or
 // where it does not hold any more what there is now.
-func (h *Host) findSockets(kept *lookout) *lookout {
-	if now := time.Now().Unix(); kept == nil || !kept.holds(now) {
-		kept = lookAround(now)
+func (h *Host) findSockets(kept *socketCache) *socketCache {
+	if now := time.Now().Unix(); kept == nil || !kept.valid(now) {
+		kept = searchSockets(now)
 	}
-	h.Sockets = append(bound(), kept.sockets...)
+	h.Sockets = append(listeningSockets(), kept.sockets...)
 	return kept
 }
 
 // Sockets looks for the sockets of the host that lie in a directory and below it,
 // as far as the number of names goes.
 func Sockets(dir string, names int) (found []string) {
-	far := append(farMounts(), "/proc", "/sys", "/dev")
-	l := &lookout{}
+	far := append(remoteMounts(), "/proc", "/sys", "/dev")
+	l := &socketCache{}
 	for dirs := []string{dir}; len(dirs) > 0 && names > 0; dirs = dirs[1:] {
 		if !beyond(far, dirs[0]) {
 			dirs = append(dirs, l.into(dirs[0], &names)...)

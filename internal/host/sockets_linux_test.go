@@ -45,7 +45,7 @@ func TestLookAround(t *testing.T) {
 		}
 	}
 	found := func() (out []string) {
-		for _, s := range lookAround(1).sockets {
+		for _, s := range searchSockets(1).sockets {
 			if rel, err := filepath.Rel(top, s); err == nil && filepath.IsLocal(rel) {
 				out = append(out, rel)
 			}
@@ -72,33 +72,33 @@ func TestLookAround(t *testing.T) {
 		}
 	}
 
-	l := lookAround(1000)
+	l := searchSockets(1000)
 	for now, want := range map[int64]bool{1000: true, 1000 + aged: true, 1001 + aged: false, 999: false} {
-		if l.holds(now) != want {
+		if l.valid(now) != want {
 			t.Errorf("at %d: %v", now, !want)
 		}
 	}
 	time.Sleep(20 * time.Millisecond) // so that the time of a directory changes
 	listen("opt/app/run/new")
-	if l.holds(1000) {
+	if l.valid(1000) {
 		t.Error("a directory has changed, and that was not noticed")
 	}
-	l = lookAround(1000)
+	l = searchSockets(1000)
 	if err := os.Mkdir(filepath.Join(top, "none"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if l.holds(1000) {
+	if l.valid(1000) {
 		t.Error("a directory is there now, and that was not noticed")
 	}
 }
 
 func BenchmarkSockets(b *testing.B) {
-	text := lookAround(0).text()
+	text := searchSockets(0).text()
 	for range b.N {
-		l, err := parseLookout(text)
-		if err != nil || !l.holds(1) {
+		l, err := parseSocketCache(text)
+		if err != nil || !l.valid(1) {
 			b.Fatal(err)
 		}
-		_ = bound()
+		_ = listeningSockets()
 	}
 }

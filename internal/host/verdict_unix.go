@@ -16,8 +16,8 @@ import (
 // VerdictFile is where it is kept that an engine works.
 func VerdictFile(dir string, uid int) string { return dir + "/probe-" + strconv.Itoa(uid) }
 
-// KeptUnder returns what stands under a key, where only the user can have written it.
-func KeptUnder(file, key string, uid int) (rest string, ok bool) {
+// CachedVerdict returns what stands under a key, where only the user can have written it.
+func CachedVerdict(file, key string, uid int) (rest string, ok bool) {
 	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return "", false
@@ -35,8 +35,8 @@ func KeptUnder(file, key string, uid int) (rest string, ok bool) {
 	return strings.CutPrefix(string(buf[:n]), key)
 }
 
-// remember keeps a verdict. That it cannot be kept only costs time.
-func remember(dir, file, text string, uid int) {
+// cacheVerdict keeps a verdict. That it cannot be kept only costs time.
+func cacheVerdict(dir, file, text string, uid int) {
 	if MakeDir(dir, uid) != nil {
 		return
 	}
@@ -54,15 +54,15 @@ func remember(dir, file, text string, uid int) {
 // probeTime bounds each of the two calls of a probe.
 var probeTime = 10 * time.Second
 
-// try runs a program with descriptors from 3 on. The error is
+// runProbe runs a program with descriptors from 3 on. The error is
 // os.ErrDeadlineExceeded when it gives no answer in time; then whatever it
 // started is ended with it.
-func try(files []*os.File, path string, args ...string) (stdout, stderr string, err error) {
+func runProbe(files []*os.File, path string, args ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &limited{&out}, &limited{&said}, files
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &cappedBuffer{&out}, &cappedBuffer{&said}, files
 	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}
 	cmd.Dir = "/"
 	cmd.WaitDelay = time.Second
@@ -75,10 +75,10 @@ func try(files []*os.File, path string, args ...string) (stdout, stderr string, 
 	return out.String(), said.String(), err
 }
 
-// limited keeps the first 16 KiB and takes the rest without keeping it.
-type limited struct{ b *bytes.Buffer }
+// cappedBuffer keeps the first 16 KiB and takes the rest without keeping it.
+type cappedBuffer struct{ b *bytes.Buffer }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *cappedBuffer) Write(p []byte) (int, error) {
 	if room := 16<<10 - l.b.Len(); room > 0 {
 		l.b.Write(p[:min(room, len(p))])
 	}

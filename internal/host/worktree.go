@@ -26,7 +26,7 @@ func Outermost(fs FS, root string, uid int, homes []string) string {
 }
 
 func workTree(fs FS, cwd string, uid int, homes []string) (string, bool) {
-	h := Host{UID: uid, Homes: homes}
+	h := Host{Caller: Caller{UID: uid, Homes: homes}}
 	for dir := cwd; dir != "/"; dir = policy.Dir(dir) {
 		if h.Writable(dir) != nil {
 			break

@@ -130,7 +130,7 @@ func TestMain(m *testing.M) {
 
 // subject is a run by the profile moderate in the working directory.
 func subject() (*Subject, error) {
-	h, err := host.Look()
+	h, err := host.Detect()
 	if err != nil {
 		return nil, err
 	}

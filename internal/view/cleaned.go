@@ -142,7 +142,7 @@ func (c *cleaner) tree(dir string) {
 		return // only who knows a name finds something
 	}
 	names := slices.DeleteFunc(directories(entries), func(name string) bool {
-		apart := c.v.Host.Apart(host.Join(dir, name))
+		apart := c.v.Host.OnRemote(host.Join(dir, name))
 		if apart {
 			c.v.Notes = append(c.v.Notes, policy.Plain(host.Join(dir, name))+" is on a FUSE or network file system and is not looked at: the command can read the credentials in the settings of a repository there")
 		}

@@ -235,7 +235,7 @@ func (g *gitGuard) nested(dir string) {
 	}
 	g.obeyed(to.Path, entries)
 	names := directories(entries)
-	if r, ok := g.host.FS.(*host.Remotes); ok && len(r.Far) > 0 {
+	if r, ok := g.host.FS.(*host.RemoteFS); ok && len(r.Far) > 0 {
 		names = slices.DeleteFunc(names, func(name string) bool { return g.farAway(host.Join(to.Path, name)) })
 	}
 	below := make([]string, 0, 2*len(names))
@@ -265,7 +265,7 @@ func (g *gitGuard) nested(dir string) {
 // farAway leaves out a directory that some other machine or program would have
 // to be asked about.
 func (g *gitGuard) farAway(path string) bool {
-	apart := g.host.Apart(path)
+	apart := g.host.OnRemote(path)
 	if apart {
 		g.Notes = append(g.Notes, policy.Plain(path)+" is on a FUSE or network file system"+g.host.MountType(path)+" and is not looked at: a repository there is neither protected nor watched")
 	}
@@ -339,14 +339,14 @@ func (g *gitGuard) obeyed(dir string, entries []host.Entry) {
 		if i := slices.IndexFunc(entries, func(e host.Entry) bool { return e.Name == rel }); i >= 0 {
 			kind = entries[i].Kind
 		}
-		if kind == host.Absent && !g.host.Apart(host.Join(dir, rel)) { // deeper, or the file system does not tell
+		if kind == host.Absent && !g.host.OnRemote(host.Join(dir, rel)) { // deeper, or the file system does not tell
 			info, err := g.host.FS.Lstat(host.Join(dir, rel))
 			if err != nil {
 				return nil, false
 			}
 			kind = info.Kind
 		}
-		if kind != host.Dir || g.host.Apart(host.Join(dir, rel)) {
+		if kind != host.Dir || g.host.OnRemote(host.Join(dir, rel)) {
 			return nil, kind == host.Link
 		}
 		below, _ := g.host.FS.ReadDir(host.Join(dir, rel))

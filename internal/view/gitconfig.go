@@ -181,7 +181,7 @@ func (g *gitGuard) remote(url, root string) {
 	}
 	for _, end := range []string{"", ".git"} {
 		to, err := g.res.Resolve(path + end)
-		if err != nil || to.Info.Kind != host.Dir || !g.inTrees(to.Path) || slices.Contains(g.roots(), to.Path) || g.host.Apart(to.Path) {
+		if err != nil || to.Info.Kind != host.Dir || !g.inTrees(to.Path) || slices.Contains(g.roots(), to.Path) || g.host.OnRemote(to.Path) {
 			continue
 		}
 		if git := g.exists(host.Join(to.Path, ".git")); git || g.bare(to.Path) {

@@ -33,7 +33,7 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 		}
 		full := host.Join(policy.Clean(dir), name)
 		to, ok := v.Visible(full)
-		if !ok || to.Info.Kind == host.Dir || h.Shim(v.Res, full, name, to) {
+		if !ok || to.Info.Kind == host.Dir || h.IsShim(v.Res, full, name, to) {
 			continue
 		}
 		err := runnable(v, h, name, full)
@@ -58,7 +58,7 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 			continue
 		}
 		full := host.Join(policy.Clean(dir), name)
-		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.Shim(v.Res, full, name, to) {
+		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.IsShim(v.Res, full, name, to) {
 			if _, seen := v.Visible(dir); seen && to.Path != full {
 				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
 			}

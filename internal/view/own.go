@@ -57,7 +57,7 @@ func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead boo
 		to, err := res.Resolve(dir)
 		reached := func(path string) bool { return open(v.Access(path)) }
 		over := policy.Dir(to.Path)
-		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.names(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.MayMake(over)) {
+		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.names(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.CanCreateIn(over)) {
 			made = append(made, to.Path)
 		}
 	}

@@ -51,8 +51,10 @@ func TestWallWithoutMounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h := &host.Host{FS: host.OS{}, OS: "linux", Arch: "amd64", UID: os.Geteuid(), Homes: []string{filepath.Join(dir, "hidden")}, CWD: filepath.Join(dir, "read"),
-		Landlock: landlock.ABI(), Environ: []string{"PATH=/usr/bin:/bin"}}
+	h := &host.Host{
+		Facts:  host.Facts{FS: host.OS{}, OS: "linux", Arch: "amd64", Landlock: landlock.ABI()},
+		Caller: host.Caller{UID: os.Geteuid(), Homes: []string{filepath.Join(dir, "hidden")}, CWD: filepath.Join(dir, "read"), Environ: []string{"PATH=/usr/bin:/bin"}},
+	}
 	pol := &policy.Policy{Profiles: []string{"test"}, Seccomp: "strict", Git: "none", Cache: "none"}
 	for path, a := range map[string]policy.Access{"/usr": policy.Read, "/bin": policy.Read, "/lib": policy.Read, "/lib64": policy.Read, "/etc/ld.so.cache": policy.Read, "/etc/passwd": policy.Read,
 		dir + "/read": policy.Read, dir + "/write": policy.Write, dir + "/private": policy.Private} {

@@ -168,7 +168,7 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 // silent leaves out an entry on a file system that gives no answer: not even a
 // rule can be made about it.
 func (c *carver) silent(path string) bool {
-	r, ok := c.v.Host.FS.(*host.Remotes)
+	r, ok := c.v.Host.FS.(*host.RemoteFS)
 	if !ok {
 		return false
 	}

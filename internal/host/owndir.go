@@ -7,12 +7,12 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Keeps says why sbx can have no directory of its own at a path, nil when it is
+// CheckOwnDir says why sbx can have no directory of its own at a path, nil when it is
 // there or can be made. The directory above it is one of the user's that the
 // system or the user names ($XDG_CACHE_HOME, ~/.local/state). That is made
 // inside of a home directory only, and a home directory never is: what is not
 // there has no user, and "/" is the home of nobody.
-func (h *Host) Keeps(dir string) error {
+func (h *Host) CheckOwnDir(dir string) error {
 	if dir == "" {
 		return errors.New("there is no home directory")
 	}
@@ -39,7 +39,7 @@ func (h *Host) Keeps(dir string) error {
 		return errors.New(policy.Plain(at) + " is not a directory")
 	case policy.Within(to.Path, "/proc") || policy.Within(to.Path, "/sys"):
 		return errors.New(policy.Plain(at) + " keeps no files")
-	case missing != "" && missing != dir && !h.homely(at, dir):
+	case missing != "" && missing != dir && !h.inHome(at, dir):
 		return errors.New(policy.Plain(missing) + " does not exist")
 	case to.Info.UID != h.UID && (at == dir || h.UID == 0 && to.Info.Mode&0o1000 == 0):
 		return errors.New(policy.Plain(at) + " belongs to another user")
@@ -49,9 +49,9 @@ func (h *Host) Keeps(dir string) error {
 	return nil
 }
 
-// homely reports whether dir is meant for a home directory that exists, by the
+// inHome reports whether dir is meant for a home directory that exists, by the
 // directory at which the way there ends.
-func (h *Host) homely(at, dir string) bool {
+func (h *Host) inHome(at, dir string) bool {
 	holds := func(home string) bool { return home != "/" && policy.Within(dir, home) }
 	return slices.ContainsFunc(h.Homes, holds) &&
 		!slices.ContainsFunc(h.Homes, func(home string) bool { return holds(home) && !policy.Within(at, home) })

@@ -20,10 +20,13 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
-// Look gathers what a plan needs to know of this machine, bwrap aside.
-func Look() (*Host, error) {
-	fs := newRemotes()
-	h := &Host{FS: fs, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
+// Detect gathers what a plan needs to know of this machine, bwrap aside.
+func Detect() (*Host, error) {
+	fs := newRemoteFS()
+	h := &Host{
+		Facts:  Facts{FS: fs, OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
+	}
 	h.Homes = homes(h.Environ, h.UID)
 	if err := h.settled("/etc/passwd"); err != nil {
 		return nil, err
@@ -33,7 +36,7 @@ func Look() (*Host, error) {
 		if err := fs.needs(append(h.places(), cwd)...); err != nil {
 			return nil, err
 		}
-		tripwire.Apart = h.Apart
+		tripwire.Apart = h.OnRemote
 	}
 	h.CWD = workingDir(cwd)
 	fds, err := Descriptors()
@@ -213,7 +216,7 @@ func descriptor(n int) (FD, bool) {
 		fd.Deleted = st.Nlink == 0 && strings.HasSuffix(fd.Path, " (deleted)")
 		fd.Kernel = kernels(n, st.Dev)
 	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
-		fd.Loose = adrift(n)
+		fd.Loose = unconnected(n)
 		if unnamedPair(n) {
 			fd.Kind = FDPair
 		}

@@ -80,8 +80,8 @@ func kindOfFD(mode uint32) FDKind {
 	return FDOther
 }
 
-// adrift reports whether a socket takes another address than that of its peer.
-func adrift(n int) bool {
+// unconnected reports whether a socket takes another address than that of its peer.
+func unconnected(n int) bool {
 	if kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
 		return true
 	}

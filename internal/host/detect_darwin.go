@@ -16,9 +16,12 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Look gathers what a plan needs to know of this machine, sandbox-exec aside.
-func Look() (*Host, error) {
-	h := &Host{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH, UID: os.Geteuid(), Environ: syscall.Environ()}
+// Detect gathers what a plan needs to know of this machine, sandbox-exec aside.
+func Detect() (*Host, error) {
+	h := &Host{
+		Facts:  Facts{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
+	}
 	h.Homes = homes(h.Environ, h.UID)
 	if err := h.settled("the user database"); err != nil {
 		return nil, err
@@ -120,9 +123,9 @@ func InSeatbelt() bool {
 	return opened && err == unix.EPERM && other && otherErr == nil
 }
 
-// GatherFacts reads what a diagnosis needs.
-func GatherFacts(h *Host) Facts {
-	f := Facts{Root: h.UID == 0, MacOS: systemVersion()}
+// GatherDiagnostics reads what a diagnosis needs.
+func GatherDiagnostics(h *Host) Diagnostics {
+	f := Diagnostics{Root: h.UID == 0, MacOS: systemVersion()}
 	translated, err := unix.SysctlUint32("sysctl.proc_translated")
 	f.Translated = err == nil && translated == 1
 	if isSet(h, "GITHUB_ACTIONS") {

@@ -11,11 +11,11 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
-// GatherFacts reads what a diagnosis needs. Files are asked first: a variable
+// GatherDiagnostics reads what a diagnosis needs. Files are asked first: a variable
 // is anybody's to set, and counts only where it can mislead no further than to
 // another hint.
-func GatherFacts(h *Host) Facts {
-	f := Facts{
+func GatherDiagnostics(h *Host) Diagnostics {
+	f := Diagnostics{
 		Root: h.UID == 0, Distro: strings.Join(release("ID=", "ID_LIKE="), " "), Release: strings.Join(release("VERSION_ID="), ""),
 		MaxUserns: Sysctl(sysctls[1]), AppArmor: Sysctl(sysctls[2]), UsernsClone: Sysctl(sysctls[3]), Spent: spent(),
 		WSL: wsl(Sysctl("/proc/sys/kernel/osrelease")), Filtered: statusLine("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
@@ -23,7 +23,7 @@ func GatherFacts(h *Host) Facts {
 	mounts, _ := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
 	f.Container = container(h, string(mounts))
 	f.Confined = confined(h)
-	f.Unit = unit(glance("/proc/self/cgroup"))
+	f.Unit = unit(readOneLine("/proc/self/cgroup"))
 	f.Chroot = chrooted()
 	switch {
 	case isSet(h, "GITHUB_ACTIONS"):
@@ -31,7 +31,7 @@ func GatherFacts(h *Host) Facts {
 	case isSet(h, "GITLAB_CI"):
 		f.CI = "gitlab"
 	}
-	if uids := strings.Fields(glance("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
+	if uids := strings.Fields(readOneLine("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
 		f.Userns = true
 	}
 	for _, p := range []string{profileFile, "/etc/apparmor.d/bwrap"} {
@@ -57,9 +57,9 @@ func container(h *Host, mounts string) string {
 	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
 		return ""
 	}
-	manager := glance("/run/systemd/container")
+	manager := readOneLine("/run/systemd/container")
 	if manager == "" {
-		manager = glance("/run/host/container-manager")
+		manager = readOneLine("/run/host/container-manager")
 	}
 	named, _ := LookupEnv(h.Environ, "container")
 	switch {
@@ -90,7 +90,7 @@ func container(h *Host, mounts string) string {
 
 // confined names a sandbox that is no container.
 func confined(h *Host) string {
-	label := glance("/proc/self/attr/current")
+	label := readOneLine("/proc/self/attr/current")
 	switch {
 	case exists("/.flatpak-info"):
 		return "flatpak"
