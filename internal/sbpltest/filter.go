@@ -178,8 +178,8 @@ func newFilter(name string, args []value) (*filter, error) {
 
 // stringly are the families whose arguments are strings; those of the others are
 // symbols or numbers.
-var stringly = []string{"path", "mach", "sysctl", "ipc", "preference", "notification", "xattr", "nvram", "class", "iokit",
-	"appleevent", "right", "kext", "policy", anyOperation}
+var stringly = []string{"path", "mach", "sysctl", "ipc", "preference", "notification", "xattr", "nvram", "class",
+	"iokit", "appleevent", "right", "kext", "policy", anyOperation}
 
 func (f *filter) check(arg value) error {
 	_, isString := arg.(string)

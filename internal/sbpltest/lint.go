@@ -104,7 +104,8 @@ func (l *linter) order() {
 // allowedByDefault reports whether an operation would be allowed with no rule, or
 // may be on some release: nix denies file-write-setugid in spite of the table.
 func allowedByDefault(op string) bool {
-	return op == "file-write-setugid" || slices.ContainsFunc(operations[op].chain, func(op string) bool { return operations[op].implicit })
+	implicit := func(op string) bool { return operations[op].implicit }
+	return op == "file-write-setugid" || slices.ContainsFunc(operations[op].chain, implicit)
 }
 
 // related reports whether an operation of one rule is or holds or belongs to one
@@ -130,8 +131,9 @@ func (l *linter) closure(r *Rule) {
 		return
 	}
 	for _, op := range r.Ops {
+		inGroup := func(group string) bool { return isA(op, group) }
 		for _, deny := range l.Rules {
-			if deny.Allow || deny.bare() || deny.names(op) || !slices.ContainsFunc(deny.Ops, func(group string) bool { return isA(op, group) }) {
+			if deny.Allow || deny.bare() || deny.names(op) || !slices.ContainsFunc(deny.Ops, inGroup) {
 				continue
 			}
 			if sameFamily(r, deny) && !l.deniedBesides(op, deny) {
@@ -202,7 +204,7 @@ func unfit(f *filter) string {
 		return "holds control characters"
 	case p != "/" && strings.HasSuffix(p, "/") && f.spec.how != beginning:
 		return "ends with a slash and matches nothing"
-	case strings.Contains(p, "//") || slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return part == "." || part == ".." }):
+	case strings.Contains(p, "//") || strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../"):
 		return "is not cleaned and matches nothing"
 	case throughLink(p, f.spec.how == exactly):
 		return "leads through a link: what lies behind has another path"
@@ -227,7 +229,9 @@ func throughLink(p string, node bool) bool {
 var escapeOps = []string{"appleevent-send", "lsopen", "job-creation", "mach-register"}
 
 // escapeWords are in the names of services that do, or that hand out secrets.
-var escapeWords = []string{"launchservicesd", "appleevents", "securityserver", "securityd", "secd", "keychain", "pasteboard"}
+var escapeWords = []string{
+	"launchservicesd", "appleevents", "securityserver", "securityd", "secd", "keychain", "pasteboard",
+}
 
 // escapeServices are such services, to find what a prefix or an expression covers.
 var escapeServices = []string{
@@ -281,7 +285,8 @@ func (l *linter) unreachable(r *Rule) {
 			l.add(r, "%s stands twice in it", f)
 		}
 		for _, e := range earlier {
-			if e.Allow == r.Allow && e.hasFilter(f) && !slices.ContainsFunc(r.Ops, func(op string) bool { return !e.names(op) }) {
+			unnamed := func(op string) bool { return !e.names(op) }
+			if e.Allow == r.Allow && e.hasFilter(f) && !slices.ContainsFunc(r.Ops, unnamed) {
 				l.add(r, "%s stands in an earlier rule: %s", f, e.Text)
 			}
 		}
@@ -306,8 +311,9 @@ func (l *linter) covered(r *Rule, earlier []*Rule) bool {
 	}
 	for _, op := range r.Ops {
 		for _, f := range filters {
+			wider := func(g *filter) bool { return covers(g, f, l.fold) }
 			if !slices.ContainsFunc(earlier, func(e *Rule) bool {
-				return e.Allow == r.Allow && e.names(op) && (e.bare() || f != nil && slices.ContainsFunc(e.filters, func(g *filter) bool { return covers(g, f, l.fold) }))
+				return e.Allow == r.Allow && e.names(op) && (e.bare() || f != nil && slices.ContainsFunc(e.filters, wider))
 			}) {
 				return false
 			}
@@ -320,7 +326,8 @@ func (l *linter) covered(r *Rule, earlier []*Rule) bool {
 // allowed without it.
 func (l *linter) reached(deny *Rule, f *filter) bool {
 	for _, op := range deny.Ops {
-		if operations[op].implicit && !slices.ContainsFunc(l.Rules, func(r *Rule) bool { return !r.Allow && r.bare() && r.names(op) }) {
+		shut := func(r *Rule) bool { return !r.Allow && r.bare() && r.names(op) }
+		if operations[op].implicit && !slices.ContainsFunc(l.Rules, shut) {
 			return true
 		}
 		for _, r := range l.Rules {

@@ -122,19 +122,24 @@ func (m *mutator) source(n *node) string {
 
 func (m *mutator) cut(n *node, desc string) {
 	line := 1 + strings.Count(m.text[:n.pos], "\n")
-	m.out = append(m.out, Mutant{Text: m.text[:n.pos] + " " + m.text[n.end:], Desc: fmt.Sprintf("line %d: %s", line, desc)})
+	rest := m.text[:n.pos] + " " + m.text[n.end:]
+	m.out = append(m.out, Mutant{Text: rest, Desc: fmt.Sprintf("line %d: %s", line, desc)})
 }
 
 // Kill says which mutants a table and the lints notice: a case comes out
 // otherwise in a model, the text does not load, or a lint finds something new.
 // Parameters that only the deleted part used are no reason. The profile itself
 // must pass the cases.
-func Kill(text string, params map[string]string, cases []Case, mutants []Mutant) (killed, survivors []Mutant, err error) {
+func Kill(
+	text string, params map[string]string, cases []Case, mutants []Mutant,
+) (killed, survivors []Mutant, err error) {
 	return Options{}.Kill(text, params, cases, mutants)
 }
 
 // Kill is [Kill] on a Mac of these options.
-func (o Options) Kill(text string, params map[string]string, cases []Case, mutants []Mutant) (killed, survivors []Mutant, err error) {
+func (o Options) Kill(
+	text string, params map[string]string, cases []Case, mutants []Mutant,
+) (killed, survivors []Mutant, err error) {
 	p, err := o.Load(text, params)
 	if err != nil {
 		return nil, nil, err

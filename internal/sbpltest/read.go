@@ -209,7 +209,7 @@ func (r *reader) atom() (*node, error) {
 	case word == "#t" || word == "#f":
 		n.kind, n.yes = boolNode, word == "#t"
 		return n, nil
-	case strings.HasPrefix(word, "#x"), strings.HasPrefix(word, "#d"), strings.HasPrefix(word, "#o"), strings.HasPrefix(word, "#b"):
+	case len(word) > 1 && word[0] == '#' && strings.IndexByte("xdob", word[1]) >= 0:
 		base := map[byte]int{'x': 16, 'd': 10, 'o': 8, 'b': 2}[word[1]]
 		num, err := strconv.ParseInt(word[2:], base, 64)
 		if err != nil {

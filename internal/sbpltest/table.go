@@ -126,7 +126,9 @@ func onAddress(build func(address, proto string) Act) action {
 			proto = t[1]
 		}
 		host, port, err := net.SplitHostPort(t[0])
-		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host != "localhost" && net.ParseIP(host) == nil || proto != "tcp" && proto != "udp" {
+		_, portErr := strconv.ParseUint(port, 10, 16)
+		badHost := host != "localhost" && net.ParseIP(host) == nil
+		if err != nil || portErr != nil || badHost || proto != "tcp" && proto != "udp" {
 			return Act{}, fmt.Errorf("%q is not ADDRESS:PORT [tcp|udp]", strings.Join(t, " "))
 		}
 		return build(t[0], proto), nil
@@ -143,13 +145,14 @@ func alone(op string) action {
 }
 
 var actions = map[string]action{
-	"read": onPath(OpenRead), "list": onPath(List), "stat": onPath(Stat), "lstat": onPath(Lstat), "readlink": onPath(Readlink),
-	"exists": onPath(Exists), "getxattr": onPath(Getxattr), "setxattr": onPath(Setxattr),
+	"read": onPath(OpenRead), "list": onPath(List), "stat": onPath(Stat), "lstat": onPath(Lstat),
+	"readlink": onPath(Readlink), "exists": onPath(Exists), "getxattr": onPath(Getxattr), "setxattr": onPath(Setxattr),
 	"write": onPath(OpenWrite), "create": onPath(Create), "unlink": onPath(Unlink), "mkdir": onPath(Mkdir),
 	"rename": onPaths(Rename), "rename-over": onPaths(RenameOver), "link": onPaths(Link), "clone": onPaths(Clone),
 	"symlink": {2, 0, 2, func(t []string) (Act, error) { return Symlink(t[0], t[1]), nil }},
-	"chmod":   onPath(Chmod), "setuid": onPath(Setuid), "chown": onPath(Chown), "chflags": onPath(Chflags), "utimes": onPath(Utimes),
-	"exec": onPath(Exec), "interpret": onPath(Interpret), "map": onPath(MapExec), "fork": alone("process-fork"),
+	"chmod":   onPath(Chmod), "setuid": onPath(Setuid), "chown": onPath(Chown), "chflags": onPath(Chflags),
+	"utimes": onPath(Utimes), "exec": onPath(Exec), "interpret": onPath(Interpret), "map": onPath(MapExec),
+	"fork":    alone("process-fork"),
 	"connect": onPath(Connect), "bind": onPath(Bind), "connect-ip": onAddress(ConnectIP), "listen-ip": onAddress(ListenIP),
 	"socket": {1, 1, 0, parseSocket},
 	"mach":   onName(MachLookup), "mach-register": onName(MachRegister),
