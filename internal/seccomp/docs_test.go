@@ -135,7 +135,7 @@ func where(r Rule, filters []map[Rule]bool) string {
 }
 
 func allowedList() string {
-	names := slices.Sorted(allowed())
+	names := slices.Sorted(slices.Values(allowed()))
 	var out strings.Builder
 	line := ""
 	for i, n := range names {

@@ -123,7 +123,7 @@ func segments(o Options) []segment {
 		for n := range of {
 			of[n] = enosys
 		}
-		for name := range allowed() {
+		for _, name := range allowed() {
 			if n := syscallNumber(name, o.Arch); n != none {
 				of[n] = allow
 			}

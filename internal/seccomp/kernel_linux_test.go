@@ -606,7 +606,7 @@ func callUsual() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // as load does
 		return err
 	}
-	for name := range allowed() {
+	for _, name := range allowed() {
 		if n := syscallNumber(name, runtime.GOARCH); n != none && !slices.Contains(untried, name) {
 			bad := ^uintptr(0)
 			errno := raw(uintptr(n), bad, bad, bad, bad, bad, bad)

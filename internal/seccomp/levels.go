@@ -2,6 +2,7 @@ package seccomp
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -38,15 +39,10 @@ func (s scope) holds(o Options) bool {
 // wholly or in part.
 func refused(o Options) iter.Seq2[string, verdict] {
 	return func(yield func(string, verdict) bool) {
-		for _, groups := range [...][]group{denied[:], unusual[:]} {
-			for _, g := range groups {
-				if !g.in.holds(o) {
-					continue
-				}
-				for name := range strings.FieldsSeq(g.calls) {
-					if syscallNumber(name, o.Arch) != none && !yield(name, g.do) {
-						return
-					}
+		for _, g := range slices.Concat(denied[:], unusual[:]) {
+			for name := range strings.FieldsSeq(g.calls) {
+				if g.in.holds(o) && syscallNumber(name, o.Arch) != none && !yield(name, g.do) {
+					return
 				}
 			}
 		}
