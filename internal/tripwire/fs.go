@@ -23,7 +23,7 @@ func openDir(path string) (int, error) {
 		next, err = openAt(fd, elem, openPath|unix.O_DIRECTORY)
 		if err != nil {
 			var st unix.Stat_t
-			if statAt(fd, elem, &st) == nil && uint32(st.Mode)&unix.S_IFMT == unix.S_IFLNK {
+			if statAt(fd, elem, &st) == nil && is(&st, unix.S_IFLNK) {
 				err = errLinked
 			}
 		}
@@ -80,7 +80,7 @@ func readUpTo(dir int, name string, n int) ([]byte, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	if uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+	if !is(&st, unix.S_IFREG) {
 		return nil, errors.New("not a regular file")
 	}
 	return readFD(fd, int(min(st.Size, int64(n)+1)), n+1)

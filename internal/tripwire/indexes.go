@@ -43,8 +43,7 @@ func stamp(st *unix.Stat_t) string {
 }
 
 func stampFile(path string) (string, error) {
-	var st unix.Stat_t
-	err := retry(func() error { return unix.Lstat(path, &st) })
+	st, err := lstat(path)
 	return stamp(&st), err
 }
 
@@ -115,7 +114,7 @@ func openIndex(path string) (*indexFile, error) {
 		return nil, err
 	}
 	var st unix.Stat_t
-	if err = unix.Fstat(int(f.Fd()), &st); err == nil && uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+	if err = unix.Fstat(int(f.Fd()), &st); err == nil && !is(&st, unix.S_IFREG) {
 		err = errors.New("it is no regular file")
 	}
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// ErrChanged is what Remove says of a thing that is not what was shown.
-var ErrChanged = errors.New("it has changed since it was looked at")
+// errChanged is what Remove says of a thing that is not what was shown.
+var errChanged = errors.New("it has changed since it was looked at")
 
 // Same reports by its error whether a change is as it was when it was found:
 // before anything is done about it, since a command may still be running. Of
@@ -24,7 +24,7 @@ func (c *Change) Same() error {
 		return err
 	}
 	if now != c.Now {
-		return &pathError{c.Path, ErrChanged}
+		return &pathError{c.Path, errChanged}
 	}
 	return nil
 }

@@ -64,6 +64,8 @@ type looker struct {
 	// other is the record of another root, nil when there is none
 	other func(root string) *record
 	found map[string]*survey
+
+	changes []Change
 }
 
 func newLooker(recs []*record, ix *indexes) *looker {
@@ -89,18 +91,20 @@ func (l *looker) survey(dir string, r *repository) *survey {
 	}
 	v := newSurvey(l.ix, l.apart)
 	l.found[dir] = v
-	var st unix.Stat_t
+	_, gone := lstat(dir)
 	if at := r.shown(dir); r.own {
 		v.seen[dir] = true
 		v.changing(at, dir, r.tree)
 		if path := join(r.tree, ".git"); r.tree != "" && path != dir {
 			v.back(path, dir, r.tree)
 		}
-	} else if !unreachable(unix.Lstat(dir, &st)) {
+	} else if !unreachable(gone) {
 		v.whole(at, dir, r.tree)
 	}
-	if index := join(dir, "index"); r.index && !v.index && r.tree != "" && unreachable(unix.Lstat(index, &st)) && !unreachable(unix.Lstat(dir, &st)) {
-		v.unread(index, "the index is gone", "")
+	if index := join(dir, "index"); r.index && !v.index && r.tree != "" && !unreachable(gone) {
+		if _, err := lstat(index); unreachable(err) {
+			v.unread(index, "the index is gone", "")
+		}
 	}
 	return v
 }
@@ -144,14 +148,8 @@ func (l *looker) nested(path string) bool {
 	return err == nil && slices.Contains(split(now), base(tree))
 }
 
-// repository adds what is new in a repository of a record, or where it leads.
-func (l *looker) repository(out []Change, e *entry) []Change {
-	r := repositoryOf(e.state)
-	return l.changed(out, &r, e.path, e.time, l.survey(e.path, &r).facts)
-}
-
-// changed adds a change for each path that facts are about.
-func (l *looker) changed(out []Change, r *repository, dir string, since int64, facts []fact) []Change {
+// facts adds a change for each path that facts are about.
+func (l *looker) facts(r *repository, dir string, since int64, facts []fact) {
 	var paths []string
 	by := map[string][]fact{}
 	for _, f := range facts {
@@ -180,9 +178,8 @@ func (l *looker) changed(out []Change, r *repository, dir string, since int64, f
 		case r.own && path == r.shown(dir) || slices.Contains(r.known, here.hash()):
 			c.Was, c.Added, c.Notes = "repository", c.Notes, nil
 		}
-		out = append(out, c)
+		l.changes = append(l.changes, c)
 	}
-	return out
 }
 
 // brought reports whether a repository that is looked at for the first time is
@@ -211,7 +208,7 @@ func (r *record) brought(dir, tree string) bool {
 // repositories completes the watches of repositories: their states are those that
 // the record is to have. What cannot be read of those that are looked at for the
 // first time is added to the changes.
-func (l *looker) repositories(out []Change, watches []Watch) []Change {
+func (l *looker) repositories(watches []Watch) {
 	own := l.recs[0]
 	var first []*Watch
 	for i := range watches {
@@ -222,37 +219,32 @@ func (l *looker) repositories(out []Change, watches []Watch) []Change {
 		if e := own.at(w.Kind, w.Path); e != nil {
 			r := repositoryOf(e.state)
 			r.tree = w.State
-			if v := l.found[w.Path]; v != nil && v.index {
-				r.index = true
-			}
+			r.index = r.index || l.found[w.Path] != nil && l.found[w.Path].index
 			w.State = r.state()
 			continue
 		}
 		first = append(first, w)
-		l.apart[w.Path] = true
-		l.apart[pair(w.Path, w.State)] = true
+		l.apart[w.Path], l.apart[pair(w.Path, w.State)] = true, true
 	}
 	for _, w := range first {
 		r := repository{own: !own.brought(w.Path, w.State), tree: w.State}
-		if r.own {
-			v := l.survey(w.Path, &r)
+		v := l.survey(w.Path, &r)
+		news := v.facts
+		if r.own { // what is there is known, but for what cannot be
 			waits := l.waiting(w.Path, w.State)
-			var unread []fact
+			news = nil
 			for _, f := range v.facts {
 				if f.unread || waits[f.path] {
-					unread = append(unread, f)
+					news = append(news, f)
 				} else {
 					r.known = append(r.known, f.hash())
 				}
 			}
-			out = l.changed(out, &r, w.Path, time.Now().Unix(), unread)
-			r.index = v.index
-		} else {
-			out = l.changed(out, &r, w.Path, time.Now().Unix(), l.survey(w.Path, &r).facts)
 		}
+		l.facts(&r, w.Path, time.Now().Unix(), news)
+		r.index = r.own && v.index
 		w.State = r.state()
 	}
-	return out
 }
 
 // waiting are the paths that the records of a repository's work trees tell of: what
@@ -277,7 +269,9 @@ func (l *looker) waiting(dir, tree string) map[string]bool {
 			continue
 		}
 		if r := l.other(root); r != nil {
-			for _, c := range (Store{}).changes(newLooker([]*record{r}, l.ix), root, nil) {
+			other := newLooker([]*record{r}, l.ix)
+			other.entries(root, nil)
+			for _, c := range other.changes {
 				paths[c.Path] = true
 			}
 		}
@@ -326,8 +320,8 @@ func (l *looker) adopt(rec *record, path string) bool {
 	if base(path) == ".git" {
 		tree = policy.Dir(path)
 	}
-	var st unix.Stat_t
-	if rec.at(Repository, path) != nil || unix.Lstat(path, &st) != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFDIR || tree == "" && !bare(path) {
+	st, err := lstat(path)
+	if rec.at(Repository, path) != nil || err != nil || !is(&st, unix.S_IFDIR) || tree == "" && !bare(path) {
 		return false
 	}
 	r := repository{tree: tree}

@@ -59,9 +59,10 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 		return nil, err
 	}
 	l.other = s.other
-	changes := l.repositories(s.changes(l, root, watches), watches)
+	l.entries(root, watches)
+	l.repositories(watches)
 	more, put := s.obeyed(l.recs[0], listed)
-	changes = inPlace(append(changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
+	changes := inPlace(append(l.changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
 	if _, changed := l.recs[0].merge(watches, time.Now().Unix()); !changed && len(put) == 0 { // nearly always
 		if l.ix.fresh {
 			// What cannot be kept is read again.
@@ -79,7 +80,8 @@ func (s Store) Pending(root string) ([]Change, error) {
 		return nil, err
 	}
 	more, _ := s.obeyed(l.recs[0], l.recs[0].listed())
-	return inPlace(append(s.changes(l, root, nil), more...)), nil
+	l.entries(root, nil)
+	return inPlace(append(l.changes, more...)), nil
 }
 
 // inPlace sorts changes by path, one for each.
