@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -219,11 +220,13 @@ func (c *Caller) places(cwd string) config.Files {
 }
 
 // Files reads the config files, and says why files that once were trusted are not.
-func (c *Caller) Files() (files []config.File, doubts []string, err error) { return c.files(nil) }
+func (c *Caller) Files() (files []config.File, doubts []string, err error) {
+	return c.files(logger(""))
+}
 
 // files reads the config files. Where the home directory is another user's and
 // closed, none of the user's can be there.
-func (c *Caller) files(log *logging) (files []config.File, doubts []string, err error) {
+func (c *Caller) files(log hclog.Logger) (files []config.File, doubts []string, err error) {
 	if err := c.misled(); err != nil {
 		return nil, nil, err
 	}
@@ -239,7 +242,7 @@ func (c *Caller) files(log *logging) (files []config.File, doubts []string, err 
 		}
 		return is
 	}
-	log.debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
+	log.Debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
 	files, err = config.Find(places)
 	var bad *config.FileError
 	if errors.As(err, &bad) && slices.Contains(places.User, bad.Path) && c.Host.Foreign(bad.Path) {
@@ -248,7 +251,7 @@ func (c *Caller) files(log *logging) (files []config.File, doubts []string, err 
 		files, err = config.Find(places)
 	}
 	for _, f := range files {
-		log.info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
+		log.Info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
 	}
 	return files, doubts, err
 }

@@ -23,7 +23,7 @@ import (
 func (c *Context) Engine() (engine.Chosen, error) {
 	chosen, err := c.choose()
 	if err == nil {
-		logger(c.Inv.Flags.LogLevel).info("engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version", chosen.Bwrap.Version, "landlock", c.Host.Landlock)
+		logger(c.Inv.Flags.LogLevel).Info("engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version", chosen.Bwrap.Version, "landlock", c.Host.Landlock)
 	}
 	return chosen, err
 }
@@ -96,7 +96,7 @@ func (c *Context) planned(req engine.Request, shell string) (*engine.Plan, error
 	}
 	plan, err := wrap.New(req, &h)
 	if err == nil {
-		logger(c.Inv.Flags.LogLevel).debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command", plan.Report.Command)
+		logger(c.Inv.Flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command", plan.Report.Command)
 	}
 	return plan, err
 }
@@ -136,7 +136,7 @@ func (c *Context) readFilter() (*seccomp.File, error) {
 	// A file that does not depend on it does without.
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	f.Kernel, _ = seccomp.ParseKernel(strings.TrimSpace(string(release)))
-	logger(c.Inv.Flags.LogLevel).info("read seccomp filter", "file", path, "rules", f.Rules(), "bytes", len(data))
+	logger(c.Inv.Flags.LogLevel).Info("read seccomp filter", "file", path, "rules", f.Rules(), "bytes", len(data))
 	return f, nil
 }
 

@@ -56,7 +56,7 @@ func Load(inv Invocation) (*Context, error) {
 	if c.Policy, err = c.tightened(); err != nil {
 		return nil, err
 	}
-	log.info("resolved policy", "profiles", c.Policy.Profiles, "rules", len(c.Policy.Rules))
+	log.Info("resolved policy", "profiles", c.Policy.Profiles, "rules", len(c.Policy.Rules))
 	return c, c.locked()
 }
 
