@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -337,32 +336,42 @@ func (l *launch) trusts(program string) error {
 
 // interpreters are what the first line of a script starts.
 func interpreters(program string) []string {
-	f, err := os.Open(program)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	head, _ := bufio.NewReaderSize(f, 256).Peek(256)
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
-	if !bytes.HasPrefix(line, []byte("#!")) || len(words) == 0 {
-		return nil
-	}
-	out := words[:1]
-	if filepath.Base(words[0]) != "env" {
-		return out
+	words := shebang(program)
+	if len(words) == 0 || filepath.Base(words[0]) != "env" {
+		return words[:min(1, len(words))]
 	}
 	for _, w := range words[1:] {
 		if strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
 			continue
 		}
-		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-			if file := filepath.Join(dir, w); filepath.IsAbs(file) && app.Runs(file) {
-				return append(out, file)
-			}
+		if file := onPath(w, app.Runs); file != "" {
+			return []string{words[0], file}
 		}
 	}
-	return out
+	return words[:1]
+}
+
+// shebang are the words of the first line of a script, none of other files.
+func shebang(program string) []string {
+	const most = 256 // bytes that the kernel looks at
+	head, _ := host.OS{}.Head(program, most)
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	rest, is := strings.CutPrefix(string(line), "#!")
+	if !is {
+		return nil
+	}
+	return strings.Fields(rest)
+}
+
+// onPath is the first file of a name in the absolute directories of PATH that will
+// do, or "".
+func onPath(name string, ok func(path string) bool) string {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); filepath.IsAbs(path) && ok(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // open makes the session and settles what is set for the client.
@@ -444,7 +453,7 @@ func worldOf(h *host.Host, env []string) *agents.World {
 	home := os.Getenv("HOME")
 	return &agents.World{
 		Env: env, Passwd: host.PasswdShell(h.UID), Home: home, CWD: h.CWD, TTY: app.IsTerminal(0) && onTerminal(),
-		Exec: func(path string) bool { return app.Runs(path) && unix.Access(path, unix.X_OK) == nil },
+		Exec: executable,
 		Read: func(path string) (string, error) {
 			info, err := os.Stat(path)
 			switch {
@@ -521,15 +530,15 @@ func shellOfOurs(path string) bool {
 // installed is the path of the client's program.
 func installed(c *agents.Client) (string, error) {
 	for _, name := range c.Programs {
-		for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-			path := filepath.Join(dir, name)
-			if filepath.IsAbs(path) && app.Runs(path) && unix.Access(path, unix.X_OK) == nil && !app.Ourselves(path) {
-				return path, nil
-			}
+		if path := onPath(name, func(path string) bool { return executable(path) && !app.Ourselves(path) }); path != "" {
+			return path, nil
 		}
 	}
 	return "", &host.Error{Status: host.StatusNotFound, Text: c.Title + " is not installed: there is no " + strings.Join(c.Programs, " or ") + " on PATH"}
 }
+
+// executable reports whether this user can execute a file.
+func executable(path string) bool { return app.Runs(path) && unix.Access(path, unix.X_OK) == nil }
 
 // starter is how a program is started. One that is a script for "env bash"
 // would find sbx's bash on the PATH that is made for it, and run inside as a
@@ -538,21 +547,13 @@ func starter(program string, path bool) []string {
 	if !path {
 		return []string{program}
 	}
-	f, err := os.Open(program)
-	if err != nil {
+	words := shebang(program)
+	if len(words) < 2 || filepath.Base(words[0]) != "env" || !slices.Contains(shims.Dialects, words[len(words)-1]) {
 		return []string{program}
 	}
-	defer f.Close()
-	head, _ := bufio.NewReaderSize(f, 256).Peek(256)
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	words := strings.Fields(strings.TrimPrefix(string(line), "#!"))
-	if !bytes.HasPrefix(line, []byte("#!")) || len(words) < 2 || filepath.Base(words[0]) != "env" || !slices.Contains(shims.Dialects, words[len(words)-1]) {
-		return []string{program}
-	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if shell := filepath.Join(dir, words[len(words)-1]); filepath.IsAbs(shell) && app.Runs(shell) && !app.Ourselves(shell) {
-			return []string{shell, program}
-		}
+	own := func(path string) bool { return app.Runs(path) && !app.Ourselves(path) }
+	if shell := onPath(words[len(words)-1], own); shell != "" {
+		return []string{shell, program}
 	}
 	return []string{program}
 }

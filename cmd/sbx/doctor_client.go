@@ -4,16 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/session"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -61,13 +62,7 @@ func (c *doctorCmd) client() error {
 	} else if err := r.ask(client); err != nil {
 		return err
 	}
-	var err error
-	if c.JSON {
-		err = printJSON(r)
-	} else {
-		err = r.print()
-	}
-	if err != nil {
+	if err := show(c.JSON, r, r.print); err != nil {
 		return err
 	}
 	if !r.OK {
@@ -185,7 +180,10 @@ func newProbe(s *app.Caller) (*probe, error) {
 	if err := os.MkdirAll(cacheDir, 0o700); err != nil {
 		return nil, err
 	}
-	sweepProbes(cacheDir)
+	// What one that was killed left.
+	ownfile.Sweep(cacheDir, s.Host.UID, time.Second, func(name string, age func() time.Duration) bool {
+		return strings.HasPrefix(name, "doctor-") && age() > time.Hour
+	})
 	dir, err := os.MkdirTemp(cacheDir, "doctor-")
 	if err != nil {
 		return nil, err
@@ -203,16 +201,6 @@ func newProbe(s *app.Caller) (*probe, error) {
 		return nil, app.Failed("the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: "+text, "")
 	}
 	return p, nil
-}
-
-// sweepProbes takes away what one that was killed left.
-func sweepProbes(cacheDir string) {
-	old, _ := filepath.Glob(filepath.Join(cacheDir, "doctor-*"))
-	for _, dir := range old {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
-			_ = os.RemoveAll(dir)
-		}
-	}
 }
 
 func (p *probe) close() { _ = os.RemoveAll(p.dir) }
@@ -257,15 +245,9 @@ func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, how
 }
 
 func (r *clientReport) print() error {
-	w := text.Table(stdout)
+	var checks []check
 	line := func(status, name, text string, fixes ...string) {
-		sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[status], fmt.Sprintf("%-4s", status)), name, app.Harmless(text))
-		for _, f := range fixes {
-			if f != "" {
-				fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(f))
-			}
-		}
+		checks = append(checks, check{name, status, text, slices.DeleteFunc(fixes, func(f string) bool { return f == "" })})
 	}
 	if r.Program == "" {
 		line("note", "client", r.Title+" is not on PATH; its rule is asked all the same ("+r.Seen+")")
@@ -299,5 +281,5 @@ func (r *clientReport) print() error {
 	if r.Whole != "" {
 		line("note", "whole", "all of it inside: "+r.Whole)
 	}
-	return w.Flush()
+	return printChecks(checks)
 }

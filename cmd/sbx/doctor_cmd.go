@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,14 +26,6 @@ type doctorCmd struct {
 	Client  string `arg:"" optional:"" help:"A coding agent: say where its commands land, by trying it."`
 }
 
-// check is one line of the table.
-type check struct {
-	Name   string   `json:"check"`
-	Status string   `json:"status"` // ok, note, bad
-	Text   string   `json:"text"`
-	Hints  []string `json:"hints,omitempty"`
-}
-
 type diagnosis struct {
 	OK       bool    `json:"ok"`
 	Tier     string  `json:"tier"`             // full, reduced, none
@@ -52,13 +43,7 @@ func (c *doctorCmd) Run() error {
 		return c.client()
 	}
 	d := c.diagnose()
-	var err error
-	if c.JSON {
-		err = printJSON(d)
-	} else {
-		err = d.print()
-	}
-	if err != nil {
+	if err := show(c.JSON, d, func() error { return printChecks(d.Checks) }); err != nil {
 		return err
 	}
 	if !d.OK {
@@ -263,39 +248,19 @@ func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Diagnostics) bool {
 		d.add("bwrap", "bad", err.Error(), nil)
 		return false
 	}
-	text := text.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
-	pkg := host.Package("", b.Path)
-	if pkg != "" {
-		text += " (package " + pkg + ")"
+	line := text.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
+	if pkg := host.Package("", b.Path); pkg != "" {
+		line += " (package " + pkg + ")"
 	}
-	d.add("bwrap", "ok", text, nil)
+	d.add("bwrap", "ok", line, nil)
 	if b.Version.Less(bwrapargs.HasSize) {
 		d.add("bwrap", "note", "this version cannot bound the size of private directories", []string{f.Install() + " (0.7 or newer)"})
 	}
 	if b.Version.Less(bwrapargs.FixedSymlink) {
-		d.links(b.Version, pkg, f)
+		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766), unless the package has the fix; sbx itself gives it no path that holds a link",
+			[]string{"keep it up to date: " + f.Install()})
 	}
 	return true
-}
-
-// links is about CVE-2026-87766, of which sbx keeps clear: it names no path
-// with a link in it to bwrap, and other programs that use this bwrap may.
-func (d *diagnosis) links(v bwrapargs.Version, pkg string, f host.Diagnostics) {
-	const clear = "sbx itself gives it no path that holds a link"
-	known, mended := host.Mended(pkg)
-	switch {
-	case mended:
-		d.add("bwrap", "ok", "package "+pkg+" has the fix of CVE-2026-87766 (links followed during set-up)", nil)
-	case known:
-		d.add("bwrap", "note", "package "+pkg+" lacks the fix of CVE-2026-87766 (links followed during set-up): Ubuntu took it back in this version; "+clear,
-			[]string{"keep the package up to date: " + f.Install()})
-	case pkg != "":
-		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766); whether package "+pkg+" is mended is not known here; "+clear,
-			[]string{"ask your distribution: package bubblewrap " + pkg + ", CVE-2026-87766", "keep it up to date: " + f.Install()})
-	default:
-		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766), and this "+v.String()+" belongs to no package; "+clear,
-			[]string{"install 0.12 or newer, or the distribution's own: " + f.Install()})
-	}
 }
 
 // filters says whether system calls can be filtered.
@@ -448,16 +413,4 @@ func (d *diagnosis) names(path string) {
 	if len(seen) == 0 {
 		d.add("PATH", "note", "sbx is not on PATH; this one is "+text.Plain(self), nil)
 	}
-}
-
-func (d *diagnosis) print() error {
-	w := text.Table(stdout)
-	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
-	for _, c := range d.Checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, app.Harmless(c.Text))
-		for _, h := range c.Hints {
-			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(h))
-		}
-	}
-	return w.Flush()
 }

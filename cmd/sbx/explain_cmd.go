@@ -64,10 +64,7 @@ func (c *explainCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(e)
-	}
-	return e.print()
+	return show(c.JSON, e, e.print)
 }
 
 // withEnv starts over with the flags of SBX_FLAGS before those given.

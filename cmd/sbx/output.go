@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -68,4 +69,41 @@ func colour(sgr, text string) string {
 		return text
 	}
 	return escMark() + "[" + sgr + "m" + text + escMark() + "[0m"
+}
+
+// shellLine quotes words so that a person can paste them into a shell.
+func shellLine(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = text.ShellWord(w)
+	}
+	return strings.Join(out, " ")
+}
+
+// show prints a value as JSON, or by a function of its own for people.
+func show(asJSON bool, v any, print func() error) error {
+	if asJSON {
+		return printJSON(v)
+	}
+	return print()
+}
+
+// check is one line of what a doctor finds.
+type check struct {
+	Name   string   `json:"check"`
+	Status string   `json:"status"` // ok, note, bad
+	Text   string   `json:"text"`
+	Hints  []string `json:"hints,omitempty"`
+}
+
+func printChecks(checks []check) error {
+	w := text.Table(stdout)
+	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
+	for _, c := range checks {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, app.Harmless(c.Text))
+		for _, h := range c.Hints {
+			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(h))
+		}
+	}
+	return w.Flush()
 }

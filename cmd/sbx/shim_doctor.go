@@ -64,15 +64,10 @@ func (c *shimDoctorCmd) Run() error {
 	r := &shimReport{OK: true, Dir: string(dir), InPath: inPath(&s.Caller, string(dir)), Problems: []string{}, Notes: []string{}, Tools: tools}
 	r.diagnose(&s.Caller, dir)
 	r.notes()
-	if c.JSON {
-		err = printJSON(r)
-	} else {
-		err = r.print()
+	if err := show(c.JSON, r, r.print); err != nil || r.OK {
+		return err
 	}
-	if err == nil && !r.OK {
-		err = exitError(1)
-	}
-	return err
+	return exitError(1)
 }
 
 // asked are the shims that were named, or all.

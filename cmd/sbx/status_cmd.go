@@ -56,15 +56,10 @@ func (c *statusCmd) Run() error {
 		return err
 	}
 	st.OK = len(st.attention) == 0
-	if c.JSON {
-		err = printJSON(st)
-	} else {
-		err = st.print()
+	if err := show(c.JSON, st, st.print); err != nil || st.OK {
+		return err
 	}
-	if err == nil && !st.OK {
-		return exitError(1)
-	}
-	return err
+	return exitError(1)
 }
 
 // standingInside is what can be said in a sandbox: what is in force comes from outside

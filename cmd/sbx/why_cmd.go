@@ -119,10 +119,7 @@ func (c *whyCmd) Run() error {
 		}
 		answers = append(answers, *a)
 	}
-	if c.JSON {
-		return printJSON(answers)
-	}
-	return printAnswers(answers, in.within)
+	return show(c.JSON, answers, func() error { return printAnswers(answers, in.within) })
 }
 
 // insight is nil when the command was run anew with the flags of SBX_FLAGS.

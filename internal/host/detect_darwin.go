@@ -158,6 +158,3 @@ func Proc() bool { return true }
 
 // Package knows nothing of packages: sandbox-exec belongs to the system.
 func Package(root, path string) string { return "" }
-
-// Mended knows nothing of packages.
-func Mended(string) (known, mended bool) { return false, false }

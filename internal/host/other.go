@@ -50,8 +50,5 @@ func Proc() bool { return false }
 // Package knows nothing of other systems.
 func Package(root, path string) string { return "" }
 
-// Mended knows nothing of other systems.
-func Mended(string) (known, mended bool) { return false, false }
-
 // RefreshSockets does nothing: the engine of this system goes by paths.
 func (h *Host) RefreshSockets(string, Bwrap) {}

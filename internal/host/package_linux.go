@@ -125,20 +125,3 @@ func stanza(file, line string, begin ...string) []string {
 	}
 	return out
 }
-
-// Mended says what is known of a package of bwrap before 0.12 and
-// CVE-2026-87766 (links followed during set-up). Versions are compared whole:
-// Ubuntu mended it (USN-8779-1) and took that back in the next version
-// (USN-8779-2), so that newer is not better.
-func Mended(version string) (known, mended bool) {
-	mended, known = packages[version]
-	return known, mended
-}
-
-var packages = map[string]bool{
-	"0.9.0-1ubuntu0.2":  true,  // USN-8779-1, Ubuntu 24.04
-	"0.11.1-1ubuntu0.2": true,  // USN-8779-1, Ubuntu 26.04
-	"0.6.1-1ubuntu0.3":  false, // USN-8779-2, Ubuntu 22.04
-	"0.9.0-1ubuntu0.3":  false, // USN-8779-2, Ubuntu 24.04
-	"0.11.1-1ubuntu0.3": false, // USN-8779-2, Ubuntu 26.04
-}

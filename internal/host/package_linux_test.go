@@ -59,15 +59,3 @@ func TestPackage(t *testing.T) {
 		})
 	}
 }
-
-// A version counts whole: the one after the mended one is not.
-func TestMended(t *testing.T) {
-	for version, want := range map[string][2]bool{
-		"0.9.0-1ubuntu0.1": {false, false}, "0.9.0-1ubuntu0.2": {true, true}, "0.9.0-1ubuntu0.3": {true, false}, "0.9.0-1ubuntu0.4": {false, false},
-		"0.11.1-1ubuntu0.2": {true, true}, "0.11.1-1ubuntu0.3": {true, false}, "0.8.0-2+deb12u1": {false, false}, "": {false, false},
-	} {
-		if known, mended := Mended(version); known != want[0] || mended != want[1] {
-			t.Errorf("%q: known %v, mended %v", version, known, mended)
-		}
-	}
-}
