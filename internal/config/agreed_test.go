@@ -53,7 +53,7 @@ func TestAgreed(t *testing.T) {
 			before := mustLoad(t, file(policy.User, tt.user))
 			after := mustLoad(t, file(policy.User, tt.user), trusted(".sbx.toml", tt.project))
 			got := outcome{Top: topDiff(before, after), Notices: after.Notices}
-			for _, c := range widened(resolved(t, before, "moderate"), resolved(t, after, "moderate")) {
+			for _, c := range policy.Widened(resolved(t, before, "moderate"), resolved(t, after, "moderate")) {
 				got.Wider = append(got.Wider, c.Key+" "+c.What)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -151,7 +151,7 @@ func TestUntrustedHasTheLastWord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wider := widened(alone, resolved(t, both, "ci")); len(wider) > 0 {
+	if wider := policy.Widened(alone, resolved(t, both, "ci")); len(wider) > 0 {
 		t.Errorf("%+v", wider)
 	}
 }
@@ -182,7 +182,7 @@ func TestNoFileLoosensBesideTrusted(t *testing.T) {
 				if selected == nil {
 					selected, with = []string{before.DefaultProfile}, []string{after.DefaultProfile}
 				}
-				if wider := widened(resolved(t, before, selected...), resolved(t, after, with...)); len(wider) > 0 {
+				if wider := policy.Widened(resolved(t, before, selected...), resolved(t, after, with...)); len(wider) > 0 {
 					t.Fatalf("%d, seed %d, %v became wider: %+v\n%s", i, seed, selected, wider, planted)
 				}
 			}

@@ -35,7 +35,7 @@ func (s *Settings) CheckLocked(final *policy.Policy, vars policy.Vars, noSandbox
 	if err != nil {
 		return err
 	}
-	changes := widened(base, final)
+	changes := policy.Widened(base, final)
 	for _, key := range s.Locked {
 		if err := s.checkTop(key, noSandbox); err != nil {
 			return err
@@ -159,7 +159,7 @@ func loosens(key string, c policy.Change, base, final *policy.Policy) bool {
 }
 
 func opensDrop(name string, base, final *policy.Policy) bool {
-	if isPattern(name) {
+	if strings.Contains(name, "*") {
 		return len(base.EnvDrop) > 0
 	}
 	dropped := slices.ContainsFunc(base.EnvDrop, func(it policy.Item) bool {

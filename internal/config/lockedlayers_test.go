@@ -119,6 +119,6 @@ func looser(t *testing.T, base, s *Settings) bool {
 	if err := s.Uphold(p, nil, testVars); err != nil {
 		t.Fatal(err)
 	}
-	return len(widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||
+	return len(policy.Widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||
 		topKey("fallback_on_unavailable").wider(base.Fallback, s.Fallback) || topKey("min_tier").wider(base.MinTier, s.MinTier) || topKey("tripwire").wider(base.Tripwire, s.Tripwire) || base.Shell != s.Shell || s.Direct && !base.Direct
 }

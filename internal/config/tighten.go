@@ -337,7 +337,7 @@ func (t *tightener) isWider(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return len(widened(base, p)) > 0, nil
+	return len(policy.Widened(base, p)) > 0, nil
 }
 
 // dropWider takes a profile of the file's own away when it is too wide.

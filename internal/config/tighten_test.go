@@ -194,14 +194,14 @@ func TestNoProjectFileLoosens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if wider := widened(a, b); len(wider) > 0 {
+			if wider := policy.Widened(a, b); len(wider) > 0 {
 				t.Fatalf("seed %d, %v became wider: %+v\n%s", seed, selected, wider, text)
 			}
 		}
 		a, _ := policy.Resolve(before.Profiles, []string{before.DefaultProfile}, testVars)
 		b, err := policy.Resolve(after.Profiles, []string{after.DefaultProfile}, testVars)
-		if err != nil || len(widened(a, b)) > 0 {
-			t.Fatalf("seed %d: default %s: %v %+v\n%s", seed, after.DefaultProfile, err, widened(a, b), text)
+		if err != nil || len(policy.Widened(a, b)) > 0 {
+			t.Fatalf("seed %d: default %s: %v %+v\n%s", seed, after.DefaultProfile, err, policy.Widened(a, b), text)
 		}
 	}
 	if loaded < 100 {

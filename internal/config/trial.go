@@ -135,7 +135,7 @@ func (t *trial) compare(label string, before, after []string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range widened(b, a) {
+	for _, c := range policy.Widened(b, a) {
 		// A pair of profiles is of interest for what neither does alone.
 		if len(after) == 2 && slices.ContainsFunc(t.Loosens, func(l Looser) bool { return l.Key == c.Key && l.What == c.What && l.To == c.To }) {
 			continue

@@ -32,6 +32,11 @@ func Diff(a, b *Policy) []Change {
 			out = append(out, c)
 		}
 	}
+	for _, it := range b.EnvPass {
+		if passesAgain(a, b, it) {
+			out = append(out, Change{"env_pass", it.Text, "none", it.Text, true})
+		}
+	}
 	out = append(out, diffItems("env_drop", a.EnvDrop, b.EnvDrop, false)...)
 	out = append(out, diffVars(a.EnvSet, b.EnvSet)...)
 	slices.SortStableFunc(out, func(x, y Change) int {
@@ -42,6 +47,9 @@ func Diff(a, b *Policy) []Change {
 	})
 	return out
 }
+
+// Widened lists what b gives more than a.
+func Widened(a, b *Policy) []Change { return WiderOnly(Diff(a, b)) }
 
 // WiderOnly returns the changes that give more.
 func WiderOnly(changes []Change) []Change {
@@ -167,6 +175,18 @@ func passesAnyway(a, b *Policy, text string) bool {
 	item, _ := match(b.EnvPass, text, false)
 	return a.Environment == "inherit" && !slices.ContainsFunc(a.EnvDrop, func(d Item) bool {
 		stays := slices.ContainsFunc(b.EnvDrop, func(e Item) bool { return e.Text == d.Text && e.Layer >= item.Layer })
-		return !stays && overlap(upper(text), upper(d.Text))
+		return !stays && overlap(strings.ToUpper(text), strings.ToUpper(d.Text))
 	})
+}
+
+// passesAgain reports whether an item that is in a's env_pass as well comes from
+// a later layer in b, where it beats a drop that it did not beat in a.
+func passesAgain(a, b *Policy, it Item) bool {
+	found, later := false, true
+	for _, o := range a.EnvPass {
+		if o.Text == it.Text {
+			found, later = true, later && o.Layer < it.Layer
+		}
+	}
+	return found && later && (strings.Contains(it.Text, "*") || b.Env(it.Text).Pass && !a.Env(it.Text).Pass)
 }

@@ -44,7 +44,7 @@ func (p *Policy) Env(name string) Verdict {
 // letters: some secrets are called api_key.
 func match(items []Item, name string, fold bool) (best Item, found bool) {
 	if fold {
-		name = upper(name)
+		name = strings.ToUpper(name)
 	}
 	for i := range items {
 		it := &items[i]
@@ -53,7 +53,7 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 			continue // most patterns end here
 		}
 		if fold {
-			text = upper(text)
+			text = strings.ToUpper(text)
 		}
 		if text != name && (strings.IndexByte(text, '*') < 0 || !Match(text, name)) {
 			continue
@@ -63,16 +63,6 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 		}
 	}
 	return best, found
-}
-
-// upper is strings.ToUpper for ASCII, without its copy when nothing changes.
-func upper(s string) string {
-	for i := 0; i < len(s); i++ {
-		if 'a' <= s[i] && s[i] <= 'z' {
-			return strings.ToUpper(s)
-		}
-	}
-	return s
 }
 
 // overlap reports whether some name matches both patterns. It goes through the

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"path"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ type expander struct {
 
 // rule makes a rule of one list item. ok is false when a variable in it has
 // no value on this host, so that there is nothing the rule could be about.
-func (e *expander) rule(it path) (r Rule, ok bool, err error) {
+func (e *expander) rule(it element) (r Rule, ok bool, err error) {
 	text := it.Text
 	r = Rule{Access: it.access, Layer: it.Layer, Source: it.Source, Must: it.Must, Offline: it.Offline}
 	if it.Layer == Flag {
@@ -50,13 +51,13 @@ func (e *expander) rule(it path) (r Rule, ok bool, err error) {
 
 // join expands a plain text. ok is false when its variable has no value; the
 // path is "" where the value is not what a directory is called.
-func (e *expander) join(text string) (path string, ok bool) {
+func (e *expander) join(text string) (joined string, ok bool) {
 	if text[0] == '/' {
 		return text, true
 	}
 	if name := varName(text[1:]); name != e.name {
 		value, known := e.lookup(name)
-		if !known || value != "" && (value[0] != '/' || !isClean(value)) {
+		if !known || value != "" && (value[0] != '/' || path.Clean(value) != value) {
 			value = "/"
 		}
 		e.name, e.value = name, value
@@ -78,12 +79,12 @@ func (e *expander) join(text string) (path string, ok bool) {
 // elsewhere reports whether the rule counts in other environments of the user,
 // too: whatever hides or protects something in one does so in the others.
 // Nothing is granted there.
-func (it *path) elsewhere() bool {
+func (it *element) elsewhere() bool {
 	return it.Layer != Flag && it.access != Write && it.access != Read &&
 		(strings.Contains(it.Text, "$HOME") || strings.Contains(it.Text, "$XDG_") || strings.HasPrefix(it.Text, "~"))
 }
 
 // below reports whether a file names a path below a variable.
-func (it *path) below(prefix string) bool {
+func (it *element) below(prefix string) bool {
 	return it.Layer != Flag && strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), prefix)
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 )
@@ -48,7 +49,7 @@ func isPlain(text string) bool {
 	if text, ok := strings.CutPrefix(text, "$"); ok {
 		rest = strings.TrimPrefix(text, varName(text))
 	}
-	return strings.HasPrefix(rest, "/") && rest != "/" && isClean(rest) && !strings.ContainsAny(rest, "$*?\x00")
+	return strings.HasPrefix(rest, "/") && rest != "/" && path.Clean(rest) == rest && !strings.ContainsAny(rest, "$*?\x00")
 }
 
 // layers are profiles laid over each other, parents first. What they say of
@@ -69,16 +70,16 @@ func (l *layers) add(p *Profile) {
 	l.parts = append(l.parts, p)
 }
 
-// path is one element of a list of paths, with its layer and source.
-type path struct {
+// element is one element of a list of paths, with its layer and source.
+type element struct {
 	Item
 	access Access
 	plain  bool
 }
 
 // paths are the elements of all lists of paths that count.
-func (l *layers) paths() iter.Seq[path] {
-	return func(yield func(path) bool) {
+func (l *layers) paths() iter.Seq[element] {
+	return func(yield func(element) bool) {
 		for n, p := range l.parts {
 			source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items, Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
 			for _, ref := range p.order() {
@@ -87,7 +88,7 @@ func (l *layers) paths() iter.Seq[path] {
 				}
 				it := lists[ref.Access][ref.Index]
 				it.Source, it.Layer = cmp.Or(it.Source, source), max(it.Layer, p.Layer)
-				if !yield(path{it, ref.Access, ref.Plain}) {
+				if !yield(element{it, ref.Access, ref.Plain}) {
 					return
 				}
 			}

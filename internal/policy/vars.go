@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 )
@@ -69,29 +70,23 @@ func (v *Vars) lookup(name string) (value string, ok bool) {
 // place where one may be: with and without the XDG variables, in both home
 // directories. Where variables say that are not believed, there is none.
 func (v *Vars) Own() []string {
-	var out []string
-	own := *v
-	own.Also = nil
-	for _, o := range append(own.others(), own) {
-		for _, text := range []string{"$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx", "$XDG_RUNTIME_DIR/sbx"} {
-			if dir, ok, err := o.Expand(text); ok && err == nil {
-				out = append(out, dir)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return v.everywhere("$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx", "$XDG_RUNTIME_DIR/sbx")
 }
 
 // Links lists the directories that hold sbx's links to itself (shims, shells),
 // at every place where one may be.
-func (v *Vars) Links() []string {
+func (v *Vars) Links() []string { return v.everywhere("$XDG_DATA_HOME/sbx") }
+
+// everywhere expands texts in this and in the other environments of the user.
+func (v *Vars) everywhere(texts ...string) []string {
 	var out []string
 	own := *v
 	own.Also = nil
 	for _, o := range append(own.others(), own) {
-		if dir, ok, err := o.Expand("$XDG_DATA_HOME/sbx"); ok && err == nil {
-			out = append(out, dir)
+		for _, text := range texts {
+			if dir, ok, err := o.Expand(text); ok && err == nil {
+				out = append(out, dir)
+			}
 		}
 	}
 	slices.Sort(out)
@@ -118,10 +113,10 @@ func (v *Vars) others() []Vars {
 
 // cache reports whether a path is or lies in a directory that programs keep
 // for themselves: no project is there.
-func (v *Vars) cache(path string) bool {
+func (v *Vars) cache(at string) bool {
 	for _, o := range append(v.others(), *v) {
 		for _, name := range []string{"XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
-			if dir, _ := o.lookup(name); dir != "" && Within(path, dir) {
+			if dir, _ := o.lookup(name); dir != "" && Within(at, dir) {
 				return true
 			}
 		}
@@ -145,7 +140,7 @@ func patternError(shown, text string, access Access) error {
 
 // Expand returns the absolute, cleaned path that text names. ok is false when
 // a variable in it has no value on this host.
-func (v *Vars) Expand(text string) (path string, ok bool, err error) {
+func (v *Vars) Expand(text string) (expanded string, ok bool, err error) {
 	switch {
 	case text == "":
 		return "", false, errors.New("an empty path")
@@ -156,14 +151,8 @@ func (v *Vars) Expand(text string) (path string, ok bool, err error) {
 	case text[0] == '~':
 		return "", false, errors.New(Quote(text) + ": only ~/ is expanded, not the home of another user")
 	}
-	if full, ok := v.plain(text); ok {
-		return full, full != "", nil
-	}
-	if hasDotDot(text) {
+	if strings.Contains(text, "..") && slices.Contains(strings.Split(text, "/"), "..") {
 		return "", false, errors.New(Quote(text) + `: ".." is not allowed in a configured path`)
-	}
-	if text[0] == '/' && strings.IndexByte(text, '$') < 0 {
-		return Clean(text), true, nil
 	}
 	full, ok, err := v.expand(text)
 	if err != nil || !ok {
@@ -175,27 +164,6 @@ func (v *Vars) Expand(text string) (path string, ok bool, err error) {
 	return Clean(full), true, nil
 }
 
-// plain expands what nearly all texts are: a path, or one after a variable. ok
-// is false for everything else; the path is "" when the variable has no value.
-func (v *Vars) plain(text string) (path string, ok bool) {
-	if text[0] == '/' && strings.IndexByte(text, '$') < 0 {
-		return text, isClean(text)
-	}
-	if text[0] != '$' || strings.LastIndexByte(text, '$') != 0 {
-		return "", false
-	}
-	name := varName(text[1:])
-	value, known := v.lookup(name)
-	if !known || value != "" && value[0] != '/' {
-		return "", false
-	}
-	if value == "" {
-		return "", true
-	}
-	full := value + text[1+len(name):]
-	return full, isClean(full)
-}
-
 // ExpandValue expands variables in a text that need not be a path.
 func (v *Vars) ExpandValue(text string) (string, error) {
 	s, _, err := v.expand(text)
@@ -203,15 +171,6 @@ func (v *Vars) ExpandValue(text string) (string, error) {
 }
 
 func (v *Vars) expand(text string) (string, bool, error) {
-	if strings.IndexByte(text, '$') < 0 {
-		return text, true, nil
-	}
-	if text[0] == '$' && strings.LastIndexByte(text, '$') == 0 {
-		name := varName(text[1:])
-		if value, known := v.lookup(name); known && value != "" {
-			return value + text[1+len(name):], true, nil
-		}
-	}
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '$' {
@@ -250,52 +209,5 @@ func varName(s string) string {
 	return s[:i]
 }
 
-func hasDotDot(s string) bool {
-	for s != "" {
-		var elem string
-		elem, s, _ = strings.Cut(s, "/")
-		if elem == ".." {
-			return true
-		}
-	}
-	return false
-}
-
-// Clean is path.Clean for an absolute path, without its copy when nothing is
-// to be done.
-func Clean(p string) string {
-	if isClean(p) {
-		return p
-	}
-	var out []string
-	for _, e := range strings.Split(p, "/") {
-		switch e {
-		case "", ".":
-		case "..":
-			if len(out) > 0 {
-				out = out[:len(out)-1]
-			}
-		default:
-			out = append(out, e)
-		}
-	}
-	return "/" + strings.Join(out, "/")
-}
-
-// isClean reports whether no element of p is empty, "." or "..".
-func isClean(p string) bool {
-	if p == "/" {
-		return true
-	}
-	start := 0 // of the element, its slash included
-	for i := 1; i <= len(p); i++ {
-		if i < len(p) && p[i] != '/' {
-			continue
-		}
-		if n := i - start; n == 1 || n == 2 && p[i-1] == '.' || n == 3 && p[i-1] == '.' && p[i-2] == '.' {
-			return false
-		}
-		start = i
-	}
-	return p != ""
-}
+// Clean is [path.Clean] of an absolute path.
+func Clean(p string) string { return path.Clean(p) }

@@ -109,7 +109,7 @@ func FuzzExpand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, v := range []Vars{{}, somebody, {CWD: "/", Root: "/", Home: "/"}} {
 			got, ok, err := v.Expand(text)
-			if ok && (err != nil || !strings.HasPrefix(got, "/") || Clean(got) != got || strings.Contains(got, "\x00") || hasDotDot(got)) {
+			if ok && (err != nil || !strings.HasPrefix(got, "/") || Clean(got) != got || strings.Contains(got, "\x00") || strings.Contains(got+"/", "/../")) {
 				t.Errorf("%q: %q, %v", text, got, err)
 			}
 			if !ok && got != "" {
@@ -117,14 +117,6 @@ func FuzzExpand(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestClean(t *testing.T) {
-	for in, want := range map[string]string{"/": "/", "//": "/", "/a": "/a", "/a/": "/a", "/a//b": "/a/b", "/a/./b": "/a/b", "/.": "/", "/a/.": "/a", "/a/../b": "/b", "/..": "/", "/.a": "/.a", "/a/...": "/a/..."} {
-		if got := Clean(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
 }
 
 // rules are the paths of a policy as "access path".
