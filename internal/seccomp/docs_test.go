@@ -142,7 +142,7 @@ func allowedList() string {
 		if i < len(names)-1 {
 			n += ","
 		}
-		if len(line)+1+len(n) > 140 {
+		if len(line)+1+len(n) > 100 {
 			out.WriteString(line + "\n")
 			line = ""
 		}

@@ -90,8 +90,10 @@ func (l *list) check() error {
 				return fmt.Errorf("%s: %s is listed by %s", e.Tool, n, seen[n])
 			}
 			seen[n] = e.Tool
-			bad := n == "" || strings.HasPrefix(n, "/") || strings.HasSuffix(n, "/") || strings.ContainsAny(n, "|`\x00\n")
-			if bad || e.Treatment == "told" && (strings.Contains(n, "*") && strings.LastIndexByte(n, '.') <= strings.LastIndexByte(n, '*')) {
+			bad := n == "" || strings.HasPrefix(n, "/") || strings.HasSuffix(n, "/") ||
+				strings.ContainsAny(n, "|`\x00\n")
+			if bad || e.Treatment == "told" && (strings.Contains(n, "*") &&
+				strings.LastIndexByte(n, '.') <= strings.LastIndexByte(n, '*')) {
 				return fmt.Errorf("%s: %q cannot be looked up", e.Tool, n)
 			}
 		}
@@ -134,7 +136,10 @@ func (l *list) table() ([]byte, error) {
 		{"toldParents", "are the directories that some of those lie in, with the worst of their grades", parents},
 		{"toldPatterns", "are those with a star, by what follows the last dot", patterns},
 	} {
-		slices.SortFunc(t.rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.name, b.name)) })
+		slices.SortFunc(t.rows, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.key, b.key),
+				cmp.Compare(a.name, b.name))
+		})
 		fmt.Fprintf(&b, "\n// %s %s.\nvar %s = [...]listedName{\n", t.name, t.doc, t.name)
 		for _, r := range t.rows {
 			fmt.Fprintf(&b, "\t{%q, %q, %s},\n", r.key, r.name, []string{"Alarm", "Note", "Instructions"}[r.grade])
@@ -159,21 +164,25 @@ const intro = `# What runs by itself
 
 <!-- Written by go generate in internal/tripwire, from names.toml. -->
 
-Tools run or obey files of a directory when you enter it, open it in an editor, or start a tool in it. A command in a
-sandbox can write such a file, and the host runs it later. This list says which names sbx knows, at the top of a project
-(the writable directory a command runs in, and those opened with ` + "`-w`" + `), and what it does for each.
+Tools run or obey files of a directory when you enter it, open it in an editor, or start a tool in
+it. A command in a sandbox can write such a file, and the host runs it later. This list says which
+names sbx knows, at the top of a project (the writable directory in which a command runs, and those
+opened with ` + "`-w`" + `), and what it does for each.
 
-- **protected**: read-only while a command runs. A name that does not exist yet cannot be protected; it is reported when it appears,
-  by every run until you accept or remove it. The lists of moderate and permissive have these; in strict the whole project is read-only.
-- **told**: writable, since ` + "`mise use`, `npm config set`" + ` and edits of workflows have to work. What is new or changed since an earlier run is
-  reported: an *alarm* by every run until you accept it, a *note* and *instructions* once, on one line. See
-  [the tripwire](git.md#the-tripwire).
-- **hidden**: a secret as well; the command cannot read the secret, nor change the file.
-- **left**: nothing is done, for the reason given.
+- **protected**: read-only while a command runs. A name that does not exist yet cannot be protected;
+  every run reports it when it appears, until you accept or remove it. The lists of moderate and
+  permissive have these; in strict the whole project is read-only.
+- **told**: writable, since ` + "`mise use`, `npm config set`" + ` and edits of workflows have to work. Runs
+  report what is new or changed since an earlier run: an *alarm* every time until you accept it, a
+  *note* and *instructions* once, on one line. See [the tripwire](git.md#the-tripwire).
+- **hidden**: also a secret; the command can neither read the secret nor change the file.
+- **left**: sbx does nothing, for the reason given.
 
-The grades: **alarm** runs without being asked (when you enter the directory, open it in an editor, use git), **note** is obeyed when a tool is
-started, **instructions** are obeyed by coding agents. "Tried" says with which release the tool was seen to obey the file; the rest is from the
-tools' documentation, and some tools ask before they obey. Case counts, but on macOS. Names in directories further down are not watched.
+The grades: **alarm** runs without being asked (when you enter the directory, open it in an editor,
+use git), **note** is obeyed when a tool is started, **instructions** are obeyed by coding agents.
+"Tried" says with which release the tool was seen to obey the file; the rest is from the tools'
+documentation, and some tools ask before they obey. Case matters, except on macOS. Names in
+directories further down are not watched.
 
 `
 
@@ -193,7 +202,8 @@ func (l *list) doc() []byte {
 	}
 	fmt.Fprintf(&b, "All: %d.\n", total)
 	for _, t := range treatments {
-		fmt.Fprintf(&b, "\n## %s\n\n| names | tool | what it does | grade |\n|---|---|---|---|\n", strings.ToUpper(t[:1])+t[1:])
+		fmt.Fprintf(&b, "\n## %s\n\n| names | tool | what it does | grade |\n|---|---|---|---|\n",
+			strings.ToUpper(t[:1])+t[1:])
 		for _, g := range grades {
 			for _, e := range l.Tool {
 				if e.Treatment == t && e.Grade == g {
@@ -220,5 +230,6 @@ func (e *entry) row(b *bytes.Buffer) {
 	if e.Tried != "" {
 		does += " (tried: " + e.Tried + ")"
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.Join(names, ", "), e.Tool, strings.ReplaceAll(does, "|", "\\|"), e.Grade)
+	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", strings.Join(names, ", "), e.Tool, strings.ReplaceAll(does, "|", "\\|"),
+		e.Grade)
 }

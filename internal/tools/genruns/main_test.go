@@ -12,7 +12,8 @@ func TestUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string][]byte{"../../tripwire/names_gen.go": table, "../../../docs/runs-by-itself.md": doc} {
+	for file, want := range map[string][]byte{"../../tripwire/names_gen.go": table,
+		"../../../docs/runs-by-itself.md": doc} {
 		got, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
