@@ -38,3 +38,7 @@
 // The package is pure: it reads nothing of the host and makes no system call,
 // so a filter for Linux on arm64 can be written, read and tested anywhere.
 package seccomp
+
+// The programs follow from the numbers, so these are written first.
+//go:generate go run ../tools/gensyscalls
+//go:generate go run ../tools/genfilters

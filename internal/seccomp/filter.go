@@ -73,8 +73,6 @@ func (a *assembled) bytes() []byte {
 	return out
 }
 
-//go:generate go run ../tools/genfilters
-
 // Assemble is [Filter] without the programs that are assembled already, for
 // their generator.
 func Assemble(o Options) ([]byte, error) {

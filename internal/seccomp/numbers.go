@@ -5,8 +5,6 @@ import (
 	"slices"
 )
 
-//go:generate go run ../tools/gensyscalls
-
 // call is a system call with its number on each architecture. One that
 // neither has is here for filter files, which are written for many.
 type call struct {
