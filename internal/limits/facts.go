@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // Facts are what the machine offers for limits.
@@ -62,14 +64,14 @@ func (m *machine) look() Facts {
 	f.Mounted = len(mounts) > 0
 	for _, own := range m.memberships() {
 		for _, mnt := range mounts {
-			dir, ok := mnt.dir(own)
+			dir, ok := shows(mnt, own)
 			switch {
 			case !ok:
-			case mnt.v2:
-				f.Unified = m.unified(mnt.at, dir)
-				f.Scope = m.scope(mnt.at, dir)
+			case mnt.Type == "cgroup2":
+				f.Unified = m.unified(mnt.Point, dir)
+				f.Scope = m.scope(mnt.Point, dir)
 			default:
-				if p, ok := m.legacy(mnt.at, dir, own.controllers); ok {
+				if p, ok := m.legacy(mnt.Point, dir, own.Controllers); ok {
 					f.Legacy = append(f.Legacy, p)
 				}
 			}
@@ -110,67 +112,41 @@ func atLeast(release string, major, minor int) bool {
 	return err1 == nil && err2 == nil && (a > major || a == major && b >= minor)
 }
 
-// membership is a line of /proc/self/cgroup: the group that the caller is in.
-type membership struct {
-	controllers []string // of v1; nil for v2
-	path        string
+// memberships are the groups that the caller is in, but for those outside of its
+// cgroup namespace, which are written with "..".
+func (m *machine) memberships() []procfs.Cgroup {
+	return slices.DeleteFunc(procfs.Cgroups(m.read("/proc/self/cgroup")), func(g procfs.Cgroup) bool {
+		return path.Clean(g.Path) != g.Path || !strings.HasPrefix(g.Path, "/") || strings.HasPrefix(g.Path, "/..")
+	})
 }
 
-func (m *machine) memberships() []membership {
-	var out []membership
-	for _, line := range strings.Split(m.read("/proc/self/cgroup"), "\n") {
-		f := strings.SplitN(line, ":", 3)
-		// A group outside of the cgroup namespace is written with "..".
-		if len(f) != 3 || path.Clean(f[2]) != f[2] || !strings.HasPrefix(f[2], "/") || strings.HasPrefix(f[2], "/..") {
-			continue
+// mounts are those of control groups.
+func (m *machine) mounts() (out []procfs.Mount) {
+	for mnt := range procfs.Mounts(m.read("/proc/self/mountinfo")) {
+		if mnt.Type == "cgroup" || mnt.Type == "cgroup2" {
+			out = append(out, mnt)
 		}
-		own := membership{path: f[2]}
-		if f[1] != "" {
-			own.controllers = strings.Split(f[1], ",")
-		}
-		out = append(out, own)
 	}
 	return out
 }
 
-// mountPoint is a line of mountinfo about control groups.
-type mountPoint struct {
-	at, root string
-	v2       bool
-	options  []string // of v1: its controllers are among them
-}
-
-func (m *machine) mounts() []mountPoint {
-	var out []mountPoint
-	for _, line := range strings.Split(m.read("/proc/self/mountinfo"), "\n") {
-		left, right, ok := strings.Cut(line, " - ")
-		f, r := strings.Fields(left), strings.Fields(right)
-		if !ok || len(f) < 6 || len(r) < 3 || r[0] != "cgroup" && r[0] != "cgroup2" || strings.IndexByte(f[3]+f[4], '\\') >= 0 {
-			continue
-		}
-		out = append(out, mountPoint{at: f[4], root: f[3], v2: r[0] == "cgroup2", options: strings.Split(r[2], ",")})
-	}
-	return out
-}
-
-// dir is where a mount shows a group.
-func (p *mountPoint) dir(own membership) (string, bool) {
-	if p.v2 != (own.controllers == nil) {
+// shows is where a mount shows a group.
+func shows(mnt procfs.Mount, own procfs.Cgroup) (dir string, ok bool) {
+	if (mnt.Type == "cgroup2") != (own.Controllers == nil) {
 		return "", false
 	}
-	for _, c := range own.controllers {
-		if !slices.Contains(p.options, c) {
+	for _, c := range own.Controllers {
+		if !slices.Contains(strings.Split(mnt.Super, ","), c) {
 			return "", false
 		}
 	}
-	rest := own.path
-	if p.root != "/" {
-		var ok bool
-		if rest, ok = strings.CutPrefix(own.path+"/", p.root+"/"); !ok {
+	rest := own.Path
+	if mnt.Root != "/" {
+		if rest, ok = strings.CutPrefix(own.Path+"/", mnt.Root+"/"); !ok {
 			return "", false
 		}
 	}
-	return path.Join(p.at, rest), true
+	return path.Join(mnt.Point, rest), true
 }
 
 // unified lists the groups at or above the caller's in which another can be
@@ -244,17 +220,17 @@ func ratio(quota, period string) float64 {
 	return q / p
 }
 
+// tighter takes of each limit the one that allows less.
 func (b Bounds) tighter(o Bounds) Bounds {
-	if b.Memory == 0 || o.Memory > 0 && o.Memory < b.Memory {
-		b.Memory = o.Memory
+	return Bounds{least(b.Memory, o.Memory), least(b.Procs, o.Procs), least(b.CPUs, o.CPUs)}
+}
+
+// least is the smaller of two limits, 0 being none.
+func least[T uint64 | float64](a, b T) T {
+	if a == 0 || b > 0 && b < a {
+		return b
 	}
-	if b.Procs == 0 || o.Procs > 0 && o.Procs < b.Procs {
-		b.Procs = o.Procs
-	}
-	if b.CPUs == 0 || o.CPUs > 0 && o.CPUs < b.CPUs {
-		b.CPUs = o.CPUs
-	}
-	return b
+	return a
 }
 
 // legacy is the caller's group in one hierarchy of v1, in which others can be

@@ -1,18 +1,21 @@
 package limits
 
 import (
-	"os"
 	"syscall"
 
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
-// Look asks this machine. Files of the kernel are small; what is longer than
-// mountinfo ever is counts as unreadable.
+// Look asks this machine.
 func Look(uid int) Facts {
 	var name unix.Utsname
 	_ = unix.Uname(&name)
-	m := machine{uid: uid, release: unix.ByteSliceToString(name.Release[:]), read: read, writable: writable}
+	m := machine{uid: uid, release: unix.ByteSliceToString(name.Release[:]), writable: writable}
+	m.read = func(name string) string {
+		text, _ := procfs.Read(name)
+		return text
+	}
 	m.owner = func(name string) int {
 		var st syscall.Stat_t
 		if syscall.Lstat(name, &st) != nil {
@@ -29,26 +32,6 @@ func Look(uid int) Facts {
 		return syscall.Stat(program, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Uid == 0 && st.Mode&0o022 == 0 && st.Mode&0o111 != 0
 	}
 	return m.look()
-}
-
-const maxRead = 4 << 20
-
-func read(name string) string {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	var data []byte
-	buf := make([]byte, 16<<10)
-	for len(data) < maxRead {
-		n, err := f.Read(buf)
-		data = append(data, buf[:n]...)
-		if err != nil {
-			return string(data)
-		}
-	}
-	return ""
 }
 
 // writable asks with the effective user's rights, on a file system that takes

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"encoding/hex"
 	"errors"
 	"os"
 	"strconv"
@@ -54,7 +55,7 @@ func (c *Cgroup) make() (string, error) {
 	for {
 		var b [4]byte
 		_, _ = unix.Getrandom(b[:], 0) // only so that two names differ
-		dir := c.Parent + "/" + namePrefix + strconv.Itoa(os.Getpid()) + "-" + hex8(b)
+		dir := c.Parent + "/" + namePrefix + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(b[:])
 		err := syscall.Mkdir(dir, 0o755)
 		if err == nil {
 			return dir, nil
@@ -63,11 +64,6 @@ func (c *Cgroup) make() (string, error) {
 			return "", &os.PathError{Op: "control group", Path: dir, Err: err}
 		}
 	}
-}
-
-func hex8(b [4]byte) string {
-	s := strconv.FormatUint(uint64(b[0])<<24|uint64(b[1])<<16|uint64(b[2])<<8|uint64(b[3]), 16)
-	return "00000000"[len(s):] + s
 }
 
 // join sets the limits, then enters: there is no moment without them.

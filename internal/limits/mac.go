@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/sbx-sandbox/sbx/internal/pid1"
@@ -16,7 +17,7 @@ func (m *Means) mac(w Wanted, f Facts, o Options) error {
 	for _, k := range keys {
 		why := none
 		switch {
-		case k.controller == memory && w.MemoryMB == 0, k.controller == cpu && w.CPUs == 0, k.controller == pids && w.Procs == 0:
+		case !slices.Contains(w.needs(), k.controller):
 			continue
 		case k.controller == memory:
 			why += ", and holds no process to a size of its memory (RLIMIT_AS and RLIMIT_DATA do nothing there)"

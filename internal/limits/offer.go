@@ -47,21 +47,14 @@ func (f *Facts) offers() []*offer {
 // tighter: a process that moves to another control group leaves the limits of
 // the one that it was in.
 func (b Bounds) bounded(w Wanted, o Options) Bounds {
-	out := b
-	if n := uint64(w.MemoryMB) << 20; n > 0 && (out.Memory == 0 || n < out.Memory) {
-		out.Memory = n
+	wanted := Bounds{Memory: uint64(w.MemoryMB) << 20, CPUs: w.CPUs}
+	switch {
+	case w.Procs > 0 && o.Staged:
+		wanted.Procs = uint64(w.Procs) + staff
+	case w.Procs > 0:
+		wanted.Procs = uint64(w.Procs) + directStaff
 	}
-	own := staff
-	if !o.Staged {
-		own = directStaff
-	}
-	if n := uint64(w.Procs) + uint64(own); w.Procs > 0 && (out.Procs == 0 || n < out.Procs) {
-		out.Procs = n
-	}
-	if n := w.CPUs; n > 0 && (out.CPUs == 0 || n < out.CPUs) {
-		out.CPUs = n
-	}
-	return out
+	return b.tighter(wanted)
 }
 
 // period is that of the kernel's accounting of processor time, in microseconds;

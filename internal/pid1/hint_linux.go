@@ -73,7 +73,7 @@ func (s *supervisor) explain(status int) string {
 // hintEnviron are the variables of the command that the process looks at.
 func hintEnviron() (env []string) {
 	for _, v := range syscall.Environ() {
-		switch end := index([]byte(v), '='); {
+		switch end := index(v, '='); {
 		case end < 0:
 		case v[:end] == "HOME", v[:end] == "PATH":
 			env = append(env, v)

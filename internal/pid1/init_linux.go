@@ -3,6 +3,8 @@ package pid1
 import (
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // Process 1 begins before the rest of the program is initialised, and never
@@ -45,45 +47,28 @@ func IsInit(args []string) bool {
 // commandLine returns the words after the program's name, nil when the first
 // of them is not process 1's.
 func commandLine() []string {
-	fd, err := syscall.Open("/proc/self/cmdline", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
+	const path = "/proc/self/cmdline"
+	text, _ := procfs.Head(path, 4096)
+	if !named(text) {
 		return nil
 	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 4096)
-	n := 0
-	for {
-		k, err := syscall.Pread(fd, buf[n:], int64(n))
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || k == 0 {
-			break
-		}
-		if n += k; n == len(buf) {
-			if !named(buf) {
-				return nil
-			}
-			buf = append(buf, make([]byte, len(buf))...)
-		}
-	}
-	if !named(buf[:n]) {
-		return nil
+	if len(text) == 4096 {
+		text, _ = procfs.Read(path)
 	}
 	var words []string
-	for b := buf[:n]; len(b) > 0; {
-		end := index(b, 0)
+	for text != "" {
+		end := index(text, 0)
 		if end < 0 {
-			end = len(b)
+			end = len(text)
 		}
-		words = append(words, string(b[:end]))
-		b = b[min(end+1, len(b)):]
+		words = append(words, text[:end])
+		text = text[min(end+1, len(text)):]
 	}
-	return words[1:]
+	return words[min(1, len(words)):]
 }
 
 // named reports whether the second word is process 1's name.
-func named(b []byte) bool {
-	start := index(b, 0) + 1
-	return start > 0 && len(b) > start+len(InitName) && string(b[start:start+len(InitName)]) == InitName && b[start+len(InitName)] == 0
+func named(text string) bool {
+	start := index(text, 0) + 1
+	return start > 0 && len(text) > start+len(InitName) && text[start:start+len(InitName)] == InitName && text[start+len(InitName)] == 0
 }

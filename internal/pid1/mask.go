@@ -1,5 +1,7 @@
 package pid1
 
+import "slices"
+
 // Mask is a mount that hides something of the host, or makes it read-only. Its
 // mount point is a name in a directory that the host has, too, and the kernel
 // takes the mount away when that name is renamed over or removed outside.
@@ -21,17 +23,10 @@ const (
 	maskKinds
 )
 
-func (m *Mask) encode() string {
-	return utoa(uint64(m.Kind)) + " " + utoa(uint64(len(m.Top))) + " " + m.Path
-}
-
-func decodeMask(value string) (m Mask, ok bool) {
-	kind, value, ok1 := number(value)
-	n, path, ok2 := number(value)
-	if !ok1 || !ok2 || kind >= uint64(maskKinds) || n == 0 || n >= uint64(len(path)) || path[0] != '/' || n > 1 && path[n] != '/' {
-		return m, false
-	}
-	return Mask{MaskKind(kind), path, path[:n]}, true
+// valid reports whether the top is a directory above the path.
+func (m *Mask) valid() bool {
+	n := len(m.Top)
+	return m.Kind < maskKinds && n > 0 && n < len(m.Path) && m.Path[0] == '/' && m.Path[:n] == m.Top && (n == 1 || m.Path[n] == '/')
 }
 
 // watchedDirs lists the directories in which a mask can be taken away, each once:
@@ -40,22 +35,13 @@ func watchedDirs(masks []Mask) (dirs []string) {
 	for i := range masks {
 		for path := masks[i].Path; path != masks[i].Top && path != "/"; {
 			path = dirOf(path)
-			if has(dirs, path) { // and so what is above it
+			if slices.Contains(dirs, path) { // and so what is above it
 				break
 			}
 			dirs = append(dirs, path)
 		}
 	}
 	return dirs
-}
-
-func has(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 func dirOf(path string) string {
@@ -65,42 +51,4 @@ func dirOf(path string) string {
 		}
 	}
 	return "/"
-}
-
-// mountedAt reports whether proc_pid_mountinfo(5) has a mount at a path.
-func mountedAt(table []byte, path string) bool {
-	var b []byte // as the kernel writes it
-	for i := 0; i < len(path); i++ {
-		switch c := path[i]; c {
-		case ' ', '\t', '\n', '\\':
-			b = append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
-		default:
-			b = append(b, c)
-		}
-	}
-	for len(table) > 0 {
-		var line, word []byte
-		line, table = cutLine(table)
-		for range 5 {
-			word, line = cutWord(line)
-		}
-		if string(word) == string(b) {
-			return true
-		}
-	}
-	return false
-}
-
-func cutLine(b []byte) (line, rest []byte) {
-	if i := index(b, '\n'); i >= 0 {
-		return b[:i], b[i+1:]
-	}
-	return b, nil
-}
-
-func cutWord(b []byte) (word, rest []byte) {
-	if i := index(b, ' '); i >= 0 {
-		return b[:i], b[i+1:]
-	}
-	return b, nil
 }

@@ -1,8 +1,11 @@
 package pid1
 
 import (
+	"slices"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // masks sees to it that no mask goes without notice while the command runs.
@@ -305,7 +308,7 @@ const (
 
 // mountTable is read when the kernel cannot say of one path whether something is
 // mounted there (before Linux 5.8).
-type mountTable struct{ text []byte }
+type mountTable struct{ text string }
 
 func (t *mountTable) at(path string) presence {
 	root, known, err := mountRoot(path)
@@ -317,8 +320,8 @@ func (t *mountTable) at(path string) presence {
 	case err == nil && known:
 		return gone
 	}
-	if t.text == nil {
-		t.text = readMounts()
+	if t.text == "" {
+		t.text, _ = procfs.Read("/proc/self/mountinfo")
 	}
 	if mountedAt(t.text, path) {
 		return mounted
@@ -330,21 +333,14 @@ func (t *mountTable) at(path string) presence {
 	return gone
 }
 
-// readMounts reads the table of mounts to its end.
-func readMounts() []byte {
-	fd, err := syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	defer syscall.Close(fd)
-	for size := 64 << 10; ; size *= 4 {
-		if data := readUpTo(fd, size); len(data) < size {
-			return data
-		}
-		if _, err := syscall.Seek(fd, 0, 0); err != nil {
-			return nil
+// mountedAt reports whether a table of mounts has one at a path.
+func mountedAt(table, path string) bool {
+	for m := range procfs.Mounts(table) {
+		if m.Point == path {
+			return true
 		}
 	}
+	return false
 }
 
 // mountRoot asks statx(2) whether a path is where something is mounted.
@@ -421,16 +417,16 @@ func (c *content) add(path string, depth int) bool {
 		_ = syscall.Close(fd)
 		c.put('f', uint64(len(data)), string(data))
 	case syscall.S_IFLNK:
-		to, _ := readlink(path)
+		to, _ := procfs.Readlink(path)
 		c.put('l', uint64(len(to)), to)
 	case syscall.S_IFDIR:
-		names := list(path)
+		names, _ := procfs.Names(path)
 		c.put('d', uint64(len(names)), "")
 		if depth == maxDepth || len(names) > 1024 {
 			c.cut = true
 			break
 		}
-		sortNames(names)
+		slices.Sort(names)
 		for _, name := range names {
 			if len(c.data) >= maxContent {
 				c.cut = true
@@ -454,14 +450,6 @@ func readUpTo(fd, n int) []byte {
 		n += max(k, 0)
 	}
 	return data[:n]
-}
-
-func sortNames(names []string) {
-	for i := range names {
-		for k := i; k > 0 && names[k] < names[k-1]; k-- {
-			names[k], names[k-1] = names[k-1], names[k]
-		}
-	}
 }
 
 // ends reports whether the run ends when the mask is gone.

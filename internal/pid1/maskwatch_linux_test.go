@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // Both ways to see whether something is mounted at a path agree.
 func TestMountRoot(t *testing.T) {
-	table := readMounts()
-	if !bytes.HasSuffix(table, []byte("\n")) {
+	table, _ := procfs.Read("/proc/self/mountinfo")
+	if !strings.HasSuffix(table, "\n") {
 		t.Fatalf("the table is cut: %q", table)
 	}
 	for path, want := range map[string]bool{"/proc": true, "/": true, "/proc/self": false, "/etc/passwd": false, t.TempDir(): false} {
@@ -73,5 +75,18 @@ func TestContent(t *testing.T) {
 	}
 	if file("d/1/2/3/4/5/6/7/8/9/z", "")(); !at().cut {
 		t.Error("what lies too deep is taken for compared")
+	}
+}
+
+// Before Linux 5.8 the table of mounts says what statx(2) does not.
+func TestMountedAt(t *testing.T) {
+	table := "21 1 0:20 / / rw - tmpfs tmpfs rw\n" +
+		"92 89 254:0 /p /h/a\\040b rw,nosuid - ext4 /dev/vda rw\n" +
+		"93 92 0:31 /x /h/a\\040b/.env ro,nosuid - tmpfs tmpfs rw\n" +
+		"94 92 0:31 /h/secret /h/n\\134\\012\\011x ro master:1 - tmpfs tmpfs rw"
+	for path, want := range map[string]bool{"/": true, "/h/a b": true, "/h/a b/.env": true, "/h/n\\\n\tx": true, "/h": false, "/h/a": false, "/h/secret": false, "/x": false, "/h/a b/.en": false, "": false} {
+		if mountedAt(table, path) != want {
+			t.Errorf("%q: %t", path, !want)
+		}
 	}
 }

@@ -2,6 +2,8 @@ package pid1
 
 import (
 	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // madvDontneed is MADV_DONTNEED.
@@ -11,29 +13,23 @@ const madvDontneed = 4
 // file behind them stays in the kernel's cache, and the few that the loop of
 // process 1 wants are mapped again at once.
 func shrink() {
-	fd, err := syscall.Open("/proc/self/maps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	buf := make([]byte, 4096) // the program comes first
-	n, _ := syscall.Read(fd, buf)
-	_ = syscall.Close(fd)
-	for b := buf[:max(n, 0)]; len(b) > 0; {
-		end := index(b, '\n')
+	text, _ := procfs.Head("/proc/self/maps", 4096) // the program comes first
+	for {
+		end := index(text, '\n')
 		if end < 0 {
 			return
 		}
-		if from, to, ok := program(string(b[:end])); ok {
+		if from, to, ok := program(text[:end]); ok {
 			_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvDontneed)
 		}
-		b = b[end+1:]
+		text = text[end+1:]
 	}
 }
 
 // program reads a line of proc_pid_maps(5) and reports whether it is a part of
 // the program that nobody can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
 func program(line string) (from, to uintptr, ok bool) {
-	dash, space := index([]byte(line), '-'), index([]byte(line), ' ')
+	dash, space := index(line, '-'), index(line, ' ')
 	if dash < 0 || space < dash || len(line) < space+4 || line[space+1] != 'r' || line[space+2] != '-' || line[len(line)-1] == ']' || line[len(line)-1] == ' ' {
 		return 0, 0, false
 	}

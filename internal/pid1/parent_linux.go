@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // BeforeExec makes what the Go runtime changed in this process as it was: the
@@ -146,30 +148,18 @@ func (p *parent) state() state {
 	if err != nil || n == 0 {
 		return state{gone: true}
 	}
-	return parseStatus(p.buf[:n])
+	return parseStatus(string(p.buf[:n]))
 }
 
 // parseStatus reads State and ShdPnd of proc_pid_status(5).
-func parseStatus(b []byte) (s state) {
-	s.gone = true
-	for len(b) > 0 {
-		end := index(b, '\n')
-		if end < 0 {
-			end = len(b)
-		}
-		line := string(b[:end])
-		b = b[min(end+1, len(b)):]
-		if len(line) > 7 && line[:7] == "State:\t" {
-			s.gone = line[7] == 'Z' || line[7] == 'X'
-			s.stopped = line[7] == 'T'
-		}
-		if len(line) > 8 && line[:8] == "ShdPnd:\t" {
-			s.pending = hex(line[8:])
-			// It came after State was written: a stop takes a SIGCONT away that is pending.
-			s.stopped = s.stopped && s.pending&bit(sigCONT) == 0
-			return s
-		}
+func parseStatus(text string) state {
+	is := procfs.Field(text, "State")
+	if is == "" {
+		return state{gone: true}
 	}
+	s := state{gone: is[0] == 'Z' || is[0] == 'X', stopped: is[0] == 'T', pending: hex(procfs.Field(text, "ShdPnd"))}
+	// It came after State was written: a stop takes a SIGCONT away that is pending.
+	s.stopped = s.stopped && s.pending&bit(sigCONT) == 0
 	return s
 }
 
@@ -189,33 +179,28 @@ func hex(s string) (n uint64) {
 // terminal.
 func (p *parent) inForeground() bool {
 	n, err := syscall.Pread(p.fds.Stat, p.buf[:], 0)
-	return err == nil && parseFront(p.buf[:n])
+	return err == nil && parseFront(string(p.buf[:n]))
 }
 
 // parseFront reads pgrp and tpgid of proc_pid_stat(5).
-func parseFront(b []byte) bool {
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] == ')' { // the name before it may hold anything
-			b = b[i+1:]
-			break
-		}
+func parseFront(text string) bool {
+	name := len(text) - 1 // which may hold anything
+	for name >= 0 && text[name] != ')' {
+		name--
 	}
-	var fields [6]string
-	k := 0
-	for len(b) > 0 && k < len(fields) {
-		start := 0
-		for start < len(b) && b[start] == ' ' {
-			start++
-		}
-		end := start
-		for end < len(b) && b[end] != ' ' && b[end] != '\n' {
-			end++
-		}
-		fields[k], b = string(b[start:end]), b[end:]
-		k++
+	if name < 0 {
+		return false
 	}
-	// state ppid pgrp session tty_nr tpgid
-	return k == len(fields) && fields[2] != "" && fields[2] == fields[5]
+	var fields [7]string // nothing, state ppid pgrp session tty_nr tpgid
+	text = text[name+1:]
+	for i := range fields {
+		end := index(text, ' ')
+		if end < 0 {
+			return false
+		}
+		fields[i], text = text[:end], text[end+1:]
+	}
+	return fields[3] != "" && fields[3] == fields[6]
 }
 
 // signal sends a signal to the parent process. The end of the pipe, when the

@@ -20,7 +20,7 @@ func TestParseStatus(t *testing.T) {
 		"":       {gone: true},
 		"State:": {gone: true},
 	} {
-		if got := parseStatus([]byte(in)); got != want {
+		if got := parseStatus(in); got != want {
 			t.Errorf("%q: %+v, want %+v", in, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestParseStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := parseStatus(data); s.gone || s.stopped {
+	if s := parseStatus(string(data)); s.gone || s.stopped {
 		t.Errorf("%+v", s)
 	}
 }
@@ -44,7 +44,7 @@ func TestParseFront(t *testing.T) {
 		"12 (x) S 1 12":                                    false,
 		"":                                                 false,
 	} {
-		if got := parseFront([]byte(in)); got != want {
+		if got := parseFront(in); got != want {
 			t.Errorf("%q: %t", in, got)
 		}
 	}

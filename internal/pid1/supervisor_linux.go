@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // supervisor is process 1 while the command runs.
@@ -41,8 +43,8 @@ func serve(cfg *InitConfig, w restrictions) int {
 	s.parent = parent{fds: cfg.Parent, blocked: held | cfg.Mask}
 	// Nothing inside may look into this process, nor use what it has open.
 	prctl(prSetDumpable, 0)
-	for _, w := range cfg.Parent.fields() {
-		_, _ = fcntl(*w.fd, syscall.F_SETFD, syscall.FD_CLOEXEC)
+	for _, fd := range cfg.Parent.list() {
+		_, _ = fcntl(*fd, syscall.F_SETFD, syscall.FD_CLOEXEC)
 	}
 	if cfg.OOM >= 0 {
 		_, _ = fcntl(cfg.OOM, syscall.F_SETFD, syscall.FD_CLOEXEC)
@@ -113,24 +115,8 @@ func (s *supervisor) start(w restrictions) (int, error) {
 
 // threads is the number of threads of this process.
 func threads() uint64 {
-	var buf [4096]byte
-	fd, err := syscall.Open("/proc/self/status", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return 8
-	}
-	n, _ := syscall.Read(fd, buf[:])
-	_ = syscall.Close(fd)
-	const key = "\nThreads:\t"
-	for i := 0; i+len(key) < n; i++ {
-		if string(buf[i:i+len(key)]) == key {
-			end := i + len(key)
-			for end < n && buf[end] != '\n' {
-				end++
-			}
-			if k, ok := atou(string(buf[i+len(key) : end])); ok {
-				return k
-			}
-		}
+	if n, ok := atou(procfs.Status("Threads")); ok {
+		return n
 	}
 	return 8
 }
@@ -139,8 +125,8 @@ func threads() uint64 {
 // there the messages go, and the parent process holds it as well.
 func (s *supervisor) closeOthers() {
 	keep := append(s.masks.fds(), 2, s.tty, s.config.OOM)
-	for _, w := range s.config.Parent.fields() {
-		keep = append(keep, *w.fd)
+	for _, fd := range s.config.Parent.list() {
+		keep = append(keep, *fd)
 	}
 	for at := 0; ; {
 		next := maxFD

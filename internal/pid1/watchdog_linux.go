@@ -1,8 +1,11 @@
 package pid1
 
 import (
+	"slices"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // cleanupName is the first argument by which sbx knows that it is to clean up. The
@@ -186,9 +189,10 @@ func selfFD() (int, error) {
 // closeAllBut are the steps that close all descriptors but these.
 func closeAllBut(keep ...int) (steps []step) {
 	if _, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, 0); errno != 0 { // before Linux 5.9
-		for _, name := range list("/proc/self/fd") {
+		names, _ := procfs.Names("/proc/self/fd")
+		for _, name := range names {
 			fd, ok := atou(name)
-			if _, err := fcntl(int(fd), syscall.F_GETFD, 0); ok && err == nil && !among(int(fd), keep) {
+			if _, err := fcntl(int(fd), syscall.F_GETFD, 0); ok && err == nil && !slices.Contains(keep, int(fd)) {
 				steps = append(steps, newStep(syscall.SYS_CLOSE, []uintptr{uintptr(fd)}))
 			}
 		}
@@ -207,15 +211,6 @@ func closeAllBut(keep ...int) (steps []step) {
 		at = next + 1
 	}
 	return steps
-}
-
-func among(n int, list []int) bool {
-	for _, x := range list {
-		if x == n {
-			return true
-		}
-	}
-	return false
 }
 
 type pollFD struct {
@@ -285,7 +280,7 @@ func Cleanup(args []string, explain func(said string) string) int {
 		}
 	}
 	fd, ok := atou(args[1])
-	pipe, err := readlink("/proc/self/fd/" + utoa(fd))
+	pipe, err := procfs.Readlink("/proc/self/fd/" + utoa(fd))
 	if !ok || err != nil || len(pipe) < 6 || pipe[:6] != "pipe:[" {
 		return statusFailed
 	}
@@ -299,13 +294,13 @@ func Cleanup(args []string, explain func(said string) string) int {
 	}
 	for range 10 {
 		found := false
-		for _, name := range list("/proc") {
-			pid, ok := atou(name)
-			if !ok || int(pid) == self || !holds(name, pipe) {
+		pids, _ := procfs.Processes()
+		for _, pid := range pids {
+			if pid == self || !holds(pid, pipe) {
 				continue
 			}
 			found = true
-			_ = syscall.Kill(int(pid), syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if !found {
 			break
@@ -330,8 +325,8 @@ func endChild(info int) {
 			end++
 		}
 		pid, ok := atou(string(buf[i+len(key) : end]))
-		own, err1 := readlink("/proc/self/ns/user")
-		its, err2 := readlink("/proc/" + utoa(pid) + "/ns/user")
+		own, err1 := procfs.Readlink("/proc/self/ns/user")
+		its, err2 := procfs.Readlink("/proc/" + utoa(pid) + "/ns/user")
 		if ok && err1 == nil && err2 == nil && own != its {
 			_ = syscall.Kill(int(pid), syscall.SIGKILL)
 		}
@@ -340,41 +335,13 @@ func endChild(info int) {
 }
 
 // holds reports whether a process has a pipe open.
-func holds(pid, pipe string) bool {
-	dir := "/proc/" + pid + "/fd"
-	for _, n := range list(dir) {
-		if to, err := readlink(dir + "/" + n); err == nil && to == pipe {
+func holds(pid int, pipe string) bool {
+	dir := "/proc/" + utoa(uint64(pid)) + "/fd"
+	names, _ := procfs.Names(dir)
+	for _, n := range names {
+		if to, err := procfs.Readlink(dir + "/" + n); err == nil && to == pipe {
 			return true
 		}
 	}
 	return false
-}
-
-func readlink(path string) (string, error) {
-	var buf [256]byte
-	n, err := syscall.Readlink(path, buf[:])
-	if err != nil {
-		return "", err
-	}
-	return string(buf[:n]), nil
-}
-
-// list returns the names in a directory, none when it cannot be read.
-func list(dir string) (names []string) {
-	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil
-	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 16384)
-	for {
-		n, err := syscall.ReadDirent(fd, buf)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return names
-		}
-		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
-	}
 }

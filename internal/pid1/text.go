@@ -1,0 +1,47 @@
+package pid1
+
+// number cuts a number and the space after it.
+func number(s string) (n uint64, rest string, ok bool) {
+	i := index(s, ' ')
+	if i < 0 {
+		return 0, s, false
+	}
+	n, ok = atou(s[:i])
+	return n, s[i+1:], ok
+}
+
+// index is the place of the first such byte, -1 for none.
+func index[text string | []byte](b text, c byte) int {
+	for i := range len(b) {
+		if b[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// utoa and atou stand in for strconv, which would have to be initialised before
+// process 1: see init_linux.go.
+func utoa(n uint64) string {
+	var b [20]byte
+	i := len(b)
+	for {
+		i--
+		b[i] = byte('0' + n%10)
+		if n /= 10; n == 0 {
+			return string(b[i:])
+		}
+	}
+}
+
+func atou(s string) (uint64, bool) {
+	var n uint64
+	for i := 0; i < len(s); i++ {
+		c := uint64(s[i] - '0')
+		if c > 9 || n > (1<<64-1-c)/10 {
+			return 0, false
+		}
+		n = n*10 + c
+	}
+	return n, s != ""
+}
