@@ -22,7 +22,7 @@ func (f *Facts) offers() []*offer {
 	for i := range f.Unified {
 		p := &f.Unified[i]
 		out = append(out, &offer{"a control group below " + p.Dir + ", for all processes together", p.Controllers,
-			func(m *Means, w Wanted, o Options) { p.unified(m, w, o) }})
+			func(m *Means, w Wanted, o Options) { p.group(m, w, o, false) }})
 	}
 	if len(f.Legacy) > 0 {
 		v1 := &offer{name: "control groups (v1), for all processes together"}
@@ -31,7 +31,7 @@ func (f *Facts) offers() []*offer {
 		}
 		v1.fill = func(m *Means, w Wanted, o Options) {
 			for i := range f.Legacy {
-				f.Legacy[i].legacy(m, w, o)
+				f.Legacy[i].group(m, w, o, true)
 			}
 		}
 		out = append(out, v1)
@@ -67,43 +67,40 @@ func quota(cpus float64) string {
 
 func (p *Place) has(controller string) bool { return slices.Contains(p.Controllers, controller) }
 
-func (p *Place) unified(m *Means, w Wanted, o Options) {
+// group makes a control group below the place. One of v1 is made in the caller's own,
+// so the limits of that stay in force, and no others are set.
+func (p *Place) group(m *Means, w Wanted, o Options, v1 bool) {
 	b := p.Left.bounded(w, o)
 	c := Cgroup{Parent: p.Dir}
-	if b.Memory > 0 && p.has(memory) {
-		c.Files = append(c.Files, File{Name: "memory.max", Data: strconv.FormatUint(b.Memory, 10)})
-		// What is swapped out would not count.
-		c.Files = append(c.Files, File{Name: "memory.swap.max", Data: "0", Optional: true})
+	add := func(name, data string, optional bool) {
+		c.Files = append(c.Files, File{Name: name, Data: data, Optional: optional})
+	}
+	if b.Memory > 0 && p.has(memory) && (w.MemoryMB > 0 || !v1) {
+		n, oom := strconv.FormatUint(b.Memory, 10), "memory.events"
+		if v1 {
+			oom = "memory.oom_control"
+			add("memory.limit_in_bytes", n, false)
+			add("memory.memsw.limit_in_bytes", n, true)
+		} else {
+			add("memory.max", n, false)
+			add("memory.swap.max", "0", true) // what is swapped out would not count
+		}
 		if w.MemoryMB > 0 {
-			c.OOM, m.Memory = "memory.events", memoryText(b.Memory)
+			c.OOM, m.Memory = oom, memoryText(b.Memory)
 		}
 	}
-	if b.Procs > 0 && p.has(pids) {
-		c.Files = append(c.Files, File{Name: "pids.max", Data: strconv.FormatUint(b.Procs, 10)})
+	if b.Procs > 0 && p.has(pids) && (w.Procs > 0 || !v1) {
+		add("pids.max", strconv.FormatUint(b.Procs, 10), false)
 	}
-	if b.CPUs > 0 && p.has(cpu) {
-		c.Files = append(c.Files, File{Name: "cpu.max", Data: quota(b.CPUs) + " " + strconv.Itoa(period)})
+	switch {
+	case b.CPUs == 0 || !p.has(cpu) || v1 && w.CPUs == 0:
+	case v1:
+		add("cpu.cfs_period_us", strconv.Itoa(period), false)
+		add("cpu.cfs_quota_us", quota(b.CPUs), false)
+	default:
+		add("cpu.max", quota(b.CPUs)+" "+strconv.Itoa(period), false)
 	}
-	m.Cgroups = append(m.Cgroups, c)
-}
-
-// legacy makes a group in the caller's own of one hierarchy of v1, so that the
-// limits of that stay in force.
-func (p *Place) legacy(m *Means, w Wanted, o Options) {
-	b := p.Left.bounded(w, o)
-	c := Cgroup{Parent: p.Dir}
-	if w.MemoryMB > 0 && p.has(memory) {
-		n := strconv.FormatUint(b.Memory, 10)
-		c.Files = append(c.Files, File{Name: "memory.limit_in_bytes", Data: n}, File{Name: "memory.memsw.limit_in_bytes", Data: n, Optional: true})
-		c.OOM, m.Memory = "memory.oom_control", memoryText(b.Memory)
-	}
-	if w.Procs > 0 && p.has(pids) {
-		c.Files = append(c.Files, File{Name: "pids.max", Data: strconv.FormatUint(b.Procs, 10)})
-	}
-	if w.CPUs > 0 && p.has(cpu) {
-		c.Files = append(c.Files, File{Name: "cpu.cfs_period_us", Data: strconv.Itoa(period)}, File{Name: "cpu.cfs_quota_us", Data: quota(b.CPUs)})
-	}
-	if len(c.Files) > 0 {
+	if len(c.Files) > 0 || !v1 {
 		m.Cgroups = append(m.Cgroups, c)
 	}
 }

@@ -35,3 +35,13 @@ func sameAsPlanned(record string) bool {
 	say("error: Failed to initialize sandbox: " + plain(path) + ": " + why)
 	return false
 }
+
+// number cuts a number and the space after it.
+func number(s string) (n uint64, rest string, ok bool) {
+	i := index(s, ' ')
+	if i < 0 {
+		return 0, s, false
+	}
+	n, ok = atou(s[:i])
+	return n, s[i+1:], ok
+}

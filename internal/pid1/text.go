@@ -1,15 +1,5 @@
 package pid1
 
-// number cuts a number and the space after it.
-func number(s string) (n uint64, rest string, ok bool) {
-	i := index(s, ' ')
-	if i < 0 {
-		return 0, s, false
-	}
-	n, ok = atou(s[:i])
-	return n, s[i+1:], ok
-}
-
 // index is the place of the first such byte, -1 for none.
 func index[text string | []byte](b text, c byte) int {
 	for i := range len(b) {
