@@ -52,7 +52,6 @@ const (
 
 	moved = 30 // SIGPWR, which nothing else here is about
 
-	pollPri   = 2 // also EPOLLPRI
 	maskEvent = 1 // in process 1's epoll, 0 being signals
 )
 
@@ -95,12 +94,9 @@ func (m *masks) watch(epoll int) (err error) {
 	if m.mounts, err = syscall.Open("/proc/self/mountinfo", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err != nil {
 		return err
 	}
-	set, none := bit(moved), -1
-	fd, _, errno := syscall.RawSyscall6(syscall.SYS_SIGNALFD4, uintptr(none), uintptr(unsafe.Pointer(&set)), 8, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0)
-	if errno != 0 {
-		return errno
+	if m.moves, err = signalfd(bit(moved)); err != nil {
+		return err
 	}
-	m.moves = int(fd)
 	ev := syscall.EpollEvent{Events: pollPri | epollEdge, Fd: maskEvent}
 	return syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, m.mounts, &ev)
 }
@@ -176,21 +172,15 @@ func (m *masks) fds() []int {
 // changed waits for ns at most, and reports whether something has happened that
 // may have taken a mask away.
 func (m *masks) changed(ns int64) bool {
-	p := [2]struct {
-		fd              int32
-		events, revents int16
-	}{{int32(m.mounts), pollPri, 0}, {int32(m.moves), 1 /* POLLIN */, 0}}
-	ts := syscall.NsecToTimespec(ns)
-	var n uintptr
-	if ns > 0 {
-		n, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 2, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	} else if m.mounts >= 0 {
-		n, _, _ = syscall.RawSyscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 2, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	if m.mounts < 0 && ns == 0 {
+		return false
 	}
-	if int(n) > 0 && p[1].revents != 0 {
+	p := []pollFD{{int32(m.mounts), pollPri, 0}, {int32(m.moves), pollIn, 0}}
+	n := poll(p, ns)
+	if n > 0 && p[1].revents != 0 {
 		takePending(bit(moved))
 	}
-	return int(n) > 0
+	return n > 0
 }
 
 // look finds out which masks are gone. What is hidden no longer ends everything

@@ -59,10 +59,8 @@ func open(w ParentFDs) error {
 			return err
 		}
 	}
-	mask := bit(marker)
-	none := -1
-	sfd, _, errno := syscall.RawSyscall6(syscall.SYS_SIGNALFD4, uintptr(none), uintptr(unsafe.Pointer(&mask)), 8, syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0)
-	if err := place(int(sfd), w.Signal, failure(errno)); err != nil {
+	sfd, err := signalfd(bit(marker))
+	if err = place(sfd, w.Signal, err); err != nil {
 		return err
 	}
 	epfd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)

@@ -202,13 +202,6 @@ func write(text string) {
 	}
 }
 
-func readable(fd int, ns int64) bool {
-	p := pollFD{int32(fd), pollIn, 0}
-	ts := syscall.NsecToTimespec(ns)
-	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	return int(n) == 1
-}
-
 // Requests of ptrace(2).
 const (
 	ptraceCont      = 7

@@ -179,20 +179,46 @@ func neverStopped() {
 	}
 }
 
-func sleep(ns int64) {
-	ts := syscall.NsecToTimespec(ns)
-	_, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+// pollFD is struct pollfd of poll(2).
+type pollFD struct {
+	fd              int32
+	events, revents int16
 }
+
+const (
+	pollIn  = 1
+	pollPri = 2 // also EPOLLPRI
+	pollOut = 4
+)
+
+// poll waits for one of some descriptors, for at most ns, and returns how many are
+// ready. The runtime may rest meanwhile.
+func poll(fds []pollFD, ns int64) int {
+	ts := syscall.NsecToTimespec(ns)
+	at := unsafe.Pointer(unsafe.SliceData(fds))
+	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(at), uintptr(len(fds)), uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	if errno != 0 {
+		return 0
+	}
+	return int(n)
+}
+
+func sleep(ns int64) { poll(nil, ns) }
+
+func readable(fd int, ns int64) bool { return poll([]pollFD{{int32(fd), pollIn, 0}}, ns) == 1 }
 
 // writable reports whether a write to a descriptor would not block.
 func writable(fd int) bool {
-	p := struct {
-		fd              int32
-		events, revents int16
-	}{int32(fd), 4 /* POLLOUT */, 0}
-	ts := syscall.NsecToTimespec(100e6)
-	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	return int(n) == 1 && p.revents&4 != 0
+	p := []pollFD{{int32(fd), pollOut, 0}}
+	return poll(p, 100e6) == 1 && p[0].revents&pollOut != 0
+}
+
+// signalfd makes a descriptor that reports pending signals of the set.
+func signalfd(set uint64) (int, error) {
+	none := -1
+	fd, _, errno := syscall.RawSyscall6(syscall.SYS_SIGNALFD4, uintptr(none), uintptr(unsafe.Pointer(&set)), 8,
+		syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0, 0)
+	return int(fd), failure(errno)
 }
 
 // say writes a line to standard error, unless nobody reads there: process 1
