@@ -17,7 +17,7 @@ import (
 // walls lists the rules of a plan, one a line.
 func walls(p *engine.Plan) string {
 	var b strings.Builder
-	w := p.Confined.Wall
+	w := p.Confined.Ruleset
 	fmt.Fprintf(&b, "handled %#x, net %#x, scope %#x\n", uint64(w.FS), uint64(w.Net), uint64(w.Scope))
 	for _, r := range w.Rules {
 		fmt.Fprintf(&b, "\t%#-7x %s\n", uint64(r.Allow), policy.Plain(r.Path))
@@ -47,7 +47,7 @@ func allowed(fs *fakeFS, w *landlock.Ruleset, path string) landlock.FS {
 // judgeWalls compares what the kernel would allow with what the policy says.
 func judgeWalls(o *oracle, p *engine.Plan) (bad []string) {
 	complain := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
-	w := &p.Confined.Wall
+	w := &p.Confined.Ruleset
 	complete := !slices.ContainsFunc(p.Gaps, func(g string) bool {
 		return strings.Contains(g, "not opened") || strings.Contains(g, "cannot be listed by you")
 	})
@@ -160,13 +160,13 @@ func TestCarve(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := carved(t, c.files, c.rules...)
 			got := map[string]landlock.FS{}
-			for _, r := range p.Confined.Wall.Rules {
+			for _, r := range p.Confined.Ruleset.Rules {
 				if policy.Within(r.Path, "/w") {
 					got[r.Path] |= r.Allow
 				}
 			}
 			for path, allow := range c.want {
-				if got[path] != allow&p.Confined.Wall.FS {
+				if got[path] != allow&p.Confined.Ruleset.FS {
 					t.Errorf("%s: %#x, want %#x", path, uint64(got[path]), uint64(allow))
 				}
 				delete(got, path)
@@ -193,7 +193,7 @@ func TestLandlockVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := p.Confined.Wall
+		w := p.Confined.Ruleset
 		fs, net, scope := landlock.Known(abi)
 		if w.FS != fs || w.Net != net || w.Scope != scope {
 			t.Errorf("version %d handles %#x %#x %#x, want all that it has", abi, uint64(w.FS), uint64(w.Net), uint64(w.Scope))
@@ -268,7 +268,7 @@ func TestWatched(t *testing.T) {
 		if !slices.Contains(p.Report.Exposed, path) {
 			t.Errorf("%s is not watched: %q", path, p.Report.Exposed)
 		}
-		if allowed(fs, &p.Confined.Wall, path)&landlock.WriteFile == 0 {
+		if allowed(fs, &p.Confined.Ruleset, path)&landlock.WriteFile == 0 {
 			t.Errorf("%s cannot be written", path)
 		}
 	}
@@ -279,7 +279,7 @@ func TestWatched(t *testing.T) {
 		if fs.nodes[path] == nil {
 			t.Fatalf("%s is not there", path)
 		}
-		if allowed(fs, &p.Confined.Wall, path)&landlock.ReadFile != 0 {
+		if allowed(fs, &p.Confined.Ruleset, path)&landlock.ReadFile != 0 {
 			t.Errorf("%s can be read", path)
 		}
 	}

@@ -26,7 +26,7 @@ func confineSelf(p *engine.Plan) error {
 	if err := p.Limits.SetRlimits(); err != nil {
 		return failed("limits: " + err.Error())
 	}
-	wall, err := c.Wall.Open()
+	wall, err := c.Ruleset.Open()
 	if err != nil {
 		return failed(policy.Plain(err.Error()))
 	}

@@ -17,7 +17,7 @@ import (
 // status are the kernel's business. It returns only when it fails, with an
 // [*Error] or an [*Unavailable]; nothing has been executed then.
 func Exec(p *engine.Plan, h *host.Host) error {
-	if err := seatbelt.ForSeatbelt(p); err != nil {
+	if err := seatbelt.CheckPlan(p); err != nil {
 		return err
 	}
 	if err := makeDirs(p, h); err != nil {

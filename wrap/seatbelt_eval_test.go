@@ -193,7 +193,7 @@ func judgeSeat(o *oracle, p *engine.Plan, h *host.Host) (bad []string) {
 
 // strays reports whether a rule is about a link to what no rule hides, see astray.
 func strays(r *policy.Rule, to string, links []string) bool {
-	return (&view.View{}).Astray(r, host.Resolved{Path: to, Links: []host.Hop{{Path: links[len(links)-1]}}})
+	return (&view.View{}).PointsToSystem(r, host.Resolved{Path: to, Links: []host.Hop{{Path: links[len(links)-1]}}})
 }
 
 // A plan for sandbox-exec keeps the promises that the others keep, over machines

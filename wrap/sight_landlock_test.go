@@ -71,7 +71,7 @@ func apart(fs *fakeFS) {
 	}
 }
 
-func compareWalled(t *testing.T, p *engine.Plan, fs *fakeFS, ask func(string) access.Answer) (compared int) {
+func compareWalled(t *testing.T, p *engine.Plan, fs *fakeFS, ask func(string) access.Verdict) (compared int) {
 	t.Helper()
 	for _, path := range fs.paths() {
 		for _, path := range []string{path, host.Join(path, "absent"), host.Join(path, "absent/deeper")} {
@@ -80,8 +80,8 @@ func compareWalled(t *testing.T, p *engine.Plan, fs *fakeFS, ask func(string) ac
 			}
 			a := ask(path)
 			compared++
-			if d := cmp.Diff(modelled(fs, &p.Confined.Wall, path), verdict{a.Seen, a.Kind != host.Absent, a.Read, a.Write}); d != "" {
-				t.Errorf("%s (-modelled +answered):\n%s%+v, mark %+v", path, d, a, a.Mark)
+			if d := cmp.Diff(modelled(fs, &p.Confined.Ruleset, path), verdict{a.Seen, a.Kind != host.Absent, a.Read, a.Write}); d != "" {
+				t.Errorf("%s (-modelled +answered):\n%s%+v, mark %+v", path, d, a, a.Rule)
 			}
 			if a.Why == "" || strings.Contains(a.Why, "\n") {
 				t.Errorf("%s: why is %q", path, a.Why)
@@ -124,7 +124,7 @@ func TestAnswersAgreeWithLandlock(t *testing.T) {
 }
 
 // marked reads a manifest as cmd/sbx does.
-func marked(t *testing.T, data []byte, h *host.Host) *access.Sight {
+func marked(t *testing.T, data []byte, h *host.Host) *access.Checker {
 	t.Helper()
 	var m struct {
 		Paths []struct {
@@ -145,12 +145,12 @@ func marked(t *testing.T, data []byte, h *host.Host) *access.Sight {
 		}
 		return n
 	}
-	s := &access.Sight{FS: h.FS, Host: h}
+	s := &access.Checker{FS: h.FS, Host: h}
 	if m.Wall.FS != "" {
-		s.Wall = &landlock.Ruleset{FS: number(m.Wall.FS)}
+		s.Ruleset = &landlock.Ruleset{FS: number(m.Wall.FS)}
 	}
 	for _, p := range m.Paths {
-		mark := view.Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
+		mark := view.Rule{Path: p.Path, Written: p.Rule, Source: p.Source, Pinned: p.Pin}
 		for a := policy.Private; a <= policy.Block; a++ {
 			if a.String() == p.Access {
 				mark.Access = a
@@ -159,13 +159,13 @@ func marked(t *testing.T, data []byte, h *host.Host) *access.Sight {
 		if p.Access == view.Closed {
 			mark.Access, mark.Closed = policy.Private, true
 		}
-		if mark.Rule == "" {
-			mark.Rule = p.Path
+		if mark.Written == "" {
+			mark.Written = p.Path
 		}
-		s.Marks = append(s.Marks, mark)
+		s.Rules = append(s.Rules, mark)
 	}
 	for _, r := range m.Wall.Rules {
-		s.Wall.Rules = append(s.Wall.Rules, landlock.Rule{Path: r.Path, Allow: number(r.Allow)})
+		s.Ruleset.Rules = append(s.Ruleset.Rules, landlock.Rule{Path: r.Path, Allow: number(r.Allow)})
 	}
 	return s
 }
@@ -282,7 +282,7 @@ func TestAskWalled(t *testing.T) {
 		a := p.Report.Ask(c.path)
 		can := string("-df?spc"[a.Kind]) + " " + map[bool]string{true: "r", false: "-"}[a.Read] + map[bool]string{true: "w", false: "-"}[a.Write]
 		var levers []string
-		for _, l := range a.Levers {
+		for _, l := range a.Remedies {
 			if len(l.Flags) > 0 && (l.Text == access.WholeOnly) != (a.Kind == host.Dir && l.To != "hide") {
 				t.Errorf("%s: remark %q", c.path, l.Text)
 			}
@@ -328,7 +328,7 @@ func TestEnter(t *testing.T) {
 			t.Errorf("%s: %v %v, want %s: %s", path, a.Read, a.Write, want, a.Why)
 		}
 	}
-	if !slices.IsSortedFunc(s.Marks, func(a, b view.Mark) int { return view.ComparePaths(a.Path, b.Path) }) {
+	if !slices.IsSortedFunc(s.Rules, func(a, b view.Rule) int { return view.ComparePaths(a.Path, b.Path) }) {
 		t.Error("marks are not sorted, so the wrong one decides")
 	}
 }

@@ -148,7 +148,7 @@ func (b *belt) strapped(f *fakeFS, h *host.Host, path string) (v verdict, connec
 	return v, false
 }
 
-func compareBelted(t *testing.T, p *engine.Plan, f *fakeFS, h *host.Host, ask func(string) access.Answer) (compared int) {
+func compareBelted(t *testing.T, p *engine.Plan, f *fakeFS, h *host.Host, ask func(string) access.Verdict) (compared int) {
 	t.Helper()
 	b := newBelt(p)
 	for _, path := range f.paths() {
@@ -160,7 +160,7 @@ func compareBelted(t *testing.T, p *engine.Plan, f *fakeFS, h *host.Host, ask fu
 			compared++
 			want, connect := b.strapped(f, h, path)
 			if d := cmp.Diff(want, verdict{a.Seen, a.Kind != host.Absent, a.Read, a.Write}); d != "" || connect != a.Connect {
-				t.Errorf("%s: connect %v, answered %v (-profile +answered):\n%s%+v, mark %+v", path, connect, a.Connect, d, a, a.Mark)
+				t.Errorf("%s: connect %v, answered %v (-profile +answered):\n%s%+v, mark %+v", path, connect, a.Connect, d, a, a.Rule)
 			}
 			if a.Why == "" || strings.Contains(a.Why, "\n") {
 				t.Errorf("%s: why is %q", path, a.Why)
@@ -215,7 +215,7 @@ func TestAnswersAgreeWithProfile(t *testing.T) {
 
 // told is an answer in a few words: what is there and may be done with it, why,
 // and the levers.
-func told(a access.Answer) []string {
+func told(a access.Verdict) []string {
 	can := []byte("---")
 	for i, yes := range []bool{a.Read, a.Write, a.Connect} {
 		if yes {
@@ -223,7 +223,7 @@ func told(a access.Answer) []string {
 		}
 	}
 	var levers []string
-	for _, l := range a.Levers {
+	for _, l := range a.Remedies {
 		levers = append(levers, l.To+": "+strings.Join(l.Flags, " ")+l.Text)
 	}
 	if a.Fixed != "" {
@@ -274,8 +274,8 @@ func TestGoldenMacAnswers(t *testing.T) {
 		for _, path := range beltPaths {
 			a := p.Report.Ask(path)
 			rule := "none"
-			if a.Mark != nil {
-				rule = a.Mark.Word() + " " + a.Mark.Rule + " (" + a.Mark.Source + ")"
+			if a.Rule != nil {
+				rule = a.Rule.Word() + " " + a.Rule.Written + " (" + a.Rule.Source + ")"
 			}
 			words := told(a)
 			fmt.Fprintf(&b, "%s\n  may  %s\n  to   %s\n  rule %s\n  why  %s\n  lever %s\n", policy.Quote(path), words[0], policy.Quote(a.To), rule, words[1], words[2])
@@ -355,7 +355,7 @@ func TestBeltLeversWork(t *testing.T) {
 		}
 		for _, path := range beltPaths {
 			a := p.Report.Ask(path)
-			for _, l := range a.Levers {
+			for _, l := range a.Remedies {
 				if len(l.Flags) == 0 {
 					continue
 				}
@@ -383,7 +383,7 @@ func TestBeltLeversWork(t *testing.T) {
 				}
 				b := p.Report.Ask(path)
 				if got := map[string]bool{"read": b.Read, "write": b.Write, "connect": b.Connect, "hide": !b.Read && !b.Connect}[l.To]; !got {
-					t.Errorf("%s: %s: %q is no way to %s: %+v, mark %+v", profile, path, l.Flags, l.To, b, b.Mark)
+					t.Errorf("%s: %s: %q is no way to %s: %+v, mark %+v", profile, path, l.Flags, l.To, b, b.Rule)
 				}
 			}
 		}
@@ -428,7 +428,7 @@ func TestBeltedManifestSaysTheSame(t *testing.T) {
 			Facts:  host.Facts{FS: f},
 			Caller: host.Caller{UID: 501, Homes: []string{"/Users/u"}, CWD: "/Users/u/src/app", FDs: m.fds},
 		})
-		s.Wall, s.Belt, s.Network, s.FS = nil, true, p.Report.Policy.Network, refusing{f, newBelt(p)}
+		s.Ruleset, s.Seatbelt, s.Network, s.FS = nil, true, p.Report.Policy.Network, refusing{f, newBelt(p)}
 		n := 0
 		for _, path := range slices.Concat(beltPaths, f.paths()) {
 			if own := p.Session; policy.Within(path, own) || policy.Within(own, path) || p.CacheDst != "" && (policy.Within(path, p.CacheDst) || policy.Within(p.CacheDst, path)) {

@@ -92,7 +92,7 @@ func compareAnswers(t *testing.T, p *engine.Plan, fs *fakeFS) (compared int) {
 
 type verdict struct{ Seen, There, Read, Write bool }
 
-func simulated(s *sim, path string, a access.Answer) (v verdict) {
+func simulated(s *sim, path string, a access.Verdict) (v verdict) {
 	_, name, _ := s.walk(path, false)
 	at, kind, links := s.walk(path, true)
 	v.Seen = name != host.Absent
@@ -124,8 +124,8 @@ func simulated(s *sim, path string, a access.Answer) (v verdict) {
 		v.Read = simMay(s.host, at, 'r')
 		v.Write = simMay(s.host, at, 'w') && (!at.m.ro || kind == host.Fifo)
 	default:
-		copied := a.Mark != nil && a.Mark.Source == view.SourceCleaned // of a file that is empty
-		mask := at.rel == "" && at.m.ro && (kind == host.File && at.m.own.text == "" && !copied || kind == host.Dir && at.m.at == a.To && a.Mark != nil && a.Mark.Access == policy.Block)
+		copied := a.Rule != nil && a.Rule.Source == view.SourceCleaned // of a file that is empty
+		mask := at.rel == "" && at.m.ro && (kind == host.File && at.m.own.text == "" && !copied || kind == host.Dir && at.m.at == a.To && a.Rule != nil && a.Rule.Access == policy.Block)
 		v.Read, v.Write = !mask, !at.m.ro
 	}
 	return v
@@ -152,9 +152,9 @@ func simMay(fs *fakeFS, at simPlace, rwx byte) bool {
 // The whole of an answer, for each kind of place.
 func TestAsk(t *testing.T) {
 	const app, home = "/home/u/src/app", "/home/u"
-	cwd := &view.Mark{Path: app, Access: policy.Write, Rule: app, Source: "moderate"}
-	own := &view.Mark{Path: home, Access: policy.Private, Rule: home, Source: "moderate"}
-	etc := &view.Mark{Path: "/etc", Access: policy.Read, Rule: "/etc", Source: "moderate"}
+	cwd := &view.Rule{Path: app, Access: policy.Write, Written: app, Source: "moderate"}
+	own := &view.Rule{Path: home, Access: policy.Private, Written: home, Source: "moderate"}
+	etc := &view.Rule{Path: "/etc", Access: policy.Read, Written: "/etc", Source: "moderate"}
 	m := shapes[0].m
 	m.more = `
 /home/u/src/app/key -> /home/u/.ssh/id_rsa
@@ -182,108 +182,108 @@ func TestAsk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := &view.Mark{Path: "/srv/flag", Access: policy.Read, Rule: "/srv/flag", Layer: policy.Flag, Source: "--allow-read"}
-	read := func(path string) access.Lever { return access.Lever{To: "read", Flags: []string{"-r", path}} }
-	write := func(path string) access.Lever { return access.Lever{To: "write", Flags: []string{"-w", path}} }
-	hide := func(path string) access.Lever { return access.Lever{To: "hide", Flags: []string{"--block", path}} }
+	flag := &view.Rule{Path: "/srv/flag", Access: policy.Read, Written: "/srv/flag", Layer: policy.Flag, Source: "--allow-read"}
+	read := func(path string) access.Remedy { return access.Remedy{To: "read", Flags: []string{"-r", path}} }
+	write := func(path string) access.Remedy { return access.Remedy{To: "write", Flags: []string{"-w", path}} }
+	hide := func(path string) access.Remedy { return access.Remedy{To: "hide", Flags: []string{"--block", path}} }
 	system := func(path, tree string) string {
 		return path + " belongs to the system (" + tree + ") and is never made writable"
 	}
 	for _, c := range []struct {
 		name string
 		ask  string
-		want access.Answer
+		want access.Verdict
 	}{
-		{"a file of the project", app + "/main.go", access.Answer{To: app + "/main.go", Kind: host.File, Seen: true, Read: true, Write: true, Mark: cwd,
-			Why: "the host's own, and it can be changed", Levers: []access.Lever{hide(app + "/main.go")}}},
-		{"the project", app, access.Answer{To: app, Kind: host.Dir, Seen: true, Read: true, Write: true, Mark: cwd, Why: "the host's own, and it can be changed"}},
-		{"a pinned directory", app + "/.git/modules", access.Answer{To: app + "/.git/modules", Kind: host.Dir, Seen: true, Read: true, Write: true,
-			Mark: &view.Mark{Path: app + "/.git", Access: policy.Write, Rule: app + "/.git", Source: "git = commit"},
-			Why:  "the host's own, and it can be changed; it cannot be moved or removed, since something in it is protected or hidden", Levers: []access.Lever{hide(app + "/.git/modules")}}},
-		{"an absent file", app + "/new", access.Answer{To: app + "/new", Write: true, Mark: cwd, Why: "does not exist; could be created"}},
-		{"an absent file in absent directories", app + "/x/y/z", access.Answer{To: app + "/x/y/z", Write: true, Mark: cwd, Why: "does not exist; could be created"}},
-		{"below a file", app + "/main.go/x", access.Answer{To: app + "/main.go/x", Mark: cwd, Why: "nothing can be there: " + app + "/main.go is not a directory", Fixed: app + "/main.go is not a directory"}},
-		{"a file with a slash", app + "/main.go/", access.Answer{Path: app + "/main.go", To: app + "/main.go", Kind: host.File, Seen: true, Mark: cwd, Why: app + "/main.go is not a directory"}},
-		{"a secret that is not there yet", app + "/.env.new", access.Answer{To: app + "/.env.new", Write: true, Mark: cwd,
+		{"a file of the project", app + "/main.go", access.Verdict{To: app + "/main.go", Kind: host.File, Seen: true, Read: true, Write: true, Rule: cwd,
+			Why: "the host's own, and it can be changed", Remedies: []access.Remedy{hide(app + "/main.go")}}},
+		{"the project", app, access.Verdict{To: app, Kind: host.Dir, Seen: true, Read: true, Write: true, Rule: cwd, Why: "the host's own, and it can be changed"}},
+		{"a pinned directory", app + "/.git/modules", access.Verdict{To: app + "/.git/modules", Kind: host.Dir, Seen: true, Read: true, Write: true,
+			Rule: &view.Rule{Path: app + "/.git", Access: policy.Write, Written: app + "/.git", Source: "git = commit"},
+			Why:  "the host's own, and it can be changed; it cannot be moved or removed, since something in it is protected or hidden", Remedies: []access.Remedy{hide(app + "/.git/modules")}}},
+		{"an absent file", app + "/new", access.Verdict{To: app + "/new", Write: true, Rule: cwd, Why: "does not exist; could be created"}},
+		{"an absent file in absent directories", app + "/x/y/z", access.Verdict{To: app + "/x/y/z", Write: true, Rule: cwd, Why: "does not exist; could be created"}},
+		{"below a file", app + "/main.go/x", access.Verdict{To: app + "/main.go/x", Rule: cwd, Why: "nothing can be there: " + app + "/main.go is not a directory", Fixed: app + "/main.go is not a directory"}},
+		{"a file with a slash", app + "/main.go/", access.Verdict{Path: app + "/main.go", To: app + "/main.go", Kind: host.File, Seen: true, Rule: cwd, Why: app + "/main.go is not a directory"}},
+		{"a secret that is not there yet", app + "/.env.new", access.Verdict{To: app + "/.env.new", Write: true, Rule: cwd,
 			Why: "does not exist; could be created, and the next run would block it (secrets)"}},
-		{"a secret by its pattern", app + "/.env.local", access.Answer{To: app + "/.env.local", Kind: host.File, Seen: true,
-			Mark: &view.Mark{Path: app + "/.env.local", Access: policy.Block, Rule: app + "/.env.*", Source: "secrets"},
-			Why:  "hidden: an empty file is in its place", Levers: []access.Lever{read(app + "/.env.local"), write(app + "/.env.local")}}},
-		{"no secret by its exception", app + "/.env.example", access.Answer{To: app + "/.env.example", Kind: host.File, Seen: true, Read: true, Write: true, Mark: cwd,
-			Why: "the host's own, and it can be changed", Levers: []access.Lever{hide(app + "/.env.example")}}},
-		{"a protected file", app + "/.envrc", access.Answer{To: app + "/.envrc", Kind: host.File, Seen: true, Read: true,
-			Mark: &view.Mark{Path: app + "/.envrc", Access: policy.Protect, Rule: app + "/.envrc", Source: "moderate"},
-			Why:  "protected: read-only in a tree that can be written", Levers: []access.Lever{write(app + "/.envrc"), hide(app + "/.envrc")}}},
-		{"a hook", app + "/.git/hooks/pre-commit", access.Answer{To: app + "/.git/hooks/pre-commit", Kind: host.File, Seen: true, Read: true,
-			Mark: &view.Mark{Path: app + "/.git/hooks", Access: policy.Protect, Rule: app + "/.git/hooks", Source: "git = commit"},
-			Why:  "protected: read-only in a tree that can be written", Levers: []access.Lever{{To: "write", Flags: []string{"--git", "full"}}, hide(app + "/.git/hooks/pre-commit")}}},
-		{"a new hook", app + "/.git/hooks/x", access.Answer{To: app + "/.git/hooks/x",
-			Mark: &view.Mark{Path: app + "/.git/hooks", Access: policy.Protect, Rule: app + "/.git/hooks", Source: "git = commit"},
-			Why:  "does not exist, and cannot be created where everything is read-only", Levers: []access.Lever{{To: "write", Flags: []string{"--git", "full"}}}}},
-		{"a link to a secret", app + "/key", access.Answer{To: home + "/.ssh/id_rsa", Seen: true, Write: true, Mark: own,
-			Why:    "a link to /home/u/.ssh/id_rsa: /home/u is an empty directory of the sandbox's own (the host has it); what is made in it is gone afterwards",
-			Levers: []access.Lever{read(home + "/.ssh/id_rsa"), write(home + "/.ssh/id_rsa")}}},
-		{"a link to nothing", app + "/dangling", access.Answer{To: app + "/nowhere", Seen: true, Write: true, Mark: cwd, Why: "a link to " + app + "/nowhere: does not exist; could be created"}},
-		{"a circle", app + "/a", access.Answer{To: app + "/a", Seen: true, Mark: cwd, Why: "links lead in a circle", Fixed: "it leads nowhere"}},
-		{"after a link", app + "/up/../deep/x.go", access.Answer{Path: app + "/sub/deep/x.go", To: app + "/sub/deep/x.go", Kind: host.File, Seen: true, Read: true, Write: true, Mark: cwd,
-			Why: "the host's own, and it can be changed", Levers: []access.Lever{hide(app + "/sub/deep/x.go")}}},
-		{"after a link, as if it were none", app + "/up/../main.go", access.Answer{Path: app + "/sub/main.go", To: app + "/sub/main.go", Write: true, Mark: cwd, Why: "does not exist; could be created"}},
-		{"after what is not there", "/home/u/.ssh/../.bashrc", access.Answer{Path: home + "/.bashrc", To: home + "/.bashrc", Mark: own,
+		{"a secret by its pattern", app + "/.env.local", access.Verdict{To: app + "/.env.local", Kind: host.File, Seen: true,
+			Rule: &view.Rule{Path: app + "/.env.local", Access: policy.Block, Written: app + "/.env.*", Source: "secrets"},
+			Why:  "hidden: an empty file is in its place", Remedies: []access.Remedy{read(app + "/.env.local"), write(app + "/.env.local")}}},
+		{"no secret by its exception", app + "/.env.example", access.Verdict{To: app + "/.env.example", Kind: host.File, Seen: true, Read: true, Write: true, Rule: cwd,
+			Why: "the host's own, and it can be changed", Remedies: []access.Remedy{hide(app + "/.env.example")}}},
+		{"a protected file", app + "/.envrc", access.Verdict{To: app + "/.envrc", Kind: host.File, Seen: true, Read: true,
+			Rule: &view.Rule{Path: app + "/.envrc", Access: policy.Protect, Written: app + "/.envrc", Source: "moderate"},
+			Why:  "protected: read-only in a tree that can be written", Remedies: []access.Remedy{write(app + "/.envrc"), hide(app + "/.envrc")}}},
+		{"a hook", app + "/.git/hooks/pre-commit", access.Verdict{To: app + "/.git/hooks/pre-commit", Kind: host.File, Seen: true, Read: true,
+			Rule: &view.Rule{Path: app + "/.git/hooks", Access: policy.Protect, Written: app + "/.git/hooks", Source: "git = commit"},
+			Why:  "protected: read-only in a tree that can be written", Remedies: []access.Remedy{{To: "write", Flags: []string{"--git", "full"}}, hide(app + "/.git/hooks/pre-commit")}}},
+		{"a new hook", app + "/.git/hooks/x", access.Verdict{To: app + "/.git/hooks/x",
+			Rule: &view.Rule{Path: app + "/.git/hooks", Access: policy.Protect, Written: app + "/.git/hooks", Source: "git = commit"},
+			Why:  "does not exist, and cannot be created where everything is read-only", Remedies: []access.Remedy{{To: "write", Flags: []string{"--git", "full"}}}}},
+		{"a link to a secret", app + "/key", access.Verdict{To: home + "/.ssh/id_rsa", Seen: true, Write: true, Rule: own,
+			Why:      "a link to /home/u/.ssh/id_rsa: /home/u is an empty directory of the sandbox's own (the host has it); what is made in it is gone afterwards",
+			Remedies: []access.Remedy{read(home + "/.ssh/id_rsa"), write(home + "/.ssh/id_rsa")}}},
+		{"a link to nothing", app + "/dangling", access.Verdict{To: app + "/nowhere", Seen: true, Write: true, Rule: cwd, Why: "a link to " + app + "/nowhere: does not exist; could be created"}},
+		{"a circle", app + "/a", access.Verdict{To: app + "/a", Seen: true, Rule: cwd, Why: "links lead in a circle", Fixed: "it leads nowhere"}},
+		{"after a link", app + "/up/../deep/x.go", access.Verdict{Path: app + "/sub/deep/x.go", To: app + "/sub/deep/x.go", Kind: host.File, Seen: true, Read: true, Write: true, Rule: cwd,
+			Why: "the host's own, and it can be changed", Remedies: []access.Remedy{hide(app + "/sub/deep/x.go")}}},
+		{"after a link, as if it were none", app + "/up/../main.go", access.Verdict{Path: app + "/sub/main.go", To: app + "/sub/main.go", Write: true, Rule: cwd, Why: "does not exist; could be created"}},
+		{"after what is not there", "/home/u/.ssh/../.bashrc", access.Verdict{Path: home + "/.bashrc", To: home + "/.bashrc", Rule: own,
 			Why: "/home/u/.ssh is no directory inside, so nothing can be reached through it"}},
-		{"a name that is too long", app + "/" + strings.Repeat("x", 256), access.Answer{To: app + "/" + strings.Repeat("x", 256), Mark: cwd, Why: "a name of more than 255 bytes, which no file has"}},
-		{"a path that is too long", app + strings.Repeat("/x", 2100), access.Answer{To: app + strings.Repeat("/x", 2100), Mark: cwd, Why: "a path of more than 4095 bytes, which the kernel does not take"}},
-		{"dots and slashes", "//home/u/./src//app/sub/../main.go", access.Answer{Path: app + "/main.go", To: app + "/main.go", Kind: host.File, Seen: true, Read: true, Write: true, Mark: cwd,
-			Why: "the host's own, and it can be changed", Levers: []access.Lever{hide(app + "/main.go")}}},
-		{"a socket", app + "/s.sock", access.Answer{To: app + "/s.sock", Kind: host.Socket, Seen: true, Connect: true, Mark: cwd,
-			Why: "a socket that is visible can be connected to, read-only or not", Levers: []access.Lever{hide(app + "/s.sock")}}},
-		{"a socket of root's", app + "/other.sock", access.Answer{To: app + "/other.sock", Kind: host.Socket, Seen: true, Mark: cwd,
+		{"a name that is too long", app + "/" + strings.Repeat("x", 256), access.Verdict{To: app + "/" + strings.Repeat("x", 256), Rule: cwd, Why: "a name of more than 255 bytes, which no file has"}},
+		{"a path that is too long", app + strings.Repeat("/x", 2100), access.Verdict{To: app + strings.Repeat("/x", 2100), Rule: cwd, Why: "a path of more than 4095 bytes, which the kernel does not take"}},
+		{"dots and slashes", "//home/u/./src//app/sub/../main.go", access.Verdict{Path: app + "/main.go", To: app + "/main.go", Kind: host.File, Seen: true, Read: true, Write: true, Rule: cwd,
+			Why: "the host's own, and it can be changed", Remedies: []access.Remedy{hide(app + "/main.go")}}},
+		{"a socket", app + "/s.sock", access.Verdict{To: app + "/s.sock", Kind: host.Socket, Seen: true, Connect: true, Rule: cwd,
+			Why: "a socket that is visible can be connected to, read-only or not", Remedies: []access.Remedy{hide(app + "/s.sock")}}},
+		{"a socket of root's", app + "/other.sock", access.Verdict{To: app + "/other.sock", Kind: host.Socket, Seen: true, Rule: cwd,
 			Why: "you may not connect to it (mode 600), and so may not the command", Fixed: access.OwnUser}},
-		{"a pipe in a read-only directory", "/etc/pipe", access.Answer{To: "/etc/pipe", Kind: host.Fifo, Seen: true, Read: true, Write: true, Mark: etc,
-			Why: "a pipe that is visible can be used both ways, read-only or not, as far as permissions go", Levers: []access.Lever{hide("/etc/pipe")}}},
-		{"a device", app + "/disk", access.Answer{To: app + "/disk", Kind: host.Device, Seen: true, Mark: cwd,
+		{"a pipe in a read-only directory", "/etc/pipe", access.Verdict{To: "/etc/pipe", Kind: host.Fifo, Seen: true, Read: true, Write: true, Rule: etc,
+			Why: "a pipe that is visible can be used both ways, read-only or not, as far as permissions go", Remedies: []access.Remedy{hide("/etc/pipe")}}},
+		{"a device", app + "/disk", access.Verdict{To: app + "/disk", Kind: host.Device, Seen: true, Rule: cwd,
 			Why: "a device of the host's, which cannot be opened in a sandbox", Fixed: "devices of the host are for no command in a sandbox"}},
-		{"a file of root's", app + "/closed", access.Answer{To: app + "/closed", Kind: host.File, Seen: true, Mark: cwd,
+		{"a file of root's", app + "/closed", access.Verdict{To: app + "/closed", Kind: host.File, Seen: true, Rule: cwd,
 			Why: "you may not read it (mode 600), and so may not the command", Fixed: access.OwnUser}},
-		{"a file that root alone changes", app + "/locked", access.Answer{To: app + "/locked", Kind: host.File, Seen: true, Read: true, Mark: cwd,
-			Why: "you may not write it (mode 644), and so may not the command", Levers: []access.Lever{hide(app + "/locked")}, Fixed: access.OwnUser}},
-		{"the shadow file", "/etc/shadow", access.Answer{To: "/etc/shadow", Kind: host.File, Seen: true, Mark: etc,
+		{"a file that root alone changes", app + "/locked", access.Verdict{To: app + "/locked", Kind: host.File, Seen: true, Read: true, Rule: cwd,
+			Why: "you may not write it (mode 644), and so may not the command", Remedies: []access.Remedy{hide(app + "/locked")}, Fixed: access.OwnUser}},
+		{"the shadow file", "/etc/shadow", access.Verdict{To: "/etc/shadow", Kind: host.File, Seen: true, Rule: etc,
 			Why: "you may not read it (mode 640), and so may not the command", Fixed: access.OwnUser}},
-		{"a directory that may not be searched", "/etc/dir/f", access.Answer{To: "/etc/dir/f", Mark: etc, Why: "you may not search /etc/dir, so the command cannot look into it either", Fixed: access.OwnUser}},
-		{"a file of the system", "/etc/passwd", access.Answer{To: "/etc/passwd", Kind: host.File, Seen: true, Read: true, Mark: etc, Why: "the host's own, read-only",
-			Levers: []access.Lever{hide("/etc/passwd")}, Fixed: system("/etc/passwd", "/etc")}},
-		{"through a link of the system's", "/bin/sh", access.Answer{To: "/usr/bin/dash", Kind: host.File, Seen: true, Read: true,
-			Mark: &view.Mark{Path: "/usr/bin", Access: policy.Read, Rule: "/bin", Source: "moderate"}, Why: "the host's own, read-only",
-			Levers: []access.Lever{hide("/usr/bin/dash")}, Fixed: system("/usr/bin/dash", "/usr")}},
-		{"a new file of the system", "/usr/bin/new", access.Answer{To: "/usr/bin/new", Mark: &view.Mark{Path: "/usr/bin", Access: policy.Read, Rule: "/bin", Source: "moderate"},
+		{"a directory that may not be searched", "/etc/dir/f", access.Verdict{To: "/etc/dir/f", Rule: etc, Why: "you may not search /etc/dir, so the command cannot look into it either", Fixed: access.OwnUser}},
+		{"a file of the system", "/etc/passwd", access.Verdict{To: "/etc/passwd", Kind: host.File, Seen: true, Read: true, Rule: etc, Why: "the host's own, read-only",
+			Remedies: []access.Remedy{hide("/etc/passwd")}, Fixed: system("/etc/passwd", "/etc")}},
+		{"through a link of the system's", "/bin/sh", access.Verdict{To: "/usr/bin/dash", Kind: host.File, Seen: true, Read: true,
+			Rule: &view.Rule{Path: "/usr/bin", Access: policy.Read, Written: "/bin", Source: "moderate"}, Why: "the host's own, read-only",
+			Remedies: []access.Remedy{hide("/usr/bin/dash")}, Fixed: system("/usr/bin/dash", "/usr")}},
+		{"a new file of the system", "/usr/bin/new", access.Verdict{To: "/usr/bin/new", Rule: &view.Rule{Path: "/usr/bin", Access: policy.Read, Written: "/bin", Source: "moderate"},
 			Why: "does not exist, and cannot be created where everything is read-only", Fixed: system("/usr/bin", "/usr")}},
-		{"the home directory", home, access.Answer{To: home, Kind: host.Dir, Seen: true, Read: true, Write: true, Mark: own,
-			Why:    "an empty directory of the sandbox's own; what is written there is gone afterwards",
-			Levers: []access.Lever{read(home)}, Fixed: "/home/u is or holds the home directory and is never made writable"}},
-		{"a file in it", home + "/.bashrc", access.Answer{To: home + "/.bashrc", Write: true, Mark: own,
-			Why: "/home/u is an empty directory of the sandbox's own (the host has it); what is made in it is gone afterwards", Levers: []access.Lever{read(home + "/.bashrc"), write(home + "/.bashrc")}}},
-		{"no file in it", home + "/none", access.Answer{To: home + "/none", Write: true, Mark: own,
+		{"the home directory", home, access.Verdict{To: home, Kind: host.Dir, Seen: true, Read: true, Write: true, Rule: own,
+			Why:      "an empty directory of the sandbox's own; what is written there is gone afterwards",
+			Remedies: []access.Remedy{read(home)}, Fixed: "/home/u is or holds the home directory and is never made writable"}},
+		{"a file in it", home + "/.bashrc", access.Verdict{To: home + "/.bashrc", Write: true, Rule: own,
+			Why: "/home/u is an empty directory of the sandbox's own (the host has it); what is made in it is gone afterwards", Remedies: []access.Remedy{read(home + "/.bashrc"), write(home + "/.bashrc")}}},
+		{"no file in it", home + "/none", access.Verdict{To: home + "/none", Write: true, Rule: own,
 			Why: "/home/u is an empty directory of the sandbox's own (nor does the host have it); what is made in it is gone afterwards", Fixed: "the host has no such file that could be opened"}},
-		{"a directory on the way to what is opened", home + "/.config", access.Answer{To: home + "/.config", Kind: host.Dir, Seen: true, Read: true, Write: true, Mark: own,
-			Why: "a directory of the sandbox's own; what is written there is gone afterwards", Levers: []access.Lever{read(home + "/.config"), write(home + "/.config")},
+		{"a directory on the way to what is opened", home + "/.config", access.Verdict{To: home + "/.config", Kind: host.Dir, Seen: true, Read: true, Write: true, Rule: own,
+			Why: "a directory of the sandbox's own; what is written there is gone afterwards", Remedies: []access.Remedy{read(home + "/.config"), write(home + "/.config")},
 			Fixed: ""}},
-		{"the private cache", home + "/.cache", access.Answer{To: home + "/.cache", Kind: host.Dir, Seen: true, Read: true, Write: true,
-			Mark: &view.Mark{Path: home + "/.cache", Access: policy.Write, Rule: home + "/.cache", Source: view.SourceCache},
-			Why:  "the project's private cache: it is kept for the next run, and the host's own is neither seen nor changed", Levers: []access.Lever{{To: "hide", Flags: []string{"--cache", "none"}}}}},
-		{"what is not opened", "/var/log/syslog", access.Answer{To: "/var/log/syslog", Why: "no rule opens it, so it does not exist inside (the host has it)",
+		{"the private cache", home + "/.cache", access.Verdict{To: home + "/.cache", Kind: host.Dir, Seen: true, Read: true, Write: true,
+			Rule: &view.Rule{Path: home + "/.cache", Access: policy.Write, Written: home + "/.cache", Source: view.SourceCache},
+			Why:  "the project's private cache: it is kept for the next run, and the host's own is neither seen nor changed", Remedies: []access.Remedy{{To: "hide", Flags: []string{"--cache", "none"}}}}},
+		{"what is not opened", "/var/log/syslog", access.Verdict{To: "/var/log/syslog", Why: "no rule opens it, so it does not exist inside (the host has it)",
 			Fixed: access.OwnUser}},
-		{"what is not opened and could be", "/srv/other", access.Answer{To: "/srv/other", Why: "no rule opens it, so it does not exist inside (the host has it)",
-			Levers: []access.Lever{read("/srv/other"), write("/srv/other")}}},
-		{"a directory above what is opened", "/var", access.Answer{To: "/var", Kind: host.Dir, Seen: true, Read: true, Why: "no rule opens it: it is here to hold what is opened in it, and nothing else of the host's is",
-			Levers: []access.Lever{read("/var")}, Fixed: "/var is shared with everything else on this machine and is never made writable"}},
-		{"named by a flag", "/srv/flag/f", access.Answer{To: "/srv/flag/f", Kind: host.File, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
-			Levers: []access.Lever{write("/srv/flag/f"), hide("/srv/flag/f")}}},
-		{"the flag's own path", "/srv/flag", access.Answer{To: "/srv/flag", Kind: host.Dir, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
-			Levers: []access.Lever{hide("/srv/flag")}, Fixed: access.OwnUser}},
-		{"hidden by a flag", "/srv/flag/hidden", access.Answer{To: "/srv/flag/hidden", Kind: host.File, Seen: true,
-			Mark: &view.Mark{Path: "/srv/flag/hidden", Access: policy.Block, Rule: "/srv/flag/hidden", Layer: policy.Flag, Source: "--block"}, Why: "hidden: a file that cannot be opened is in its place",
-			Levers: []access.Lever{{To: "read", Text: "leave out --block /srv/flag/hidden"}, {To: "write", Text: "leave out --block /srv/flag/hidden"}}}},
-		{"of another user's in it", "/srv/flag/theirs", access.Answer{To: "/srv/flag/theirs", Kind: host.File, Seen: true, Read: true, Mark: flag, Why: "the host's own, read-only",
-			Levers: []access.Lever{hide("/srv/flag/theirs")}, Fixed: access.OwnUser}},
+		{"what is not opened and could be", "/srv/other", access.Verdict{To: "/srv/other", Why: "no rule opens it, so it does not exist inside (the host has it)",
+			Remedies: []access.Remedy{read("/srv/other"), write("/srv/other")}}},
+		{"a directory above what is opened", "/var", access.Verdict{To: "/var", Kind: host.Dir, Seen: true, Read: true, Why: "no rule opens it: it is here to hold what is opened in it, and nothing else of the host's is",
+			Remedies: []access.Remedy{read("/var")}, Fixed: "/var is shared with everything else on this machine and is never made writable"}},
+		{"named by a flag", "/srv/flag/f", access.Verdict{To: "/srv/flag/f", Kind: host.File, Seen: true, Read: true, Rule: flag, Why: "the host's own, read-only",
+			Remedies: []access.Remedy{write("/srv/flag/f"), hide("/srv/flag/f")}}},
+		{"the flag's own path", "/srv/flag", access.Verdict{To: "/srv/flag", Kind: host.Dir, Seen: true, Read: true, Rule: flag, Why: "the host's own, read-only",
+			Remedies: []access.Remedy{hide("/srv/flag")}, Fixed: access.OwnUser}},
+		{"hidden by a flag", "/srv/flag/hidden", access.Verdict{To: "/srv/flag/hidden", Kind: host.File, Seen: true,
+			Rule: &view.Rule{Path: "/srv/flag/hidden", Access: policy.Block, Written: "/srv/flag/hidden", Layer: policy.Flag, Source: "--block"}, Why: "hidden: a file that cannot be opened is in its place",
+			Remedies: []access.Remedy{{To: "read", Text: "leave out --block /srv/flag/hidden"}, {To: "write", Text: "leave out --block /srv/flag/hidden"}}}},
+		{"of another user's in it", "/srv/flag/theirs", access.Verdict{To: "/srv/flag/theirs", Kind: host.File, Seen: true, Read: true, Rule: flag, Why: "the host's own, read-only",
+			Remedies: []access.Remedy{hide("/srv/flag/theirs")}, Fixed: access.OwnUser}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.want.Path == "" {
@@ -338,7 +338,7 @@ func TestAskElsewhere(t *testing.T) {
 		{"/workspace", "/workspace", true, true, "[]"},
 	} {
 		a := p.Report.Ask(c.ask)
-		if a.Path != c.path || a.Read != c.read || a.Write != c.write || fmt.Sprint(a.Levers) != c.lever {
+		if a.Path != c.path || a.Read != c.read || a.Write != c.write || fmt.Sprint(a.Remedies) != c.lever {
 			t.Errorf("%s: %+v", c.ask, a)
 		}
 	}
@@ -381,7 +381,7 @@ func TestGitLever(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		for _, l := range p.Report.Ask(host.Join("/home/u/src/app/.git", c.path)).Levers {
+		for _, l := range p.Report.Ask(host.Join("/home/u/src/app/.git", c.path)).Remedies {
 			if l.To == "write" {
 				got = l.Flags[1]
 			}

@@ -123,7 +123,7 @@ func TestDeafWalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, r := range p.Confined.Wall.Rules {
+		for _, r := range p.Confined.Ruleset.Rules {
 			if r.Allow&landlock.ResolveUnix != 0 && r.Path != "" {
 				got = append(got, r.Path)
 			}

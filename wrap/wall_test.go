@@ -124,7 +124,7 @@ func strictWall(p *engine.Plan, abi int) *landlock.Ruleset {
 	host.Landlock = abi
 	v := *p.Report.View
 	v.Host = &host
-	return bwrap.Wall((&engine.Plan{}), &v, &pol, &host)
+	return bwrap.Ruleset((&engine.Plan{}), &v, &pol, &host)
 }
 
 // The judge sees what is wrong with a wall: a rule too few, and one too many.
@@ -246,7 +246,7 @@ func TestStrictWalls(t *testing.T) {
 		if want.gap != "" {
 			gaps = []string{want.gap}
 		}
-		if d := cmp.Diff(gaps, bwrap.WallGaps(q, &pol, &host.Host{Facts: host.Facts{Landlock: abi}})); d != "" {
+		if d := cmp.Diff(gaps, bwrap.RulesetGaps(q, &pol, &host.Host{Facts: host.Facts{Landlock: abi}})); d != "" {
 			t.Error(abi, d)
 		}
 	}

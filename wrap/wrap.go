@@ -12,9 +12,9 @@ import (
 func New(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	switch req.Engine.Name {
 	case host.EngineLandlock:
-		return landlock.Confine(req, h)
+		return landlock.Plan(req, h)
 	case host.EngineSeatbelt:
-		return seatbelt.Seat(req, h)
+		return seatbelt.Plan(req, h)
 	}
-	return bwrap.Enclose(req, h)
+	return bwrap.Plan(req, h)
 }

@@ -45,7 +45,7 @@ func printHint(args []string) {
 		data, _ := host.OS{}.Head(path, 16<<10)
 		return string(data)
 	}
-	b := &hint.Sandbox{Sight: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Setting: m.Setting, Full: full,
+	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Setting: m.Setting, Full: full,
 		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
 	_, _ = syscall.Write(1, []byte(hint.Line(b, say, status, args[end+1:])))
 }

@@ -154,8 +154,8 @@ func writeConfined(b *strings.Builder, c *engine.Confined) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(b, "landlock denies fs %#x, net %#x, scope %#x, but for\n", uint64(c.Wall.FS), uint64(c.Wall.Net), uint64(c.Wall.Scope))
-	for _, r := range c.Wall.Rules {
+	fmt.Fprintf(b, "landlock denies fs %#x, net %#x, scope %#x, but for\n", uint64(c.Ruleset.FS), uint64(c.Ruleset.Net), uint64(c.Ruleset.Scope))
+	for _, r := range c.Ruleset.Rules {
 		what := text.Plain(r.Path)
 		if r.Path == "" {
 			what = "fd " + strconv.Itoa(r.FD)
@@ -173,8 +173,8 @@ func confinedFor(c *engine.Confined) *confinedJSON {
 		return nil
 	}
 	hexed := func(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
-	out := &confinedJSON{FS: hexed(uint64(c.Wall.FS)), Net: hexed(uint64(c.Wall.Net)), Scope: hexed(uint64(c.Wall.Scope)), Rules: []wallJSON{}}
-	for _, r := range c.Wall.Rules {
+	out := &confinedJSON{FS: hexed(uint64(c.Ruleset.FS)), Net: hexed(uint64(c.Ruleset.Net)), Scope: hexed(uint64(c.Ruleset.Scope)), Rules: []wallJSON{}}
+	for _, r := range c.Ruleset.Rules {
 		rule := wallJSON{Path: r.Path, Allow: hexed(uint64(r.Allow))}
 		if r.Path == "" {
 			rule.FD = &r.FD

@@ -94,7 +94,7 @@ type insight struct {
 	belted    bool // the engine is sandbox-exec
 	cwd, home string
 	exists    func(name string) bool // of a file in the working directory
-	path      func(path string) access.Answer
+	path      func(path string) access.Verdict
 	network   bool
 	netFrom   string
 	scoped    []string // what Landlock keeps the command from
@@ -317,10 +317,10 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 	if ans.To != ans.Path {
 		a.LeadsTo = ans.To
 	}
-	if m := ans.Mark; m != nil {
-		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Rule, Layer: m.Layer.String(), Source: m.Source}
+	if m := ans.Rule; m != nil {
+		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
 	}
-	for _, l := range ans.Levers {
+	for _, l := range ans.Remedies {
 		a.lever(l.To, l.Text, l.Flags...)
 	}
 	return a, nil

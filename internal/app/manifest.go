@@ -129,12 +129,12 @@ func readManifest(data []byte) (*Manifest, bool) {
 
 // marks are the paths as a plan has them, less those with an access that this
 // sbx does not know.
-func (m *Manifest) marks() []view.Mark {
-	out := make([]view.Mark, 0, len(m.Paths))
+func (m *Manifest) marks() []view.Rule {
+	out := make([]view.Rule, 0, len(m.Paths))
 	for _, p := range m.Paths {
-		mark := view.Mark{Path: p.Path, Rule: p.Rule, Source: p.Source, Pin: p.Pin}
-		if mark.Rule == "" {
-			mark.Rule = p.Path
+		mark := view.Rule{Path: p.Path, Written: p.Rule, Source: p.Source, Pinned: p.Pin}
+		if mark.Written == "" {
+			mark.Written = p.Path
 		}
 		for a := policy.Private; a <= policy.Block; a++ {
 			if a.String() == p.Access {
@@ -158,15 +158,15 @@ func (m *Manifest) marks() []view.Mark {
 
 // Sight is what can be said of files from the manifest that path names. With
 // Landlock nothing inside shows what is open, so it takes the rules for it.
-func (m *Manifest) Sight(h *host.Host, path string) (*access.Sight, error) {
+func (m *Manifest) Sight(h *host.Host, path string) (*access.Checker, error) {
 	if m.Engine == host.EngineSeatbelt {
-		return &access.Sight{FS: h.FS, Marks: m.marks(), Host: h, Belt: true, Network: m.Network == "true"}, nil
+		return &access.Checker{FS: h.FS, Rules: m.marks(), Host: h, Seatbelt: true, Network: m.Network == "true"}, nil
 	}
-	s := &access.Sight{FS: host.ProcFS{FS: h.FS}, Marks: m.marks(), Host: h}
+	s := &access.Checker{FS: host.ProcFS{FS: h.FS}, Rules: m.marks(), Host: h}
 	if m.Engine != host.EngineLandlock {
 		return s, nil
 	}
-	if s.Wall = m.Wall.ruleset(); s.Wall == nil {
+	if s.Ruleset = m.Wall.ruleset(); s.Ruleset == nil {
 		return nil, Failed("this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules", "")
 	}
 	s.Enter(filepath.Dir(path))

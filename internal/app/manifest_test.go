@@ -54,7 +54,7 @@ func TestReadManifest(t *testing.T) {
 		t.Fatal("not read")
 	}
 	marks := m.marks()
-	if len(marks) != 2 || marks[0].Path != "/usr" || marks[0].Rule != "/usr" || marks[0].Source != "" || marks[1].Path != "/y\xff" || marks[1].Rule != "/y*" || !marks[1].Pin || marks[1].Layer.String() != "flag" {
+	if len(marks) != 2 || marks[0].Path != "/usr" || marks[0].Written != "/usr" || marks[0].Source != "" || marks[1].Path != "/y\xff" || marks[1].Written != "/y*" || !marks[1].Pinned || marks[1].Layer.String() != "flag" {
 		t.Errorf("%+v", marks)
 	}
 	for _, bad := range []string{"", "[]", `{"paths":1}`, `{"paths":[{"path":1}]}`, "\xff"} {

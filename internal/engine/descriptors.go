@@ -31,7 +31,7 @@ func (p *Plan) Descriptors(req Request, h *host.Host, v *view.View) error {
 			continue
 		case fd.CloseOn || fd.Kind != host.FDFile && fd.Kind != host.FDPipe && fd.Kind != host.FDPair:
 			continue
-		case fd.Kind == host.FDFile && !v.Gives(h, fd):
+		case fd.Kind == host.FDFile && !v.MayPass(h, fd):
 			closed = append(closed, fd)
 			continue
 		default:
@@ -89,7 +89,7 @@ func (p *Plan) shield(req Request, h *host.Host, v *view.View, fd *host.FD) erro
 	if p.Engine != host.EngineBwrap || fd.Deleted && fd.Num > 2 {
 		return nil
 	}
-	if to, ok := v.NameOf(fd); ok {
+	if to, ok := v.FileOf(fd); ok {
 		foreign := h.UID != 0 && to.Info.UID != h.UID && !h.FS.Access(to.Path, 'w')
 		if v.Access(to.Path) == policy.Write || foreign && fd.Num > 2 {
 			return nil

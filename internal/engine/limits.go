@@ -19,15 +19,15 @@ func (p *Plan) ApplyLimits(req Request, h *host.Host, v *view.View, pol *policy.
 	if !want.Any() {
 		return nil
 	}
-	means, err := limits.Choose(want, h.Limits, limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.Staged(req.Direct, pol, h)})
+	means, err := limits.Choose(want, h.Limits, limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(req.Direct, pol, h)})
 	if refused, ok := err.(*limits.Refusal); ok {
 		text := refused.Error()
 		if where := pol.Where[refused.Key]; where != "" {
 			text = where + ": " + text
 		}
-		if v.Ahead {
+		if v.DenyAbsent {
 			refused.Hint = "macOS has no control groups: leave the limit out, or say limits = \"best-effort\" in a config file"
-		} else if v.Bare {
+		} else if v.NoMounts {
 			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
 		}
 		return &host.Error{Status: host.StatusFailed, Text: text, Hint: refused.Hint}

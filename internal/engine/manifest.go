@@ -53,17 +53,17 @@ func Manifest(p *Plan, v *view.View, pol *policy.Policy) []byte {
 	}
 	b = append(b, `},"paths":[`...)
 	n = 0
-	for i := range v.Mounts {
-		if m := &v.Mounts[i]; v.InForce(m) {
+	for i := range v.Entries {
+		if m := &v.Entries[i]; v.InForce(m) {
 			b = comma(b, n)
 			n++
-			b = appendMark(b, v.MarkOf(m))
+			b = appendRule(b, v.RuleOf(m))
 		}
 	}
-	for _, m := range v.BeltMarks() {
+	for _, m := range v.HeldLinkRules() {
 		b = comma(b, n)
 		n++
-		b = appendMark(b, m)
+		b = appendRule(b, m)
 	}
 	b = append(b, `],"env":[`...)
 	n = 0
@@ -86,22 +86,22 @@ func Manifest(p *Plan, v *view.View, pol *policy.Policy) []byte {
 			b = appendJSON(b, gap)
 		}
 		b = append(b, ']')
-		b = p.Confined.appendWall(b, p.Session)
+		b = p.Confined.appendRuleset(b, p.Session)
 	}
 	return append(b, "}\n"...)
 }
 
-// appendWall adds what the kernel lets through, in hexadecimal the rights of
+// appendRuleset adds what the kernel lets through, in hexadecimal the rights of
 // linux/landlock.h. The directory of the run and descriptors are left out: the
 // rest is the same for each run.
-func (c *Confined) appendWall(b []byte, session string) []byte {
+func (c *Confined) appendRuleset(b []byte, session string) []byte {
 	hexadecimal := func(n landlock.FS) string { return "0x" + strconv.FormatUint(uint64(n), 16) }
 	b = append(b, `,"wall":`...)
-	b = appendMember(b, '{', "fs", hexadecimal(c.Wall.FS))
+	b = appendMember(b, '{', "fs", hexadecimal(c.Ruleset.FS))
 	b = append(b, `,"rules":[`...)
 	n := 0
-	for i := range c.Wall.Rules {
-		r := &c.Wall.Rules[i]
+	for i := range c.Ruleset.Rules {
+		r := &c.Ruleset.Rules[i]
 		if r.Path == "" || policy.Within(r.Path, session) {
 			continue
 		}
@@ -123,17 +123,17 @@ func appendPath(b []byte, path string) []byte {
 	return b
 }
 
-func appendMark(b []byte, m view.Mark) []byte {
+func appendRule(b []byte, m view.Rule) []byte {
 	b = appendPath(b, m.Path)
 	b = appendMember(b, ',', "access", m.Word())
 	b = appendMember(b, ',', "source", m.Source)
 	if m.Layer != policy.Builtin {
 		b = appendMember(b, ',', "layer", m.Layer.String())
 	}
-	if m.Rule != m.Path {
-		b = appendMember(b, ',', "rule", m.Rule)
+	if m.Written != m.Path {
+		b = appendMember(b, ',', "rule", m.Written)
 	}
-	if m.Pin {
+	if m.Pinned {
 		b = append(b, `,"pin":true`...)
 	}
 	return append(b, '}')

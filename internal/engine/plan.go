@@ -69,13 +69,13 @@ type Report struct {
 	Exposed []string
 	Movable []string // directories that these lie in, which can be put in another's place
 
-	View   *view.View
-	Staged bool              // sbx itself is in ManifestDir
-	Files  map[string]string // what the stage opens anew: paths inside, and on the host
-	Made   []string          // directories that the run makes first
-	Keep   []int             // with sandbox-exec: as in the plan
-	Wall   *landlock.Ruleset // with Landlock
-	Sight  *access.Sight     // made when somebody asks
+	View    *view.View
+	Staged  bool              // sbx itself is in ManifestDir
+	Files   map[string]string // what the stage opens anew: paths inside, and on the host
+	Made    []string          // directories that the run makes first
+	Keep    []int             // with sandbox-exec: as in the plan
+	Ruleset *landlock.Ruleset // with Landlock
+	Checker *access.Checker   // made when somebody asks
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -130,12 +130,12 @@ func (r *Report) Mounts() []Mounted {
 	if v == nil {
 		return nil
 	}
-	out := make([]Mounted, 0, len(v.Mounts))
-	for _, m := range v.Mounts {
-		if m.Idle || v.Ahead && m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin {
+	out := make([]Mounted, 0, len(v.Entries))
+	for _, m := range v.Entries {
+		if m.Redundant || v.DenyAbsent && m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin {
 			continue
 		}
-		out = append(out, Mounted{Path: m.Path, Covered: !v.Needed(&m), Access: m.Eff, Source: m.Rule.Source, Layer: m.Rule.Layer, Pinned: m.Pin, Closed: v.Bare && m.Eff == policy.Private})
+		out = append(out, Mounted{Path: m.Path, Covered: !v.Needed(&m), Access: m.Access, Source: m.Rule.Source, Layer: m.Rule.Layer, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private})
 	}
 	return out
 }
@@ -147,8 +147,8 @@ func (r *Report) Hidden() []string {
 		return nil
 	}
 	var out []string
-	for i := range r.View.Mounts {
-		if m := &r.View.Mounts[i]; m.Info.Kind != host.Absent && (m.Eff == policy.Block || m.Rule.Access == policy.Block) {
+	for i := range r.View.Entries {
+		if m := &r.View.Entries[i]; m.Info.Kind != host.Absent && (m.Access == policy.Block || m.Rule.Access == policy.Block) {
 			out = append(out, m.Path)
 		}
 	}
@@ -167,7 +167,7 @@ func (r *Report) Concealed() (hidden, shown []string) {
 // Confined is what a process puts around itself before it becomes the command,
 // where no other program does it.
 type Confined struct {
-	Wall    landlock.Ruleset
+	Ruleset landlock.Ruleset
 	Filters []Program // of system calls, in the order in which they are loaded
 	NoCaps  bool      // the caller is root and gives up what that means
 }

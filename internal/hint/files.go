@@ -50,8 +50,8 @@ func (h *hinter) file(u *use) string {
 		}
 	}
 	a, from := h.follow(u.path)
-	hidden := a.Mark != nil && a.Mark.Access == policy.Block
-	own := hidden || a.Mark == nil || a.Mark.Access == policy.Private
+	hidden := a.Rule != nil && a.Rule.Access == policy.Block
+	own := hidden || a.Rule == nil || a.Rule.Access == policy.Private
 	switch absent := a.Kind == host.Absent; {
 	case u.bare && !hidden && from == "":
 		return ""
@@ -78,7 +78,7 @@ func (h *hinter) file(u *use) string {
 
 // follow asks for a path, and where a link on the way leads to what does not exist
 // inside, for all of where it leads. From is the path itself when it is that link.
-func (h *hinter) follow(name string) (a access.Answer, from string) {
+func (h *hinter) follow(name string) (a access.Verdict, from string) {
 	a = h.Ask(name)
 	for range 8 {
 		if a.Kind != host.Absent || a.To == a.Path {
@@ -111,8 +111,8 @@ func (h *hinter) follow(name string) (a access.Answer, from string) {
 
 // unseen is about what does not exist inside, or has no content. Whether the host
 // has it is not known. From is a link that leads there.
-func (h *hinter) unseen(a *access.Answer, to, from string) string {
-	m, access := a.Mark, policy.Unseen
+func (h *hinter) unseen(a *access.Verdict, to, from string) string {
+	m, access := a.Rule, policy.Unseen
 	text, exists := h.shown(a.To), ", if it exists"
 	if from != "" {
 		text = h.shown(from) + " leads to " + text + ", which"
@@ -134,7 +134,7 @@ func (h *hinter) unseen(a *access.Answer, to, from string) string {
 	if to == "write" {
 		does = " opens it for writing"
 	}
-	for _, l := range a.Levers {
+	for _, l := range a.Remedies {
 		switch {
 		case l.To != to:
 		case len(l.Flags) < 2:
@@ -167,8 +167,8 @@ func hostly(path string) bool {
 }
 
 // kept is about what exists, or could be made, where the command must not write.
-func (h *hinter) kept(a *access.Answer, u *use) string {
-	m, exists := a.Mark, a.Kind != host.Absent
+func (h *hinter) kept(a *access.Verdict, u *use) string {
+	m, exists := a.Rule, a.Kind != host.Absent
 	if a.Write || m == nil || u.fresh && exists {
 		return ""
 	}
@@ -185,7 +185,7 @@ func (h *hinter) kept(a *access.Answer, u *use) string {
 	}
 	text += h.rule(m)
 	const does = " lets it be written"
-	for _, l := range a.Levers {
+	for _, l := range a.Remedies {
 		switch {
 		case l.To != "write":
 		case l.Text != "":
@@ -194,7 +194,7 @@ func (h *hinter) kept(a *access.Answer, u *use) string {
 			return text + h.change("--git "+l.Flags[1], "git", strconv.Quote(l.Flags[1]), does)
 		default:
 			opens := l.Flags[1]
-			if u.moves && h.outside(opens) != m.Rule { // its directory lets nothing be put in its place
+			if u.moves && h.outside(opens) != m.Written { // its directory lets nothing be put in its place
 				if opens = path.Dir(opens); h.Ask(opens).Fixed != "" {
 					return ""
 				}
@@ -215,8 +215,8 @@ const (
 )
 
 func (h *hinter) pinned(path string) bool {
-	for i := range h.Marks {
-		if h.Marks[i].Pin && h.Marks[i].Path == path {
+	for i := range h.Rules {
+		if h.Rules[i].Pinned && h.Rules[i].Path == path {
 			return true
 		}
 	}
@@ -224,15 +224,15 @@ func (h *hinter) pinned(path string) bool {
 }
 
 // rule names one as its file has it.
-func (h *hinter) rule(m *view.Mark) string {
+func (h *hinter) rule(m *view.Rule) string {
 	key := listKey(m.Access)
 	switch {
 	case strings.Contains(m.Source, " = ") || key == "":
 		return " (" + m.Source + ")"
 	case strings.HasPrefix(m.Source, "--"):
-		return " (" + m.Source + " " + h.shown(m.Rule) + ")"
+		return " (" + m.Source + " " + h.shown(m.Written) + ")"
 	}
-	return " (" + named(m.Source) + ": " + key + " " + h.shown(m.Rule) + ")"
+	return " (" + named(m.Source) + ": " + key + " " + h.shown(m.Written) + ")"
 }
 
 // listKey is the key of a profile by which paths get an access.
@@ -243,7 +243,7 @@ func listKey(a policy.Access) string {
 
 // lever is how a path, by its name inside, is opened that a rule with an access
 // keeps, and what that does.
-func (h *hinter) lever(to, path string, access policy.Access, m *view.Mark, does string) string {
+func (h *hinter) lever(to, path string, access policy.Access, m *view.Rule, does string) string {
 	flag, key := "-r ", "readonly_paths"
 	if to == "write" {
 		flag, key = "-w ", "writable_paths"
@@ -261,7 +261,7 @@ func (h *hinter) lever(to, path string, access policy.Access, m *view.Mark, does
 		return ": sbx " + typed + " -- " + text.ShellWord(h.say.Tool) + " …" + does
 	case !h.say.Config:
 		return ": " + h.flags(typed) + does
-	case m != nil && m.Rule == path && (m.Access == policy.Block || m.Access == policy.Protect):
+	case m != nil && m.Written == path && (m.Access == policy.Block || m.Access == policy.Protect):
 		return ": no configuration file can undo that; sbx " + typed + " -- COMMAND does" // at one path the tighter rule wins
 	case !host.Plain(path):
 		return ": sbx " + typed + " -- COMMAND" + does // not every file can hold that name

@@ -25,7 +25,7 @@ import (
 
 // Sandbox is what is known of the sandbox that this process runs in.
 type Sandbox struct {
-	*access.Sight
+	*access.Checker
 	CWD, Home, PATH string
 	Setting         func(key string) (value, source string) // by the manifest
 	Full            func(path string) bool                  // there is no room left in its file system
@@ -189,8 +189,8 @@ func (h *hinter) full() string {
 	if half := h.number("memory_limit_mb") / 2; half > 0 && half < limit {
 		key = "memory_limit_mb"
 	}
-	for i := range h.Marks {
-		m := &h.Marks[i]
+	for i := range h.Rules {
+		m := &h.Rules[i]
 		if m.Access != policy.Private || m.Path == "/run" || !h.Full(m.Path) {
 			continue
 		}
@@ -272,8 +272,8 @@ func (h *hinter) fetched(b borrowed) bool {
 func (h *hinter) blank() string {
 	var names []string
 	first, more := "", 0
-	for i := range h.Marks {
-		m := &h.Marks[i]
+	for i := range h.Rules {
+		m := &h.Rules[i]
 		info, err := h.FS.Lstat(m.Path)
 		switch {
 		case m.Access != policy.Block || err != nil || info.Kind != host.File || info.Mode&0o444 == 0:

@@ -92,17 +92,17 @@ func (inside) Content(string, host.Info, int) ([]byte, error) { return nil, errA
 
 // box is a sandbox of profile moderate, as its manifest tells of it.
 func box() *Sandbox {
-	mark := func(path string, a policy.Access, rule, source string) view.Mark {
-		return view.Mark{Path: path, Access: a, Rule: rule, Source: source}
+	mark := func(path string, a policy.Access, rule, source string) view.Rule {
+		return view.Rule{Path: path, Access: a, Written: rule, Source: source}
 	}
 	app := "/home/u/src/app"
 	return &Sandbox{
-		Sight: &access.Sight{FS: newInside(developer), Host: &host.Host{Caller: host.Caller{UID: 1000, Homes: []string{"/home/u"}}}, Marks: []view.Mark{
+		Checker: &access.Checker{FS: newInside(developer), Host: &host.Host{Caller: host.Caller{UID: 1000, Homes: []string{"/home/u"}}}, Rules: []view.Rule{
 			mark("/dev/shm", policy.Private, "/dev/shm", "moderate"), mark("/etc", policy.Read, "/etc", "moderate"),
 			mark("/home/u", policy.Private, "/home/u", "moderate"), mark("/home/u/.gitconfig", policy.Read, "/home/u/.gitconfig", "moderate"),
 			mark(app, policy.Write, app, "moderate"),
 			mark(app+"/.env", policy.Block, app+"/.env", "secrets"), mark(app+"/.envrc", policy.Protect, app+"/.envrc", "moderate"),
-			{Path: app + "/.git", Pin: true},
+			{Path: app + "/.git", Pinned: true},
 			mark(app+"/.git/hooks", policy.Protect, app+"/.git/hooks", "git = commit"),
 			mark(app+"/.vscode", policy.Protect, app+"/.vscode", "moderate"), mark(app+"/tls.key", policy.Block, app+"/*.key", "secrets"),
 			mark("/tmp", policy.Private, "/tmp", "moderate"), mark("/usr", policy.Read, "/usr", "moderate"),
@@ -230,8 +230,8 @@ func TestPrograms(t *testing.T) {
 // one and levers about the host's.
 func TestElsewhere(t *testing.T) {
 	b := box()
-	for i := range b.Marks {
-		b.Marks[i].Path = strings.Replace(b.Marks[i].Path, "/home/u/src/app", "/workspace", 1)
+	for i := range b.Rules {
+		b.Rules[i].Path = strings.Replace(b.Rules[i].Path, "/home/u/src/app", "/workspace", 1)
 	}
 	b.FS, b.CWD = newInside(strings.ReplaceAll(developer, "/home/u/src/app", "/workspace")), "/workspace"
 	say := engine.Hints{Remap: "/workspace", CWD: "/home/u/src/app"}

@@ -44,9 +44,9 @@ var mutants = []struct {
 	{"everything in the project", allow(landlock.Write, "proj"), []string{"hole hidden read *", "hole protected write, move, link *", "hole protected move *", "hole protected make *", "hole protected replace $DIR/proj/.mcp.json", "hole outside create $DIR/proj*"}},
 	{"home directory", allow(landlock.Make|landlock.WriteFile, "home"), []string{"hole outside create $DIR/home*", "hole outside use private directories", "hole sbx itself write, move $SBX_MANIFEST"}},
 	{"devices", func(p *engine.Plan, _ string) { rule(p, "/dev", landlock.ReadFile) }, []string{"hole kernel devices of the host"}},
-	{"signals", func(p *engine.Plan, _ string) { p.Confined.Wall.Scope &^= landlock.Signal }, []string{"hole processes kill a process outside", "hole processes tgkill a process outside", "hole processes pidfd_send_signal a process outside"}},
+	{"signals", func(p *engine.Plan, _ string) { p.Confined.Ruleset.Scope &^= landlock.Signal }, []string{"hole processes kill a process outside", "hole processes tgkill a process outside", "hole processes pidfd_send_signal a process outside"}},
 	{"signals as agreed", func(p *engine.Plan, _ string) {
-		p.Confined.Wall.Scope &^= landlock.Signal
+		p.Confined.Ruleset.Scope &^= landlock.Signal
 	}, nil},
 	{"environment", func(p *engine.Plan, _ string) { p.Env = append(p.Env, "GH_TOKEN=x") }, []string{"hole environment variables"}},
 	{"descriptor", leaveOpen, []string{"hole descriptors open"}},
@@ -56,15 +56,15 @@ var mutants = []struct {
 	}, []string{"unchecked sbx itself manifest $SBX_MANIFEST"}},
 	{"filter", func(p *engine.Plan, _ string) { p.Confined.Filters = nil }, []string{"hole kernel *", "hole network *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
 	{"network", func(p *engine.Plan, _ string) {
-		p.Confined.Filters, p.Confined.Wall.Net, p.Confined.Wall.Scope = nil, 0, landlock.Signal
+		p.Confined.Filters, p.Confined.Ruleset.Net, p.Confined.Ruleset.Scope = nil, 0, landlock.Signal
 	}, []string{"hole network reach TCP 127.0.0.1", "hole network reach UDP 127.0.0.1", "hole network reach abstract socket", "hole network serve own loopback", "hole network *", "hole kernel *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
 	{"control", func(p *engine.Plan, _ string) {
-		p.Confined.Wall.Rules = slices.DeleteFunc(p.Confined.Wall.Rules, func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
+		p.Confined.Ruleset.Rules = slices.DeleteFunc(p.Confined.Ruleset.Rules, func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
 	}, []string{"unchecked protected control $TMPDIR", "hole kernel set-user-id bit"}},
 }
 
 func rule(p *engine.Plan, path string, allow landlock.FS) {
-	p.Confined.Wall.Rules = append(p.Confined.Wall.Rules, landlock.Rule{Path: path, Allow: allow & p.Confined.Wall.FS})
+	p.Confined.Ruleset.Rules = append(p.Confined.Ruleset.Rules, landlock.Rule{Path: path, Allow: allow & p.Confined.Ruleset.FS})
 }
 
 func allow(right landlock.FS, path string) func(*engine.Plan, string) {

@@ -7,10 +7,10 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Gives reports whether the command may have a regular file as it is open: the
+// MayPass reports whether the command may have a regular file as it is open: the
 // policy allows its path that way, or no name leads to it, or it is standard
 // input, output or error once more (exec 3>&1).
-func (v *View) Gives(h *host.Host, fd *host.FD) bool {
+func (v *View) MayPass(h *host.Host, fd *host.FD) bool {
 	switch {
 	case fd.Kernel:
 		return false
@@ -23,19 +23,19 @@ func (v *View) Gives(h *host.Host, fd *host.FD) bool {
 			return true
 		}
 	}
-	to, ok := v.NameOf(fd)
+	to, ok := v.FileOf(fd)
 	if !ok {
 		return false
 	}
-	if i, ok := v.Find(to.Path); ok && v.Mounts[i].Copied {
+	if i, ok := v.Find(to.Path); ok && v.Entries[i].Copied {
 		return false // the command sees a copy, for a reason
 	}
 	a := v.Access(to.Path)
 	return a == policy.Write || !fd.Writes && Shows(a)
 }
 
-// NameOf is the path of an open file, if it still leads there.
-func (v *View) NameOf(fd *host.FD) (host.Resolved, bool) {
+// FileOf is the path of an open file, if it still leads there.
+func (v *View) FileOf(fd *host.FD) (host.Resolved, bool) {
 	path := v.Host.OnMac(fd.Path)
 	if fd.Deleted || fd.Ino == 0 || !strings.HasPrefix(path, "/") {
 		return host.Resolved{}, false
@@ -47,6 +47,6 @@ func (v *View) NameOf(fd *host.FD) (host.Resolved, bool) {
 // Reopens reports whether the stage can open a file of the caller's anew: by the
 // name that it still has, as the command's user.
 func (v *View) Reopens(direct bool, h *host.Host, fd *host.FD, to host.Resolved) bool {
-	_, ok := v.Self(h)
-	return ok && !direct && to.Path == fd.Path && v.Allowed(fd.Path, 'r')
+	_, ok := v.SelfPath(h)
+	return ok && !direct && to.Path == fd.Path && v.MayUseUnprivileged(fd.Path, 'r')
 }

@@ -9,6 +9,6 @@
 // view into mounts, into rules of Landlock or into a profile of sandbox-exec.
 //
 // A view is about the files as they were when it was made; what another program
-// of the same user swaps afterwards is for the engines to notice. Start with look
-// in view.go.
+// of the same user swaps afterwards is for the engines to notice. Start with [New]
+// in own.go.
 package view

@@ -5,10 +5,10 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// elsewhere adds the places at which a hidden or protected file has another
+// addAliases adds the places at which a hidden or protected file has another
 // name through a mount: what is hidden in the home directory is hidden in a
 // bind mount of it, too.
-func (v *View) elsewhere(found []place) ([]place, error) {
+func (v *View) addAliases(found []resolvedRule) ([]resolvedRule, error) {
 	mounts, err := v.Host.FS.Mounts()
 	if err != nil {
 		return nil, &host.Error{Status: host.StatusFailed, Text: "cannot list the mounts of this machine: " + err.Error(), Hint: "is /proc mounted?"}
@@ -31,7 +31,7 @@ func (v *View) elsewhere(found []place) ([]place, error) {
 			if err != nil || info.Kind == host.Absent || info.Kind == host.Link {
 				continue
 			}
-			found = append(found, place{rule: p.rule, name: path, to: host.Resolved{Path: path, Info: info}})
+			found = append(found, resolvedRule{rule: p.rule, name: path, to: host.Resolved{Path: path, Info: info}})
 		}
 	}
 	return found, nil

@@ -9,14 +9,14 @@ import (
 
 // InForce reports whether a mount decides about what lies at it, also when
 // what lies above gives the same and bwrap is asked for nothing.
-func (v *View) InForce(m *Mount) bool {
-	if m.Idle || m.Eff == policy.Unseen || m.Path == "/" && !Shows(m.Eff) {
+func (v *View) InForce(m *Entry) bool {
+	if m.Redundant || m.Access == policy.Unseen || m.Path == "/" && !Shows(m.Access) {
 		return false // the root is the sandbox's own and read-only without a rule
 	}
-	if v.Ahead && m.Needless(v) {
+	if v.DenyAbsent && m.Unneeded(v) {
 		return false
 	}
-	if m.Eff == policy.Block && !v.Ahead {
+	if m.Access == policy.Block && !v.DenyAbsent {
 		return v.masked(m)
 	}
 	return true
@@ -34,11 +34,11 @@ func (v *View) Outside(path string) (host string, ok bool) {
 	return path, !policy.Within(path, v.Host.CWD)
 }
 
-// Decides is the mount that governs a path of the host, nil for none.
-func (v *View) Decides(path string) *Mount {
+// InForceAt is the mount that governs a path of the host, nil for none.
+func (v *View) InForceAt(path string) *Entry {
 	for {
-		if i, ok := v.Find(path); ok && v.InForce(&v.Mounts[i]) {
-			return &v.Mounts[i]
+		if i, ok := v.Find(path); ok && v.InForce(&v.Entries[i]) {
+			return &v.Entries[i]
 		}
 		if path == "/" {
 			return nil
@@ -49,16 +49,16 @@ func (v *View) Decides(path string) *Mount {
 
 // MayUse reports whether permissions let the command use a file of the host.
 func (v *View) MayUse(path string, rwx byte) bool {
-	if v.Ahead {
+	if v.DenyAbsent {
 		return v.Host.FS.Access(path, rwx) // sandbox-exec takes no privileges from root
 	}
-	return v.Allowed(path, rwx)
+	return v.MayUseUnprivileged(path, rwx)
 }
 
-// Allowed reports whether the command may use a file of the host. Root has no
+// MayUseUnprivileged reports whether the command may use a file of the host. Root has no
 // privileges inside and is held to the permission bits; access control lists
 // are not looked at then.
-func (v *View) Allowed(host string, rwx byte) bool {
+func (v *View) MayUseUnprivileged(host string, rwx byte) bool {
 	h := v.Host
 	if !h.FS.Access(host, rwx) {
 		return false
@@ -91,20 +91,20 @@ func Bit(rwx byte) uint32 {
 	return 1
 }
 
-// OwnRun reports whether /run is the sandbox's own.
-func (v *View) OwnRun() bool {
+// OwnsRun reports whether /run is the sandbox's own.
+func (v *View) OwnsRun() bool {
 	a := v.Access("/run")
 	return a == policy.Unseen || a == policy.Private
 }
 
 func (v *View) RootBound() bool {
-	return len(v.Mounts) > 0 && v.Mounts[0].Path == "/" && Shows(v.Mounts[0].Eff)
+	return len(v.Entries) > 0 && v.Entries[0].Path == "/" && Shows(v.Entries[0].Access)
 }
 
-// Needless reports whether a place need not be named: a secret of the usual list
+// Unneeded reports whether a place need not be named: a secret of the usual list
 // that is known not to be there, outside of the project and where the command could
 // not make it. Lists of some hundred names make a profile longer than the system
 // takes.
-func (m *Mount) Needless(v *View) bool {
-	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused && !policy.Within(m.Path, v.Project) && (m.Over < 0 || v.Mounts[m.Over].Eff != policy.Write)
+func (m *Entry) Unneeded(v *View) bool {
+	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused && !policy.Within(m.Path, v.Project) && (m.Parent < 0 || v.Entries[m.Parent].Access != policy.Write)
 }

@@ -30,12 +30,12 @@ func (v *View) GuardFilter(path string) error {
 // writes reports whether the command can write what lies at a canonical path of
 // the host, by any of its names.
 func (v *View) writes(path string) bool {
-	for _, name := range v.names(path) {
-		if m := v.Decides(name); v.Access(name) == policy.Write && (m == nil || m.Src == "") {
+	for _, name := range v.aliases(path) {
+		if m := v.InForceAt(name); v.Access(name) == policy.Write && (m == nil || m.Src == "") {
 			return true
 		}
-		for i := range v.Mounts {
-			if m := &v.Mounts[i]; m.Src != "" && m.Eff == policy.Write && !m.Idle && policy.Within(name, m.Src) {
+		for i := range v.Entries {
+			if m := &v.Entries[i]; m.Src != "" && m.Access == policy.Write && !m.Redundant && policy.Within(name, m.Src) {
 				return true
 			}
 		}
@@ -43,12 +43,12 @@ func (v *View) writes(path string) bool {
 	return false
 }
 
-// LookWithOwn lays the rules over the host. Where the command could see or even
+// New lays the rules over the host. Where the command could see or even
 // make a directory of sbx's own that is not there yet, it is made before, so
 // that it is hidden like one that was always there: nobody reads or forges what
 // sbx remembers.
-func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*View, []string, error) {
-	v, err := look(pol, h, res, ahead)
+func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*View, []string, error) {
+	v, err := build(pol, h, res, ahead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +57,7 @@ func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead boo
 		to, err := res.Resolve(dir)
 		reached := func(path string) bool { return open(v.Access(path)) }
 		over := policy.Dir(to.Path)
-		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.names(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.CanCreateIn(over)) {
+		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.aliases(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.CanCreateIn(over)) {
 			made = append(made, to.Path)
 		}
 	}
@@ -70,27 +70,27 @@ func LookWithOwn(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead boo
 			continue
 		}
 		// What the user has never used may lack the directories above, too.
-		for _, above := range notThere(res, to) {
+		for _, above := range missingDirs(res, to) {
 			add(above, func(a policy.Access) bool { return a == policy.Write })
 		}
 	}
 	if len(made) == 0 {
-		return v, nil, v.guardOwn()
+		return v, nil, v.protectOwn()
 	}
 	*res = *host.NewResolver(h.FS)
 	res.Made = make(map[string]host.Info)
 	for _, dir := range made {
 		res.Made[dir] = host.Info{Kind: host.Dir, Mode: 0o700, UID: h.UID}
 	}
-	if v, err = look(pol, h, res, ahead); err != nil {
+	if v, err = build(pol, h, res, ahead); err != nil {
 		return nil, nil, err
 	}
-	return v, made, v.guardOwn()
+	return v, made, v.protectOwn()
 }
 
-// notThere are the directories that are not there on the way to a path and the
+// missingDirs are the directories that are not there on the way to a path and the
 // path itself, if that is not there, the uppermost first.
-func notThere(res *host.Resolver, to host.Resolved) []string {
+func missingDirs(res *host.Resolver, to host.Resolved) []string {
 	var out []string
 	for err := error(nil); err == nil && to.Info.Kind == host.Absent && to.Path != "/"; to, err = res.Resolve(policy.Dir(to.Path)) {
 		out = append(out, to.Path)
@@ -99,26 +99,26 @@ func notThere(res *host.Resolver, to host.Resolved) []string {
 	return out
 }
 
-// names are a canonical path and those that it has besides by mounts.
-func (v *View) names(path string) []string {
+// aliases are a canonical path and those that it has besides by mounts.
+func (v *View) aliases(path string) []string {
 	return append(v.table.Aliases(path), path)
 }
 
-// guardOwn refuses a policy in which the command could write where sbx keeps
+// protectOwn refuses a policy in which the command could write where sbx keeps
 // what it was told and what it saw. Every profile hides the place; a file can
 // take that back (blocked_paths = ["!"], or a deeper path), and the command
 // would then agree to files in the user's name.
-func (v *View) guardOwn() error {
+func (v *View) protectOwn() error {
 	for _, dir := range slices.Concat(v.Host.Links, v.Host.Named) {
 		if to, err := v.Res.Resolve(dir); err == nil && to.Info.Kind == host.Absent && slices.Contains(v.Host.Named, dir) {
 			continue // nothing that anybody runs
 		}
-		if err := v.guard(dir, "is where sbx keeps the shims that your shells run", `protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
+		if err := v.refuseWritable(dir, "is where sbx keeps the shims that your shells run", `protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
 			return err
 		}
 	}
 	for _, dir := range v.Host.Own {
-		err := v.guard(dir, "is where sbx keeps what it remembers",
+		err := v.refuseWritable(dir, "is where sbx keeps what it remembers",
 			`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`)
 		if err != nil {
 			return err
@@ -127,19 +127,19 @@ func (v *View) guardOwn() error {
 	return nil
 }
 
-func (v *View) guard(dir, what, hint string) error {
+func (v *View) refuseWritable(dir, what, hint string) error {
 	to, err := v.Res.Resolve(dir)
 	if err != nil {
 		return nil // out of the command's reach, too
 	}
 	by := -1
-	for _, name := range v.names(to.Path) {
+	for _, name := range v.aliases(to.Path) {
 		if v.Access(name) == policy.Write {
-			by, _ = v.over(name)
+			by, _ = v.nearest(name)
 		}
 	}
-	for i := range v.Mounts {
-		if m := &v.Mounts[i]; m.Eff == policy.Write && !m.Idle && policy.Within(m.Path, to.Path) {
+	for i := range v.Entries {
+		if m := &v.Entries[i]; m.Access == policy.Write && !m.Redundant && policy.Within(m.Path, to.Path) {
 			by = i
 		}
 	}
@@ -149,20 +149,20 @@ func (v *View) guard(dir, what, hint string) error {
 	if to.Info.Kind == host.Absent {
 		hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
 	}
-	m := &v.Mounts[by]
+	m := &v.Entries[by]
 	return &host.Error{Status: host.StatusFailed, Text: policy.Plain(dir) + " " + what + ", and is never made writable (" + policy.Plain(m.Path) + " is, by " + m.Rule.Source + ")", Hint: hint}
 }
 
-// Self is the file of sbx itself, false when it cannot be put inside.
-func (v *View) Self(h *host.Host) (string, bool) {
+// SelfPath is the file of sbx itself, false when it cannot be put inside.
+func (v *View) SelfPath(h *host.Host) (string, bool) {
 	self, err := v.Res.Resolve(policy.Clean(h.Self))
-	return self.Path, err == nil && h.Self != "" && self.Info.Kind == host.File && v.OwnRun()
+	return self.Path, err == nil && h.Self != "" && self.Info.Kind == host.File && v.OwnsRun()
 }
 
-// Staged reports whether the stage will be there while the command runs.
-func (v *View) Staged(direct bool, pol *policy.Policy, h *host.Host) bool {
-	_, ok := v.Self(h)
-	return ok && !v.Bare && !direct && !pol.SharePID
+// HasInit reports whether the stage will be there while the command runs.
+func (v *View) HasInit(direct bool, pol *policy.Policy, h *host.Host) bool {
+	_, ok := v.SelfPath(h)
+	return ok && !v.NoMounts && !direct && !pol.SharePID
 }
 
 // SourceCache is the source of the rule for the private cache.
@@ -178,25 +178,25 @@ const SourceSession = "sbx agent"
 // command that runs at the same time could put a link in its place.
 func (v *View) ShareTmp(dir string) {
 	at := -1
-	for i := range v.Mounts {
-		switch m := &v.Mounts[i]; {
-		case m.Path == "/tmp" && m.Eff == policy.Private && m.Info.Kind == host.Dir:
+	for i := range v.Entries {
+		switch m := &v.Entries[i]; {
+		case m.Path == "/tmp" && m.Access == policy.Private && m.Info.Kind == host.Dir:
 			at = i
-		case policy.Within(m.Path, "/tmp") && !m.Idle:
+		case policy.Within(m.Path, "/tmp") && !m.Redundant:
 			return
 		}
 	}
 	if dir == "" || at < 0 || slices.ContainsFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, "/tmp") }) {
 		return
 	}
-	m := &v.Mounts[at]
+	m := &v.Entries[at]
 	m.Src, m.Rule = dir, &policy.Rule{Path: m.Path, Access: policy.Write, Layer: policy.Builtin, Source: SourceSession}
 	v.Sort()
 }
 
-// Own adds a place of this run's own.
-func (v *View) Own(path string, kind host.Kind, a policy.Access) {
+// AddOwn adds a place of this run's own.
+func (v *View) AddOwn(path string, kind host.Kind, a policy.Access) {
 	r := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "sbx"}
-	v.Mounts = append(slices.DeleteFunc(v.Mounts, func(m Mount) bool { return m.Path == path }), Mount{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: path})
+	v.Entries = append(slices.DeleteFunc(v.Entries, func(m Entry) bool { return m.Path == path }), Entry{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: path})
 	v.Sort()
 }

@@ -11,18 +11,18 @@ import (
 // SourceSocket is the source of the rules that hide sockets of the host.
 const SourceSocket = "sockets of the host"
 
-// Deafen hides the sockets of the host that lie where the rules show a
+// HideSockets hides the sockets of the host that lie where the rules show a
 // directory: whom a profile lets read /opt/app it does not let talk to the
 // service there, and a read-only mount keeps nobody from connecting. A socket that
 // a rule names is meant to be reached, and so is one that a variable names which a
 // person lets through. So are those in the project and in trees
 // that a person made writable, where the command's own are, too.
-func (v *View) Deafen(pol *policy.Policy) error {
+func (v *View) HideSockets(pol *policy.Policy) error {
 	eachPointer(pol, v.Host, func(_, path string, let bool) {
 		if let {
-			v.let = append(v.let, path)
+			v.passed = append(v.passed, path)
 			if to, err := v.Res.Resolve(path); err == nil {
-				v.let = append(v.let, to.Path)
+				v.passed = append(v.passed, to.Path)
 			}
 		}
 	})
@@ -36,21 +36,21 @@ func (v *View) Deafen(pol *policy.Policy) error {
 		return nil
 	}
 	slices.SortFunc(masks, ComparePaths)
-	if masks = v.gathered(masks); len(masks) > MaxMatches {
+	if masks = v.groupSockets(masks); len(masks) > MaxMatches {
 		return &host.Error{Status: host.StatusFailed, Text: strconv.Itoa(len(masks)) + " sockets lie in directories that the profile shows, too many to hide one by one", Hint: "hide the directories with --block or blocked_paths"}
 	}
 	for _, path := range masks {
 		info, err := v.Host.FS.Lstat(path)
-		if err != nil || !rendezvous(info.Kind) && info.Kind != host.Dir {
+		if err != nil || !isEndpoint(info.Kind) && info.Kind != host.Dir {
 			continue
 		}
 		r := &policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: SourceSocket}
-		m := Mount{Path: path, Info: info, Rule: r}
+		m := Entry{Path: path, Info: info, Rule: r}
 		m.rules.Add(r)
-		v.Mounts = append(v.Mounts, m)
+		v.Entries = append(v.Entries, m)
 	}
 	v.Sort()
-	v.pin()
+	v.pinParents()
 	return nil
 }
 
@@ -59,8 +59,8 @@ func (v *View) Deafen(pol *policy.Policy) error {
 func (v *View) socketsShown() []string {
 	var out []string
 	add := func(path string, there bool) {
-		if Shows(v.Access(path)) && !v.Meant(path) {
-			if info, err := v.Host.FS.Lstat(path); there || err == nil && rendezvous(info.Kind) {
+		if Shows(v.Access(path)) && !v.Intended(path) {
+			if info, err := v.Host.FS.Lstat(path); there || err == nil && isEndpoint(info.Kind) {
 				out = append(out, path)
 			}
 		}
@@ -70,17 +70,17 @@ func (v *View) socketsShown() []string {
 		dir := policy.Dir(path)
 		shown, ok := reached[dir]
 		if !ok {
-			shown = slices.ContainsFunc(v.names(dir), func(name string) bool { return Shows(v.Access(name)) })
+			shown = slices.ContainsFunc(v.aliases(dir), func(name string) bool { return Shows(v.Access(name)) })
 			reached[dir] = shown
 		}
 		if !shown && !Shows(v.Access(path)) {
 			continue // most lie in /run
 		}
 		to, err := v.Res.Resolve(path)
-		if err != nil || !rendezvous(to.Info.Kind) {
+		if err != nil || !isEndpoint(to.Info.Kind) {
 			continue
 		}
-		for _, name := range v.names(to.Path) {
+		for _, name := range v.aliases(to.Path) {
 			add(name, name == to.Path)
 		}
 	}
@@ -91,7 +91,7 @@ func (v *View) socketsShown() []string {
 		}
 		entries, err := v.Res.Entries(to.Path)
 		for i := 0; err == nil && i < len(entries); i++ {
-			if rendezvous(entries[i].Kind) {
+			if isEndpoint(entries[i].Kind) {
 				add(host.Join(to.Path, entries[i].Name), true)
 			}
 		}
@@ -99,13 +99,13 @@ func (v *View) socketsShown() []string {
 	return out
 }
 
-// rendezvous reports whether a kind of file leads to a process that waits at it. A
+// isEndpoint reports whether a kind of file leads to a process that waits at it. A
 // read-only mount does not keep a command from writing to a named pipe either.
-func rendezvous(k host.Kind) bool { return k == host.Socket || k == host.Fifo }
+func isEndpoint(k host.Kind) bool { return k == host.Socket || k == host.Fifo }
 
-// Meant reports whether a socket is one that the run is about.
-func (v *View) Meant(path string) bool {
-	if slices.Contains(v.let, path) {
+// Intended reports whether a socket is one that the run is about.
+func (v *View) Intended(path string) bool {
+	if slices.Contains(v.passed, path) {
 		return true
 	}
 	for _, dir := range []string{v.Root, v.Host.CWD} {
@@ -113,15 +113,15 @@ func (v *View) Meant(path string) bool {
 			return true
 		}
 	}
-	i, ok := v.over(path)
+	i, ok := v.nearest(path)
 	if !ok {
 		return false
 	}
-	if v.Mounts[i].Path == path {
+	if v.Entries[i].Path == path {
 		return true // named, and settled by that
 	}
-	for ; i >= 0; i = v.Mounts[i].Over {
-		if m := &v.Mounts[i]; m.Rule.Layer != policy.Builtin && m.Eff == policy.Write {
+	for ; i >= 0; i = v.Entries[i].Parent {
+		if m := &v.Entries[i]; m.Rule.Layer != policy.Builtin && m.Access == policy.Write {
 			return true
 		}
 	}
@@ -131,15 +131,15 @@ func (v *View) Meant(path string) bool {
 // maxSockets is how many are hidden one by one: each is a mount.
 const maxSockets = 20
 
-// gathered puts directories in the place of sockets where there are very many,
+// groupSockets puts directories in the place of sockets where there are very many,
 // those with most of them first, and goes up as far as that hides nothing else
 // that a rule names.
-func (v *View) gathered(masks []string) []string {
+func (v *View) groupSockets(masks []string) []string {
 	for len(masks) > maxSockets {
 		in := make(map[string]int)
 		var most string
 		for _, path := range masks {
-			for dir := policy.Dir(path); v.coverable(dir); dir = policy.Dir(dir) {
+			for dir := policy.Dir(path); v.canHideDir(dir); dir = policy.Dir(dir) {
 				if in[dir]++; in[dir] > 1 && (most == "" || in[dir] > in[most] || in[dir] == in[most] && (len(dir) > len(most) || len(dir) == len(most) && dir < most)) {
 					most = dir
 				}
@@ -155,11 +155,11 @@ func (v *View) gathered(masks []string) []string {
 	return masks
 }
 
-// coverable reports whether a directory can be hidden as a whole: it is nobody's
+// canHideDir reports whether a directory can be hidden as a whole: it is nobody's
 // home, none of the system's own, and no rule is about it or what is in it.
-func (v *View) coverable(dir string) bool {
+func (v *View) canHideDir(dir string) bool {
 	if slices.Contains(host.SocketTops[:], dir) || slices.Contains(host.SharedDirs, dir) || slices.Contains(host.SystemTrees, dir) || policy.Within(dir, "/usr/lib") || !maskable(v.Host, dir) {
 		return false
 	}
-	return !slices.ContainsFunc(v.Mounts, func(m Mount) bool { return policy.Within(m.Path, dir) })
+	return !slices.ContainsFunc(v.Entries, func(m Entry) bool { return policy.Within(m.Path, dir) })
 }

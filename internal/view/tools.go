@@ -37,7 +37,7 @@ func Tools(h *host.Host, environ []string) []policy.Lent {
 			dirs = list(value)
 		}
 		for _, dir := range dirs {
-			if dir = strings.TrimRight(dir, "/"); lendable(h, dir) && marked(h, dir, marks) {
+			if dir = strings.TrimRight(dir, "/"); usableToolDir(h, dir) && marked(h, dir, marks) {
 				out = append(out, policy.Lent{Name: name, Dir: policy.Clean(dir)})
 			}
 		}
@@ -136,11 +136,11 @@ func marked(h *host.Host, dir string, marks []string) bool {
 	})
 }
 
-// lendable reports whether a value can name a toolchain: an absolute path that
+// usableToolDir reports whether a value can name a toolchain: an absolute path that
 // is no home directory, holds none, is not everybody's or the system's, is no
 // place of many programs' data (see kept), and has nothing to do with the
 // project, which a read-only rule would take writing away from.
-func lendable(h *host.Host, dir string) bool {
+func usableToolDir(h *host.Host, dir string) bool {
 	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") || strings.IndexByte(dir, 0) >= 0 {
 		return false
 	}
@@ -158,7 +158,7 @@ func lendable(h *host.Host, dir string) bool {
 			return false
 		}
 	}
-	for _, k := range keptApart(h) {
+	for _, k := range reservedPaths(h) {
 		if k.takes(dir) {
 			return false
 		}
@@ -166,24 +166,24 @@ func lendable(h *host.Host, dir string) bool {
 	return dir != "/usr" && dir != "/nix" && dir != "/gnu" && dir != "/gnu/store"
 }
 
-// kept is a directory that no variable opens.
-type kept struct {
+// reserved is a directory that no variable opens.
+type reserved struct {
 	dir  string
 	deep bool // nor anything in it
 }
 
-func (k kept) takes(path string) bool {
+func (k reserved) takes(path string) bool {
 	return policy.Within(k.dir, path) || k.deep && policy.Within(path, k.dir)
 }
 
-// keptApart are the directories in which all programs keep something, and those of
+// reservedPaths are the directories in which all programs keep something, and those of
 // sbx's own. A command may have its own ~/.cache in the place of the host's, or
 // write the host's: nothing in there is a toolchain that can be believed.
-func keptApart(h *host.Host) []kept {
-	var out []kept
+func reservedPaths(h *host.Host) []reserved {
+	var out []reserved
 	add := func(dir string, deep bool) {
 		if len(dir) > 1 && dir[0] == '/' {
-			out = append(out, kept{policy.Clean(dir), deep})
+			out = append(out, reserved{policy.Clean(dir), deep})
 		}
 	}
 	for _, home := range h.Homes {
@@ -233,7 +233,7 @@ func inPath(h *host.Host, value string) []policy.Lent {
 			break
 		}
 		part := host.Base(entry)
-		if part != "bin" && part != "sbin" && part != "shims" || !lendable(h, entry) {
+		if part != "bin" && part != "sbin" && part != "shims" || !usableToolDir(h, entry) {
 			continue
 		}
 		entry = policy.Clean(entry)
@@ -242,7 +242,7 @@ func inPath(h *host.Host, value string) []policy.Lent {
 		}
 		dir := policy.Dir(entry)
 		switch {
-		case !lendable(h, dir): // ~/sbin, ~/.local/bin
+		case !usableToolDir(h, dir): // ~/sbin, ~/.local/bin
 			out = append(out, policy.Lent{Name: "PATH", Dir: entry})
 		case part != "bin" || host.Base(dir) == "libexec":
 			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: []string{part}})
@@ -253,10 +253,10 @@ func inPath(h *host.Host, value string) []policy.Lent {
 	return out
 }
 
-// lend settles the rules that come of variables, which so far are left out:
+// openToolDirs settles the rules that come of variables, which so far are left out:
 // each counts where the others show nothing, or the same, leads where it says,
 // and is about nothing that is hidden.
-func (v *View) lend(found []place) {
+func (v *View) openToolDirs(found []resolvedRule) {
 	var paths []string
 	lent := false
 	for i := range found {
@@ -264,12 +264,12 @@ func (v *View) lend(found []place) {
 		if p.rule.Lent == 0 {
 			continue
 		}
-		err := v.vetLent(found, p)
-		if err == nil && strings.HasSuffix(p.rule.Source, "$PATH") && !slices.Contains(paths, p.lent) {
+		err := v.validateToolDir(found, p)
+		if err == nil && strings.HasSuffix(p.rule.Source, "$PATH") && !slices.Contains(paths, p.toolDir) {
 			if len(paths) == MaxPathFound {
 				err = errors.New("more than " + strconv.Itoa(MaxPathFound) + " directories of PATH")
 			} else if !Shows(v.Access(p.to.Path)) {
-				paths = append(paths, p.lent)
+				paths = append(paths, p.toolDir)
 			}
 		}
 		if err != nil {
@@ -282,24 +282,24 @@ func (v *View) lend(found []place) {
 		p.skip, lent = false, true
 	}
 	if lent {
-		v.settle(found)
+		v.merge(found)
 	}
 }
 
-// vetLent says why a place that a variable named is not opened.
-func (v *View) vetLent(found []place, p *place) error {
+// validateToolDir says why a place that a variable named is not opened.
+func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	r, to := p.rule, p.to.Path
 	if p.to.Info.Kind != host.Dir && p.to.Info.Kind != host.File {
 		return errors.New("there is no directory and no file")
 	}
-	dir, err := v.Res.Resolve(p.lent)
+	dir, err := v.Res.Resolve(p.toolDir)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !v.lendable(dir.Path) || !v.lendable(to):
+	case !v.isToolDir(dir.Path) || !v.isToolDir(to):
 		return errors.New(policy.Plain(to) + " is no place of a toolchain")
-	case !policy.Within(to, dir.Path) || to == dir.Path && r.Path != p.lent:
+	case !policy.Within(to, dir.Path) || to == dir.Path && r.Path != p.toolDir:
 		return errors.New(policy.Plain(r.Path) + " leads out of " + policy.Plain(dir.Path))
 	}
 	if err := v.foreign(to); err != nil {
@@ -330,35 +330,35 @@ func (v *View) vetLent(found []place, p *place) error {
 			return errors.New(policy.Plain(l.Path) + " is a link in a directory that sandboxes may have written")
 		}
 	}
-	switch i, ok := v.over(to); {
-	case !ok || v.Mounts[i].Eff == policy.Unseen || v.Mounts[i].Eff == policy.Read:
-	case v.Mounts[i].Eff != policy.Private:
-		return errors.New("it is there already, to " + v.Mounts[i].Eff.String())
-	case v.Mounts[i].Rule.Layer != policy.Builtin || v.Mounts[i].Path == to:
-		return errors.New(policy.Plain(v.Mounts[i].Path) + " is private (" + v.Mounts[i].Rule.Source + ")")
+	switch i, ok := v.nearest(to); {
+	case !ok || v.Entries[i].Access == policy.Unseen || v.Entries[i].Access == policy.Read:
+	case v.Entries[i].Access != policy.Private:
+		return errors.New("it is there already, to " + v.Entries[i].Access.String())
+	case v.Entries[i].Rule.Layer != policy.Builtin || v.Entries[i].Path == to:
+		return errors.New(policy.Plain(v.Entries[i].Path) + " is private (" + v.Entries[i].Rule.Source + ")")
 	}
 	return nil
 }
 
-// lendable is the same for a canonical path: home directories may be links, and
+// isToolDir is the same for a canonical path: home directories may be links, and
 // what is in them.
-func (v *View) lendable(path string) bool {
-	if v.kept == nil {
-		v.kept = keptApart(v.Host)
+func (v *View) isToolDir(path string) bool {
+	if v.reserved == nil {
+		v.reserved = reservedPaths(v.Host)
 		for _, home := range v.Host.Homes {
-			v.kept = append(v.kept, kept{dir: home})
+			v.reserved = append(v.reserved, reserved{dir: home})
 		}
 		// One that cannot be reached is no less a place to keep off.
-		for i := range v.kept {
-			if to, err := v.Res.Resolve(v.kept[i].dir); err == nil {
-				v.kept[i].dir = to.Path
+		for i := range v.reserved {
+			if to, err := v.Res.Resolve(v.reserved[i].dir); err == nil {
+				v.reserved[i].dir = to.Path
 			}
 		}
-		for _, k := range v.kept[len(v.kept)-len(v.Host.Homes):] {
+		for _, k := range v.reserved[len(v.reserved)-len(v.Host.Homes):] {
 			v.homes = append(v.homes, k.dir)
 		}
 	}
-	return lendable(v.Host, path) && !slices.ContainsFunc(v.kept, func(k kept) bool { return k.takes(path) })
+	return usableToolDir(v.Host, path) && !slices.ContainsFunc(v.reserved, func(k reserved) bool { return k.takes(path) })
 }
 
 // foreign says why a canonical path is somebody else's: it, or a directory above,

@@ -10,24 +10,24 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
-// family is a pattern of protected names with what it matches now.
-type family struct {
+// namePattern is a pattern of protected names with what it matches now.
+type namePattern struct {
 	path    string // canonical but for the pattern
-	members []place
+	members []resolvedRule
 }
 
-// Watch lists the protected names that the command can make, since they do
+// WatchList lists the protected names that the command can make, since they do
 // not exist, or replace, since they are links: where it can write at all, but for
 // the directory for temporary files of a session, which is gone with that.
-func (v *View) Watch(more []tripwire.Watch, temporary string) []tripwire.Watch {
+func (v *View) WatchList(more []tripwire.Watch, temporary string) []tripwire.Watch {
 	out := slices.Clone(more)
-	for _, path := range v.vacant {
+	for _, path := range v.absentNames {
 		out = append(out, tripwire.Watch{Kind: tripwire.Name, Path: path})
 	}
-	for _, l := range v.loosened {
+	for _, l := range v.replaceableLinks {
 		out = append(out, tripwire.Watch{Kind: tripwire.Name, Path: l.Path, State: "link " + l.Text})
 	}
-	for _, f := range v.family {
+	for _, f := range v.patterns {
 		names := make([]string, 0, len(f.members))
 		for _, m := range f.members {
 			names = append(names, host.Base(m.name))
@@ -65,7 +65,7 @@ func (v *View) creates(w tripwire.Watch) bool {
 // host's own file: the private cache.
 func (v *View) src(path string) string {
 	if i, ok := v.Find(path); ok {
-		return v.Mounts[i].Src
+		return v.Entries[i].Src
 	}
 	m, _ := v.above(path)
 	return m.Src

@@ -114,14 +114,14 @@ func (v *View) KeepPWD() string {
 	return pwd
 }
 
-// Reaches refuses a working directory that the sandbox would not have: bwrap
+// CheckWorkingDir refuses a working directory that the sandbox would not have: bwrap
 // would silently start in the home directory.
-func (v *View) Reaches(cwd string) error {
+func (v *View) CheckWorkingDir(cwd string) error {
 	if _, ok := v.Visible(cwd); ok {
 		return nil
 	}
 	if v.Access(cwd) == policy.Private {
-		if i, ok := v.Find(cwd); ok && !v.Mounts[i].Idle {
+		if i, ok := v.Find(cwd); ok && !v.Entries[i].Redundant {
 			return nil
 		}
 	}

@@ -18,8 +18,8 @@ import (
 // maxArgs is what bwrap accepts in all, options from --args included.
 const maxArgs = 9000
 
-// words writes the command line of bwrap.
-func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *policy.Policy) error {
+// arguments writes the command line of bwrap.
+func arguments(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *policy.Policy) error {
 	a := bwrapargs.Args{
 		Version:  req.Engine.Bwrap.Version,
 		ShareNet: pol.Network,
@@ -57,7 +57,7 @@ func words(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol *
 		a.Block = p.Ends.Setup
 	}
 	a.Ops = append(a.Ops, manifest(p, v, pol, self)...)
-	a.Ops = append(a.Ops, freeze(v)...)
+	a.Ops = append(a.Ops, remountReadOnly(v)...)
 	for i := range a.Ops {
 		a.Ops[i].Dst = v.Inside(a.Ops[i].Dst)
 	}
@@ -114,7 +114,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	}
 	p.Limit = pol.TimeoutSeconds
 	look := req.Engine.Bwrap.Version.Less(bwrapargs.HasBindFD)
-	wall := Wall(p, v, pol, h)
+	wall := Ruleset(p, v, pol, h)
 	const unseen = ": what is replaced on the host while the sandbox is being set up is noticed by no one"
 	switch {
 	case req.Direct && look:
@@ -128,7 +128,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	if req.Direct && len(req.Self) == 0 {
 		return words, nil, nil
 	}
-	self, ok := v.Self(h)
+	self, ok := v.SelfPath(h)
 	if !ok {
 		if p.Limit > 0 || len(req.Self) > 0 || req.Argv0 != "" {
 			return nil, nil, needsSelf(pol)
@@ -144,8 +144,8 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	if req.Direct {
 		return words, show, nil
 	}
-	o := &pid1.InitConfig{Path: path, Group: standing(pol, h), Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs, Reopen: p.Reopen, Ruleset: wall}
-	show = append(show, shown(p, h)...)
+	o := &pid1.InitConfig{Path: path, Group: processGroup(pol, h), Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs, Reopen: p.Reopen, Ruleset: wall}
+	show = append(show, reopenedBinds(p, h)...)
 	if p.Limits.Staged {
 		o.Rlimits, o.Memory = p.Limits.Rlimits, p.Limits.Memory
 	}
@@ -153,7 +153,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		o.Expected = expected(v)
 	}
 	if wall != nil && wall.FS != 0 {
-		o.Expected, o.Keep = private(v, o.Expected), p.Keep
+		o.Expected, o.Keep = expectPrivate(v, o.Expected), p.Keep
 	}
 	p.OrderFD = next()
 	if o.Group != pid1.NoInit {
@@ -175,13 +175,13 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	return append([]string{SelfInside, pid1.InitName, strconv.Itoa(p.OrderFD)}, words...), show, nil
 }
 
-// standing is how the command stands to the caller's process group. In front of
+// processGroup is how the command stands to the caller's process group. In front of
 // a terminal, where nothing else of a pipeline can be waiting for it, it gets a
 // group of its own that has the terminal, as a shell would give it one: what is
 // typed reaches it alone, and it can signal nobody outside. In a script or
 // pipeline the terminal belongs to the whole group, and nobody inside could
 // give it back.
-func standing(pol *policy.Policy, h *host.Host) pid1.Group {
+func processGroup(pol *policy.Policy, h *host.Host) pid1.Group {
 	switch {
 	case pol.SharePID:
 		return pid1.NoInit
@@ -227,51 +227,6 @@ func needsSelf(pol *policy.Policy) error {
 	return &host.Error{Status: host.StatusFailed, Text: what + " needs sbx itself inside, and it cannot be put there", Hint: "leave /run to the sandbox, and sbx in a file"}
 }
 
-// held is the identity of what a mount shows, nil where nobody can have put
-// something else in its place.
-func held(m *view.Mount) *bwrapargs.Identity {
-	if m.Src != "" || m.Info.Ino == 0 || !host.Replaceable(m.Path) {
-		return nil
-	}
-	return &bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}
-}
-
-// expected lists for the stage what has to be where: records of "=" for a file
-// that has to be the one that was looked at, "!" for one that must not be, since
-// it is hidden, each with device, inode and path, NUL-terminated.
-func expected(v *view.View) []byte {
-	b := make([]byte, 0, 2048)
-	for i := range v.Mounts {
-		m := &v.Mounts[i]
-		id := held(m)
-		if id == nil {
-			continue
-		}
-		op, ok := op(v, *m, 0)
-		if !ok {
-			continue
-		}
-		sign := byte('=')
-		if op.Held == nil {
-			if sign = '!'; m.Eff != policy.Block && !m.Copied {
-				continue
-			}
-		}
-		b = appendExpected(b, sign, *id, v.Inside(m.Path))
-	}
-	return b
-}
-
-func appendExpected(b []byte, sign byte, id bwrapargs.Identity, path string) []byte {
-	b = append(b, sign)
-	b = strconv.AppendUint(b, id.Dev, 10)
-	b = append(b, ' ')
-	b = strconv.AppendUint(b, id.Ino, 10)
-	b = append(b, ' ')
-	b = append(b, path...)
-	return append(b, 0)
-}
-
 // ownSession reports whether the command gets a session of its own, and with it
 // no terminal.
 func ownSession(pol *policy.Policy, h *host.Host) bool {
@@ -308,141 +263,6 @@ func numbers(p *engine.Plan, h *host.Host) func() int {
 	}
 }
 
-// Ops are the mount operations in bwrap's order: the base, then everything
-// parents first, so that what lies deeper covers what lies above it.
-func Ops(v *view.View, pol *policy.Policy, h *host.Host) []bwrapargs.Op {
-	size := int64(pol.TmpfsLimitMB) << 20
-	if half := int64(pol.MemoryLimitMB) << 19; half > 0 && half < size {
-		// What is in private directories counts as memory that no killing frees: one
-		// that is full is an error of the program's, not the end of the sandbox.
-		size = half
-	}
-	ops := make([]bwrapargs.Op, 0, len(v.Mounts)+16)
-	if v.RootBound() {
-		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"})
-	}
-	ops = append(ops, bwrapargs.Op{Kind: bwrapargs.Proc, Dst: "/proc"}, bwrapargs.Op{Kind: bwrapargs.Dev, Dst: "/dev"})
-	if h.UID == 0 {
-		// Root owns what is in /proc of any namespace: sysctls, core_pattern,
-		// sysrq-trigger, and more with each kernel.
-		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/proc"})
-	}
-	for _, m := range v.Mounts {
-		if op, ok := op(v, m, size); ok {
-			ops = append(ops, op)
-		}
-	}
-	for _, l := range v.Links {
-		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.Symlink, Src: l.Text, Dst: l.Path})
-	}
-	return ops
-}
-
-// op is the operation that gives a mount its access, or none when what lies
-// above gives it already.
-func op(v *view.View, m view.Mount, size int64) (bwrapargs.Op, bool) {
-	if !v.Needed(&m) {
-		return bwrapargs.Op{}, false
-	}
-	src := m.Path
-	if m.Src != "" {
-		src = m.Src
-	}
-	switch m.Eff {
-	case policy.Private:
-		perm := uint32(0)
-		if m.Path == "/tmp" || m.Path == "/var/tmp" || m.Path == "/dev/shm" {
-			perm = 0o1777
-		}
-		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.Path, Size: size, Perm: perm}, true
-	case policy.Write:
-		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.Path, Held: held(&m)}, true
-	case policy.Read, policy.Protect:
-		if m.Copied {
-			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: m.Copy, Perm: 0o444 | m.Info.Mode&0o111}, true
-		}
-		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.Path, Held: held(&m)}, true
-	case policy.Block:
-		return mask(m), true
-	}
-	return bwrapargs.Op{}, false
-}
-
-// mask hides a file or directory that is there. A file keeps its place and
-// cannot be opened, or loses its content, see conceal; so does a socket, to which
-// no one can then connect.
-func mask(m view.Mount) bwrapargs.Op {
-	if m.Info.Kind == host.Dir {
-		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.Path, Size: 4096, Perm: 0o755}
-	}
-	return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: []byte{}, Perm: 0o444, Shut: !m.Blank}
-}
-
-// freeze makes read-only what had to be writable while mount points were made:
-// masks, /dev, and the root when it is not the host's.
-func freeze(v *view.View) []bwrapargs.Op {
-	var ops []bwrapargs.Op
-	for _, m := range v.Mounts {
-		if m.Eff == policy.Block && !m.Idle && m.Info.Kind == host.Dir {
-			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: m.Path})
-		}
-	}
-	ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/dev"})
-	if !v.RootBound() {
-		ops = append(ops, bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: "/"})
-	}
-	return ops
-}
-
-// cache plans the private cache of the project: a directory of sbx's own that
-// is seen as ~/.cache. A link anywhere on its way is refused, since a command
-// in another sandbox might have left it there.
-func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy) error {
-	if pol.Cache != "private" || req.Cache == "" || len(v.Host.Homes) == 0 {
-		return nil
-	}
-	home, err := v.Res.Resolve(v.Host.Homes[0])
-	if err != nil || v.Access(home.Path) != policy.Private {
-		return nil
-	}
-	dst := host.Join(home.Path, ".cache")
-	if _, taken := v.Find(dst); taken {
-		return nil
-	}
-	src, err := p.CacheDir(req, v)
-	if err != nil {
-		return err
-	}
-	if p.Report.Unkept != "" { // an empty one, which ends with the run
-		r := &policy.Rule{Path: dst, Access: policy.Private, Layer: policy.Builtin, Source: view.SourceCache}
-		v.Mounts = append(v.Mounts, view.Mount{Path: dst, Info: host.Info{Kind: host.Dir}, Rule: r})
-		v.Sort()
-		p.CacheDst = dst
-		return nil
-	}
-	r := &policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
-	// What the rules say of the host's ~/.cache is not about this one, and a
-	// mask there would need a mount point in it.
-	v.Mounts = slices.DeleteFunc(v.Mounts, func(m view.Mount) bool { return policy.Within(m.Path, dst) && !view.IsGrant(m.Rule) })
-	// A mount point in the cache is made by bwrap, which follows links there: a
-	// command may have left some.
-	for _, m := range v.Mounts {
-		if !policy.Within(m.Path, dst) {
-			continue
-		}
-		for at := m.Path; at != dst; at = policy.Dir(at) {
-			if info, err := v.Host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == host.Link {
-				return &host.Error{Status: host.StatusFailed, Text: policy.Plain(at) + " is a link in the private cache, and nothing can be opened through it", Hint: "remove " + policy.Plain(src+at[len(dst):])}
-			}
-		}
-	}
-	v.Links = slices.DeleteFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, dst) })
-	v.Mounts = append(v.Mounts, view.Mount{Path: dst, Info: host.Info{Kind: host.Dir}, Rule: r, Src: src})
-	v.Sort()
-	p.CacheDst = dst
-	return nil
-}
-
 // giveFilter hands the program to whoever loads it: the stage, as the last thing
 // before the command, or bwrap, whose own process in the sandbox it holds, too.
 func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, b host.Bwrap) error {
@@ -464,7 +284,7 @@ func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, b host.Bwrap) er
 // away in /proc/self/mountinfo. The directory is a mount of its own, so that it
 // cannot be moved away and forged.
 func manifest(p *engine.Plan, v *view.View, pol *policy.Policy, more []bwrapargs.Op) []bwrapargs.Op {
-	if !v.OwnRun() {
+	if !v.OwnsRun() {
 		p.Gaps = append(p.Gaps, "/run is the host's, so there is no "+host.ManifestDir)
 		return nil
 	}
@@ -475,27 +295,27 @@ func manifest(p *engine.Plan, v *view.View, pol *policy.Policy, more []bwrapargs
 	return append(append(ops, more...), bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: host.ManifestDir})
 }
 
-// Enclose makes the plan for bwrap.
-func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
+// Plan makes the plan for bwrap.
+func Plan(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	pol, err := view.Prepare(req.Policy, h)
 	if err != nil {
 		return nil, err
 	}
 	res := host.NewResolver(h.FS)
-	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
-	v, own, err := view.LookWithOwn(pol, h, res, false)
+	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
+	v, own, err := view.New(pol, h, res, false)
 	if err != nil {
 		return nil, err
 	}
 	v.Root = req.Root
-	if err := v.Deafen(pol); err != nil {
+	if err := v.HideSockets(pol); err != nil {
 		return nil, err
 	}
 	if err := v.RemapTo(req.Remap); err != nil {
 		return nil, err
 	}
-	v.Conceal(req.Root, git)
-	if err := v.Clean(req.Root, git); err != nil {
+	v.HideProjectFiles(req.Root, git)
+	if err := v.RemoveCredentials(req.Root, git); err != nil {
 		return nil, err
 	}
 	p := &engine.Plan{Engine: host.EngineBwrap, Tier: host.TierFull, Path: req.Engine.Bwrap.Path, Dirs: own}
@@ -512,7 +332,7 @@ func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	p.Pwd = v.KeepPWD()
 	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, p.Variables(pol))
 	path, _ := host.LookupEnv(p.Env, "PATH")
-	if err := v.Reaches(h.StartDir()); err != nil {
+	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
 		return nil, err
 	}
 	switch {
@@ -529,11 +349,11 @@ func Enclose(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	}
 	v.Loose = append(v.Loose, git.Notes...)
 	p.Report.Notes, p.Report.Once = slices.Concat(p.Closed, v.Loose, v.Notes), v.Once
-	p.Report.Watch = v.Watch(git.Watch, req.Tmp)
-	if err := words(p, req, h, v, pol); err != nil {
+	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
+	if err := arguments(p, req, h, v, pol); err != nil {
 		return nil, err
 	}
-	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, WallGaps(p, pol, h), gaps(req.Engine.Bwrap), p.Limits.Gaps, []string{engine.GapSockets})
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, RulesetGaps(p, pol, h), gaps(req.Engine.Bwrap), p.Limits.Gaps, []string{engine.GapSockets})
 	p.Report.Usual = 1
 	p.Report.OwnSession = !sharesGroup(p, pol, h)
 	if !p.Report.OwnSession && !p.Restricts(landlock.Signal) {

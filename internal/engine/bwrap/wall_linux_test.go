@@ -60,11 +60,11 @@ func TestWallWithoutMounts(t *testing.T) {
 		dir + "/read": policy.Read, dir + "/write": policy.Write, dir + "/private": policy.Private} {
 		pol.Add(policy.Rule{Path: path, Access: a, Source: "test"})
 	}
-	v, _, err := view.LookWithOwn(pol, h, host.NewResolver(h.FS), false)
+	v, _, err := view.New(pol, h, host.NewResolver(h.FS), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wall := Wall((&engine.Plan{}), v, pol, h)
+	wall := Ruleset((&engine.Plan{}), v, pol, h)
 
 	// Each act prints its number and whether it could be done.
 	var outside string
@@ -112,7 +112,7 @@ func TestWallWithoutMounts(t *testing.T) {
 		fmt.Fprintf(&script, "(%s) >/dev/null 2>&1 && echo %d yes || echo %d no\n", a.sh, i, i)
 	}
 	o := &pid1.InitConfig{Path: "/bin/sh", Argv: []string{"sh", "-c", script.String()}, Group: pid1.NoInit, OOM: -1, Parent: pid1.NoParentFDs}
-	expected := private(v, nil)
+	expected := expectPrivate(v, nil)
 
 	var all, want strings.Builder
 	for i, a := range acts {

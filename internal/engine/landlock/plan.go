@@ -13,25 +13,25 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Confine makes the plan for Landlock: this process limits itself and becomes
+// Plan makes the plan for Landlock: this process limits itself and becomes
 // the command, so there is no other process, and nothing that would have to
 // be installed. What Landlock cannot do is a gap, and where a promise hangs on
 // it a refusal.
-func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
+func Plan(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	pol, err := view.Prepare(req.Policy, h)
 	if err != nil {
 		return nil, err
 	}
-	if err := unconfinable(req, pol, h); err != nil {
+	if err := unsupported(req, pol, h); err != nil {
 		return nil, err
 	}
 	res := host.NewResolver(h.FS)
-	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
-	v, own, err := view.LookWithOwn(pol, h, res, false)
+	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
+	v, own, err := view.New(pol, h, res, false)
 	if err != nil {
 		return nil, err
 	}
-	v.Root, v.Bare, v.Watched = req.Root, true, pol.Protected == "watch"
+	v.Root, v.NoMounts, v.Watched = req.Root, true, pol.Protected == "watch"
 	p := &engine.Plan{Engine: host.EngineLandlock, Tier: host.TierReduced, Dirs: own, Confined: &engine.Confined{NoCaps: h.UID == 0}}
 	if err := p.Descriptors(req, h, v); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	if err := p.Tied(h); err != nil {
 		return nil, err
 	}
-	if err := PrivateCache(p, req, v, pol); err != nil {
+	if err := engine.PrivateCache(p, req, v, pol); err != nil {
 		return nil, err
 	}
 	if err := p.ApplyLimits(req, h, v, pol); err != nil {
@@ -49,15 +49,15 @@ func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
 		return nil, &host.Error{Status: host.StatusFailed, Text: "limits for all processes together cannot be had here: systemd-run would have to start a sandbox that is up already",
 			Hint: "use limits = \"best-effort\", or install bubblewrap"}
 	}
-	if err := v.Reaches(h.StartDir()); err != nil {
+	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
 		return nil, err
 	}
 	p.Pwd = v.KeepPWD()
-	session, tmp, err := Session(p, req.Engine)
+	session, tmp, err := engine.Session(p, req.Engine)
 	if err != nil {
 		return nil, err
 	}
-	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: tmp}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + ManifestName}))
+	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: tmp}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + engine.ManifestName}))
 	for _, e := range p.LateEnv { // nothing but the command is loaded with them
 		p.Env = append(p.Env, e.Name+"="+e.Value)
 	}
@@ -65,49 +65,49 @@ func Confine(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	if err := p.Program(req, h, v); err != nil {
 		return nil, err
 	}
-	v.Conceal(req.Root, git)
-	if err := v.Clean(req.Root, git); err != nil {
+	v.HideProjectFiles(req.Root, git)
+	if err := v.RemoveCredentials(req.Root, git); err != nil {
 		return nil, err
 	}
-	c, err := carve(v)
+	c, err := buildRules(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := deafTo(v, h); err != nil {
+	if err := checkSockets(v, h); err != nil {
 		return nil, err
 	}
 	p.Report.Policy, p.Report.View = pol, v
 	v.Loose = append(v.Loose, git.Notes...)
 	p.Report.Notes = slices.Concat(p.Closed, c.notes(h), v.Loose)
-	p.Report.Watch, p.Report.Exposed = v.Watch(git.Watch, req.Tmp), c.exposed
+	p.Report.Watch, p.Report.Exposed = v.WatchList(git.Watch, req.Tmp), c.exposed
 	p.Report.Movable = c.moved
-	wallOff(p, c, pol, h, tmp)
+	addRules(p, c, pol, h, tmp)
 	if err := filters(p, req, pol, h); err != nil {
 		return nil, err
 	}
 	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, c.gaps, c.notes(h), p.Gaps, reducedGaps(pol, h), p.Limits.Gaps)
 	p.Session = session
-	p.Report.Wall, p.Report.Made = &p.Confined.Wall, p.Dirs
+	p.Report.Ruleset, p.Report.Made = &p.Confined.Ruleset, p.Dirs
 	if req.Engine.Lack != nil {
 		p.Lack = req.Engine.Lack.Reason
 	}
-	p.Files = []engine.OwnFile{{Path: session + "/" + ManifestName, Data: engine.Manifest(p, v, pol)}}
+	p.Files = []engine.OwnFile{{Path: session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, pol)}}
 	return p, nil
 }
 
-// deafTo refuses to open a socket by name where the kernel cannot tell that one
+// checkSockets refuses to open a socket by name where the kernel cannot tell that one
 // from others.
-func deafTo(v *view.View, h *host.Host) error {
-	for i := range v.Mounts {
-		if m := &v.Mounts[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Eff) && m.Rule.Layer != policy.Builtin {
+func checkSockets(v *view.View, h *host.Host) error {
+	for i := range v.Entries {
+		if m := &v.Entries[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Access) && m.Rule.Layer != policy.Builtin {
 			return &host.Error{Status: host.StatusFailed, Text: m.Rule.Source + ": " + policy.Plain(m.Path) + " is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", Hint: "it needs tier full: sbx doctor says how to get there"}
 		}
 	}
 	return nil
 }
 
-// unconfinable refuses what this engine cannot do at all.
-func unconfinable(req engine.Request, pol *policy.Policy, h *host.Host) error {
+// unsupported refuses what this engine cannot do at all.
+func unsupported(req engine.Request, pol *policy.Policy, h *host.Host) error {
 	no := func(what, hint string) error {
 		return &host.Error{Status: host.StatusFailed, Text: what, Hint: hint}
 	}
@@ -116,31 +116,24 @@ func unconfinable(req engine.Request, pol *policy.Policy, h *host.Host) error {
 	case h.Landlock < 1:
 		return no("Landlock is not there: the kernel is older than 5.13 or was started without it", full)
 	case pol.MinTier == host.TierFull:
-		return no("the policy asks for tier full ("+Whence(pol, "min_tier")+"), and without namespaces there is only tier reduced", full)
+		return no("the policy asks for tier full ("+engine.Whence(pol, "min_tier")+"), and without namespaces there is only tier reduced", full)
 	case pol.Seccomp == "off":
 		return no("seccomp = \"off\" cannot be had with Landlock, which leaves UDP and sockets to the filter", "leave it out")
 	case pol.TimeoutSeconds > 0:
-		return no("a time limit cannot be enforced without a process namespace ("+Whence(pol, "timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
+		return no("a time limit cannot be enforced without a process namespace ("+engine.Whence(pol, "timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
 	case pol.NewSession == "yes":
-		return no("new_session = \"yes\" cannot be had with Landlock ("+Whence(pol, "new_session")+")", "use setsid(1) in front of sbx")
+		return no("new_session = \"yes\" cannot be had with Landlock ("+engine.Whence(pol, "new_session")+")", "use setsid(1) in front of sbx")
 	case req.Remap != "":
 		return no("--workspace cannot be had with Landlock, which shows every path where it is", full)
 	}
 	return nil
 }
 
-func Whence(pol *policy.Policy, key string) string {
-	if where := pol.Where[key]; where != "" {
-		return where
-	}
-	return "profile " + strings.Join(pol.Profiles, "+")
-}
-
-// wallOff adds to the rules for the policy's files what every command needs:
+// addRules adds to the rules for the policy's files what every command needs:
 // its own /proc, of which Landlock keeps what belongs to other processes'
 // memory, files and environment, the harmless devices, the terminal and the
 // files that it was given, and the directory for temporary files.
-func wallOff(p *engine.Plan, c *carver, pol *policy.Policy, h *host.Host, tmp string) {
+func addRules(p *engine.Plan, c *ruleBuilder, pol *policy.Policy, h *host.Host, tmp string) {
 	all, _, _ := landlock.Known(h.Landlock)
 	w := landlock.Ruleset{FS: all, Rules: c.rules, Scope: landlock.AbstractUnix | landlock.Signal}
 	if !pol.Network {
@@ -180,7 +173,7 @@ func wallOff(p *engine.Plan, c *carver, pol *policy.Policy, h *host.Host, tmp st
 			w.Rules = append(w.Rules, landlock.Rule{FD: fd.Num, Allow: device})
 		}
 	}
-	p.Confined.Wall = w.For(h.Landlock)
+	p.Confined.Ruleset = w.For(h.Landlock)
 }
 
 // filters adds the system call filters.
@@ -227,7 +220,7 @@ func reducedGaps(pol *policy.Policy, h *host.Host) []string {
 
 // notes are the gaps in what a command would expect to be able to do where the
 // policy lets it write.
-func (c *carver) notes(h *host.Host) []string {
+func (c *ruleBuilder) notes(h *host.Host) []string {
 	var out []string
 	if len(c.frozen) > 0 {
 		const few = 4
@@ -250,50 +243,4 @@ func (c *carver) notes(h *host.Host) []string {
 		}
 	}
 	return out
-}
-
-// ManifestName is the file in the directory of a run that says what
-// policy.json does elsewhere.
-const ManifestName = "policy.json"
-
-// Session plans the directory of the run: 0700, with the manifest in it and the
-// directory for temporary files. Nobody is there to remove it when the command
-// has ended; the next run does it, see sweep.
-func Session(p *engine.Plan, c engine.Chosen) (dir, tmp string, err error) {
-	if c.Runtime == "" {
-		return "", "", &host.Error{Status: host.StatusFailed, Text: "there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, and others can replace what is in /tmp", Hint: "set HOME"}
-	}
-	dir = c.Runtime + "/" + c.Instance
-	tmp = dir + "/tmp"
-	p.Dirs = append(p.Dirs, c.Runtime, dir, tmp)
-	if p.Report.Unkept != "" {
-		p.CacheDst = tmp + "/cache"
-		p.Dirs = append(p.Dirs, p.CacheDst)
-	}
-	return dir, tmp, nil
-}
-
-// PrivateCache is [Plan.cache] without mounts: the directory is used where it
-// is.
-func PrivateCache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy) error {
-	if pol.Cache != "private" || req.Cache == "" || len(v.Host.Homes) == 0 {
-		return nil
-	}
-	home, err := v.Res.Resolve(v.Host.Homes[0])
-	if err != nil || v.Access(home.Path) != policy.Private {
-		return nil
-	}
-	if _, taken := v.Find(host.Join(home.Path, ".cache")); taken {
-		return nil
-	}
-	src, err := p.CacheDir(req, v)
-	if err != nil || p.Report.Unkept != "" { // then it is with the temporary files, see session
-		return err
-	}
-	r := &policy.Rule{Path: src, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
-	v.Mounts = append(slices.DeleteFunc(v.Mounts, func(m view.Mount) bool { return policy.Within(m.Path, src) }),
-		view.Mount{Path: src, Info: host.Info{Kind: host.Dir}, Rule: r, Src: src})
-	v.Sort()
-	p.CacheDst = src
-	return nil
 }

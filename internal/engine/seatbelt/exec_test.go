@@ -18,7 +18,7 @@ func TestForSeatbelt(t *testing.T) {
 	good := func() *engine.Plan {
 		return &engine.Plan{Engine: host.EngineSeatbelt, Path: host.SandboxExec, Keep: []int{5}, Dirs: []string{"/x"}}
 	}
-	if err := ForSeatbelt(good()); err != nil {
+	if err := CheckPlan(good()); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(p *engine.Plan){
@@ -30,7 +30,7 @@ func TestForSeatbelt(t *testing.T) {
 		p := good()
 		change(p)
 		var e *host.Error
-		if err := ForSeatbelt(p); !errors.As(err, &e) || e.Status != host.StatusFailed {
+		if err := CheckPlan(p); !errors.As(err, &e) || e.Status != host.StatusFailed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

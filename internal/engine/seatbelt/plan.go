@@ -8,28 +8,27 @@ import (
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
-	"github.com/sbx-sandbox/sbx/internal/engine/landlock"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/view"
 	"github.com/sbx-sandbox/sbx/sbpl"
 )
 
-// Seat makes the plan for sandbox-exec, which puts the sandbox around itself and
+// Plan makes the plan for sandbox-exec, which puts the sandbox around itself and
 // becomes the command: there is no other process. Rules go by the paths of the
 // host, so nothing is in another place than outside; what is private elsewhere
 // is closed, and $TMPDIR is a directory of the run's own.
-func Seat(req engine.Request, h *host.Host) (*engine.Plan, error) {
+func Plan(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	pol, err := view.Prepare(req.Policy, h)
 	if err != nil {
 		return nil, err
 	}
-	if err := unseatable(req, pol); err != nil {
+	if err := unsupported(req, pol); err != nil {
 		return nil, err
 	}
 	res := host.NewResolver(h.FS)
-	pol, git := view.GuardGit(view.Pointed(pol, h), h, req.Root, res)
-	v, own, err := view.LookWithOwn(pol, h, res, true)
+	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
+	v, own, err := view.New(pol, h, res, true)
 	if err != nil {
 		return nil, err
 	}
@@ -40,50 +39,50 @@ func Seat(req engine.Request, h *host.Host) (*engine.Plan, error) {
 	if err := p.Tied(h); err != nil {
 		return nil, err
 	}
-	if err := landlock.PrivateCache(p, req, v, pol); err != nil {
+	if err := engine.PrivateCache(p, req, v, pol); err != nil {
 		return nil, err
 	}
-	session, tmp, err := landlock.Session(p, req.Engine)
+	session, tmp, err := engine.Session(p, req.Engine)
 	if err != nil {
 		return nil, err
 	}
 	p.Session = session
-	v.Own(tmp, host.Dir, policy.Write)
-	v.Own(session+"/"+landlock.ManifestName, host.File, policy.Read)
-	v.Bare, v.Project = true, cmp.Or(req.Root, h.CWD)
-	v.Conceal(req.Root, git)
-	if err := v.Clean(req.Root, git); err != nil {
+	v.AddOwn(tmp, host.Dir, policy.Write)
+	v.AddOwn(session+"/"+engine.ManifestName, host.File, policy.Read)
+	v.NoMounts, v.Project = true, cmp.Or(req.Root, h.CWD)
+	v.HideProjectFiles(req.Root, git)
+	if err := v.RemoveCredentials(req.Root, git); err != nil {
 		return nil, err
 	}
 	if err := p.ApplyLimits(req, h, v, pol); err != nil {
 		return nil, err
 	}
-	if err := v.Reaches(h.StartDir()); err != nil {
+	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
 		return nil, err
 	}
 	p.Pwd = v.KeepPWD()
-	set := append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: short(tmp)}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + landlock.ManifestName})
+	set := append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: short(tmp)}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + engine.ManifestName})
 	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(set, macVariables(p, h, v, pol, tmp)...))
 	if n := len(p.LateEnv); n > 0 { // sandbox-exec would obey them, before there are walls
 		p.Gaps = append(p.Gaps, "what loaders obey ("+p.LateEnv[n-1].Name+") does not reach the command: sandbox-exec, a program of the system's, is started first")
 	}
 	p.LateEnv = nil
-	words, err := seatCommand(p, req, h, v)
+	words, err := command(p, req, h, v)
 	if err != nil {
 		return nil, err
 	}
 	p.Report.Policy, p.Report.View, p.Report.Made, p.Report.Keep = pol, v, slices.Clone(p.Dirs), p.Keep
 	v.Loose = append(v.Loose, git.Notes...)
 	p.Report.Notes = slices.Concat(p.Closed, v.Loose)
-	p.Report.Watch = v.Watch(git.Watch, req.Tmp)
-	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, seatGaps(pol), p.Limits.Gaps)
-	p.Files = []engine.OwnFile{{Path: p.Session + "/" + landlock.ManifestName, Data: engine.Manifest(p, v, pol)}}
-	text, err := seatProfile(p, v, pol, h)
+	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, gaps(pol), p.Limits.Gaps)
+	p.Files = []engine.OwnFile{{Path: p.Session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, pol)}}
+	text, err := writeProfile(p, v, pol, h)
 	if err != nil {
 		return nil, err
 	}
 	p.Argv = slices.Concat([]string{host.SandboxExec}, text.Words(), []string{"--"}, words)
-	model(p, h)
+	modelPaths(p, h)
 	return p, nil
 }
 
@@ -101,18 +100,18 @@ func short(path string) string {
 	return path
 }
 
-// unseatable refuses what this engine cannot do at all.
-func unseatable(req engine.Request, pol *policy.Policy) error {
+// unsupported refuses what this engine cannot do at all.
+func unsupported(req engine.Request, pol *policy.Policy) error {
 	no := func(what, hint string) error { return &host.Error{Status: host.StatusFailed, Text: what, Hint: hint} }
 	switch {
 	case pol.TimeoutSeconds > 0:
-		return no("a time limit cannot be enforced on macOS ("+landlock.Whence(pol, "timeout_seconds")+"): nothing of sbx is left to end the command", "timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
+		return no("a time limit cannot be enforced on macOS ("+engine.Whence(pol, "timeout_seconds")+"): nothing of sbx is left to end the command", "timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
 	case pol.NewSession == "yes":
-		return no("new_session = \"yes\" cannot be had on macOS ("+landlock.Whence(pol, "new_session")+")", "start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
+		return no("new_session = \"yes\" cannot be had on macOS ("+engine.Whence(pol, "new_session")+")", "start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
 	case req.Remap != "":
 		return no("--workspace cannot be had on macOS, where every path is shown where it is", "")
 	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
-		return no("there are no system call filters on macOS ("+landlock.Whence(pol, "seccomp")+")", "leave the file out")
+		return no("there are no system call filters on macOS ("+engine.Whence(pol, "seccomp")+")", "leave the file out")
 	case pol.Seccomp == "strict" && pol.Where["seccomp"] == "--seccomp":
 		return no("--seccomp strict cannot be had on macOS, where there are no system call filters", "leave it out")
 	case req.Argv0 != "":
@@ -121,9 +120,9 @@ func unseatable(req engine.Request, pol *policy.Policy) error {
 	return nil
 }
 
-// seatCommand are the words to execute: the file by its path, since sandbox-exec
+// command are the words to execute: the file by its path, since sandbox-exec
 // would pass over the entries of PATH that it cannot read.
-func seatCommand(p *engine.Plan, req engine.Request, h *host.Host, v *view.View) ([]string, error) {
+func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View) ([]string, error) {
 	if len(req.Self) > 0 {
 		p.Report.Command = h.Self
 		return append([]string{h.Self}, req.Self...), nil
@@ -194,7 +193,7 @@ func macVariables(p *engine.Plan, h *host.Host, v *view.View, pol *policy.Policy
 	return out
 }
 
-func seatGaps(pol *policy.Policy) []string {
+func gaps(pol *policy.Policy) []string {
 	gaps := []string{engine.GapSeatNames, engine.GapSeatPlaces, engine.GapSeatBehind, engine.GapSeatCalls, engine.GapSeatSetUID, engine.GapSeatArgs, engine.GapSeatPatterns}
 	if !pol.SharePID {
 		gaps = append(gaps, engine.GapSeatProcesses)
@@ -205,10 +204,10 @@ func seatGaps(pol *policy.Policy) []string {
 	return gaps
 }
 
-// seatProfile writes the rules. A path that no profile can name is an error:
+// writeProfile writes the rules. A path that no profile can name is an error:
 // what is not named would not be hidden.
-func seatProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) (*sbpl.Compiled, error) {
-	s, err := newSeatbelt(v)
+func writeProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) (*sbpl.Compiled, error) {
+	s, err := newBuilder(v)
 	if err != nil {
 		return nil, err
 	}
@@ -234,9 +233,9 @@ func seatProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host)
 	return text, nil
 }
 
-// ForSeatbelt refuses to execute a plan that is not for this engine, or that asks
+// CheckPlan refuses to execute a plan that is not for this engine, or that asks
 // for what only Linux can do: nothing of it may be left out without a word.
-func ForSeatbelt(p *engine.Plan) error {
+func CheckPlan(p *engine.Plan) error {
 	switch {
 	case p.Engine != host.EngineSeatbelt || p.Path != host.SandboxExec:
 		return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: the plan is for another engine than " + host.EngineSeatbelt, Hint: ""}
@@ -259,8 +258,8 @@ func NotExecuted(p *engine.Plan, err error) error {
 	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + policy.Plain(p.Path) + ": " + err.Error(), Hint: ""}
 }
 
-// model writes the rest of a plan as it would be on a Mac.
-func model(p *engine.Plan, h *host.Host) {
+// modelPaths writes the rest of a plan as it would be on a Mac.
+func modelPaths(p *engine.Plan, h *host.Host) {
 	if !h.Modelled {
 		return
 	}

@@ -20,18 +20,18 @@ const (
 // repository has.
 const SourceTracked = "git tracks it, unchanged"
 
-// Conceal decides what stands in the place of each hidden file, where mounts can
+// HideProjectFiles decides what stands in the place of each hidden file, where mounts can
 // put something there. Most cannot be opened: to a program that takes an empty
 // file for a file (terraform and its state) silence does more harm than an error.
 // A .env of a project is empty, since so much reads it in passing (grep -r, tar,
 // make's include), and so are settings of package managers. What git tracks and has unchanged is no secret to a command
 // that can read the repository, and is shown.
-func (v *View) Conceal(root string, g *gitGuard) {
+func (v *View) HideProjectFiles(root string, g *gitGuard) {
 	tops := append([]string{root}, g.trees...)
 	trees := make(map[string]*tracked, 1)
-	for i := range v.Mounts {
-		m := &v.Mounts[i]
-		if m.Eff != policy.Block || m.Idle || m.Info.Kind == host.Dir {
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		if m.Access != policy.Block || m.Redundant || m.Info.Kind == host.Dir {
 			continue
 		}
 		if m.Info.Kind == host.Socket {
@@ -44,7 +44,7 @@ func (v *View) Conceal(root string, g *gitGuard) {
 		if at < 0 {
 			continue
 		}
-		if !v.Bare {
+		if !v.NoMounts {
 			top := tops[at]
 			if trees[top] == nil {
 				trees[top] = g.tracked(v, top)
@@ -99,8 +99,8 @@ func (g *gitGuard) tracked(v *View, top string) *tracked {
 	}
 	t := &tracked{}
 	names := make(map[string]bool, 4)
-	for i := range v.Mounts {
-		if m := &v.Mounts[i]; m.Eff == policy.Block && policy.Within(m.Path, top) && m.Path != top {
+	for i := range v.Entries {
+		if m := &v.Entries[i]; m.Access == policy.Block && policy.Within(m.Path, top) && m.Path != top {
 			names[m.Path[len(top)+1:]] = true
 		}
 	}
@@ -134,7 +134,7 @@ func (t *tracked) has(name string) bool {
 // is told to who guesses it but yes or no, once in a run. A filter changes the
 // content, so one that was decrypted has another hash. The copy is what was
 // looked at; what is written to the file later is not seen.
-func (t *tracked) show(v *View, m *Mount, name string) bool {
+func (t *tracked) show(v *View, m *Entry, name string) bool {
 	if t.all || !t.open || m.Info.Kind != host.File || m.Info.Size > MaxTracked {
 		return false
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Wall is what Landlock denies the command inside of bwrap's walls, nil for
+// Ruleset is what Landlock denies the command inside of bwrap's walls, nil for
 // nothing. Namespaces close off abstract sockets and processes; where one is
 // shared, only Landlock can. With the strict filter it is a second wall
 // everywhere, so that no single mistake opens the host.
 //
 // It belongs to the plan, and no run that shares nothing pays for it.
-func Wall(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
+func Ruleset(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
 	var r landlock.Ruleset
 	if pol.Network {
 		r.Scope |= landlock.AbstractUnix | landlock.Signal
@@ -30,7 +30,7 @@ func Wall(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *landl
 	if view.StrictWalls(pol) {
 		r.Scope |= landlock.AbstractUnix | landlock.Signal
 		if h.Landlock >= fileWall {
-			wallFiles(v, &r)
+			restrictFiles(v, &r)
 		}
 	}
 	r = r.For(h.Landlock)
@@ -48,14 +48,14 @@ const (
 	scopeWall = 6
 )
 
-// wallFiles denies all that the mounts do not give. What is hidden, protected
+// restrictFiles denies all that the mounts do not give. What is hidden, protected
 // or read-only in a tree that gives more is left to the mounts: a rule is about
 // all that lies below, and naming what is around a hole instead would refuse
 // files that come later.
 //
 // The rules are opened inside, so they are about what is mounted there, not
 // about the host's file of the same name.
-func wallFiles(v *view.View, r *landlock.Ruleset) {
+func restrictFiles(v *view.View, r *landlock.Ruleset) {
 	// Which sockets there are is for the mounts to say.
 	r.FS, _, _ = landlock.Known(v.Host.Landlock)
 	r.FS &^= landlock.ResolveUnix
@@ -69,24 +69,24 @@ func wallFiles(v *view.View, r *landlock.Ruleset) {
 	allow("/dev", landlock.ReadFile|landlock.ReadDir|landlock.WriteFile|landlock.Truncate|landlock.IoctlDev)
 	allow("/proc", landlock.ReadFile|landlock.ReadDir|landlock.WriteFile|landlock.Truncate)
 	allow(host.ManifestDir, landlock.Read)
-	given := make([]landlock.FS, len(v.Mounts)) // at each mount, by those above it, too
-	for i := range v.Mounts {
-		m := &v.Mounts[i]
-		if m.Over >= 0 {
-			given[i] = given[m.Over]
+	given := make([]landlock.FS, len(v.Entries)) // at each mount, by those above it, too
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		if m.Parent >= 0 {
+			given[i] = given[m.Parent]
 		}
 		if !v.InForce(m) {
 			continue
 		}
-		if what := walled(m.Eff); what&^given[i] != 0 {
+		if what := rights(m.Access); what&^given[i] != 0 {
 			given[i] |= what
 			allow(m.Path, what)
 		}
 	}
 }
 
-// walled is what a rule about a mount allows.
-func walled(a policy.Access) landlock.FS {
+// rights is what a rule about a mount allows.
+func rights(a policy.Access) landlock.FS {
 	switch a {
 	case policy.Read, policy.Protect:
 		return landlock.Read
@@ -96,20 +96,20 @@ func walled(a policy.Access) landlock.FS {
 	return 0
 }
 
-// private lists for the stage the directories of the host that must not be where
+// expectPrivate lists for the stage the directories of the host that must not be where
 // the sandbox has one of its own, since the wall lets the command write there.
-func private(v *view.View, b []byte) []byte {
-	for i := range v.Mounts {
-		m := &v.Mounts[i]
-		if m.Eff == policy.Private && v.InForce(m) && m.Info.Kind == host.Dir && m.Info.Ino != 0 {
+func expectPrivate(v *view.View, b []byte) []byte {
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		if m.Access == policy.Private && v.InForce(m) && m.Info.Kind == host.Dir && m.Info.Ino != 0 {
 			b = appendExpected(b, '!', bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}, v.Inside(m.Path))
 		}
 	}
 	return b
 }
 
-// WallGaps are the walls that are missing, with the reason.
-func WallGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string) {
+// RulesetGaps are the walls that are missing, with the reason.
+func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string) {
 	why := func(version int, linux string) string {
 		switch {
 		case h.Landlock == 0:
@@ -131,8 +131,8 @@ func WallGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string) {
 	return out
 }
 
-// shown are the read-only mounts of the files that the stage opens anew.
-func shown(p *engine.Plan, h *host.Host) []bwrapargs.Op {
+// reopenedBinds are the read-only mounts of the files that the stage opens anew.
+func reopenedBinds(p *engine.Plan, h *host.Host) []bwrapargs.Op {
 	var ops []bwrapargs.Op
 	for _, fd := range h.FDs {
 		if slices.Contains(p.Reopen, fd.Num) {

@@ -30,24 +30,18 @@ type cleaner struct {
 	left int
 	dirs int // names that may still be looked at, see maxNames
 	seen map[string]bool
-	made []Mount    // copies at paths that have no mount yet
+	made []Entry    // copies at paths that have no mount yet
 	shut []string   // directories that are hidden as a whole
 	cut  []withheld // shown without
 	had  []withheld // shown with, since no copy can stand in their place
 }
 
-// withheld is a file with the names of the credentials in it.
-type withheld struct {
-	path  string
-	names []string
-}
-
-// Clean puts copies without credentials in the place of settings files: those of
+// RemoveCredentials puts copies without credentials in the place of settings files: those of
 // git, with all that they include, and those of package managers at the top of a
 // project, and of each tree that a person opened. Where mounts cannot do that, or
 // the file is to be written, it is told. What is too much to be searched is hidden:
 // how much there is may be the work of an earlier run.
-func (v *View) Clean(root string, g *gitGuard) error {
+func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: MaxNames, seen: make(map[string]bool, 16)}
 	for _, home := range v.Host.Homes {
 		c.git(host.Join(home, ".gitconfig"), 0)
@@ -91,9 +85,9 @@ func (v *View) Clean(root string, g *gitGuard) error {
 			c.settings(host.Join(top, name))
 		}
 	}
-	for i := range v.Mounts {
-		m := &v.Mounts[i]
-		if m.Eff == policy.Block && !m.Idle && m.Info.Kind == host.File && m.Rule.Layer == policy.Builtin && host.Base(m.Path) == ".pypirc" && !v.Bare && slices.Contains(tops, policy.Dir(m.Path)) {
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		if m.Access == policy.Block && !m.Redundant && m.Info.Kind == host.File && m.Rule.Layer == policy.Builtin && host.Base(m.Path) == ".pypirc" && !v.NoMounts && slices.Contains(tops, policy.Dir(m.Path)) {
 			c.hidden(m)
 		}
 	}
@@ -102,12 +96,12 @@ func (v *View) Clean(root string, g *gitGuard) error {
 	}
 	if len(c.made)+len(c.shut) > 0 {
 		// What holds a place in a directory that is hidden now would show it.
-		v.Mounts = slices.DeleteFunc(append(v.Mounts, c.made...), func(m Mount) bool {
-			return (m.Pin || m.Copied) && slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(m.Path, dir) })
+		v.Entries = slices.DeleteFunc(append(v.Entries, c.made...), func(m Entry) bool {
+			return (m.Pinned || m.Copied) && slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(m.Path, dir) })
 		})
 		v.Sort()
 	}
-	return c.tell()
+	return c.report()
 }
 
 // opened are the directories that a person opened for reading.
@@ -196,7 +190,7 @@ func (c *cleaner) repository(dir string, depth int) {
 		if _, taken := c.v.Find(to.Path); err == nil && !taken && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
 			c.seen[to.Path] = true
 			r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "keys of git-crypt and git-annex"}
-			c.made = append(c.made, Mount{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Eff: policy.Block})
+			c.made = append(c.made, Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Access: policy.Block})
 		}
 	}
 	c.configs(dir)
@@ -349,15 +343,15 @@ func (c *cleaner) hide(dir string) {
 	}
 	w := withheld{to.Path, []string{"all of it: it cannot be searched for some"}}
 	i, there := c.v.Find(to.Path)
-	if there && c.wanted(&c.v.Mounts[i]) || c.full(to.Path) {
+	if there && c.wanted(&c.v.Entries[i]) || c.full(to.Path) {
 		c.had = append(c.had, w)
 		return
 	}
 	c.shut = append(c.shut, to.Path)
 	r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "it may hold credentials, and cannot be searched for them"}
-	m := Mount{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Eff: policy.Block}
+	m := Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Access: policy.Block}
 	if there {
-		c.v.Mounts[i] = m
+		c.v.Entries[i] = m
 		c.v.Sort()
 	} else {
 		c.made = append(c.made, m)
@@ -366,8 +360,8 @@ func (c *cleaner) hide(dir string) {
 }
 
 // wanted reports whether a person opened a file or directory by its name.
-func (c *cleaner) wanted(m *Mount) bool {
-	return m.rules.Give != nil && m.rules.Give.Layer != policy.Builtin && !m.rules.Give.Pattern && m.Eff == m.rules.Give.Access
+func (c *cleaner) wanted(m *Entry) bool {
+	return m.rules.Give != nil && m.rules.Give.Layer != policy.Builtin && !m.rules.Give.Pattern && m.Access == m.rules.Give.Access
 }
 
 // full reports whether a path lies in a repository that the command may write as a
@@ -384,7 +378,7 @@ func (c *cleaner) visible(name string) (to host.Resolved, ok bool) {
 	}
 	c.seen[to.Path] = true
 	if i, ok := c.v.Find(to.Path); ok {
-		m := &c.v.Mounts[i]
+		m := &c.v.Entries[i]
 		return to, !m.Copied && !c.wanted(m)
 	}
 	return to, true
@@ -394,156 +388,6 @@ func (c *cleaner) visible(name string) (to host.Resolved, ok bool) {
 // What is one's own can be given another mode.
 func (c *cleaner) closed(to host.Resolved) bool {
 	return to.Info.UID != c.v.Host.UID && !c.v.Host.FS.Access(to.Path, 'r') && (to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
-}
-
-// git looks at a config file and at what it includes.
-func (c *cleaner) git(name string, depth int) {
-	to, ok := c.visible(name)
-	if !ok {
-		return
-	}
-	if c.left--; c.left < 0 {
-		c.show(to, nil, nil, false)
-		return
-	}
-	data, ok := c.g.content(to)
-	if !ok {
-		if !c.closed(to) {
-			c.show(to, nil, nil, false)
-		}
-		return
-	}
-	copied, names, err := credentials.Git(data)
-	if err != nil || len(names) > 0 || len(copied) != len(data) {
-		c.show(to, copied, names, err == nil)
-	}
-	_ = gitdir.Each(data, func(s gitdir.Setting) {
-		if n := s.Name(); (n == "include.path" || n == "includeif.path") && depth < maxIncludes+2 {
-			if path := c.g.plainPath(s.Value, policy.Dir(name)); path != "" {
-				c.git(path, depth+1)
-			}
-		}
-	})
-}
-
-// settings looks at a settings file of a package manager.
-func (c *cleaner) settings(name string) {
-	to, ok := c.visible(name)
-	if !ok {
-		return
-	}
-	data, err := c.v.Host.FS.Content(to.Path, to.Info, maxSettings)
-	if err != nil {
-		if !c.closed(to) {
-			c.show(to, nil, nil, false)
-		}
-		return
-	}
-	copied, names, err := credentials.Lines(host.Base(name), data)
-	if err != nil || len(names) > 0 || len(copied) != len(data) {
-		c.show(to, copied, names, err == nil)
-	}
-}
-
-// hidden shows a project's settings file that is hidden for the credentials that
-// it may hold, when it is sure to hold none.
-func (c *cleaner) hidden(m *Mount) {
-	data, err := c.v.Host.FS.Content(m.Path, m.Info, maxSettings)
-	if err != nil {
-		return
-	}
-	if copied, _, err := credentials.Lines(host.Base(m.Path), data); err == nil {
-		m.turn(copied)
-		c.v.Hidden = slices.DeleteFunc(c.v.Hidden, func(path string) bool { return path == m.Path })
-	}
-}
-
-// turn has a mount show a copy.
-func (m *Mount) turn(data []byte) {
-	m.Rule = &policy.Rule{Path: m.Path, Access: policy.Read, Layer: policy.Builtin, Source: SourceCleaned}
-	m.rules, m.Eff, m.Idle = policy.Stand{Give: m.Rule}, policy.Read, false
-	m.Copied, m.Copy = true, data
-}
-
-// show puts a copy in the place of a file, or something that cannot be opened,
-// when it could not be read as what it is.
-func (c *cleaner) show(to host.Resolved, copied []byte, names []string, good bool) {
-	w := withheld{to.Path, names}
-	if !good {
-		w.names = []string{"all of it: it cannot be read as settings"}
-	}
-	if c.v.Bare || c.full(to.Path) {
-		if good && len(names) == 0 {
-			return // a comment
-		}
-		c.had = append(c.had, w)
-		return
-	}
-	m := &Mount{Path: to.Path, Info: to.Info}
-	if i, ok := c.v.Find(to.Path); ok {
-		m = &c.v.Mounts[i]
-	} else {
-		c.made = append(c.made, Mount{})
-		m = &c.made[len(c.made)-1]
-		m.Path, m.Info = to.Path, to.Info
-	}
-	if m.turn(copied); !good {
-		m.Rule.Access, m.Eff, m.Copied = policy.Block, policy.Block, false
-		m.Rule.Source = "it may hold credentials, and cannot be read as settings"
-	}
-	if len(w.names) > 0 {
-		c.cut = append(c.cut, w)
-	}
-}
-
-// tell says what was left out, or could not be, once for all files.
-func (c *cleaner) tell() error {
-	if len(c.cut) > 0 {
-		c.v.Once = append(c.v.Once, "shown without credentials: "+c.list(c.cut)+"; -r FILE shows one whole")
-	}
-	if len(c.had) == 0 {
-		return nil
-	}
-	const remedy = "better kept by a credential helper or in a variable (in CI persist-credentials: false)"
-	text := "the command can read the credentials in " + c.list(c.had)
-	if !c.v.Bare {
-		c.v.Loose = append(c.v.Loose, text+", which git = full lets it write: "+remedy)
-		return nil
-	}
-	text += ", of which this engine can show no copy without them"
-	if StrictWalls(c.g.pol) {
-		return &host.Error{Status: host.StatusFailed, Text: text, Hint: remedy}
-	}
-	c.v.Loose = append(c.v.Loose, text+": "+remedy)
-	return nil
-}
-
-// list names files with the settings in them.
-func (c *cleaner) list(files []withheld) string {
-	var out []string
-	for i, w := range files {
-		if i == MaxNamed {
-			out = append(out, strconv.Itoa(len(files)-i)+" more files")
-			break
-		}
-		names := w.names
-		more := max(len(names)-MaxNamed, 0)
-		names = slices.Clone(names[:len(names)-more])
-		for i := range names {
-			names[i] = policy.Plain(names[i])
-		}
-		if more > 0 {
-			names = append(names, strconv.Itoa(more)+" more")
-		}
-		path := w.path
-		if policy.Within(path, c.v.Host.CWD) {
-			path = path[len(c.v.Host.CWD)+1:]
-		} else if homes := c.v.Host.Homes; len(homes) > 0 && policy.Within(path, homes[0]) {
-			path = "~" + path[len(homes[0]):]
-		}
-		out = append(out, policy.Plain(path)+" ("+strings.Join(names, ", ")+")")
-	}
-	return strings.Join(out, ", ")
 }
 
 // MaxNamed bounds how many hidden files a line names.

@@ -8,11 +8,11 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Pointed returns the policy with a mask for each secret and socket that a
+// BlockPointedFiles returns the policy with a mask for each secret and socket that a
 // variable of the caller's says is elsewhere: KUBECONFIG, SSH_AUTH_SOCK and
 // their like. One that is let through by name is wanted inside; one that is
 // only inherited is not.
-func Pointed(pol *policy.Policy, h *host.Host) *policy.Policy {
+func BlockPointedFiles(pol *policy.Policy, h *host.Host) *policy.Policy {
 	var rules []policy.Rule
 	eachPointer(pol, h, func(name, path string, let bool) {
 		if !let && maskable(h, path) {

@@ -11,20 +11,20 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Sight answers what a command may do with a path, from the files as the
+// Checker answers what a command may do with a path, from the files as the
 // command finds them and the rules in force. Outside a sandbox both are worked
 // out from a plan ([Report.Ask]); inside, the files are there to be looked at
 // and the rules stand in the manifest. The way from there to an answer is one.
-type Sight struct {
+type Checker struct {
 	FS    host.FS     // the files as the command finds them, by their names inside
-	Marks []view.Mark // parents before children
+	Rules []view.Rule // parents before children
 	Host  *host.Host  // UID, homes and config directory; the rest is not looked at
 
-	// Wall is what the kernel lets through, with Landlock; nil where mounts decide.
-	Wall *landlock.Ruleset
+	// Ruleset is what the kernel lets through, with Landlock; nil where mounts decide.
+	Ruleset *landlock.Ruleset
 
-	// Belt says that sandbox-exec decides, by the marks, Network what it was told.
-	Belt, Network bool
+	// Seatbelt says that sandbox-exec decides, by the marks, Network what it was told.
+	Seatbelt, Network bool
 
 	res    *host.Resolver
 	Beyond *view.View // the host, when it can be looked at; nil inside
@@ -35,8 +35,8 @@ type Sight struct {
 	shut   map[string]bool        // with Belt, inside: what may not be looked at
 }
 
-// Answer is what a command may do with a path, and why.
-type Answer struct {
+// Verdict is what a command may do with a path, and why.
+type Verdict struct {
 	Path string    // absolute; "." and ".." are gone, links are kept
 	To   string    // canonical; where Path leads when links are followed
 	Kind host.Kind // of what the command finds at To
@@ -46,29 +46,29 @@ type Answer struct {
 	Write   bool // it can be changed, or made when it is not there
 	Connect bool // of a socket
 
-	Mark   *view.Mark // the rule that decides; nil when none does
-	Why    string
-	Levers []Lever
-	Fixed  string // why nothing more can be had; "" when a lever gives it
+	Rule     *view.Rule // the rule that decides; nil when none does
+	Why      string
+	Remedies []Remedy
+	Fixed    string // why nothing more can be had; "" when a remedy gives it
 }
 
-// Lever is how to get another answer.
-type Lever struct {
+// Remedy is how to get another answer.
+type Remedy struct {
 	To    string   // read, write, keep, hide
 	Flags []string // of a run; nil when Text says it
 	Text  string   // beside Flags a remark on them
 }
 
 // Ask answers for an absolute path by its name inside.
-func (s *Sight) Ask(path string) Answer {
+func (s *Checker) Ask(path string) Verdict {
 	if s.res == nil {
-		if s.Belt && s.Beyond == nil {
+		if s.Seatbelt && s.Beyond == nil {
 			s.shut = make(map[string]bool)
-			s.FS = beltFS{s.FS, s.shut}
+			s.FS = deniedFS{s.FS, s.shut}
 		}
 		s.res = host.NewResolver(s.FS)
 	}
-	a := Answer{Path: policy.Clean(path)}
+	a := Verdict{Path: policy.Clean(path)}
 	a.To = a.Path
 	plain, err := s.plain(path)
 	if err == nil {
@@ -77,30 +77,30 @@ func (s *Sight) Ask(path string) Answer {
 	}
 	if err != nil {
 		a.To = a.Path
-		a.Mark = s.governs(a.To)
+		a.Rule = s.ruleFor(a.To)
 		a.Why, a.Fixed = s.unreachable(err)
 		return a
 	}
-	a.Mark = s.governs(a.To)
+	a.Rule = s.ruleFor(a.To)
 	if a.Kind != host.Dir && a.Kind != host.Absent && wantsDir(path) {
 		a.Why = policy.Plain(a.To) + " is not a directory"
 		return a
 	}
-	if s.Belt {
-		s.buckle(&a)
-		a.Why = s.whyBelt(&a)
-		s.leversBelt(&a)
+	if s.Seatbelt {
+		s.checkSeatbelt(&a)
+		a.Why = s.explainSeatbelt(&a)
+		s.addSeatbeltRemedies(&a)
 		return a
 	}
-	if s.Wall != nil {
-		s.let(&a)
-		a.Why = s.whyLet(&a)
-		s.leversOut(&a)
+	if s.Ruleset != nil {
+		s.checkLandlock(&a)
+		a.Why = s.explainLandlock(&a)
+		s.addLandlockRemedies(&a)
 		return a
 	}
-	s.permit(&a)
-	a.Why = s.why(&a)
-	s.levers(&a)
+	s.checkMounts(&a)
+	a.Why = s.explainMounts(&a)
+	s.addRemedies(&a)
 	return a
 }
 
@@ -113,7 +113,7 @@ func (e missingError) Error() string {
 
 // plain takes "." and ".." out of a path, as the kernel does: what is before a
 // ".." has to be there, and may be a link.
-func (s *Sight) plain(path string) (string, error) {
+func (s *Checker) plain(path string) (string, error) {
 	at := "/"
 	if len(path) >= host.MaxPath {
 		return "", errors.New("a path of more than " + strconv.Itoa(host.MaxPath-1) + " bytes, which the kernel does not take")
@@ -144,7 +144,7 @@ func wantsDir(path string) bool {
 }
 
 // follow finds where a path leads, and whether its name is there.
-func (s *Sight) follow(a *Answer) error {
+func (s *Checker) follow(a *Verdict) error {
 	up, err := s.res.Resolve(policy.Dir(a.Path))
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Sight) follow(a *Answer) error {
 	return err
 }
 
-func (s *Sight) unreachable(err error) (why, fixed string) {
+func (s *Checker) unreachable(err error) (why, fixed string) {
 	var denied host.DeniedError
 	switch {
 	case errors.As(err, new(host.LoopError)):
@@ -179,32 +179,32 @@ func (s *Sight) unreachable(err error) (why, fixed string) {
 
 const OwnUser = "a sandbox gives no more than your own user has"
 
-// governs is the deepest mark at or above a path.
-func (s *Sight) governs(path string) *view.Mark {
-	var best *view.Mark
-	for i := range s.Marks {
-		if m := &s.Marks[i]; !m.Pin && s.holds(m.Path, path) {
+// ruleFor is the deepest mark at or above a path.
+func (s *Checker) ruleFor(path string) *view.Rule {
+	var best *view.Rule
+	for i := range s.Rules {
+		if m := &s.Rules[i]; !m.Pinned && s.contains(m.Path, path) {
 			best = m // parents come before children
 		}
 	}
-	if s.Belt {
-		return s.beltGoverns(path, best)
+	if s.Seatbelt {
+		return s.seatbeltRuleFor(path, best)
 	}
 	return best
 }
 
-// holds reports whether a path is at or below another. A Mac's volumes fold case.
-func (s *Sight) holds(dir, path string) bool {
-	if s.Belt && len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
+// contains reports whether a path is at or below another. A Mac's volumes fold case.
+func (s *Checker) contains(dir, path string) bool {
+	if s.Seatbelt && len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
 		path = dir + path[len(dir):]
 	}
 	return policy.Within(path, dir)
 }
 
 // Pinned reports whether a directory is held in place for what lies in it.
-func (s *Sight) Pinned(path string) bool {
-	for i := range s.Marks {
-		if s.Marks[i].Pin && s.Marks[i].Path == path {
+func (s *Checker) Pinned(path string) bool {
+	for i := range s.Rules {
+		if s.Rules[i].Pinned && s.Rules[i].Path == path {
 			return true
 		}
 	}
@@ -224,19 +224,19 @@ const (
 	sbx                 // ManifestDir
 )
 
-func (s *Sight) zone(path string, m *view.Mark) zone {
+func (s *Checker) zone(path string, m *view.Rule) zone {
 	switch {
-	case s.Belt:
-		return s.beltZone(path, m)
+	case s.Seatbelt:
+		return s.seatbeltZone(path, m)
 	case policy.Within(path, "/proc"):
 		return kernel
 	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):
 		return devices
-	case s.Wall == nil && policy.Within(path, host.ManifestDir) && (m == nil || m.Access == policy.Private):
+	case s.Ruleset == nil && policy.Within(path, host.ManifestDir) && (m == nil || m.Access == policy.Private):
 		return sbx
 	case m == nil:
 		return nowhere
-	case m.Access == policy.Private && m.Closed && s.Wall == nil:
+	case m.Access == policy.Private && m.Closed && s.Ruleset == nil:
 		return nowhere
 	case m.Access == policy.Private:
 		return private
@@ -248,7 +248,7 @@ func (s *Sight) zone(path string, m *view.Mark) zone {
 
 // writable reports whether rules let the command change what is at a place,
 // permissions aside.
-func (s *Sight) writable(path string, m *view.Mark) bool {
+func (s *Checker) writable(path string, m *view.Rule) bool {
 	switch s.zone(path, m) {
 	case theirs:
 		return m.Access == policy.Write
@@ -261,22 +261,22 @@ func (s *Sight) writable(path string, m *view.Mark) bool {
 	return false
 }
 
-// permit works out what may be done with what is there.
-func (s *Sight) permit(a *Answer) {
-	z := s.zone(a.To, a.Mark)
-	if z == masked && a.To == a.Mark.Path {
+// checkMounts works out what may be done with what is there.
+func (s *Checker) checkMounts(a *Verdict) {
+	z := s.zone(a.To, a.Rule)
+	if z == masked && a.To == a.Rule.Path {
 		return
 	}
 	may := func(rwx byte) bool { return s.FS.Access(a.To, rwx) }
 	switch a.Kind {
 	case host.Absent:
-		a.Write = s.creatable(a.To)
+		a.Write = s.canCreate(a.To)
 	case host.Dir:
 		a.Read = may('r')
-		a.Write = z != kernel && s.writable(a.To, a.Mark) && may('w') && may('x')
+		a.Write = z != kernel && s.writable(a.To, a.Rule) && may('w') && may('x')
 	case host.File:
 		a.Read = may('r')
-		a.Write = s.writable(a.To, a.Mark) && may('w')
+		a.Write = s.writable(a.To, a.Rule) && may('w')
 	case host.Fifo:
 		// It holds nothing of the file system, so a read-only mount does not
 		// keep anyone from writing to it.
@@ -289,17 +289,17 @@ func (s *Sight) permit(a *Answer) {
 	}
 }
 
-// creatable reports whether something can be made at a path where nothing is,
+// canCreate reports whether something can be made at a path where nothing is,
 // with the directories above it.
-func (s *Sight) creatable(path string) bool {
-	dir, kind := s.Standing(path)
-	m := s.governs(dir)
+func (s *Checker) canCreate(path string) bool {
+	dir, kind := s.Nearest(path)
+	m := s.ruleFor(dir)
 	z := s.zone(dir, m)
 	return kind == host.Dir && z != kernel && s.writable(dir, m) && s.FS.Access(dir, 'w') && s.FS.Access(dir, 'x')
 }
 
-// Standing is the nearest thing at or above a canonical path that is there.
-func (s *Sight) Standing(path string) (string, host.Kind) {
+// Nearest is the nearest thing at or above a canonical path that is there.
+func (s *Checker) Nearest(path string) (string, host.Kind) {
 	for {
 		info, err := s.FS.Lstat(path)
 		if path == "/" {

@@ -9,10 +9,10 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// inner is the file system that the command of a plan will find, worked out
+// sandboxFS is the file system that the command of a plan will find, worked out
 // without starting anything. Names are the sandbox's. As the resolver asks,
 // what lies above the last element of a path holds no links.
-type inner struct {
+type sandboxFS struct {
 	v     *view.View
 	made  map[string]bool   // directories that hold mount points and links, made by bwrap
 	links map[string]string // made by bwrap, with what they hold
@@ -20,10 +20,10 @@ type inner struct {
 	Files map[string]string // what the stage opens anew, with the names on the host
 }
 
-func NewInner(v *view.View, stage bool) *inner {
-	f := &inner{v: v, made: map[string]bool{"/": true}, links: make(map[string]string, len(v.Links)), stage: stage}
-	for i := range v.Mounts {
-		if m := &v.Mounts[i]; v.InForce(m) {
+func NewSandboxFS(v *view.View, stage bool) *sandboxFS {
+	f := &sandboxFS{v: v, made: map[string]bool{"/": true}, links: make(map[string]string, len(v.Links)), stage: stage}
+	for i := range v.Entries {
+		if m := &v.Entries[i]; v.InForce(m) {
 			f.hold(v.Inside(m.Path))
 		}
 	}
@@ -34,14 +34,14 @@ func NewInner(v *view.View, stage bool) *inner {
 	for _, path := range []string{"/proc", "/dev"} {
 		f.hold(path)
 	}
-	if v.OwnRun() {
+	if v.OwnsRun() {
 		f.hold(host.ManifestDir)
 	}
 	return f
 }
 
 // hold notes the directories above a path.
-func (f *inner) hold(path string) {
+func (f *sandboxFS) hold(path string) {
 	for path != "/" {
 		path = policy.Dir(path)
 		f.made[path] = true
@@ -50,22 +50,22 @@ func (f *inner) hold(path string) {
 
 // at finds what lies at a path: the host's file of that name, or, when host is
 // "", something of the sandbox's own.
-func (f *inner) at(path string) (h string, own host.Info) {
+func (f *sandboxFS) at(path string) (h string, own host.Info) {
 	dir := host.Info{Kind: host.Dir, Mode: 0o755, UID: f.v.Host.UID}
 	if text, ok := f.links[path]; ok {
 		return "", host.Info{Kind: host.Link, Mode: 0o777, UID: f.v.Host.UID, Size: int64(len(text))}
 	}
 	h, ok := f.v.Outside(path)
-	m := f.v.Decides(h)
+	m := f.v.InForceAt(h)
 	switch {
 	case policy.Within(path, "/proc"):
 		return f.proc(path)
 	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):
 		return "", deviceInfo(path)
-	case policy.Within(path, host.ManifestDir) && f.v.OwnRun():
+	case policy.Within(path, host.ManifestDir) && f.v.OwnsRun():
 		return f.Files[path], f.manifest(path)
 	case !ok || m == nil:
-	case view.Shows(m.Eff):
+	case view.Shows(m.Access):
 		if m.Src != "" {
 			if h == m.Path {
 				return "", dir // may have to be made yet
@@ -73,7 +73,7 @@ func (f *inner) at(path string) (h string, own host.Info) {
 			h = m.Src + h[len(m.Path):]
 		}
 		return h, host.Info{}
-	case h == m.Path && m.Eff == policy.Block && m.Info.Kind != host.Dir:
+	case h == m.Path && m.Access == policy.Block && m.Info.Kind != host.Dir:
 		if m.Blank {
 			return "", host.Info{Kind: host.File, Mode: 0o444, UID: f.v.Host.UID}
 		}
@@ -87,7 +87,7 @@ func (f *inner) at(path string) (h string, own host.Info) {
 	return "", host.Info{}
 }
 
-func (f *inner) manifest(path string) host.Info {
+func (f *sandboxFS) manifest(path string) host.Info {
 	switch {
 	case path == host.ManifestDir:
 		return host.Info{Kind: host.Dir, Mode: 0o755, UID: f.v.Host.UID}
@@ -103,7 +103,7 @@ func (f *inner) manifest(path string) host.Info {
 
 // proc takes the kernel's files from the host's /proc, and of the processes
 // only the one that asks and the sandbox's first.
-func (f *inner) proc(path string) (h string, own host.Info) {
+func (f *sandboxFS) proc(path string) (h string, own host.Info) {
 	if path == "/proc" {
 		return "", host.Info{Kind: host.Dir, Mode: 0o555, UID: f.v.Host.UID}
 	}
@@ -152,13 +152,13 @@ func deviceLink(path string) string {
 }
 
 // Lstat implements [FS].
-func (f *inner) Lstat(path string) (host.Info, error) {
+func (f *sandboxFS) Lstat(path string) (host.Info, error) {
 	h, info := f.at(path)
 	if h == "" {
 		return info, nil
 	}
 	if !policy.Within(path, "/proc") && path != "/" && f.Files[path] == "" {
-		if up, _ := f.at(policy.Dir(path)); up != "" && !f.v.Allowed(up, 'x') {
+		if up, _ := f.at(policy.Dir(path)); up != "" && !f.v.MayUseUnprivileged(up, 'x') {
 			return host.Info{}, host.ErrDenied
 		}
 	}
@@ -166,7 +166,7 @@ func (f *inner) Lstat(path string) (host.Info, error) {
 }
 
 // Readlink implements [FS].
-func (f *inner) Readlink(path string) (string, error) {
+func (f *sandboxFS) Readlink(path string) (string, error) {
 	if text, ok := f.links[path]; ok {
 		return text, nil
 	}
@@ -181,23 +181,25 @@ func (f *inner) Readlink(path string) (string, error) {
 }
 
 // ReadDir implements [FS]. Nobody asks.
-func (f *inner) ReadDir(string) ([]host.Entry, error) { return nil, errors.ErrUnsupported }
+func (f *sandboxFS) ReadDir(string) ([]host.Entry, error) { return nil, errors.ErrUnsupported }
 
 // Exist implements [FS]. Nobody asks.
-func (f *inner) Exist(_ string, below []string) []bool { return make([]bool, len(below)) }
+func (f *sandboxFS) Exist(_ string, below []string) []bool { return make([]bool, len(below)) }
 
 // Mounts implements [FS]. Nobody asks.
-func (f *inner) Mounts() ([]host.Mount, error) { return nil, errors.ErrUnsupported }
+func (f *sandboxFS) Mounts() ([]host.Mount, error) { return nil, errors.ErrUnsupported }
 
 // Head implements [FS]. Nobody asks.
-func (f *inner) Head(string, int) ([]byte, error) { return nil, errors.ErrUnsupported }
+func (f *sandboxFS) Head(string, int) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // Content implements [FS]. Nobody asks.
-func (f *inner) Content(string, host.Info, int) ([]byte, error) { return nil, errors.ErrUnsupported }
+func (f *sandboxFS) Content(string, host.Info, int) ([]byte, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // Access implements [FS] as far as permissions go; that a mount is read-only
 // is no matter of theirs.
-func (f *inner) Access(path string, rwx byte) bool {
+func (f *sandboxFS) Access(path string, rwx byte) bool {
 	h, info := f.at(path)
 	switch {
 	case h == "":
@@ -207,5 +209,5 @@ func (f *inner) Access(path string, rwx byte) bool {
 		i, err := host.ProcFS{FS: f.v.Host.FS}.Lstat(h)
 		return err == nil && rwx != 'w' && (i.Kind == host.Dir || i.Mode&0o004 != 0)
 	}
-	return f.v.Allowed(h, rwx)
+	return f.v.MayUseUnprivileged(h, rwx)
 }

@@ -15,19 +15,19 @@ import (
 // host has, and what it may do with it is what the rules of the wall add up to,
 // less what permissions refuse. Marks only say why.
 
-// FullTier is the lever where the tier is what keeps a command from something.
+// FullTier is the remedy where the tier is what keeps a command from something.
 const FullTier = "tier full (bubblewrap): sbx doctor says how to get it"
 
-// bareFS are the files of the host as a command finds them that runs as the
+// hostFS are the files of the host as a command finds them that runs as the
 // caller, root being without privileges.
-type bareFS struct {
+type hostFS struct {
 	host.ProcFS
 	v    *view.View
 	made map[string]bool // directories that the run makes first
 }
 
-func NewBareFS(v *view.View, dirs []string) *bareFS {
-	f := &bareFS{ProcFS: host.ProcFS{FS: v.Host.FS}, v: v, made: make(map[string]bool, len(dirs))}
+func NewHostFS(v *view.View, dirs []string) *hostFS {
+	f := &hostFS{ProcFS: host.ProcFS{FS: v.Host.FS}, v: v, made: make(map[string]bool, len(dirs))}
 	for _, dir := range dirs {
 		for ; dir != "/" && !f.made[dir]; dir = policy.Dir(dir) {
 			f.made[dir] = true
@@ -37,7 +37,7 @@ func NewBareFS(v *view.View, dirs []string) *bareFS {
 }
 
 // Lstat implements [FS].
-func (f *bareFS) Lstat(path string) (host.Info, error) {
+func (f *hostFS) Lstat(path string) (host.Info, error) {
 	if up := policy.Dir(path); path != "/" && !policy.Within(path, "/proc") && !f.Access(up, 'x') {
 		if i, err := f.ProcFS.Lstat(up); err == nil && i.Kind == host.Dir {
 			return host.Info{}, host.ErrDenied
@@ -51,7 +51,7 @@ func (f *bareFS) Lstat(path string) (host.Info, error) {
 }
 
 // Access implements [FS] as far as permissions go, of which Landlock is no part.
-func (f *bareFS) Access(path string, rwx byte) bool {
+func (f *hostFS) Access(path string, rwx byte) bool {
 	if f.made[path] {
 		if i, err := f.ProcFS.Lstat(path); err == nil && i.Kind == host.Absent {
 			return true
@@ -60,17 +60,17 @@ func (f *bareFS) Access(path string, rwx byte) bool {
 	return f.v.MayUse(path, rwx)
 }
 
-// runMarks are the marks of the directory of a run, which no profile names.
-func runMarks(dir string) []view.Mark {
-	return []view.Mark{{Path: dir, Access: policy.Read, Rule: dir, Source: view.SourceRun}, {Path: dir + "/tmp", Access: policy.Write, Rule: dir + "/tmp", Source: view.SourceRun}}
+// runRules are the marks of the directory of a run, which no profile names.
+func runRules(dir string) []view.Rule {
+	return []view.Rule{{Path: dir, Access: policy.Read, Written: dir, Source: view.SourceRun}, {Path: dir + "/tmp", Access: policy.Write, Written: dir + "/tmp", Source: view.SourceRun}}
 }
 
 // Enter adds what a run with Landlock has of its own in dir, which only the run
 // itself knows.
-func (s *Sight) Enter(dir string) {
-	s.Wall.Rules = append(s.Wall.Rules, landlock.Rule{Path: dir + "/tmp", Allow: landlock.Write & s.Wall.FS}, landlock.Rule{Path: dir, Allow: landlock.ReadFile})
-	s.Marks = append(s.Marks, runMarks(dir)...)
-	slices.SortStableFunc(s.Marks, func(a, b view.Mark) int { return view.ComparePaths(a.Path, b.Path) })
+func (s *Checker) Enter(dir string) {
+	s.Ruleset.Rules = append(s.Ruleset.Rules, landlock.Rule{Path: dir + "/tmp", Allow: landlock.Write & s.Ruleset.FS}, landlock.Rule{Path: dir, Allow: landlock.ReadFile})
+	s.Rules = append(s.Rules, runRules(dir)...)
+	slices.SortStableFunc(s.Rules, func(a, b view.Rule) int { return view.ComparePaths(a.Path, b.Path) })
 }
 
 // inode is what a rule of Landlock is about: not a name.
@@ -79,15 +79,15 @@ type inode struct{ dev, ino uint64 }
 // rights are what the wall lets through at a canonical path: what the rules at
 // it and at all above it add up to (landlock(7)). A rule is about a file, so
 // each further name of the file has it, too.
-func (s *Sight) rights(path string) landlock.FS {
+func (s *Checker) rights(path string) landlock.FS {
 	files := s.FS
 	if s.Beyond != nil {
 		files = s.Host.FS // sbx, with all rights of the caller, opens what rules name
 	}
 	if s.ruled == nil {
 		s.ruled, s.unmade = make(map[inode]landlock.FS), make(map[string]landlock.FS)
-		for i := range s.Wall.Rules {
-			r := &s.Wall.Rules[i]
+		for i := range s.Ruleset.Rules {
+			r := &s.Ruleset.Rules[i]
 			if r.Path == "" {
 				continue
 			}
@@ -111,19 +111,19 @@ func (s *Sight) rights(path string) landlock.FS {
 			sum |= s.unmade[path]
 		}
 		if path == "/" {
-			return sum & s.Wall.FS
+			return sum & s.Ruleset.FS
 		}
 		path = policy.Dir(path)
 	}
 }
 
-// let works out what may be done with what is there.
-func (s *Sight) let(a *Answer) {
+// checkLandlock works out what may be done with what is there.
+func (s *Checker) checkLandlock(a *Verdict) {
 	has := s.rights(a.To)
 	may := func(right landlock.FS, rwx byte) bool { return has&right != 0 && s.FS.Access(a.To, rwx) }
 	switch {
 	case a.Kind == host.Absent:
-		a.Write = s.makable(a.To)
+		a.Write = s.canCreateLandlock(a.To)
 	case OwnDescriptor(a.To): // opened anew, it is the file that has the rights
 		a.Read, a.Write = s.FS.Access(a.To, 'r'), s.FS.Access(a.To, 'w')
 	case a.Kind == host.Dir:
@@ -135,9 +135,9 @@ func (s *Sight) let(a *Answer) {
 	}
 }
 
-// makable reports whether something can be made at a path where nothing is.
-func (s *Sight) makable(path string) bool {
-	dir, kind := s.Standing(path)
+// canCreateLandlock reports whether something can be made at a path where nothing is.
+func (s *Checker) canCreateLandlock(path string) bool {
+	dir, kind := s.Nearest(path)
 	return kind == host.Dir && s.rights(dir)&landlock.MakeReg != 0 && s.FS.Access(dir, 'w') && s.FS.Access(dir, 'x')
 }
 
@@ -160,11 +160,11 @@ func Foreign(path string) bool {
 
 // obstacle is what keeps a directory from being given whole: the first thing in
 // it that has fewer rights.
-func (s *Sight) obstacle(dir string, fewer func(*view.Mark) bool) string {
-	var first *view.Mark
+func (s *Checker) obstacle(dir string, fewer func(*view.Rule) bool) string {
+	var first *view.Rule
 	n := 0
-	for i := range s.Marks {
-		if m := &s.Marks[i]; !m.Pin && m.Path != dir && policy.Within(m.Path, dir) && fewer(m) {
+	for i := range s.Rules {
+		if m := &s.Rules[i]; !m.Pinned && m.Path != dir && policy.Within(m.Path, dir) && fewer(m) {
 			if n++; first == nil {
 				first = m
 			}
@@ -182,30 +182,30 @@ func (s *Sight) obstacle(dir string, fewer func(*view.Mark) bool) string {
 
 // frozen reports whether rules open a directory for writing, and Landlock could
 // not let anything be made in it.
-func (s *Sight) frozen(dir string) bool {
-	m := s.governs(dir)
+func (s *Checker) frozen(dir string) bool {
+	m := s.ruleFor(dir)
 	return s.zone(dir, m) == theirs && m.Access == policy.Write && s.rights(dir)&landlock.MakeReg == 0
 }
 
-func (s *Sight) whyFrozen(dir string) string {
-	return s.obstacle(dir, func(m *view.Mark) bool { return m.Access != policy.Write }) + ", and Landlock cannot tell it from the rest"
+func (s *Checker) explainFrozen(dir string) string {
+	return s.obstacle(dir, func(m *view.Rule) bool { return m.Access != policy.Write }) + ", and Landlock cannot tell it from the rest"
 }
 
-// whyLet is one sentence on what is at a place.
-func (s *Sight) whyLet(a *Answer) string {
-	z := s.zone(a.To, a.Mark)
+// explainLandlock is one sentence on what is at a place.
+func (s *Checker) explainLandlock(a *Verdict) string {
+	z := s.zone(a.To, a.Rule)
 	switch {
 	case a.Kind == host.Absent && a.Seen:
-		return "a link to " + policy.Plain(a.To) + ": " + s.whyNot(a, z)
+		return "a link to " + policy.Plain(a.To) + ": " + s.explainClosed(a, z)
 	case a.Kind == host.Absent:
-		return s.whyNot(a, z)
+		return s.explainClosed(a, z)
 	case z == kernel && OwnDescriptor(a.To):
 		return "what the command has open"
 	case z == kernel && Foreign(a.To):
 		return "memory, environment and files of a process outside, which Landlock closes"
 	case z == kernel:
 		return "the host's /proc, read-only: it shows all processes, but not their memory, environment and files"
-	case a.Kind == host.Socket && s.Wall.FS&landlock.ResolveUnix == 0:
+	case a.Kind == host.Socket && s.Ruleset.FS&landlock.ResolveUnix == 0:
 		return "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs"
 	case a.Kind == host.Socket:
 		return "Landlock lets no command connect to the sockets of processes outside"
@@ -218,21 +218,21 @@ func (s *Sight) whyLet(a *Answer) string {
 	case z == nowhere:
 		return "it is there, and cannot be opened: no rule opens it"
 	case z == private:
-		return "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of " + policy.Plain(a.Mark.Path) + " without namespaces"
-	case z == masked && a.To != a.Mark.Path:
+		return "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of " + policy.Plain(a.Rule.Path) + " without namespaces"
+	case z == masked && a.To != a.Rule.Path:
 		return "it is there, and cannot be opened: it lies in a hidden directory"
 	case z == masked:
 		return "hidden: it is there, and cannot be opened"
 	}
-	return s.whyOpen(a)
+	return s.explainOpen(a)
 }
 
-// whyOpen is about files that a rule opens.
-func (s *Sight) whyOpen(a *Answer) string {
+// explainOpen is about files that a rule opens.
+func (s *Checker) explainOpen(a *Verdict) string {
 	has := s.rights(a.To)
 	switch {
 	case a.Kind == host.Dir && !a.Read && has&landlock.ReadDir == 0:
-		return "it cannot be listed: " + s.obstacle(a.To, func(m *view.Mark) bool { return !view.Shows(m.Access) }) + ", and Landlock cannot tell it from the rest"
+		return "it cannot be listed: " + s.obstacle(a.To, func(m *view.Rule) bool { return !view.Shows(m.Access) }) + ", and Landlock cannot tell it from the rest"
 	case !a.Read && has&(landlock.ReadFile|landlock.ReadDir) == 0:
 		return "it is there, and cannot be opened: " + s.unnamed(a.To)
 	case a.Kind == host.Dir && !a.Read:
@@ -245,35 +245,35 @@ func (s *Sight) whyOpen(a *Answer) string {
 		note = "; it cannot be moved or removed, since " + policy.Plain(up) + " holds something protected or hidden"
 	}
 	switch {
-	case a.Mark.Source == view.SourceRun:
+	case a.Rule.Source == view.SourceRun:
 		return "sbx's own, for this run: temporary files, and what tells the command which sandbox it is in"
-	case a.Mark.Source == view.SourceCache:
+	case a.Rule.Source == view.SourceCache:
 		return "the project's private cache: it is kept for the next run, and the host's own is neither opened nor changed" + note
 	case a.Write:
 		return "the host's own, and it can be changed" + note
-	case a.Mark.Access == policy.Write && a.Kind == host.Dir && has&landlock.MakeReg == 0:
-		return "nothing can be made, removed or renamed in it: " + s.whyFrozen(a.To)
-	case a.Mark.Access == policy.Write && a.Kind != host.Dir && has&landlock.WriteFile == 0:
+	case a.Rule.Access == policy.Write && a.Kind == host.Dir && has&landlock.MakeReg == 0:
+		return "nothing can be made, removed or renamed in it: " + s.explainFrozen(a.To)
+	case a.Rule.Access == policy.Write && a.Kind != host.Dir && has&landlock.WriteFile == 0:
 		return "read-only: " + s.unnamed(a.To)
-	case a.Mark.Access == policy.Write:
+	case a.Rule.Access == policy.Write:
 		return s.notPermitted(a, "write it") + note
-	case a.Mark.Access == policy.Protect:
+	case a.Rule.Access == policy.Protect:
 		return "protected: read-only in a tree that can be written"
 	}
 	return "the host's own, read-only"
 }
 
 // unnamed says why the wall has no rule for what the policy opens.
-func (s *Sight) unnamed(path string) string {
+func (s *Checker) unnamed(path string) string {
 	if dir := policy.Dir(path); !s.FS.Access(dir, 'r') {
 		return "what is in " + policy.Plain(dir) + " is opened name by name, and you may not list it"
 	}
 	return "what is in " + policy.Plain(policy.Dir(path)) + " is opened name by name, and this was not there when the sandbox began"
 }
 
-// whyNot says why there is nothing at a place, and whether there can be.
-func (s *Sight) whyNot(a *Answer, z zone) string {
-	dir, kind := s.Standing(a.To)
+// explainClosed says why there is nothing at a place, and whether there can be.
+func (s *Checker) explainClosed(a *Verdict, z zone) string {
+	dir, kind := s.Nearest(a.To)
 	switch {
 	case kind != host.Dir:
 		return "nothing can be there: " + policy.Plain(dir) + " is not a directory"
@@ -282,23 +282,23 @@ func (s *Sight) whyNot(a *Answer, z zone) string {
 	case z == kernel || z == devices:
 		return "does not exist"
 	case s.frozen(dir):
-		return "does not exist, and nothing can be made in " + policy.Plain(dir) + ": " + s.whyFrozen(dir)
-	case z == theirs && a.Mark.Access == policy.Write:
+		return "does not exist, and nothing can be made in " + policy.Plain(dir) + ": " + s.explainFrozen(dir)
+	case z == theirs && a.Rule.Access == policy.Write:
 		return "does not exist, and you may not create it"
 	case z == theirs:
 		return "does not exist, and cannot be created where everything is read-only"
 	case z == masked:
 		return "does not exist, and cannot be created in a directory that is hidden"
 	case z == private:
-		return "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of " + policy.Plain(a.Mark.Path) + " without namespaces"
+		return "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of " + policy.Plain(a.Rule.Path) + " without namespaces"
 	}
 	return "does not exist, and cannot be created where no rule opens anything"
 }
 
-// leversOut are how to have more behind a wall, or why there is no way.
-func (s *Sight) leversOut(a *Answer) {
-	z := s.zone(a.To, a.Mark)
-	full := func(to string) { a.add(Lever{To: to, Text: FullTier}) }
+// addLandlockRemedies are how to have more behind a wall, or why there is no way.
+func (s *Checker) addLandlockRemedies(a *Verdict) {
+	z := s.zone(a.To, a.Rule)
+	full := func(to string) { a.add(Remedy{To: to, Text: FullTier}) }
 	path, there := s.target(a)
 	own := z == private || z == masked || z == nowhere
 	switch {
@@ -315,29 +315,29 @@ func (s *Sight) leversOut(a *Answer) {
 			full("write")
 		}
 		return
-	case z == theirs && a.Mark.Source == view.SourceRun:
+	case z == theirs && a.Rule.Source == view.SourceRun:
 		return
-	case z == theirs && a.Mark.Source == view.SourceCache:
-		if a.To == a.Mark.Path {
-			a.add(Lever{To: "hide", Flags: []string{"--cache", "none"}})
+	case z == theirs && a.Rule.Source == view.SourceCache:
+		if a.To == a.Rule.Path {
+			a.add(Remedy{To: "hide", Flags: []string{"--cache", "none"}})
 		}
 		return
 	case !there:
-		switch dir, kind := s.Standing(a.To); {
+		switch dir, kind := s.Nearest(a.To); {
 		case kind == host.Dir && (s.frozen(dir) || z == private):
 			full("write")
 		default:
-			s.leversAbsent(a)
+			s.addAbsentRemedies(a)
 		}
 		return
 	case a.Kind == host.Socket && own:
-		a.add(Lever{To: "connect", Text: FullTier + ", with -r " + policy.Plain(path)})
+		a.add(Remedy{To: "connect", Text: FullTier + ", with -r " + policy.Plain(path)})
 		return
 	case a.Kind == host.Socket:
 		full("connect")
 		return
 	case own && s.HostMay(path, 'r'):
-		a.add(s.opening(a, "read", "-r", path))
+		a.add(s.openRemedy(a, "read", "-r", path))
 	case own:
 		a.Fixed = OwnUser
 	case a.Read:
@@ -347,29 +347,29 @@ func (s *Sight) leversOut(a *Answer) {
 	case a.Kind == host.Dir:
 		full("read")
 	default:
-		a.add(s.opening(a, "read", "-r", path))
+		a.add(s.openRemedy(a, "read", "-r", path))
 	}
 	switch {
 	case a.Write:
 	case s.frozen(a.To) && a.Kind == host.Dir:
 		full("write")
-	case !own && a.Mark.Access == policy.Write && a.Kind != host.Dir && s.rights(a.To)&landlock.WriteFile == 0 && s.HostMay(path, 'w'):
-		a.add(s.opening(a, "write", "-w", path))
+	case !own && a.Rule.Access == policy.Write && a.Kind != host.Dir && s.rights(a.To)&landlock.WriteFile == 0 && s.HostMay(path, 'w'):
+		a.add(s.openRemedy(a, "write", "-w", path))
 	default:
-		s.writing(a, path, own)
+		s.addWriteRemedies(a, path, own)
 	}
 	if z == private {
 		full("write")
 	}
 	if a.Kind == host.Dir {
-		for i := range a.Levers {
-			if l := &a.Levers[i]; len(l.Flags) > 0 {
+		for i := range a.Remedies {
+			if l := &a.Remedies[i]; len(l.Flags) > 0 {
 				l.Text = WholeOnly
 			}
 		}
 	}
 	if !own && s.hideable(a, path) {
-		a.add(Lever{To: "hide", Flags: []string{"--block", path}})
+		a.add(Remedy{To: "hide", Flags: []string{"--block", path}})
 	}
 }
 

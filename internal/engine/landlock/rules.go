@@ -9,12 +9,12 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// carver turns a view into rules of Landlock. A rule about a directory is about
+// ruleBuilder turns a view into rules of Landlock. A rule about a directory is about
 // all that lies below it, so a directory with something in it that has fewer
 // rights gets only what all of that has, and what is around that is named entry
 // by entry: it is there when the plan is made or is not there at all. Nothing
 // is ever given that the view does not give.
-type carver struct {
+type ruleBuilder struct {
 	v     *view.View
 	rules []landlock.Rule
 	gaps  []string
@@ -26,8 +26,8 @@ type carver struct {
 	moved    []string // the directories that these lie in
 }
 
-// spot is a place with rights of its own.
-type spot struct {
+// region is a place with rights of its own.
+type region struct {
 	path  string
 	allow landlock.FS
 	info  host.Info
@@ -38,29 +38,29 @@ type spot struct {
 // maxCarved bounds the rules of a plan: each takes the kernel some microseconds.
 const maxCarved = 16 << 10
 
-// carve returns the rules for the files of a view.
-func carve(v *view.View) (*carver, error) {
-	c := &carver{v: v}
-	c.grant(spot{path: "/", dir: true}, c.spots(), 0)
+// buildRules returns the rules for the files of a view.
+func buildRules(v *view.View) (*ruleBuilder, error) {
+	c := &ruleBuilder{v: v}
+	c.grant(region{path: "/", dir: true}, c.regions(), 0)
 	return c, c.err
 }
 
-// spots are the places of the view that have a say, parents first. /dev and
+// regions are the places of the view that have a say, parents first. /dev and
 // /proc are no matter of the policy's.
-func (c *carver) spots() []spot {
-	out := make([]spot, 0, len(c.v.Mounts)+2)
+func (c *ruleBuilder) regions() []region {
+	out := make([]region, 0, len(c.v.Entries)+2)
 	own := []string{"/dev", "/proc"}
-	for i := range c.v.Mounts {
-		m := &c.v.Mounts[i]
+	for i := range c.v.Entries {
+		m := &c.v.Entries[i]
 		for len(own) > 0 && view.ComparePaths(own[0], m.Path) < 0 {
-			out = append(out, spot{path: own[0], dir: true})
+			out = append(out, region{path: own[0], dir: true})
 			own = own[1:]
 		}
-		if m.Idle || m.Pin || slices.ContainsFunc([]string{"/dev", "/proc"}, func(dir string) bool { return policy.Within(m.Path, dir) }) {
+		if m.Redundant || m.Pinned || slices.ContainsFunc([]string{"/dev", "/proc"}, func(dir string) bool { return policy.Within(m.Path, dir) }) {
 			continue
 		}
-		s := spot{path: m.Path, info: m.Info, dir: m.Info.Kind == host.Dir, src: m.Src}
-		switch m.Eff {
+		s := region{path: m.Path, info: m.Info, dir: m.Info.Kind == host.Dir, src: m.Src}
+		switch m.Access {
 		case policy.Write:
 			s.allow = landlock.Write
 		case policy.Protect:
@@ -80,20 +80,20 @@ func (c *carver) spots() []spot {
 				continue
 			}
 		}
-		if s.allow != 0 && (m.Info.Kind == host.Socket || c.v.Meant(host.Join(m.Path, "s"))) {
+		if s.allow != 0 && (m.Info.Kind == host.Socket || c.v.Intended(host.Join(m.Path, "s"))) {
 			s.allow |= landlock.ResolveUnix // elsewhere a socket is a service that nobody named
 		}
 		out = append(out, s)
 	}
 	for _, dir := range own {
-		out = append(out, spot{path: dir, dir: true})
+		out = append(out, region{path: dir, dir: true})
 	}
 	return out
 }
 
 // expose notes a protected path that can be changed, and the directories that
 // could be taken away with it.
-func (c *carver) expose(path string) {
+func (c *ruleBuilder) expose(path string) {
 	c.exposed = append(c.exposed, path)
 	for dir := policy.Dir(path); c.v.Access(policy.Dir(dir)) == policy.Write && !slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
 		c.moved = append(c.moved, dir)
@@ -102,14 +102,14 @@ func (c *carver) expose(path string) {
 
 // closed reports whether the caller cannot use what is hidden, and neither can
 // the command then. What is the caller's own he could open to himself.
-func (c *carver) closed(info host.Info, path string) bool {
+func (c *ruleBuilder) closed(info host.Info, path string) bool {
 	h := c.v.Host
 	return h.UID != 0 && info.UID != h.UID && !h.FS.Access(path, 'r') && !h.FS.Access(path, 'w') && (info.Kind != host.Dir || !h.FS.Access(path, 'x'))
 }
 
 // grant gives s its rights, of which have is there already, and the spots below
 // it theirs.
-func (c *carver) grant(s spot, below []spot, have landlock.FS) {
+func (c *ruleBuilder) grant(s region, below []region, have landlock.FS) {
 	if c.err != nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 		c.rule(s, all)
 	}
 	if s.allow == all {
-		each(below, func(b spot, deeper []spot) { c.grant(b, deeper, have|all) })
+		each(below, func(b region, deeper []region) { c.grant(b, deeper, have|all) })
 		return
 	}
 	if s.allow&landlock.MakeReg != 0 && all&landlock.MakeReg == 0 {
@@ -141,14 +141,14 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 		c.gaps = append(c.gaps, policy.Plain(s.path)+" cannot be listed by you, so only what the policy names in it is open")
 	}
 	named := func(path string) bool {
-		return slices.ContainsFunc(below, func(b spot) bool { return policy.Within(b.path, path) })
+		return slices.ContainsFunc(below, func(b region) bool { return policy.Within(b.path, path) })
 	}
 	for _, e := range entries {
 		path := host.Join(s.path, e.Name)
 		if e.Kind == host.Link || named(path) || c.silent(path) {
 			continue
 		}
-		c.rule(spot{path: path}, s.allow)
+		c.rule(region{path: path}, s.allow)
 	}
 	for i := 0; i < len(below); {
 		top := host.Child(s.path, below[i].path)
@@ -159,7 +159,7 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 		if below[i].path == top {
 			c.grant(below[i], below[i+1:n], have|all)
 		} else { // on the way to a spot
-			c.grant(spot{path: top, allow: s.allow, dir: true}, below[i:n], have|all)
+			c.grant(region{path: top, allow: s.allow, dir: true}, below[i:n], have|all)
 		}
 		i = n
 	}
@@ -167,7 +167,7 @@ func (c *carver) grant(s spot, below []spot, have landlock.FS) {
 
 // silent leaves out an entry on a file system that gives no answer: not even a
 // rule can be made about it.
-func (c *carver) silent(path string) bool {
+func (c *ruleBuilder) silent(path string) bool {
 	r, ok := c.v.Host.FS.(*host.RemoteFS)
 	if !ok {
 		return false
@@ -180,7 +180,7 @@ func (c *carver) silent(path string) bool {
 }
 
 // each calls do for the topmost spots, with those below each.
-func each(spots []spot, do func(s spot, below []spot)) {
+func each(spots []region, do func(s region, below []region)) {
 	for i := 0; i < len(spots); {
 		n := i + 1
 		for n < len(spots) && policy.Within(spots[n].path, spots[i].path) {
@@ -191,7 +191,7 @@ func each(spots []spot, do func(s spot, below []spot)) {
 	}
 }
 
-func (c *carver) rule(s spot, allow landlock.FS) {
+func (c *ruleBuilder) rule(s region, allow landlock.FS) {
 	if len(c.rules) == maxCarved {
 		c.err = &host.Error{Status: host.StatusFailed, Text: "Landlock cannot take anything out of a directory, and the entries around what is hidden or protected are too many to be named (" + policy.Plain(policy.Dir(s.path)) + ")",
 			Hint: "move what is hidden or protected into a directory of its own"}

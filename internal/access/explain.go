@@ -10,11 +10,11 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// why is one sentence on what is at a place.
-func (s *Sight) why(a *Answer) string {
-	z := s.zone(a.To, a.Mark)
+// explainMounts is one sentence on what is at a place.
+func (s *Checker) explainMounts(a *Verdict) string {
+	z := s.zone(a.To, a.Rule)
 	if a.Kind == host.Absent {
-		return s.whyAbsent(a, z)
+		return s.explainAbsent(a, z)
 	}
 	switch z {
 	case kernel:
@@ -29,10 +29,10 @@ func (s *Sight) why(a *Answer) string {
 	case nowhere:
 		return "no rule opens it: it is here to hold what is opened in it, and nothing else of the host's is"
 	case private:
-		return s.whyPrivate(a)
+		return s.explainPrivate(a)
 	case masked:
 		switch {
-		case a.To != a.Mark.Path:
+		case a.To != a.Rule.Path:
 			return "lies in a hidden directory: it is here to hold what is opened in it"
 		case a.Kind == host.Dir:
 			return "hidden: an empty directory is in its place"
@@ -42,26 +42,26 @@ func (s *Sight) why(a *Answer) string {
 		}
 		return "hidden: an empty file is in its place"
 	}
-	return s.whyShown(a)
+	return s.explainShown(a)
 }
 
-func (s *Sight) whyPrivate(a *Answer) string {
+func (s *Checker) explainPrivate(a *Verdict) string {
 	switch {
 	case a.Kind != host.Dir:
 		return "the sandbox's own, and gone after the run"
-	case a.To == a.Mark.Path:
+	case a.To == a.Rule.Path:
 		return "an empty directory of the sandbox's own; what is written there is gone afterwards"
 	}
 	return "a directory of the sandbox's own; what is written there is gone afterwards"
 }
 
-// whyShown is about files of the host's that a rule opens.
-func (s *Sight) whyShown(a *Answer) string {
+// explainShown is about files of the host's that a rule opens.
+func (s *Checker) explainShown(a *Verdict) string {
 	switch {
-	case a.Mark.Path != a.To:
-	case a.Mark.Source == view.SourceTracked:
+	case a.Rule.Path != a.To:
+	case a.Rule.Source == view.SourceTracked:
 		return "a copy of the host's, as git has it, read-only"
-	case a.Mark.Source == view.SourceCleaned:
+	case a.Rule.Source == view.SourceCleaned:
 		return "a copy of the host's without the credentials in it, read-only"
 	}
 	switch a.Kind {
@@ -86,33 +86,33 @@ func (s *Sight) whyShown(a *Answer) string {
 	switch {
 	case a.Kind == host.Fifo:
 		return "a pipe that is visible can be used both ways, read-only or not, as far as permissions go"
-	case a.Mark.Source == view.SourceCache:
+	case a.Rule.Source == view.SourceCache:
 		return "the project's private cache: it is kept for the next run, and the host's own is neither seen nor changed" + note
 	case a.Write && !a.Read:
 		return s.notPermitted(a, "read it")
 	case a.Write:
 		return "the host's own, and it can be changed" + note
-	case a.Mark.Access == policy.Write:
+	case a.Rule.Access == policy.Write:
 		return s.notPermitted(a, "write it") + note
-	case a.Mark.Access == policy.Protect:
+	case a.Rule.Access == policy.Protect:
 		return "protected: read-only in a tree that can be written"
 	}
 	return "the host's own, read-only"
 }
 
 // notPermitted says that it is the permissions of the host that decide.
-func (s *Sight) notPermitted(a *Answer, what string) string {
+func (s *Checker) notPermitted(a *Verdict, what string) string {
 	mode := ""
 	if info, err := s.FS.Lstat(a.To); err == nil {
 		mode = " (mode " + strconv.FormatUint(uint64(info.Mode), 8) + ")"
 	}
-	if s.Host.UID == 0 && !s.Belt {
+	if s.Host.UID == 0 && !s.Seatbelt {
 		return "root without privileges, as in the sandbox, may not " + what + mode
 	}
 	return "you may not " + what + mode + ", and so may not the command"
 }
 
-func (s *Sight) whyAbsent(a *Answer, z zone) string {
+func (s *Checker) explainAbsent(a *Verdict, z zone) string {
 	if a.Seen {
 		return "a link to " + policy.Plain(a.To) + ": " + s.absence(a, z)
 	}
@@ -120,8 +120,8 @@ func (s *Sight) whyAbsent(a *Answer, z zone) string {
 }
 
 // absence says why there is nothing at a place.
-func (s *Sight) absence(a *Answer, z zone) string {
-	dir, kind := s.Standing(a.To)
+func (s *Checker) absence(a *Verdict, z zone) string {
+	dir, kind := s.Nearest(a.To)
 	switch {
 	case kind != host.Dir:
 		return "nothing can be there: " + policy.Plain(dir) + " is not a directory"
@@ -136,10 +136,10 @@ func (s *Sight) absence(a *Answer, z zone) string {
 	case z == masked:
 		return "lies in a directory that is hidden" + s.hostHas(a.To)
 	case z == private:
-		return policy.Plain(a.Mark.Path) + " is an empty directory of the sandbox's own" + s.hostHas(a.To) + "; what is made in it is gone afterwards"
+		return policy.Plain(a.Rule.Path) + " is an empty directory of the sandbox's own" + s.hostHas(a.To) + "; what is made in it is gone afterwards"
 	case a.Write:
 		return "does not exist; could be created" + s.nextRun(a.To)
-	case a.Mark.Access == policy.Write:
+	case a.Rule.Access == policy.Write:
 		return "does not exist, and you may not create it"
 	}
 	return "does not exist, and cannot be created where everything is read-only"
@@ -147,7 +147,7 @@ func (s *Sight) absence(a *Answer, z zone) string {
 
 // hostHas says what the host has at a path that is not there inside. Inside a
 // sandbox nobody can tell.
-func (s *Sight) hostHas(path string) string {
+func (s *Checker) hostHas(path string) string {
 	if s.Beyond == nil {
 		return ""
 	}
@@ -170,7 +170,7 @@ func (s *Sight) hostHas(path string) string {
 }
 
 // nextRun says which rule is about a name once there is a file.
-func (s *Sight) nextRun(path string) string {
+func (s *Checker) nextRun(path string) string {
 	if s.Later == nil {
 		return ""
 	}
@@ -182,9 +182,9 @@ func (s *Sight) nextRun(path string) string {
 	return ", and the next run would " + r.Access.String() + " it (" + r.Source + ")"
 }
 
-// levers are how to have more, or why there is none.
-func (s *Sight) levers(a *Answer) {
-	z := s.zone(a.To, a.Mark)
+// addRemedies are how to have more, or why there is none.
+func (s *Checker) addRemedies(a *Verdict) {
+	z := s.zone(a.To, a.Rule)
 	for _, dir := range []string{"/proc", "/dev", host.ManifestDir} {
 		if !policy.Within(a.To, dir) || dir == host.ManifestDir && z != sbx {
 			continue
@@ -194,21 +194,21 @@ func (s *Sight) levers(a *Answer) {
 		}
 		return
 	}
-	if z == theirs && a.Mark.Source == view.SourceCache {
-		if a.To == a.Mark.Path {
-			a.add(Lever{To: "hide", Flags: []string{"--cache", "none"}})
+	if z == theirs && a.Rule.Source == view.SourceCache {
+		if a.To == a.Rule.Path {
+			a.add(Remedy{To: "hide", Flags: []string{"--cache", "none"}})
 		}
 		return
 	}
 	path, there := s.target(a)
 	if !there {
-		s.leversAbsent(a)
+		s.addAbsentRemedies(a)
 		return
 	}
 	own := z == private || z == masked || z == nowhere
 	switch {
 	case own && s.HostMay(path, 'r'):
-		a.add(s.opening(a, "read", "-r", path))
+		a.add(s.openRemedy(a, "read", "-r", path))
 	case own:
 		a.Fixed = OwnUser
 	case a.Kind == host.Device:
@@ -219,24 +219,24 @@ func (s *Sight) levers(a *Answer) {
 		return
 	}
 	if a.Kind != host.Socket && (!a.Write || z == private) {
-		s.writing(a, path, own)
+		s.addWriteRemedies(a, path, own)
 	}
 	if !own && s.hideable(a, path) {
-		a.add(Lever{To: "hide", Flags: []string{"--block", path}})
+		a.add(Remedy{To: "hide", Flags: []string{"--block", path}})
 	}
 }
 
-func (a *Answer) add(l Lever) { a.Levers = append(a.Levers, l) }
+func (a *Verdict) add(l Remedy) { a.Remedies = append(a.Remedies, l) }
 
 // hideable reports whether --block would hide a path and leave a sandbox that
 // can be used.
-func (s *Sight) hideable(a *Answer, path string) bool {
+func (s *Checker) hideable(a *Verdict, path string) bool {
 	if policy.Within(s.Host.CWD, path) || a.Kind == host.Dir && s.Host.Writable(path) != nil {
 		return false
 	}
-	for i := range s.Marks {
+	for i := range s.Rules {
 		// A deeper rule would open some of it again.
-		if m := &s.Marks[i]; !m.Pin && m.Path != a.To && policy.Within(m.Path, a.To) && m.Access < policy.Protect {
+		if m := &s.Rules[i]; !m.Pinned && m.Path != a.To && policy.Within(m.Path, a.To) && m.Access < policy.Protect {
 			return false
 		}
 	}
@@ -245,9 +245,9 @@ func (s *Sight) hideable(a *Answer, path string) bool {
 
 // target is the path that a flag would have to name: the host's file, with no
 // links on the way, which grants do not follow everywhere.
-func (s *Sight) target(a *Answer) (path string, there bool) {
+func (s *Checker) target(a *Verdict) (path string, there bool) {
 	if s.Beyond == nil {
-		return a.To, a.Kind != host.Absent || s.Wall == nil && !s.Belt && s.hidesHost(a.To)
+		return a.To, a.Kind != host.Absent || s.Ruleset == nil && !s.Seatbelt && s.hidesHost(a.To)
 	}
 	h, ok := s.Beyond.Outside(a.Path)
 	if !ok {
@@ -262,58 +262,58 @@ func (s *Sight) target(a *Answer) (path string, there bool) {
 
 // hidesHost reports, for want of a look at the host, whether it may have
 // something at a path where nothing is.
-func (s *Sight) hidesHost(path string) bool {
-	z := s.zone(path, s.governs(path))
+func (s *Checker) hidesHost(path string) bool {
+	z := s.zone(path, s.ruleFor(path))
 	return z == nowhere || z == private || z == masked
 }
 
-// opening is the lever that shows what the host has.
-func (s *Sight) opening(a *Answer, to, flag, path string) Lever {
-	if m := a.Mark; m != nil && m.Layer == policy.Flag && m.Path == a.To {
+// openRemedy is the remedy that shows what the host has.
+func (s *Checker) openRemedy(a *Verdict, to, flag, path string) Remedy {
+	if m := a.Rule; m != nil && m.Layer == policy.Flag && m.Path == a.To {
 		switch {
 		case m.Access == policy.Block:
-			return Lever{To: to, Text: "leave out " + m.Source + " " + policy.Plain(m.Rule)}
+			return Remedy{To: to, Text: "leave out " + m.Source + " " + policy.Plain(m.Written)}
 		case flag == "-w" && m.Access == policy.Read:
-			return Lever{To: to, Text: "say -w " + policy.Plain(path) + " in the place of " + m.Source}
+			return Remedy{To: to, Text: "say -w " + policy.Plain(path) + " in the place of " + m.Source}
 		}
 	}
-	return Lever{To: to, Flags: []string{flag, path}}
+	return Remedy{To: to, Flags: []string{flag, path}}
 }
 
-// writing finds what makes a path writable.
-func (s *Sight) writing(a *Answer, path string, own bool) {
+// addWriteRemedies finds what makes a path writable.
+func (s *Checker) addWriteRemedies(a *Verdict, path string, own bool) {
 	if err := s.Host.Writable(path); err != nil {
 		a.Fixed = err.Error()
 		return
 	}
-	if !own && a.Mark.Access == policy.Write || !s.HostMay(path, 'w') {
+	if !own && a.Rule.Access == policy.Write || !s.HostMay(path, 'w') {
 		a.Fixed = OwnUser
 		return
 	}
-	if level := s.gitLever(a); level != "" {
-		a.add(Lever{To: "write", Flags: []string{"--git", level}})
+	if level := s.gitRemedy(a); level != "" {
+		a.add(Remedy{To: "write", Flags: []string{"--git", level}})
 		return
 	}
-	a.add(s.opening(a, "write", "-w", path))
+	a.add(s.openRemedy(a, "write", "-w", path))
 }
 
-// gitLever is the setting of git that opens what another one protects. A .git
+// gitRemedy is the setting of git that opens what another one protects. A .git
 // that is no plain directory of the caller's own is not opened by any.
-func (s *Sight) gitLever(a *Answer) string {
-	level, ok := strings.CutPrefix(source(a.Mark), "git = ")
+func (s *Checker) gitRemedy(a *Verdict) string {
+	level, ok := strings.CutPrefix(source(a.Rule), "git = ")
 	if !ok || level == "full" {
 		return ""
 	}
 	if level == "commit" {
-		if host.Base(a.Mark.Path) == ".git" {
+		if host.Base(a.Rule.Path) == ".git" {
 			return ""
 		}
 		return "full"
 	}
-	if git, err := s.FS.Lstat(a.Mark.Path); err != nil || git.Kind != host.Dir || git.UID != s.Host.UID {
+	if git, err := s.FS.Lstat(a.Rule.Path); err != nil || git.Kind != host.Dir || git.UID != s.Host.UID {
 		return ""
 	}
-	if guarded(a.To[len(a.Mark.Path):]) {
+	if guarded(a.To[len(a.Rule.Path):]) {
 		return "full"
 	}
 	return "commit"
@@ -338,17 +338,17 @@ func guarded(rel string) bool {
 	return false
 }
 
-func source(m *view.Mark) string {
+func source(m *view.Rule) string {
 	if m == nil {
 		return ""
 	}
 	return m.Source
 }
 
-// leversAbsent is about what is nowhere: only the directory that it would lie
+// addAbsentRemedies is about what is nowhere: only the directory that it would lie
 // in can be named, and none is opened for that which is not visible now.
-func (s *Sight) leversAbsent(a *Answer) {
-	z := s.zone(a.To, a.Mark)
+func (s *Checker) addAbsentRemedies(a *Verdict) {
+	z := s.zone(a.To, a.Rule)
 	switch {
 	case z == private || z == masked || z == nowhere:
 		a.Fixed = "the host has no such file that could be opened"
@@ -356,32 +356,32 @@ func (s *Sight) leversAbsent(a *Answer) {
 	case a.Write:
 		return
 	}
-	dir, kind := s.Standing(a.To)
+	dir, kind := s.Nearest(a.To)
 	if kind != host.Dir {
 		a.Fixed = policy.Plain(dir) + " is not a directory"
 		return
 	}
-	there, path := Answer{To: dir, Kind: kind, Mark: s.governs(dir)}, dir
+	there, path := Verdict{To: dir, Kind: kind, Rule: s.ruleFor(dir)}, dir
 	if s.Beyond != nil {
 		path, _ = s.Beyond.Outside(dir)
 	}
-	s.writing(&there, path, false)
-	a.Levers, a.Fixed = there.Levers, there.Fixed
+	s.addWriteRemedies(&there, path, false)
+	a.Remedies, a.Fixed = there.Remedies, there.Fixed
 }
 
 // HostMay reports whether the caller may do something with a file of the host
 // at all. Inside a sandbox a read-only mount stands before the answer, and the
 // permission bits have to do.
-func (s *Sight) HostMay(path string, rwx byte) bool {
+func (s *Checker) HostMay(path string, rwx byte) bool {
 	if s.Beyond != nil {
 		return s.Beyond.MayUse(path, rwx)
 	}
-	if s.Wall != nil {
+	if s.Ruleset != nil {
 		return s.FS.Access(path, rwx)
 	}
 	i, err := s.FS.Lstat(path)
 	switch {
-	case err != nil || s.zone(path, s.governs(path)) != theirs:
+	case err != nil || s.zone(path, s.ruleFor(path)) != theirs:
 		return true // nothing of the host's is to be seen
 	case i.UID == s.Host.UID:
 		return i.Mode>>6&view.Bit(rwx) != 0

@@ -11,11 +11,11 @@ import (
 	"github.com/sbx-sandbox/sbx/sbpl"
 )
 
-// seatbelt turns a view into rules of sandbox-exec. Allows name the topmost
+// builder turns a view into rules of sandbox-exec. Allows name the topmost
 // places that are open, denies what is closed or read-only in them, less what is
 // open again further down: each path is decided by its deepest rule, and no rule
 // depends on its place in the text.
-type seatbelt struct {
+type builder struct {
 	v       *view.View
 	nodes   []node   // parents before children
 	stdio   []string // files that the command is given: what it holds it may ask about (fstat(2))
@@ -24,38 +24,38 @@ type seatbelt struct {
 
 // node is a place with an access of its own.
 type node struct {
-	path string
-	eff  policy.Access
-	kind host.Kind
-	pin  bool
-	over int // index of the node it lies in, -1 for none
+	path   string
+	access policy.Access
+	kind   host.Kind
+	pinned bool
+	over   int // index of the node it lies in, -1 for none
 }
 
-func (n *node) opens() bool  { return view.Shows(n.eff) }
-func (n *node) writes() bool { return n.eff == policy.Write }
+func (n *node) opens() bool  { return view.Shows(n.access) }
+func (n *node) writes() bool { return n.access == policy.Write }
 
-// newSeatbelt takes the places of a view. The root itself is never opened as a
+// newBuilder takes the places of a view. The root itself is never opened as a
 // whole: devices and other names of everything lie below it, so what a rule for
 // it gives is given to what is in it now.
-func newSeatbelt(v *view.View) (*seatbelt, error) {
-	s := &seatbelt{v: v}
-	for i := range v.Mounts {
-		m := &v.Mounts[i]
-		if m.Idle || m.Path == "/" || policy.Within(m.Path, "/dev") || m.Needless(v) {
+func newBuilder(v *view.View) (*builder, error) {
+	s := &builder{v: v}
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		if m.Redundant || m.Path == "/" || policy.Within(m.Path, "/dev") || m.Unneeded(v) {
 			continue
 		}
-		s.nodes = append(s.nodes, node{path: m.Path, eff: m.Eff, kind: m.Info.Kind, pin: m.Pin})
+		s.nodes = append(s.nodes, node{path: m.Path, access: m.Access, kind: m.Info.Kind, pinned: m.Pinned})
 	}
 	if v.RootBound() {
 		entries, err := v.Res.Entries("/")
 		if err != nil {
-			return nil, view.RuleError(v.Mounts[0].Rule, err)
+			return nil, view.RuleError(v.Entries[0].Rule, err)
 		}
 		for _, e := range entries {
 			path := host.Join("/", e.Name)
 			taken := slices.ContainsFunc(s.nodes, func(n node) bool { return n.path == path })
 			if !taken && e.Name != "dev" && !strings.HasPrefix(e.Name, ".") && (e.Kind == host.Dir || e.Kind == host.File) {
-				s.nodes = append(s.nodes, node{path: path, eff: policy.Read, kind: e.Kind})
+				s.nodes = append(s.nodes, node{path: path, access: policy.Read, kind: e.Kind})
 			}
 		}
 	}
@@ -63,7 +63,9 @@ func newSeatbelt(v *view.View) (*seatbelt, error) {
 		s.nodes[i].path = v.Host.OnMac(s.nodes[i].path)
 	}
 	// Of two at one place, as only a model has them, the one that gives less stays.
-	slices.SortFunc(s.nodes, func(a, b node) int { return cmp.Or(view.ComparePaths(a.path, b.path), -cmp.Compare(a.eff, b.eff)) })
+	slices.SortFunc(s.nodes, func(a, b node) int {
+		return cmp.Or(view.ComparePaths(a.path, b.path), -cmp.Compare(a.access, b.access))
+	})
 	s.nodes = slices.CompactFunc(s.nodes, func(a, b node) bool { return a.path == b.path })
 	over := -1
 	for i := range s.nodes {
@@ -76,41 +78,21 @@ func newSeatbelt(v *view.View) (*seatbelt, error) {
 	return s, nil
 }
 
-func (s *seatbelt) allow(ops []sbpl.Op, filters ...sbpl.Filter) {
+func (s *builder) allow(ops []sbpl.Op, filters ...sbpl.Filter) {
 	if len(filters) > 0 {
 		s.profile.Allow = append(s.profile.Allow, sbpl.Rule{Ops: ops, Filters: filters})
 	}
 }
 
-func (s *seatbelt) deny(ops []sbpl.Op, filters ...sbpl.Filter) {
+func (s *builder) deny(ops []sbpl.Op, filters ...sbpl.Filter) {
 	if len(filters) > 0 {
 		s.profile.Deny = append(s.profile.Deny, sbpl.Rule{Ops: ops, Filters: filters})
 	}
 }
 
 // everything is a rule without filters, for operations that no deny is about.
-func (s *seatbelt) everything(ops ...sbpl.Op) {
+func (s *builder) everything(ops ...sbpl.Op) {
 	s.profile.Allow = append(s.profile.Allow, sbpl.Rule{Ops: ops})
-}
-
-// process is about processes: the command sees, signals and debugs those of its
-// own sandbox.
-func (s *seatbelt) process(pol *policy.Policy) {
-	own := []sbpl.Filter{sbpl.Target("self"), sbpl.Target("same-sandbox")}
-	s.everything(sbpl.ProcessFork)
-	if pol.SharePID {
-		s.everything(sbpl.ProcessInfo, sbpl.Signal)
-	} else {
-		s.profile.Shut = append(s.profile.Shut, sbpl.ProcessInfo)
-		s.allow([]sbpl.Op{sbpl.ProcessInfo, sbpl.Signal}, own...)
-		// Others' arguments and variables, and the list of all processes.
-		s.deny([]sbpl.Op{sbpl.SysctlRead}, sbpl.SysctlPrefix("kern.procargs"), sbpl.SysctlPrefix("kern.proc.all"), sbpl.SysctlPrefix("kern.proc.uid"),
-			sbpl.SysctlPrefix("kern.proc.ruid"), sbpl.SysctlPrefix("kern.proc.tty"), sbpl.SysctlPrefix("kern.proc.session"), sbpl.SysctlPrefix("kern.proc.lcid"), sbpl.SysctlPrefix("kern.proc.pgrp"))
-	}
-	s.allow([]sbpl.Op{sbpl.TaskPort}, sbpl.Target("same-sandbox"))
-	s.everything(sbpl.SysctlRead)
-	// V8 and Java tell the scheduler what they are.
-	s.allow([]sbpl.Op{sbpl.SysctlWrite}, sbpl.SysctlName("kern.tcsm_enable"), sbpl.SysctlName("kern.grade_cputype"))
 }
 
 // baseServices are asked by programs that do nothing special: users and groups,
@@ -128,62 +110,8 @@ var netServices = []string{
 	"com.apple.SystemConfiguration.configd", "com.apple.SystemConfiguration.DNSConfiguration",
 }
 
-// services are what the command may ask of the system. What is not here is
-// closed: the launch of programs outside (launchservicesd, appleevents, lsopen),
-// the keychain (SecurityServer, securityd), the pasteboard.
-func (s *seatbelt) services() {
-	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, baseServices)...)
-	s.everything(sbpl.PosixSem)
-	// The state of notifications and settings; OpenMP and Python's own.
-	s.allow([]sbpl.Op{sbpl.PosixShm}, sbpl.IPCName("apple.shm.notification_center"), sbpl.IPCPrefix("apple.cfprefs."), sbpl.IPCPrefix("/__KMP_"), sbpl.IPCPrefix("/psm_"))
-}
-
-func named(filter func(string) sbpl.Filter, names []string) []sbpl.Filter {
-	out := make([]sbpl.Filter, len(names))
-	for i, n := range names {
-		out[i] = filter(n)
-	}
-	return out
-}
-
 // tiocsti is the request of ioctl(2) that types into a terminal (sys/ttycom.h).
 const tiocsti = 0x80017472
-
-// given notes the files that the command gets as descriptors.
-func (s *seatbelt) given(h *host.Host, keep []int) {
-	for _, fd := range h.FDs {
-		path := h.OnMac(fd.Path)
-		if (fd.Num <= 2 || slices.Contains(keep, fd.Num)) && (fd.Kind == host.FDFile || fd.Kind == host.FDPipe) && sbpl.Fits(path) && !fd.Deleted && path != host.SandboxExec && !slices.Contains(s.stdio, path) {
-			s.stdio = append(s.stdio, path)
-		}
-	}
-	slices.SortFunc(s.stdio, view.ComparePaths)
-}
-
-// devices are the harmless ones, and the terminal by its name: by a pattern each
-// window of the user's would be within reach. A pseudo terminal that the command
-// opens is given to it by the system.
-func (s *seatbelt) devices(h *host.Host, keep []int) {
-	fixed := func(names ...string) []sbpl.Filter {
-		return named(func(name string) sbpl.Filter { return sbpl.Literal(sbpl.Fixed("/dev/" + name)) }, names)
-	}
-	ops := []sbpl.Op{sbpl.FileRead, sbpl.FileWriteData, sbpl.FileIoctl}
-	s.allow(ops, fixed("null", "zero", "random", "urandom", "dtracehelper", "tty", "ptmx")...)
-	s.allow([]sbpl.Op{sbpl.FileRead}, fixed("autofs_nowait", "stdin", "stdout", "stderr")...)
-	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.FileWriteData}, sbpl.Subpath(sbpl.Fixed("/dev/fd")))
-	s.everything(sbpl.PseudoTTY)
-	s.allow(ops, sbpl.All(sbpl.Regex("^/dev/ttys[0-9]+$"), sbpl.Extension("com.apple.sandbox.pty")))
-	var tty []sbpl.Filter
-	var seen []string
-	for _, fd := range h.FDs {
-		if fd.Kind == host.FDDevice && (fd.Num <= 2 || slices.Contains(keep, fd.Num)) && strings.HasPrefix(fd.Path, "/dev/tty") && fd.Path != "/dev/tty" && !slices.Contains(seen, fd.Path) {
-			seen = append(seen, fd.Path)
-			tty = append(tty, sbpl.Literal(sbpl.Given("TTY", fd.Path)))
-		}
-	}
-	s.allow(ops, tty...)
-	s.deny([]sbpl.Op{sbpl.FileIoctl}, sbpl.IoctlCommand(tiocsti))
-}
 
 // What a closed and a read-only place refuse. Each operation that an allow names
 // is here by its own name, and so are those that macOS allows by default.
@@ -194,7 +122,7 @@ var (
 )
 
 // files are the rules about files.
-func (s *seatbelt) files() {
+func (s *builder) files() {
 	// A clone of a directory brings all that is in it along, hidden or not: there are
 	// none, and programs copy.
 	s.profile.Shut = append(s.profile.Shut, sbpl.FileLink, sbpl.FileClone, sbpl.FileWriteSetUGID)
@@ -216,7 +144,7 @@ func (s *seatbelt) files() {
 
 // ways lets the command walk to what is open: the directories above and the links
 // on the way can be looked at, not listed.
-func (s *seatbelt) ways() {
+func (s *builder) ways() {
 	filters := []sbpl.Filter{sbpl.Literal(sbpl.Fixed("/tmp")), sbpl.Literal(sbpl.Fixed("/var")), sbpl.Literal(sbpl.Fixed("/etc"))}
 	have := map[string]bool{"/": true, "/tmp": true, "/var": true, "/etc": true}
 	add := func(role, path string) {
@@ -247,12 +175,12 @@ func (s *seatbelt) ways() {
 
 // covered reports whether a path lies in a place that an allow opens, whatever is
 // denied in it.
-func (s *seatbelt) covered(path string) bool {
+func (s *builder) covered(path string) bool {
 	return slices.ContainsFunc(s.nodes, func(n node) bool { return n.opens() && policy.Within(path, n.path) })
 }
 
 // above are the directories over a node that is the topmost of its kind.
-func (s *seatbelt) above(i int, is func(*node) bool) []string {
+func (s *builder) above(i int, is func(*node) bool) []string {
 	if !s.top(i, is) {
 		return nil
 	}
@@ -265,7 +193,7 @@ func (s *seatbelt) above(i int, is func(*node) bool) []string {
 }
 
 // top reports whether a node is of a kind, and none that it lies in is.
-func (s *seatbelt) top(i int, is func(*node) bool) bool {
+func (s *builder) top(i int, is func(*node) bool) bool {
 	if !is(&s.nodes[i]) {
 		return false
 	}
@@ -277,7 +205,7 @@ func (s *seatbelt) top(i int, is func(*node) bool) bool {
 	return true
 }
 
-func (s *seatbelt) tops(role string, is func(*node) bool) []sbpl.Filter {
+func (s *builder) tops(role string, is func(*node) bool) []sbpl.Filter {
 	var out []sbpl.Filter
 	for i := range s.nodes {
 		if s.top(i, is) {
@@ -288,7 +216,7 @@ func (s *seatbelt) tops(role string, is func(*node) bool) []sbpl.Filter {
 }
 
 // within are the topmost nodes of a kind inside of a node.
-func (s *seatbelt) within(i int, is func(*node) bool) []string {
+func (s *builder) within(i int, is func(*node) bool) []string {
 	var out []string
 	for j := i + 1; j < len(s.nodes) && policy.Within(s.nodes[j].path, s.nodes[i].path); j++ {
 		n := &s.nodes[j]
@@ -301,7 +229,7 @@ func (s *seatbelt) within(i int, is func(*node) bool) []string {
 
 // whole are the filters for a node with all that is below. A file that is there is
 // named twice, as by profiles that have been in use for long.
-func (s *seatbelt) whole(role string, n *node) []sbpl.Filter {
+func (s *builder) whole(role string, n *node) []sbpl.Filter {
 	p := sbpl.Given(role, n.path)
 	if n.kind == host.Dir || n.kind == host.Absent {
 		return []sbpl.Filter{sbpl.Subpath(p)}
@@ -310,7 +238,7 @@ func (s *seatbelt) whole(role string, n *node) []sbpl.Filter {
 }
 
 // close takes reading away from the places that stand so in what they lie in.
-func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
+func (s *builder) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 	var plain []sbpl.Filter
 	for i := range s.nodes {
 		n := &s.nodes[i]
@@ -346,7 +274,7 @@ func (s *seatbelt) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 
 // through is what is open in a closed place, the links there on the way to what is
 // open, and the directories around both: these can be looked at, not listed.
-func (s *seatbelt) through(i int) (open, dirs, links []string) {
+func (s *builder) through(i int) (open, dirs, links []string) {
 	open = s.within(i, (*node).opens)
 	add := func(path string) {
 		for dir := policy.Dir(path); s.closes(dir) == i; dir = policy.Dir(dir) {
@@ -377,7 +305,7 @@ func (s *seatbelt) through(i int) (open, dirs, links []string) {
 }
 
 // closes is the closed place whose rule is about a path, -1 for none.
-func (s *seatbelt) closes(path string) int {
+func (s *builder) closes(path string) int {
 	at := s.around(path)
 	if at < 0 || s.nodes[at].opens() {
 		return -1
@@ -389,7 +317,7 @@ func (s *seatbelt) closes(path string) int {
 }
 
 // around is the deepest node that a path is or lies in, -1 for none.
-func (s *seatbelt) around(path string) int {
+func (s *builder) around(path string) int {
 	at := -1
 	for i := range s.nodes {
 		if policy.Within(path, s.nodes[i].path) {
@@ -405,7 +333,7 @@ func without(ops []sbpl.Op, out ...sbpl.Op) []sbpl.Op {
 
 // lock takes writing away from what can be read in a writable place, and with it
 // the sockets there, and from links at names that are hidden or protected.
-func (s *seatbelt) lock() {
+func (s *builder) lock() {
 	var plain, sockets []sbpl.Filter
 	deaf := append(slices.Clone(writeOps), sbpl.NetworkOutbound)
 	for i := range s.nodes {
@@ -441,7 +369,7 @@ func (s *seatbelt) lock() {
 		}
 	}
 	var seen []string
-	for _, l := range s.v.Nailed {
+	for _, l := range s.v.HeldLinks {
 		if at := s.v.Host.OnMac(l.Path); !slices.Contains(seen, at) {
 			seen = append(seen, at)
 			plain = append(plain, sbpl.Literal(sbpl.Given("LOCKED", at)))
@@ -452,7 +380,7 @@ func (s *seatbelt) lock() {
 }
 
 // sockets are those in a place that are opened by their names.
-func (s *seatbelt) sockets(i int) []string {
+func (s *builder) sockets(i int) []string {
 	var out []string
 	for j := i + 1; j < len(s.nodes) && policy.Within(s.nodes[j].path, s.nodes[i].path); j++ {
 		if n := &s.nodes[j]; n.kind == host.Socket && n.opens() && s.nodes[n.over].opens() {
@@ -467,11 +395,11 @@ func (s *seatbelt) sockets(i int) []string {
 // others. So are the writable places themselves, which could be moved into one
 // another, changed there and moved back. A directory that is not there yet is not
 // made, since it could come with something in it.
-func (s *seatbelt) hold() {
+func (s *builder) hold() {
 	var there, absent []sbpl.Filter
 	for _, n := range s.nodes {
 		// A file in a tree that can be written anyway is no place of its own.
-		if !n.writes() || n.kind != host.Dir && !n.pin && n.over >= 0 && s.nodes[n.over].writes() {
+		if !n.writes() || n.kind != host.Dir && !n.pinned && n.over >= 0 && s.nodes[n.over].writes() {
 			continue
 		}
 		at := sbpl.Literal(sbpl.Given("HELD", n.path))
@@ -480,18 +408,18 @@ func (s *seatbelt) hold() {
 			absent = append(absent, at)
 		}
 	}
-	for _, dir := range s.aboveNailed() {
+	for _, dir := range s.aboveHeldLinks() {
 		there = append(there, sbpl.Literal(sbpl.Given("HELD", dir)))
 	}
 	s.deny([]sbpl.Op{sbpl.FileWriteUnlink}, there...)
 	s.deny([]sbpl.Op{sbpl.FileWriteCreate}, absent...)
 }
 
-// aboveNailed are the directories around links at hidden and protected names, as
+// aboveHeldLinks are the directories around links at hidden and protected names, as
 // far as they can be written and are not held anyway.
-func (s *seatbelt) aboveNailed() []string {
+func (s *builder) aboveHeldLinks() []string {
 	var out []string
-	for _, l := range s.v.Nailed {
+	for _, l := range s.v.HeldLinks {
 		for dir := policy.Dir(s.v.Host.OnMac(l.Path)); dir != "/"; dir = policy.Dir(dir) {
 			i := s.around(dir)
 			if i < 0 || !s.nodes[i].writes() || s.nodes[i].path == dir && s.top(i, (*node).writes) {
@@ -504,26 +432,4 @@ func (s *seatbelt) aboveNailed() []string {
 	}
 	slices.SortFunc(out, view.ComparePaths)
 	return out
-}
-
-// network opens addresses, never all of network-outbound: that would be the
-// sockets of the host as well.
-func (s *seatbelt) network(pol *policy.Policy) {
-	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_UNIX"), sbpl.All(sbpl.SocketDomain("AF_SYSTEM"), sbpl.SocketProtocol(2)))
-	if !pol.Network {
-		return
-	}
-	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_INET"), sbpl.SocketDomain("AF_INET6"), sbpl.SocketDomain("AF_ROUTE"))
-	s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.RemoteIP(), sbpl.Literal(sbpl.Fixed("/private/var/run/mDNSResponder")))
-	s.allow([]sbpl.Op{sbpl.NetworkBind, sbpl.NetworkInbound}, sbpl.LocalIP())
-	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, netServices)...)
-}
-
-// last is the mark of this sandbox, see [InSeatbelt]: a sandbox cannot be put into
-// another, and who asks should hear so. No other profile lets a file be opened
-// and not be looked at.
-func (s *seatbelt) last() {
-	if s.covered(host.SandboxExec) {
-		s.deny([]sbpl.Op{sbpl.FileReadMetadata, sbpl.ProcessExec}, sbpl.Literal(sbpl.Fixed(host.SandboxExec)))
-	}
 }

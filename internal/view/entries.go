@@ -1,0 +1,229 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Entry is what the rules say at one canonical path.
+type Entry struct {
+	Path      string
+	Info      host.Info
+	rules     policy.Stand
+	Rule      *policy.Rule  // the one that decides
+	Src       string        // where the content comes from; "" is path itself
+	Pinned    bool          // bound onto itself so that it cannot be renamed away
+	Parent    int           // index of the mount it lies in, -1 for none
+	Access    policy.Access // see weigh
+	Redundant bool          // it changes nothing where it stands
+	Blank     bool          // hidden, and an empty file in the place of one that cannot be opened
+
+	Copied bool   // a file that is shown as a copy
+	Copy   []byte // its content
+}
+
+// merge adds up the rules at each canonical path, parents first.
+func (v *View) merge(found []resolvedRule) {
+	at := make(map[string]int, len(found))
+	v.Entries = v.Entries[:0]
+	for i := range found {
+		p := &found[i]
+		absent := p.to.Info.Kind == host.Absent
+		if p.skip || absent && p.rule.Access != policy.Private && (IsGrant(p.rule) || !v.DenyAbsent) {
+			continue
+		}
+		n, ok := at[p.to.Path]
+		if !ok {
+			n = len(v.Entries)
+			at[p.to.Path] = n
+			v.Entries = append(v.Entries, Entry{Path: p.to.Path, Info: p.to.Info})
+		}
+		m := &v.Entries[n]
+		m.rules.Add(p.rule)
+		m.Rule = m.rules.Rule()
+	}
+	v.Sort()
+}
+
+// Sort puts parents before children and works out what each mount amounts to.
+func (v *View) Sort() {
+	slices.SortFunc(v.Entries, func(a, b Entry) int { return ComparePaths(a.Path, b.Path) })
+	over := -1
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		for over >= 0 && !policy.Within(m.Path, v.Entries[over].Path) {
+			over = v.Entries[over].Parent
+		}
+		m.Parent = over
+		m.Access = v.effectiveAccess(m)
+		over = i
+	}
+}
+
+// effectiveAccess is a mount's access where it stands. One that protects or hides what
+// nobody can see changes nothing, nor does a private directory for which there
+// is no place.
+func (v *View) effectiveAccess(m *Entry) policy.Access {
+	over := v.outerAccess(m)
+	m.Redundant = false
+	if m.Pinned || m.Src != "" || m.Copied {
+		return m.Rule.Access
+	}
+	a := m.rules.Access(over)
+	switch {
+	case a == policy.Private && m.Rule.Access == policy.Private && (Shows(over) || over == policy.Block):
+		switch m.Info.Kind {
+		case host.Dir:
+		case host.Absent:
+			m.Redundant = true
+			return over
+		default:
+			return policy.Block // a file in the place of the directory
+		}
+	case m.Rule.Access != a && !(a == policy.Protect || a == policy.Read):
+		m.Redundant = true
+	}
+	if m.Rule.Access == policy.Protect && m.rules.Give == nil && a != policy.Protect {
+		m.Redundant = true
+	}
+	return a
+}
+
+// outerAccess is the access of what a mount lies in.
+func (v *View) outerAccess(m *Entry) policy.Access {
+	if m.Parent < 0 {
+		return policy.Unseen
+	}
+	return v.Entries[m.Parent].Access
+}
+
+// ComparePaths orders by elements, so that everything below a directory comes
+// right after it.
+func ComparePaths(a, b string) int {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i] == b[i] {
+			continue
+		}
+		if a[i] == '/' {
+			return -1
+		}
+		if b[i] == '/' {
+			return 1
+		}
+		return int(a[i]) - int(b[i])
+	}
+	return len(a) - len(b)
+}
+
+// pinParents adds the directories between a rule and the top of the writable area it
+// lies in: without, `mv .git x` would take the protected files away and leave
+// room for others.
+func (v *View) pinParents() {
+	var pins []Entry
+	have := make(map[string]bool)
+	for i := range v.Entries {
+		m := &v.Entries[i]
+		if m.Redundant || m.Access == policy.Write || v.outerAccess(m) != policy.Write {
+			continue
+		}
+		top := &v.Entries[m.Parent]
+		for top.Parent >= 0 && v.outerAccess(top) == policy.Write {
+			top = &v.Entries[top.Parent]
+		}
+		for dir := policy.Dir(m.Path); dir != top.Path && !have[dir]; dir = policy.Dir(dir) {
+			have[dir] = true
+			if _, ok := v.Find(dir); ok {
+				continue
+			}
+			r := &policy.Rule{Path: dir, Access: policy.Write, Layer: m.Rule.Layer, Source: m.Rule.Source}
+			info := host.Info{Kind: host.Dir}
+			if to, err := v.Res.Resolve(dir); err == nil {
+				info = to.Info
+			}
+			pins = append(pins, Entry{Path: dir, Info: info, Rule: r, Pinned: true})
+		}
+	}
+	if len(pins) > 0 {
+		v.Entries = append(v.Entries, pins...)
+		v.Sort()
+	}
+}
+
+// above returns the mount with the nearest path strictly above.
+func (v *View) above(path string) (Entry, bool) {
+	if path != "/" {
+		if i, ok := v.nearest(policy.Dir(path)); ok {
+			return v.Entries[i], true
+		}
+	}
+	return Entry{}, false
+}
+
+// nearest is the index of the mount at a path or nearest above.
+func (v *View) nearest(path string) (int, bool) {
+	for {
+		if i, ok := v.Find(path); ok {
+			return i, true
+		}
+		if path == "/" {
+			return 0, false
+		}
+		path = policy.Dir(path)
+	}
+}
+
+func (v *View) Find(path string) (int, bool) {
+	return slices.BinarySearchFunc(v.Entries, path, func(m Entry, p string) int { return ComparePaths(m.Path, p) })
+}
+
+// Has reports whether a rule is in force at a canonical path that exists.
+func (v *View) Has(path string) bool {
+	i, ok := v.Find(path)
+	return ok && !v.Entries[i].Redundant
+}
+
+// Access returns what may be done with a canonical path.
+func (v *View) Access(path string) policy.Access {
+	if i, ok := v.Find(path); ok {
+		return v.Entries[i].Access
+	}
+	if m, ok := v.above(path); ok {
+		return m.Access
+	}
+	return policy.Unseen
+}
+
+// Shows reports whether the host's own file at a canonical path can be seen.
+func Shows(a policy.Access) bool {
+	return a == policy.Read || a == policy.Write || a == policy.Protect
+}
+
+// Needed reports whether a mount gives its path anything that what lies above does
+// not give already.
+func (v *View) Needed(m *Entry) bool {
+	over := v.outerAccess(m)
+	if m.Path == "/" || m.Redundant {
+		return false
+	}
+	switch m.Access {
+	case policy.Private:
+		return true
+	case policy.Write:
+		// A writable directory in a writable tree is bound all the same: a
+		// mount point cannot be renamed.
+		return over != policy.Write || m.Info.Kind == host.Dir
+	case policy.Read, policy.Protect:
+		return m.Copied || over != policy.Read && over != policy.Protect
+	case policy.Block:
+		return v.masked(m)
+	}
+	return false
+}
+
+// masked reports whether hiding a path takes a mount: what the caller cannot
+// read, the command cannot either.
+func (v *View) masked(m *Entry) bool {
+	return m.Info.Kind == host.Dir || v.Host.UID == 0 || m.Info.UID == v.Host.UID || v.Host.FS.Access(m.Path, 'r') || v.Host.FS.Access(m.Path, 'w')
+}

@@ -1,0 +1,216 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
+)
+
+// guard makes read-only what is executed from a git directory, and from those
+// inside of it. root is the work tree, "" when there is none.
+func (g *gitGuard) guard(dir, root string) {
+	if g.seen(dir) {
+		return
+	}
+	tree := root
+	if host.Base(dir) == ".git" {
+		tree = policy.Dir(dir)
+	}
+	g.repository(dir, tree)
+	g.gits = append(g.gits, dir)
+	if g.pol.Git == "full" {
+		g.record(dir)
+		before := g.tells
+		g.tells = true
+		for _, name := range []string{"config", "config.worktree"} {
+			file := host.Join(dir, name)
+			g.config(g.configText(file), file, root, 0)
+		}
+		g.tells = before
+		return
+	}
+	g.protect(dir, gitdir.Executed...)
+	g.hookLinks(host.Join(dir, "hooks"))
+	g.settings(host.Join(dir, "config"), root)
+	g.settings(host.Join(dir, "config.worktree"), root)
+	g.worktrees(host.Join(dir, "worktrees"))
+	g.modules(host.Join(dir, "modules"), 0, false)
+	if tree := g.checkout(host.Join(dir, "config"), dir); tree != "" {
+		g.work(tree)
+		g.shared(host.Join(dir, "config"), tree)
+	}
+}
+
+// repository watches for what a command makes in a git directory although what
+// git runs from it is protected. tree is its work tree, "" for none.
+func (g *gitGuard) repository(dir, tree string) {
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Repository, Path: dir, State: tree})
+	g.work(tree)
+}
+
+// work notes a work tree in a writable one.
+func (g *gitGuard) work(tree string) {
+	switch {
+	case tree == "" || !g.inTrees(tree) || slices.Contains(g.trees, tree) || slices.Contains(g.works, tree):
+	case len(g.works) == maxWorks:
+		g.tooMany()
+	default:
+		g.works = append(g.works, tree)
+	}
+}
+
+// roots are the directories from which git starts programs that settings name.
+func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
+
+func (g *gitGuard) tooMany() {
+	g.note("there are too many work trees here to look in each for what git runs there: in some it can be changed (git worktree prune, or cd into one)")
+}
+
+// note adds a note once.
+func (g *gitGuard) note(text string) {
+	if !slices.Contains(g.Notes, text) {
+		g.Notes = append(g.Notes, text)
+	}
+}
+
+// shared protects what a config file of a git directory names in one more of its
+// work trees: what is relative begins there.
+func (g *gitGuard) shared(file, tree string) {
+	if tree == "" || !slices.Contains(g.roots(), tree) || g.pol.Git == "full" || g.seen(file+"\x00"+tree) {
+		return
+	}
+	if g.pairs++; g.pairs > maxWorks {
+		g.tooMany()
+		return
+	}
+	g.config(g.configText(file), file, tree, 0)
+}
+
+// settings protects what a config file of a git directory names, and watches
+// the file for what makes git run something. It is protected itself, but git on
+// the host puts another file in its place at each `git push -u`, and a command
+// that is running then can write that one.
+func (g *gitGuard) settings(file, root string) {
+	if info, err := g.host.FS.Lstat(file); err != nil || info.Kind != host.File || g.seen(file) {
+		return
+	}
+	text := g.configText(file)
+	g.seen(file + "\x00" + root)
+	g.config(text, file, root, 0)
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: tripwire.SettingsOf(text)})
+}
+
+// record has the tripwire look at what is executed and may be changed.
+func (g *gitGuard) record(dir string) {
+	for _, name := range gitdir.Executed {
+		g.seenAs(host.Join(dir, name))
+	}
+}
+
+// seenAs watches a name, whatever is there.
+func (g *gitGuard) seenAs(path string) {
+	if state, err := tripwire.Look(tripwire.Name, path); err == nil {
+		g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Name, Path: path, State: state})
+	}
+}
+
+func (g *gitGuard) protect(dir string, names ...string) {
+	for _, n := range names {
+		g.add(host.Join(dir, n), policy.Protect)
+	}
+}
+
+// list returns the names in a directory. One that cannot be listed now could
+// be opened by the command, so all of it is protected; so is what is too much.
+func (g *gitGuard) list(dir string) []host.Entry {
+	if info, err := g.host.FS.Lstat(dir); err == nil && info.Kind != host.Dir {
+		return nil
+	}
+	entries, err := g.res.Entries(dir)
+	if g.left -= len(entries); err != nil || g.left < 0 {
+		if g.add(dir, policy.Protect); err == nil {
+			g.Notes = append(g.Notes, policy.Plain(dir)+" holds too much to be looked at: it is read-only, and .git files that lead there are neither protected nor watched")
+		}
+		return nil
+	}
+	return entries
+}
+
+// worktrees protects the pointers of linked work trees, at both ends.
+func (g *gitGuard) worktrees(dir string) {
+	entries := g.list(dir)
+	many := len(entries) > maxTrees
+	if many {
+		g.add(dir, policy.Protect)
+		g.Notes = append(g.Notes, policy.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is read-only, and their .git files are watched only (git worktree prune)")
+	}
+	for _, e := range entries {
+		sub := host.Join(dir, e.Name)
+		if many {
+			if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok && host.Base(file) == ".git" && g.inTrees(file) && !g.seen(file) {
+				g.seenAs(file)
+			}
+			continue
+		}
+		g.protect(sub, gitdir.Linked...)
+		tree := ""
+		if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok {
+			g.pointerFile(file)
+			if host.Base(file) == ".git" {
+				tree = policy.Dir(file)
+			}
+		}
+		g.repository(sub, tree)
+		g.shared(host.Join(policy.Dir(dir), "config"), tree)
+		g.settings(host.Join(sub, "config.worktree"), tree)
+		g.modules(host.Join(sub, "modules"), 0, false)
+	}
+}
+
+// modules protects each submodule's git directory below dir, at any depth: a
+// submodule called a/b has its own in modules/a/b. Nothing that a command could
+// have made, a HEAD in modules/a for instance, ends the search. inside says that dir
+// is a git directory itself.
+func (g *gitGuard) modules(dir string, depth int, inside bool) {
+	entries := g.list(dir)
+	if depth > MaxDepth || len(entries) > maxTrees {
+		g.add(dir, policy.Protect)
+		g.Notes = append(g.Notes, policy.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
+		return
+	}
+	for _, e := range entries {
+		sub := host.Join(dir, e.Name)
+		if e.Kind != host.Dir && e.Kind != host.Absent {
+			continue
+		}
+		repository := g.exists(host.Join(sub, "HEAD")) || g.exists(host.Join(sub, "config"))
+		if repository {
+			g.protect(sub, gitdir.Executed...)
+			g.hookLinks(host.Join(sub, "hooks"))
+			tree := g.checkout(host.Join(sub, "config"), sub)
+			if tree != "" {
+				g.pointerFile(host.Join(tree, ".git"))
+			}
+			if g.exists(host.Join(sub, "HEAD")) && (g.exists(host.Join(sub, "objects")) || g.exists(host.Join(sub, "commondir"))) {
+				g.repository(sub, tree) // logs have a HEAD, too
+			}
+			g.settings(host.Join(sub, "config"), tree)
+		}
+	}
+	for _, e := range entries { // once all that is here has been met, since there are bounds
+		sub := host.Join(dir, e.Name)
+		if e.Kind != host.Dir && e.Kind != host.Absent {
+			continue
+		}
+		g.worktrees(host.Join(sub, "worktrees"))
+		// In a git directory only modules holds more of them; elsewhere any name is
+		// a part of a submodule's, and a command can make a HEAD.
+		if !inside || !slices.Contains(gitdir.Bulk, e.Name) {
+			g.modules(sub, depth+1, g.bare(sub))
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+)
+
+// Rule is a place with the rule that is in force there.
+type Rule struct {
+	Path    string // as seen inside
+	Access  policy.Access
+	Written string // the path of the rule as it was written, variables expanded: links in it are kept, and its last element may be a pattern
+	Layer   policy.Layer
+	Source  string
+	Pinned  bool // no rule of its own: held in place for what is below it
+	Closed  bool // private by its rule; without mounts it is the host's own, which cannot be opened
+}
+
+// Word names the access as people are shown it.
+func (m *Rule) Word() string { return Word(m.Access, m.Closed) }
+
+// Closed is the word for a private place with Landlock and sandbox-exec.
+const Closed = "closed"
+
+func Word(a policy.Access, closed bool) string {
+	if closed {
+		return Closed
+	}
+	return a.String()
+}
+
+func (v *View) RuleOf(m *Entry) Rule {
+	return Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer, Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private}
+}
+
+// SourceRun is the source of the rules for the directory of a run with Landlock
+// or sandbox-exec.
+const SourceRun = "sbx"
+
+// HeldLinkRules are the links that nobody may replace, as marks of what is held in
+// place: their names are hidden or protected, what they lead to has a mark of its
+// own.
+func (v *View) HeldLinkRules() []Rule {
+	var out []Rule
+	for _, l := range v.HeldLinks {
+		if !slices.ContainsFunc(out, func(m Rule) bool { return m.Path == l.Path }) {
+			out = append(out, Rule{Path: l.Path, Access: policy.Write, Written: l.Path, Source: SourceRun, Pinned: true})
+		}
+	}
+	return out
+}
