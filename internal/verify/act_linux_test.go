@@ -21,13 +21,13 @@ func TestActsDoNoDamage(t *testing.T) {
 		}
 	}
 	before := contents(t, dir)
-	asked := []Question{
+	asked := []question{
 		ask(actOpen, file), ask(actRead, file), ask(actMode, file), ask(actRemove, file), ask(actRemove, sub), ask(actLook, fifo), ask(actLook, file),
 		ask(actCreate, sub+"/new"), askMake(dir+"/d", "directory"), askMake(dir+"/d/l", "link"), askMake(dir+"/d/p", "fifo"), askMake(dir+"/d/s", "socket"),
 		{Act: actRename, Path: []byte(file), To: []byte(dir + "/was")}, {Act: actRename, Path: []byte(sub), To: []byte(dir + "/was")},
 		{Act: actLink, Path: []byte(file), To: []byte(dir + "/second")},
 	}
-	made := attempt(asked, func(a Answer) bool {
+	made := attempt(asked, func(a answer) bool {
 		if a.Errno != 0 {
 			t.Errorf("%s", a.why())
 		}
@@ -43,11 +43,11 @@ func TestActsDoNoDamage(t *testing.T) {
 		t.Errorf("changed (-before +after):\n%s", diff)
 	}
 	// Nothing that exists is taken for a free name.
-	over := []Question{
+	over := []question{
 		ask(actCreate, file), askMake(sub, "directory"), askMake(file, "link"), askMake(dir+"/x", "nonsense"), {Act: actRename, Path: []byte(sub), To: []byte(file)},
 		{Act: actLink, Path: []byte(sub + "/f"), To: []byte(file)}, {Act: "nonsense"}, {Act: actCall, Text: "nonsense"}, {Act: actSocket, Args: []int{1}}, {Act: actSearch},
 	}
-	clean(attempt(over, func(a Answer) bool {
+	clean(attempt(over, func(a answer) bool {
 		if a.Errno == 0 {
 			t.Error("an act over what exists succeeded")
 		}
@@ -61,7 +61,7 @@ func TestActsDoNoDamage(t *testing.T) {
 // A probe that dies in between leaves names that were given to it.
 func TestRestore(t *testing.T) {
 	dir := t.TempDir()
-	s := &Site{Nonce: "abc", CWD: dir, Remap: "/ws"}
+	s := &target{Nonce: "abc", CWD: dir, Remap: "/ws"}
 	if err := os.WriteFile(dir+"/kept", []byte("content"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, dir)
-	asked := []Question{s.move("/ws/hooks"), {Act: actCreate, Path: []byte("/ws/made")}, {Act: actCreate, Path: []byte("/ws/kept")}, {Act: actLink, Path: []byte("/ws/kept"), To: []byte("/ws/second")},
+	asked := []question{s.move("/ws/hooks"), {Act: actCreate, Path: []byte("/ws/made")}, {Act: actCreate, Path: []byte("/ws/kept")}, {Act: actLink, Path: []byte("/ws/kept"), To: []byte("/ws/second")},
 		askMake("/ws/able", "directory"), ask(actCreate, "/ws/able/f"), askMake("/ws/able/s", "link")}
 	for _, err := range []error{os.Rename(dir+"/hooks", s.outsidePath(string(asked[0].To))), os.WriteFile(dir+"/made", nil, 0o600), os.Link(dir+"/kept", dir+"/second"), os.Mkdir(dir+"/able", 0o700), os.WriteFile(dir+"/able/f", nil, 0o600), os.Symlink("f", dir+"/able/s")} {
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // from outside, should the probe have died, and reports whether it had to.
 type act struct {
 	name string
-	try  func(q *Question, a *Answer) error
+	try  func(q *question, a *answer) error
 	undo func(path, to string) (left bool, err error)
 }
 
@@ -53,9 +53,9 @@ var acts = [...]act{
 	{actLink, link, removeLink},
 	{actRemove, removeNot, nil},
 	{actMode, sameMode, nil},
-	{actConnect, func(q *Question, _ *Answer) error { return connectUnix(string(q.Path)) }, nil},
-	{actTCP, func(q *Question, _ *Answer) error { return send(unix.SOCK_STREAM, q.Text == "6", q.arg(0), q.Path) }, nil},
-	{actUDP, func(q *Question, _ *Answer) error { return send(unix.SOCK_DGRAM, q.Text == "6", q.arg(0), q.Path) }, nil},
+	{actConnect, func(q *question, _ *answer) error { return connectUnix(string(q.Path)) }, nil},
+	{actTCP, func(q *question, _ *answer) error { return send(unix.SOCK_STREAM, q.Text == "6", q.arg(0), q.Path) }, nil},
+	{actUDP, func(q *question, _ *answer) error { return send(unix.SOCK_DGRAM, q.Text == "6", q.arg(0), q.Path) }, nil},
 	{actLocal, talk, nil},
 	{actSocket, oneSocket, nil},
 	{actPair, pair, nil},
@@ -63,7 +63,7 @@ var acts = [...]act{
 	{actSelf, aboutSelf, nil},
 	{actSearch, search, nil},
 	{actSignal, signalOther, nil},
-	{actTrace, func(q *Question, _ *Answer) error { return lookInto(q.arg(0), q.Text) }, nil},
+	{actTrace, func(q *question, _ *answer) error { return lookInto(q.arg(0), q.Text) }, nil},
 }
 
 // textOwn is the text of an actOpen of a file of the run's own: it gets a mode
@@ -71,11 +71,11 @@ var acts = [...]act{
 const textOwn = "own"
 
 // answer tries what is asked. No input makes it panic.
-func (q *Question) answer() (a Answer) {
+func (q *question) answer() (a answer) {
 	a.ID = q.ID
 	defer func() {
 		if r := recover(); r != nil {
-			a = Answer{ID: q.ID, Errno: int(unix.EINVAL), Step: "panic"}
+			a = answer{ID: q.ID, Errno: int(unix.EINVAL), Step: "panic"}
 		}
 	}()
 	for i := range acts {
@@ -88,10 +88,10 @@ func (q *Question) answer() (a Answer) {
 	return a
 }
 
-func (q *Question) path() string { return ofRun(q.Path) }
-func (q *Question) to() string   { return ofRun(q.To) }
+func (q *question) path() string { return ofRun(q.Path) }
+func (q *question) to() string   { return ofRun(q.To) }
 
-func (q *Question) arg(i int) int {
+func (q *question) arg(i int) int {
 	if i >= len(q.Args) {
 		return 0
 	}
@@ -122,11 +122,11 @@ func errnoOf(err error) syscall.Errno {
 // guarded returns err, and notes what keeps a path as it is beside it: the mount
 // and the permissions of in, the owner of owner, and whether path itself is a
 // mount point.
-func (a *Answer) guarded(err error, path, in, owner string, mode uint32) error {
+func (a *answer) guarded(err error, path, in, owner string, mode uint32) error {
 	if err == nil {
 		return nil
 	}
-	g := &Guard{May: permitted(in, mode)}
+	g := &guardInfo{May: permitted(in, mode)}
 	var fs unix.Statfs_t
 	if unix.Statfs(in, &fs) == nil {
 		g.ReadOnly = fs.Flags&unix.ST_RDONLY != 0
@@ -144,7 +144,7 @@ func (a *Answer) guarded(err error, path, in, owner string, mode uint32) error {
 }
 
 // inDir is guarded for acts on the names in a directory.
-func (a *Answer) inDir(err error, path string) error {
+func (a *answer) inDir(err error, path string) error {
 	dir := policy.Dir(path)
 	return a.guarded(err, path, dir, dir, unix.W_OK|unix.X_OK)
 }
@@ -160,18 +160,18 @@ const quietly = unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 
 // openForWriting opens an existing file and closes it again: it is neither made,
 // nor truncated, nor written.
-func openForWriting(q *Question, a *Answer) error {
+func openForWriting(q *question, a *answer) error {
 	if q.Text == textOwn {
 		_ = os.Chmod(q.path(), 0o600)
 	}
 	return a.opened(q.path(), unix.O_WRONLY, unix.W_OK)
 }
 
-func openForReading(q *Question, a *Answer) error {
+func openForReading(q *question, a *answer) error {
 	return a.opened(q.path(), unix.O_RDONLY, unix.R_OK)
 }
 
-func (a *Answer) opened(path string, flag int, mode uint32) error {
+func (a *answer) opened(path string, flag int, mode uint32) error {
 	fd, err := unix.Open(path, flag|quietly, 0)
 	if err == nil {
 		unix.Close(fd)
@@ -180,7 +180,7 @@ func (a *Answer) opened(path string, flag int, mode uint32) error {
 }
 
 // create makes something of a kind at a name that is free.
-func create(q *Question, a *Answer) error {
+func create(q *question, a *answer) error {
 	var err error
 	switch path := q.path(); q.Text {
 	case "", "file":
@@ -233,7 +233,7 @@ func removeMade(path, _ string) (left bool, err error) {
 }
 
 // rename moves a path to a free name beside it and back at once.
-func rename(q *Question, a *Answer) error {
+func rename(q *question, a *answer) error {
 	if err := move(q.path(), q.to()); err != nil {
 		return a.inDir(err, q.path())
 	}
@@ -263,7 +263,7 @@ func moveBack(path, to string) (left bool, err error) {
 
 // link makes a second name for a file, opens it for writing by that name, and
 // removes the name.
-func link(q *Question, a *Answer) error {
+func link(q *question, a *answer) error {
 	path, to := q.path(), q.to()
 	err := Do("link", path, to)
 	if err != nil {
@@ -292,7 +292,7 @@ func removeLink(path, to string) (left bool, err error) {
 // removeNot removes a directory as if it were a file, and a file as if it were a
 // directory: who may remove hears that it is not. Security modules are asked
 // before that.
-func removeNot(q *Question, a *Answer) error {
+func removeNot(q *question, a *answer) error {
 	path, act, no := q.path(), "rmdir", unix.ENOTDIR
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
@@ -308,7 +308,7 @@ func removeNot(q *Question, a *Answer) error {
 }
 
 // sameMode gives a path the mode that it has.
-func sameMode(q *Question, _ *Answer) error {
+func sameMode(q *question, _ *answer) error {
 	var st unix.Stat_t
 	if err := unix.Stat(q.path(), &st); err != nil {
 		return err

@@ -109,7 +109,7 @@ const nobodysKey = 0x5b78fe1f
 
 // tryCall tries the trial of a name, on a thread of its own that ends with the
 // attempt: some of them would change the thread.
-func tryCall(q *Question, a *Answer) error {
+func tryCall(q *question, a *answer) error {
 	for _, t := range trials() {
 		if t.name == q.Text {
 			return onThread(func() error { return errnoErr(t.try(q.path())) })

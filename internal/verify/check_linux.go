@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check is one thing to prove: acts for the probe to try, and how their outcome
+// check is one thing to prove: acts for the probe to try, and how their outcome
 // reads.
-type Check struct {
-	Section string
+type check struct {
+	Section string // given by [target.checks]
 	Name    string
 	Subject string
 	Control string     // "" from inside, where nothing can be compared
-	Ask     []Question // their IDs are given by [Number]
+	Ask     []question // their IDs are given by [number]
 	Judge   judge
 	Allowed string      // what is said of a hole that the policy allows; "" where it allows none
 	Gap     string      // the gap that makes no hole of it where the plan names it; "" for none
@@ -24,7 +24,7 @@ type Check struct {
 }
 
 // judge gives the verdict on the answers to a check, each of which is there.
-type judge = func([]Answer) (Verdict, string)
+type judge = func([]answer) (Verdict, string)
 
 // controlInside is the one control that can be made from inside.
 const (
@@ -32,21 +32,30 @@ const (
 	controlInside = "the same acts succeed with files of the sandbox's own"
 )
 
-// Checks lists everything that is to be proved about a target.
-func (s *Site) Checks() []Check {
-	out := slices.Concat(s.hidden(), s.protected(), s.outside(), s.network(), s.sockets(), s.kernel(), s.processes(),
-		s.environment(), s.descriptors(), s.own())
-	for i := range out {
-		if s.Inside && out[i].Control != controlInside {
-			out[i].Control = noControl
+// checks lists everything that is to be proved about a target.
+func (s *target) checks() []check {
+	var out []check
+	for _, part := range []struct {
+		section string
+		checks  func() []check
+	}{
+		{secHidden, s.hidden}, {secProtected, s.protected}, {secOutside, s.outside}, {secNetwork, s.network}, {secSockets, s.sockets},
+		{secKernel, s.kernel}, {secProcesses, s.processes}, {secEnv, s.environment}, {secFDs, s.descriptors}, {secOwn, s.own},
+	} {
+		for _, c := range part.checks() {
+			c.Section = part.section
+			if s.Inside && c.Control != controlInside {
+				c.Control = noControl
+			}
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// Number gives every question an ID and returns them in order.
-func Number(checks []Check) []Question {
-	var out []Question
+// number gives every question an ID and returns them in order.
+func number(checks []check) []question {
+	var out []question
 	for i := range checks {
 		for j := range checks[i].Ask {
 			checks[i].Ask[j].ID = len(out) + 1
@@ -56,9 +65,9 @@ func Number(checks []Check) []Question {
 	return out
 }
 
-// Evaluate judges the answers. A check with a question that has no answer is
+// evaluate judges the answers. A check with a question that has no answer is
 // unchecked.
-func (s *Site) Evaluate(checks []Check, answers map[int]Answer) []Result {
+func (s *target) evaluate(checks []check, answers map[int]answer) []Result {
 	out := make([]Result, len(checks))
 	for i := range checks {
 		c := &checks[i]
@@ -70,8 +79,8 @@ func (s *Site) Evaluate(checks []Check, answers map[int]Answer) []Result {
 
 // verdict compares what could be done with what the policy and the plan say of
 // it.
-func (s *Site) verdict(c *Check, answers map[int]Answer) (Verdict, string) {
-	got := make([]Answer, len(c.Ask))
+func (s *target) verdict(c *check, answers map[int]answer) (Verdict, string) {
+	got := make([]answer, len(c.Ask))
 	for i, q := range c.Ask {
 		var ok bool
 		if got[i], ok = answers[q.ID]; !ok {
@@ -97,7 +106,7 @@ var telling = []string{actLook, actRead, actSelf, actSearch, actLocal, actUDP}
 // feigned reports whether all that speaks for a hole is that nothing was refused.
 // Where a filter answers with errno 0, what was done cannot be told from what was
 // only said to be.
-func (c *Check) feigned(answers []Answer) bool {
+func (c *check) feigned(answers []answer) bool {
 	for i := range answers {
 		a := &answers[i]
 		if a.Errno == 0 && len(a.Found) == 0 && !slices.Contains(telling, c.Ask[i].Act) && (c.Heard == nil || !c.Heard()) {
@@ -108,27 +117,31 @@ func (c *Check) feigned(answers []Answer) bool {
 }
 
 // names reports whether the plan names a gap.
-func (s *Site) names(gap string) bool {
+func (s *target) names(gap string) bool {
 	return slices.ContainsFunc(s.Gaps, func(g string) bool { return strings.HasPrefix(g, gap) })
 }
 
 // owned is the verdict on what tier full refuses: a gap when the plan says so.
-func (s *Site) owned(gap, text string) (Verdict, string) {
+func (s *target) owned(gap, text string) (Verdict, string) {
 	if s.names(gap) {
 		return Gap, text
 	}
 	return Hole, text
 }
 
+func prove(name, subject, control string, judge judge, acts ...question) check {
+	return check{Name: name, Subject: subject, Control: control, Ask: acts, Judge: judge}
+}
+
 // known is a check whose verdict needs no probe.
-func known(section, name, subject string, v Verdict, detail string) Check {
-	return Check{Section: section, Name: name, Subject: subject, Judge: func([]Answer) (Verdict, string) { return v, detail }}
+func known(name, subject string, v Verdict, detail string) check {
+	return prove(name, subject, "", func([]answer) (Verdict, string) { return v, detail })
 }
 
 // refused judges one act that has to fail with one of some errnos; with none
 // given, any will do.
 func refused(done string, by ...syscall.Errno) judge {
-	return func(a []Answer) (Verdict, string) {
+	return func(a []answer) (Verdict, string) {
 		switch {
 		case a[0].Errno == 0:
 			return Hole, done
@@ -140,8 +153,8 @@ func refused(done string, by ...syscall.Errno) judge {
 }
 
 // ofSelf judges by what the probe knows of its own process.
-func ofSelf(judge func(*Self) (Verdict, string)) judge {
-	return func(a []Answer) (Verdict, string) {
+func ofSelf(judge func(*selfInfo) (Verdict, string)) judge {
+	return func(a []answer) (Verdict, string) {
 		if a[0].Self == nil {
 			return Unchecked, a[0].why()
 		}
@@ -161,7 +174,7 @@ const (
 // refusal tells the sandbox's refusals from those of permissions. With Landlock
 // nothing is mounted, and what permissions alone would let happen was refused by
 // it.
-func (s *Site) refusal(a *Answer, act string) refusal {
+func (s *target) refusal(a *answer, act string) refusal {
 	g := a.Guard
 	switch {
 	case !a.is(unix.EPERM, unix.EACCES) || g == nil:
@@ -181,8 +194,8 @@ const (
 // changes judges acts that have to be refused by something that the command
 // cannot change: a read-only mount, a mount point, another file system, a
 // Landlock rule. A mode alone is no wall to its owner.
-func (s *Site) changes(acts []Question) judge {
-	return func(answers []Answer) (Verdict, string) {
+func (s *target) changes(acts []question) judge {
+	return func(answers []answer) (Verdict, string) {
 		var details []string
 		for i := range answers {
 			a, q := &answers[i], &acts[i]
@@ -209,7 +222,7 @@ func (s *Site) changes(acts []Question) judge {
 }
 
 // name is the act for people.
-func (q *Question) name() string {
+func (q *question) name() string {
 	if q.Act == actCreate && q.Text != "" {
 		return q.Text
 	}
@@ -217,7 +230,7 @@ func (q *Question) name() string {
 }
 
 // couldBe says that the act could be done.
-func (q *Question) couldBe() string {
+func (q *question) couldBe() string {
 	switch q.Act {
 	case actCreate:
 		if q.Text != "" {
@@ -235,7 +248,7 @@ func (q *Question) couldBe() string {
 }
 
 // why names an errno as errno(3) does, with the part of the act it came from.
-func (a *Answer) why() string {
+func (a *answer) why() string {
 	text := errnoName(a.Errno)
 	if a.Step != "" {
 		text = a.Step + ": " + text
@@ -243,7 +256,7 @@ func (a *Answer) why() string {
 	return text
 }
 
-func (a *Answer) is(errnos ...syscall.Errno) bool {
+func (a *answer) is(errnos ...syscall.Errno) bool {
 	return slices.Contains(errnos, syscall.Errno(a.Errno))
 }
 
@@ -258,10 +271,10 @@ func errnoName(n int) string {
 }
 
 // ask is one question about a path.
-func ask(act, path string) Question { return Question{Act: act, Path: []byte(path)} }
+func ask(act, path string) question { return question{Act: act, Path: []byte(path)} }
 
 // askSelf is the question of all checks that judge by the probe's process.
-func askSelf() []Question { return []Question{{Act: actSelf}} }
+var askSelf = question{Act: actSelf}
 
 // some lists the first few of many names for people.
 func some(names []string) string {

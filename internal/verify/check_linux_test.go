@@ -16,8 +16,8 @@ import (
 )
 
 func TestJudgeHidden(t *testing.T) {
-	out := File{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Read: true, Sum: "aa"}
-	dir := File{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: [][]byte{[]byte("id_rsa")}}
+	out := fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Read: true, Sum: "aa"}
+	dir := fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: [][]byte{[]byte("id_rsa")}}
 	names := func(n ...string) (out [][]byte) {
 		for _, s := range n {
 			out = append(out, []byte(s))
@@ -26,45 +26,45 @@ func TestJudgeHidden(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		secret Secret
-		in     *File
+		secret secret
+		in     *fileInfo
 		want   Verdict
 	}{
-		{"no answer to the question", Secret{Out: out}, nil, Unchecked},
-		{"absent", Secret{Out: out}, &File{Kind: kindAbsent}, Proved},
-		{"empty", Secret{Out: out}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
-		{"its content", Secret{Out: out}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
-		{"its content, in a private place", Secret{Out: out, Private: true}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
-		{"the file, changed meanwhile", Secret{Out: out}, &File{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, Hole},
-		{"the file, closed by its mode", Secret{Out: out}, &File{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, Hole},
-		{"the file, never readable", Secret{Out: File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, Proved},
-		{"the file, its owner's to open", Secret{Out: File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &File{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, Hole},
-		{"another file", Secret{Out: out}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
-		{"another file, in a private place", Secret{Out: out, Private: true}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Proved},
-		{"empty directory", Secret{Out: dir}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true}, Proved},
-		{"names", Secret{Out: dir}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Hole},
-		{"names that a rule shows", Secret{Out: dir, Shown: []string{"known_hosts"}}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, Proved},
-		{"the directory", Secret{Out: dir, Shown: []string{"id_rsa"}}, &File{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, Hole},
-		{"the empty directory", Secret{Out: File{Kind: kindDir, Dev: 1, Ino: 3, Read: true}}, &File{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, Hole},
-		{"another directory, in a private place", Secret{Out: dir, Private: true}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Proved},
-		{"the same names, in a private place", Secret{Out: dir, Private: true}, &File{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, Hole},
-		{"out of reach", Secret{Out: out}, &File{Errno: 13}, Proved},
-		{"a failure", Secret{Out: out}, &File{Errno: 5}, Unchecked},
-		{"from inside, empty", Secret{}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
-		{"from inside, content", Secret{}, &File{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
+		{"no answer to the question", secret{Out: out}, nil, Unchecked},
+		{"absent", secret{Out: out}, &fileInfo{Kind: kindAbsent}, Proved},
+		{"empty", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"its content", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
+		{"its content, in a private place", secret{Out: out, Private: true}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
+		{"the file, changed meanwhile", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, Hole},
+		{"the file, closed by its mode", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, Hole},
+		{"the file, never readable", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, Proved},
+		{"the file, its owner's to open", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, Hole},
+		{"another file", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
+		{"another file, in a private place", secret{Out: out, Private: true}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Proved},
+		{"empty directory", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"names", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Hole},
+		{"names that a rule shows", secret{Out: dir, Shown: []string{"known_hosts"}}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, Proved},
+		{"the directory", secret{Out: dir, Shown: []string{"id_rsa"}}, &fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, Hole},
+		{"the empty directory", secret{Out: fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}}, &fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, Hole},
+		{"another directory, in a private place", secret{Out: dir, Private: true}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Proved},
+		{"the same names, in a private place", secret{Out: dir, Private: true}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, Hole},
+		{"out of reach", secret{Out: out}, &fileInfo{Errno: 13}, Proved},
+		{"a failure", secret{Out: out}, &fileInfo{Errno: 5}, Unchecked},
+		{"from inside, empty", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"from inside, content", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
 	}
 	for _, tt := range tests {
-		a := Answer{File: tt.in}
+		a := answer{File: tt.in}
 		if tt.in != nil && tt.in.Kind == "" {
 			a.Errno = tt.in.Errno
 		}
-		if got, detail := new(Site).unread(&tt.secret)([]Answer{a}); got != tt.want {
+		if got, detail := new(target).unread(&tt.secret)([]answer{a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
 	// At the place of a remapped directory all is hidden, at its own it is not.
-	two := Secret{Out: out}
-	if got, _ := new(Site).unread(&two)([]Answer{{File: &File{Kind: kindAbsent}}, {File: &out}}); got != Hole {
+	two := secret{Out: out}
+	if got, _ := new(target).unread(&two)([]answer{{File: &fileInfo{Kind: kindAbsent}}, {File: &out}}); got != Hole {
 		t.Errorf("a second way: %s, want hole", got)
 	}
 }
@@ -73,26 +73,26 @@ func TestJudgeChanges(t *testing.T) {
 	tests := []struct {
 		name string
 		act  string
-		a    Answer
+		a    answer
 		want Verdict
 	}{
-		{"done", actOpen, Answer{}, Hole},
-		{"read-only mount", actOpen, Answer{Errno: 30}, Proved},
-		{"mount point", actRename, Answer{Errno: 16}, Proved},
-		{"other file system", actLink, Answer{Errno: 18}, Proved},
-		{"absent", actOpen, Answer{Errno: 2}, Proved},
-		{"mode of another user's", actOpen, Answer{Errno: 13, Guard: &Guard{}}, Proved},
-		{"mode of one's own", actOpen, Answer{Errno: 13, Guard: &Guard{Own: true}}, Hole},
-		{"mode of one's own, read-only mount", actOpen, Answer{Errno: 13, Guard: &Guard{Own: true, ReadOnly: true}}, Proved},
-		{"mode above a mount point", actRename, Answer{Errno: 13, Guard: &Guard{Own: true, Mount: true}}, Proved},
-		{"mode of a mount point", actOpen, Answer{Errno: 13, Guard: &Guard{Own: true, Mount: true}}, Hole},
-		{"mode, and nothing is known", actOpen, Answer{Errno: 13}, Unchecked},
-		{"being executed", actOpen, Answer{Errno: 26, Guard: &Guard{}}, Hole},
-		{"being executed, read-only mount", actOpen, Answer{Errno: 26, Guard: &Guard{ReadOnly: true}}, Proved},
-		{"anything else", actOpen, Answer{Errno: 5}, Unchecked},
+		{"done", actOpen, answer{}, Hole},
+		{"read-only mount", actOpen, answer{Errno: 30}, Proved},
+		{"mount point", actRename, answer{Errno: 16}, Proved},
+		{"other file system", actLink, answer{Errno: 18}, Proved},
+		{"absent", actOpen, answer{Errno: 2}, Proved},
+		{"mode of another user's", actOpen, answer{Errno: 13, Guard: &guardInfo{}}, Proved},
+		{"mode of one's own", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true}}, Hole},
+		{"mode of one's own, read-only mount", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, ReadOnly: true}}, Proved},
+		{"mode above a mount point", actRename, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, Proved},
+		{"mode of a mount point", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, Hole},
+		{"mode, and nothing is known", actOpen, answer{Errno: 13}, Unchecked},
+		{"being executed", actOpen, answer{Errno: 26, Guard: &guardInfo{}}, Hole},
+		{"being executed, read-only mount", actOpen, answer{Errno: 26, Guard: &guardInfo{ReadOnly: true}}, Proved},
+		{"anything else", actOpen, answer{Errno: 5}, Unchecked},
 	}
 	for _, tt := range tests {
-		if got, detail := new(Site).changes([]Question{{Act: tt.act}})([]Answer{tt.a}); got != tt.want {
+		if got, detail := new(target).changes([]question{{Act: tt.act}})([]answer{tt.a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
@@ -127,12 +127,12 @@ func TestJudgeTrial(t *testing.T) {
 		{"user namespace", "default", 0, Hole},
 	}
 	for _, tt := range tests {
-		s := &Site{Seccomp: tt.seccomp}
+		s := &target{Seccomp: tt.seccomp}
 		for _, tr := range trials() {
 			if tr.name != tt.trial {
 				continue
 			}
-			if got, detail := s.judgeTrial(tr, &Answer{Errno: int(tt.errno)}); got != tt.want {
+			if got, detail := s.judgeTrial(tr, &answer{Errno: int(tt.errno)}); got != tt.want {
 				t.Errorf("%s, %s, %s: %s (%s), want %s", tt.trial, tt.seccomp, errnoName(int(tt.errno)), got, detail, tt.want)
 			}
 		}
@@ -159,7 +159,7 @@ func TestJudgeTrialFilter(t *testing.T) {
 		{"keyctl", 0, 0, Hole},
 	}
 	for _, tt := range tests {
-		s := &Site{Seccomp: "dev", Filter: true, Kernel: map[string]int{}}
+		s := &target{Seccomp: "dev", Filter: true, Kernel: map[string]int{}}
 		if tt.out != ^syscall.Errno(0) {
 			s.Kernel[tt.trial] = int(tt.out)
 		}
@@ -167,7 +167,7 @@ func TestJudgeTrialFilter(t *testing.T) {
 			if tr.name != tt.trial {
 				continue
 			}
-			if got, detail := s.judgeTrial(tr, &Answer{Errno: int(tt.errno)}); got != tt.want {
+			if got, detail := s.judgeTrial(tr, &answer{Errno: int(tt.errno)}); got != tt.want {
 				t.Errorf("%s, %s outside, %s inside: %s (%s), want %s", tt.trial, errnoName(int(tt.out)), errnoName(int(tt.errno)), got, detail, tt.want)
 			}
 		}
@@ -177,72 +177,72 @@ func TestJudgeTrialFilter(t *testing.T) {
 // TestFeigned: a file that answers with errno 0 does not make holes, and hides
 // none of which more is seen than an errno.
 func TestFeigned(t *testing.T) {
-	done := func(act string, a Answer) Check {
-		return Check{Ask: []Question{{Act: act}}, Judge: func([]Answer) (Verdict, string) { return Hole, "done" }, Heard: func() bool { return a.Step == "heard" }}
+	done := func(act string, a answer) check {
+		return check{Ask: []question{{Act: act}}, Judge: func([]answer) (Verdict, string) { return Hole, "done" }, Heard: func() bool { return a.Step == "heard" }}
 	}
 	tests := []struct {
 		name string
 		act  string
-		a    Answer
+		a    answer
 		want Verdict
 	}{
-		{"a call", actCall, Answer{}, Unchecked},
-		{"a socket", actSocket, Answer{}, Unchecked},
-		{"opened", actOpen, Answer{}, Unchecked},
-		{"made", actCreate, Answer{}, Unchecked},
-		{"made, and seen on the host", actCreate, Answer{Found: []string{"x"}}, Hole},
-		{"connected", actTCP, Answer{}, Unchecked},
-		{"connected, and heard outside", actTCP, Answer{Step: "heard"}, Hole},
-		{"the kernel's answer", actCall, Answer{Errno: int(unix.ENOTTY)}, Hole},
-		{"its content", actLook, Answer{File: &File{Read: true}}, Hole},
-		{"what the process is", actSelf, Answer{Self: &Self{}}, Hole},
+		{"a call", actCall, answer{}, Unchecked},
+		{"a socket", actSocket, answer{}, Unchecked},
+		{"opened", actOpen, answer{}, Unchecked},
+		{"made", actCreate, answer{}, Unchecked},
+		{"made, and seen on the host", actCreate, answer{Found: []string{"x"}}, Hole},
+		{"connected", actTCP, answer{}, Unchecked},
+		{"connected, and heard outside", actTCP, answer{Step: "heard"}, Hole},
+		{"the kernel's answer", actCall, answer{Errno: int(unix.ENOTTY)}, Hole},
+		{"its content", actLook, answer{File: &fileInfo{Read: true}}, Hole},
+		{"what the process is", actSelf, answer{Self: &selfInfo{}}, Hole},
 	}
 	for _, tt := range tests {
 		c := done(tt.act, tt.a)
-		if got, _ := (&Site{Feigned: true}).verdict(&c, map[int]Answer{0: tt.a}); got != tt.want {
+		if got, _ := (&target{Feigned: true}).verdict(&c, map[int]answer{0: tt.a}); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
 	for _, feigned := range []bool{false, true} {
-		s := &Site{Seccomp: "dev", Filter: true, Feigned: feigned}
-		for _, c := range s.Checks() {
+		s := &target{Seccomp: "dev", Filter: true, Feigned: feigned}
+		for _, c := range s.checks() {
 			if c.Section != secKernel || c.Name != "mount" {
 				continue
 			}
-			if got, _ := s.verdict(&c, map[int]Answer{0: {}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
+			if got, _ := s.verdict(&c, map[int]answer{0: {}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
 				t.Errorf("mount, feigned %t: %s", feigned, got)
 			}
 		}
 	}
 }
 
-// full is a site with something of each kind.
-func full() *Site {
+// full is a tg with something of each kind.
+func full() *target {
 	yes := func() bool { return true }
 	kernel := map[string]int{}
 	for _, f := range families {
 		kernel[f.trial()] = 0
 	}
-	return &Site{
+	return &target{
 		Kernel: kernel,
 		Nonce:  "n", CWD: "/p", Scratch: "/tmp", Seccomp: "default", Spaces: map[string]string{"pid": "pid:[1]", "net": "net:[1]", "user": "user:[1]"},
-		Hidden:  []Secret{{Path: "/p/.env", Out: File{Kind: kindFile, Read: true}}, {Path: "/s", Out: File{Kind: kindSocket}}},
-		Guarded: []Guarded{{Path: "/p/.git/hooks", Kind: kindDir}, {Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
-		Places: []Place{{Path: "/etc"}}, Plan: []Planned{{"/p", policy.Write}}, Servers: []Server{{Name: "TCP", Act: actTCP, Heard: yes}},
-		Sockets: []Socket{{Name: "docker", Path: "/run/docker.sock"}}, Env: Env{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
-		Own: Own{Manifest: "/run/sbx/policy.json", Dir: "/run/sbx", Programs: map[string]string{"/usr/bin/bwrap": ""}}, Helper: 7, Word: "w",
+		Hidden:  []secret{{Path: "/p/.env", Out: fileInfo{Kind: kindFile, Read: true}}, {Path: "/s", Out: fileInfo{Kind: kindSocket}}},
+		Guarded: []guardedPath{{Path: "/p/.git/hooks", Kind: kindDir}, {Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
+		Places: []place{{Path: "/etc"}}, Plan: []plannedMount{{"/p", policy.Write}}, Servers: []server{{Name: "TCP", question: question{Act: actTCP}, Heard: yes}},
+		Sockets: []socket{{Name: "docker", Path: "/run/docker.sock"}}, Env: variables{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
+		Own: ownFiles{Manifest: "/run/sbx/policy.json", Dir: "/run/sbx", Programs: map[string]string{"/usr/bin/bwrap": ""}}, Helper: 7, Word: "w",
 	}
 }
 
 // A probe that says nothing, or that everything could be done, proves nothing.
 func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
-	site := full()
-	checks := site.Checks()
-	asked := Number(checks)
+	tg := full()
+	checks := tg.checks()
+	asked := number(checks)
 	if len(asked) < 80 {
 		t.Fatalf("%d questions", len(asked))
 	}
-	for _, r := range site.Evaluate(checks, nil) {
+	for _, r := range tg.evaluate(checks, nil) {
 		if r.Verdict != Unchecked {
 			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
 		}
@@ -250,11 +250,11 @@ func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
 			t.Errorf("%s %s %s has no control", r.Section, r.Name, r.Subject)
 		}
 	}
-	done := make(map[int]Answer)
+	done := make(map[int]answer)
 	for _, q := range asked {
-		done[q.ID] = Answer{ID: q.ID}
+		done[q.ID] = answer{ID: q.ID}
 	}
-	for _, r := range site.Evaluate(checks, done) {
+	for _, r := range tg.evaluate(checks, done) {
 		if r.Verdict == Proved && r.Name != "control" || r.Verdict == Allowed {
 			t.Errorf("%s %s %s: %s, though nothing was refused", r.Section, r.Name, r.Subject, r.Verdict)
 		}
@@ -309,7 +309,7 @@ func TestOutputsAreSafe(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	site := &Site{Nonce: "abc", Guarded: []Guarded{{Path: "/p/.vscode"}}}
+	tg := &target{Nonce: "abc", Guarded: []guardedPath{{Path: "/p/.vscode"}}}
 	file := entry{Kind: kindFile, Mode: 0o100644, Mtime: 1, Size: 3}
 	with := func(change func(*entry)) entry { e := file; change(&e); return e }
 	tests := []struct {
@@ -330,7 +330,7 @@ func TestCompare(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := map[string]Verdict{}
-		for _, r := range compare(tree{"/p/f": file}, tt.after, site, map[string]bool{}) {
+		for _, r := range compare(tree{"/p/f": file}, tt.after, tg, map[string]bool{}) {
 			got[r.Subject] = r.Verdict
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -362,16 +362,16 @@ func TestInside(t *testing.T) {
 	}}
 	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/tmp"}, nil, func(string) string { return kindDir })
 	s.Sockets = nil
-	want := &Site{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "dev", Scratch: "/tmp",
-		Hidden:  []Secret{{Path: "/home/u/.ssh", Private: true, Shown: []string{"known_hosts"}}, {Path: "/p/.env"}},
-		Guarded: []Guarded{{Path: "/p/.env", Kind: kindOther}, {Path: "/p/.git/hooks", Kind: kindDir, Tops: []string{"/p/.git"}}},
+	want := &target{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "dev", Scratch: "/tmp",
+		Hidden:  []secret{{Path: "/home/u/.ssh", Private: true, Shown: []string{"known_hosts"}}, {Path: "/p/.env"}},
+		Guarded: []guardedPath{{Path: "/p/.env", Kind: kindOther}, {Path: "/p/.git/hooks", Kind: kindDir, Tops: []string{"/p/.git"}}},
 		Moves:   []string{"/p", "/p/.git"},
-		Places:  []Place{{Path: "/"}, {Path: "/p", Opened: "write /p"}, {Path: "/tmp", Private: true}},
+		Places:  []place{{Path: "/"}, {Path: "/p", Opened: "write /p"}, {Path: "/tmp", Private: true}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
-		t.Errorf("site (-want +got):\n%s", diff)
+		t.Errorf("tg (-want +got):\n%s", diff)
 	}
-	for _, c := range s.Checks() {
+	for _, c := range s.checks() {
 		if len(c.Ask) > 0 && c.Control == "" {
 			t.Errorf("%s %s %s does not say that it has no control", c.Section, c.Name, c.Subject)
 		}
@@ -389,9 +389,9 @@ func FuzzInside(f *testing.F) {
 			return
 		}
 		s := inside(&m, 0, "n", "/p", []string{"/"}, []string{"/h"}, func(string) string { return kindFile })
-		checks := s.Checks()
-		Number(checks)
-		r := &Report{Results: s.Evaluate(checks, nil)}
+		checks := s.checks()
+		number(checks)
+		r := &Report{Results: s.evaluate(checks, nil)}
 		if r.OK() {
 			t.Error("proved without an answer")
 		}

@@ -22,15 +22,15 @@ type collector struct {
 	pol    *policy.Policy
 	mounts mounts
 	hides  []string // paths that the plan hides
-	site   *Site
+	target *target
 	seen   map[string]bool
 }
 
 // collect makes the target of a planned run.
-func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *Site {
+func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 	pol := plan.Report.Policy
-	v := &collector{Subject: sub, plan: plan, pol: pol, mounts: plan.Report.Mounts(), hides: plan.Report.Hidden(), seen: make(map[string]bool)}
-	v.site = &Site{
+	c := &collector{Subject: sub, plan: plan, pol: pol, mounts: plan.Report.Mounts(), hides: plan.Report.Hidden(), seen: make(map[string]bool)}
+	c.target = &target{
 		UID: sub.Host.UID, Nonce: planted.nonce, CWD: sub.Host.CWD, Network: pol.Network, SharePID: pol.SharePID,
 		Seccomp: policy.SeccompLevel(pol.Seccomp), Filter: policy.SeccompFile(pol.Seccomp),
 		Feigned:    plan.Report.Filter != nil && plan.Report.Filter.Feigns,
@@ -38,45 +38,45 @@ func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *Site {
 		Helper: planted.helper, Word: planted.word, Env: environment(plan, planted),
 	}
 	if sub.Remap != sub.Host.CWD {
-		v.site.Remap = sub.Remap
+		c.target.Remap = sub.Remap
 	}
 	if plan.Confined != nil {
-		v.walls(planted.dir)
+		c.walls(planted.dir)
 	}
-	v.hidden()
-	v.guarded()
-	for _, m := range v.mounts {
-		if !v.site.Walls && m.Access == policy.Private && (v.site.Scratch == "" || m.Path == "/tmp") {
-			v.site.Scratch = m.Path
+	c.hidden()
+	c.guarded()
+	for _, m := range c.mounts {
+		if !c.target.Walls && m.Access == policy.Private && (c.target.Scratch == "" || m.Path == "/tmp") {
+			c.target.Scratch = m.Path
 		}
-		v.site.Plan = append(v.site.Plan, Planned{m.Path, m.Access})
+		c.target.Plan = append(c.target.Plan, plannedMount{m.Path, m.Access})
 	}
 	for _, m := range mountPoints() {
-		v.site.Host = append(v.site.Host, string(m.Path))
+		c.target.Host = append(c.target.Host, string(m.Path))
 	}
-	v.places()
+	c.places()
 	for _, l := range planted.listeners {
-		v.server(l)
+		c.server(l)
 	}
-	v.sockets()
-	v.own()
-	return v.site
+	c.sockets()
+	c.own()
+	return c.target
 }
 
 // outcomes are what the acts that do no harm outside give there.
 func outcomes(helper int) map[string]int {
 	out := make(map[string]int)
-	note := func(name string, q Question) { out[name] = q.answer().Errno }
+	note := func(name string, q question) { out[name] = q.answer().Errno }
 	for _, t := range trials() {
 		if t.is&harmless != 0 {
-			note(t.name, Question{Act: actCall, Text: t.name})
+			note(t.name, question{Act: actCall, Text: t.name})
 		}
 	}
 	for _, f := range slices.Concat(families, hostFamilies, unixFamilies) {
 		note(f.trial(), f.question())
 	}
 	for _, how := range waysIn {
-		note("outside "+how, Question{Act: actTrace, Args: []int{helper}, Text: how})
+		note("outside "+how, question{Act: actTrace, Args: []int{helper}, Text: how})
 	}
 	for _, name := range closedOfOthers {
 		note("outside "+name, ask(actRead, "/proc/"+strconv.Itoa(helper)+"/"+name))
@@ -85,8 +85,8 @@ func outcomes(helper int) map[string]int {
 }
 
 // environment is what has to become of the variables.
-func environment(plan *engine.Plan, planted *fixtures) Env {
-	e := Env{Planted: map[string]string{}, Mark: planted.mark}
+func environment(plan *engine.Plan, planted *fixtures) variables {
+	e := variables{Planted: map[string]string{}, Mark: planted.mark}
 	for _, c := range plan.Report.Env {
 		if strings.Contains(c.Name, planted.nonce) {
 			e.Planted[c.Name] = c.Source
@@ -104,14 +104,14 @@ func environment(plan *engine.Plan, planted *fixtures) Env {
 }
 
 // walls notes what there is to prove of a run with Landlock beside the rest.
-func (v *collector) walls(dir string) {
-	v.site.Walls, v.site.Gaps, v.site.Mode, v.site.Scratch = true, v.plan.Gaps, dir, runTmp
-	for _, m := range v.mounts {
+func (c *collector) walls(dir string) {
+	c.target.Walls, c.target.Gaps, c.target.Mode, c.target.Scratch = true, c.plan.Gaps, dir, runTmp
+	for _, m := range c.mounts {
 		if m.Closed && lkind(m.Path) == kindDir {
-			v.site.Closed = append(v.site.Closed, m.Path)
+			c.target.Closed = append(c.target.Closed, m.Path)
 		}
 	}
-	v.site.Devices = openDevices()
+	c.target.Devices = openDevices()
 }
 
 // openDevices are devices of the host's that would be doors, and do no harm when
@@ -142,14 +142,14 @@ func canonical(path string) string {
 // named returns the paths that exist and that rules of an access name, patterns
 // replaced by what they match. The rules are read here once more, and not taken
 // from the plan: what the plan has forgotten is to be found.
-func (v *collector) named(a policy.Access) []string {
+func (c *collector) named(a policy.Access) []string {
 	var out []string
-	for i := range v.pol.Rules {
-		r := &v.pol.Rules[i]
+	for i := range c.pol.Rules {
+		r := &c.pol.Rules[i]
 		if r.Access != a || r.Except {
 			continue
 		}
-		for _, path := range v.expand(r) {
+		for _, path := range c.expand(r) {
 			if lkind(path) != "" && !slices.Contains(out, path) {
 				out = append(out, path)
 			}
@@ -158,15 +158,15 @@ func (v *collector) named(a policy.Access) []string {
 	return out
 }
 
-func (v *collector) expand(r *policy.Rule) []string {
+func (c *collector) expand(r *policy.Rule) []string {
 	if !r.Pattern {
 		return []string{r.Path}
 	}
 	var out []string
-	dir := Look(policy.Dir(r.Path))
+	dir := lookAt(policy.Dir(r.Path))
 	for _, n := range dir.names() {
 		path := below(policy.Dir(r.Path), n)
-		if policy.Match(base(r.Path), n) && !v.pol.Excepted(path) {
+		if policy.Match(base(r.Path), n) && !c.pol.Excepted(path) {
 			out = append(out, path)
 		}
 	}
@@ -176,55 +176,55 @@ func (v *collector) expand(r *policy.Rule) []string {
 
 func below(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
 
-func (v *collector) hidden() {
-	for _, path := range v.named(policy.Block) {
-		v.secret(path, v.opened(path))
+func (c *collector) hidden() {
+	for _, path := range c.named(policy.Block) {
+		c.secret(path, c.opened(path))
 	}
-	for _, path := range v.hides {
-		v.secret(path, "")
+	for _, path := range c.hides {
+		c.secret(path, "")
 	}
-	for _, dir := range v.OwnDirs {
-		v.secret(dir, v.opened(dir))
+	for _, dir := range c.OwnDirs {
+		c.secret(dir, c.opened(dir))
 	}
-	for i := range v.site.Hidden {
-		if h := &v.site.Hidden[i]; h.Opened == "" && h.Out.Kind == kindDir {
-			v.links(h.Path, h.Out.names())
+	for i := range c.target.Hidden {
+		if h := &c.target.Hidden[i]; h.Opened == "" && h.Out.Kind == kindDir {
+			c.links(h.Path, h.Out.names())
 		}
 	}
 }
 
 // opened returns the rule by which a person shows a path that another rule hides,
 // or "".
-func (v *collector) opened(path string) string {
+func (c *collector) opened(path string) string {
 	real := canonical(path)
-	_, shown := v.plan.Report.Concealed()
-	a := v.mounts.at(real)
-	r, ok := v.pol.Decide(path)
+	_, shown := c.plan.Report.Concealed()
+	a := c.mounts.at(real)
+	r, ok := c.pol.Decide(path)
 	switch {
 	case slices.Contains(shown, real):
 		return "the repository: " + view.SourceTracked
-	case a.shows() && a.rule == view.SourceCleaned:
-		return "settings: " + a.rule
+	case a.shows() && a.Source == view.SourceCleaned:
+		return "settings: " + a.Source
 	case ok && (r.Access == policy.Read || r.Access == policy.Write):
 		return r.Source
-	case a.shows() && a.layer > policy.Builtin && !slices.Contains(v.hides, real):
-		return a.rule
+	case a.shows() && a.Layer > policy.Builtin && !slices.Contains(c.hides, real):
+		return a.Source
 	}
 	return ""
 }
 
-func (v *collector) secret(path, opened string) {
-	out := Look(path)
-	if v.seen[path] || out.Kind == kindAbsent {
+func (c *collector) secret(path, opened string) {
+	out := lookAt(path)
+	if c.seen[path] || out.Kind == kindAbsent {
 		return
 	}
-	v.seen[path] = true
+	c.seen[path] = true
 	if out.Kind == kindSocket {
 		out.Errno = int(errnoOf(connectUnix(path)))
 	}
 	real := canonical(path)
-	h := Secret{Path: path, Out: out, Opened: opened, Private: v.mounts.at(policy.Dir(real)).own()}
-	for _, m := range v.mounts {
+	h := secret{Path: path, Out: out, Opened: opened, Private: c.mounts.at(policy.Dir(real)).own()}
+	for _, m := range c.mounts {
 		if m.Path == real || !policy.Within(m.Path, real) || m.Access == policy.Block || m.Access == policy.Unseen {
 			continue
 		}
@@ -234,13 +234,13 @@ func (v *collector) secret(path, opened string) {
 		}
 		if deeper && opened == "" && out.Kind == kindDir {
 			// The directories on the way show no more than the way.
-			defer v.secret(real+"/"+name, "")
+			defer c.secret(real+"/"+name, "")
 		}
 	}
-	if v.site.Walls && out.Kind == kindDir {
+	if c.target.Walls && out.Kind == kindDir {
 		h.Inner = inner(path, without(out.names(), h.Shown))
 	}
-	v.site.Hidden = append(v.site.Hidden, h)
+	c.target.Hidden = append(c.target.Hidden, h)
 }
 
 // inner are a few files and directories in a hidden one that can be read.
@@ -258,102 +258,102 @@ func inner(dir string, names []string) []string {
 
 // links states which links in a hidden directory lead to something that is visible
 // by its own name: hidden is a name, not a content.
-func (v *collector) links(dir string, names []string) {
+func (c *collector) links(dir string, names []string) {
 	for _, n := range names {
 		path := below(dir, n)
 		if lkind(path) != kindLink {
 			continue
 		}
 		real := canonical(path)
-		ours := slices.ContainsFunc(v.Host.Homes, func(h string) bool { return policy.Within(real, canonical(h)) }) || policy.Within(real, v.Host.CWD)
-		if real == path || !ours || v.seen[real] || slices.ContainsFunc(v.hides, func(h string) bool { return policy.Within(real, h) }) {
+		ours := slices.ContainsFunc(c.Host.Homes, func(h string) bool { return policy.Within(real, canonical(h)) }) || policy.Within(real, c.Host.CWD)
+		if real == path || !ours || c.seen[real] || slices.ContainsFunc(c.hides, func(h string) bool { return policy.Within(real, h) }) {
 			continue
 		}
-		if a := v.mounts.at(real); a.shows() && !a.shared {
-			v.seen[real] = true
-			v.site.Hidden = append(v.site.Hidden, Secret{Path: real, Opened: a.rule + ", by which it can be read, though the hidden " +
+		if a := c.mounts.at(real); a.shows() && !a.shared() {
+			c.seen[real] = true
+			c.target.Hidden = append(c.target.Hidden, secret{Path: real, Opened: a.Source + ", by which it can be read, though the hidden " +
 				policy.Plain(path) + " leads to it; hide it by its own name"})
 		}
 	}
 }
 
-func (v *collector) guarded() {
-	v.seen = make(map[string]bool)
-	for _, path := range v.plan.Report.Exposed {
-		v.guard(path, nil, `protect = "watch": it is looked at afterwards`)
+func (c *collector) guarded() {
+	c.seen = make(map[string]bool)
+	for _, path := range c.plan.Report.Exposed {
+		c.guard(path, nil, `protect = "watch": it is looked at afterwards`)
 	}
 	moves := make(map[string]bool)
-	for _, m := range v.mounts {
-		tree := v.mounts.writableTree(m.Path)
+	for _, m := range c.mounts {
+		tree := c.mounts.writableTree(m.Path)
 		switch {
-		case v.seen[m.Path]:
+		case c.seen[m.Path]:
 		case len(tree) == 0:
 			if m.Access == policy.Read && !m.Covered && m.Path != "/" {
-				v.guard(m.Path, nil, "")
+				c.guard(m.Path, nil, "")
 			}
 		case !m.Pinned && m.Access != policy.Write && m.Access != policy.Private && m.Access != policy.Unseen:
-			v.guard(m.Path, slices.Compact([]string{tree[0], tree[len(tree)-1]}), "")
+			c.guard(m.Path, slices.Compact([]string{tree[0], tree[len(tree)-1]}), "")
 			for _, dir := range tree {
 				moves[dir] = true
 			}
 		}
 	}
-	v.protected()
+	c.protected()
 	for dir := range moves {
-		v.site.Moves = append(v.site.Moves, dir)
+		c.target.Moves = append(c.target.Moves, dir)
 	}
-	slices.Sort(v.site.Moves)
-	for _, dir := range v.site.Moves {
-		if v.site.Walls && !v.writable(dir) {
-			v.site.Frozen = append(v.site.Frozen, dir)
+	slices.Sort(c.target.Moves)
+	for _, dir := range c.target.Moves {
+		if c.target.Walls && !c.writable(dir) {
+			c.target.Frozen = append(c.target.Frozen, dir)
 		}
 	}
 }
 
 // protected notes what rules protect, links and names that do not exist among
 // them: protecting those would leave something on the host.
-func (v *collector) protected() {
-	loose := func(path string) bool { return v.mounts.at(canonical(policy.Dir(path))).Access == policy.Write }
-	for _, path := range v.named(policy.Protect) {
+func (c *collector) protected() {
+	loose := func(path string) bool { return c.mounts.at(canonical(policy.Dir(path))).Access == policy.Write }
+	for _, path := range c.named(policy.Protect) {
 		opened := ""
-		if r, ok := v.pol.Decide(path); ok && r.Access == policy.Write {
+		if r, ok := c.pol.Decide(path); ok && r.Access == policy.Write {
 			opened = r.Source
 		}
 		if lkind(path) != kindLink {
-			v.guard(canonical(path), nil, opened)
+			c.guard(canonical(path), nil, opened)
 			continue
 		}
-		v.site.Guarded = append(v.site.Guarded, Guarded{Path: path, Kind: kindLink, Opened: opened, Loose: loose(path)})
+		c.target.Guarded = append(c.target.Guarded, guardedPath{Path: path, Kind: kindLink, Opened: opened, Loose: loose(path)})
 	}
-	for _, path := range v.named(policy.Block) {
+	for _, path := range c.named(policy.Block) {
 		if lkind(path) == kindLink && loose(path) {
-			v.site.Guarded = append(v.site.Guarded, Guarded{Path: path, Kind: kindLink, Loose: true, Hidden: true})
+			c.target.Guarded = append(c.target.Guarded, guardedPath{Path: path, Kind: kindLink, Loose: true, Hidden: true})
 		}
 	}
-	for i := range v.pol.Rules {
-		r := &v.pol.Rules[i]
-		if r.Access == policy.Protect && !r.Pattern && !r.Except && lkind(r.Path) == "" && v.writable(canonical(policy.Dir(r.Path))) {
-			v.site.Unborn = append(v.site.Unborn, r.Path)
+	for i := range c.pol.Rules {
+		r := &c.pol.Rules[i]
+		if r.Access == policy.Protect && !r.Pattern && !r.Except && lkind(r.Path) == "" && c.writable(canonical(policy.Dir(r.Path))) {
+			c.target.Unborn = append(c.target.Unborn, r.Path)
 		}
 	}
 }
 
-func (v *collector) guard(path string, tops []string, opened string) {
+func (c *collector) guard(path string, tops []string, opened string) {
 	var st unix.Stat_t
-	if v.seen[path] || unix.Lstat(path, &st) != nil {
+	if c.seen[path] || unix.Lstat(path, &st) != nil {
 		return
 	}
-	v.seen[path] = true
-	able := int(st.Uid) == v.Host.UID || permitted(path, unix.W_OK)
-	v.site.Guarded = append(v.site.Guarded, Guarded{Path: path, Kind: kindOf(st.Mode), Tops: tops, Able: able, Opened: opened})
+	c.seen[path] = true
+	able := int(st.Uid) == c.Host.UID || permitted(path, unix.W_OK)
+	c.target.Guarded = append(c.target.Guarded, guardedPath{Path: path, Kind: kindOf(st.Mode), Tops: tops, Able: able, Opened: opened})
 }
 
 // writable reports whether the plan lets something be made in a directory.
-func (v *collector) writable(dir string) bool {
-	if v.site.Walls { // more is closed than the rules close
-		return v.plan.Report.Ask(dir).Write
+func (c *collector) writable(dir string) bool {
+	if c.target.Walls { // more is closed than the rules close
+		return c.plan.Report.Ask(dir).Write
 	}
-	return v.mounts.at(dir).Access == policy.Write
+	return c.mounts.at(dir).Access == policy.Write
 }
 
 // candidates are directories of the host's that a command might write to: the usual
@@ -366,7 +366,7 @@ func candidates(dirs ...string) []string {
 			out = append(out, dir)
 		}
 	}
-	out = slices.DeleteFunc(out, func(dir string) bool { return Look(dir).Kind != kindDir })
+	out = slices.DeleteFunc(out, func(dir string) bool { return lookAt(dir).Kind != kindDir })
 	for i, dir := range out {
 		out[i] = canonical(dir)
 	}
@@ -376,131 +376,125 @@ func candidates(dirs ...string) []string {
 
 // ownPlace reports whether what is made in a directory of a name is no more than
 // the process's own: /proc, and /dev where it is the sandbox's.
-func (s *Site) ownPlace(dir string) bool {
+func (s *target) ownPlace(dir string) bool {
 	if s.Walls {
 		return policy.Within(dir, "/proc") || policy.Within(dir, "/sys")
 	}
 	return policy.Within(dir, "/proc") || policy.Within(dir, "/dev")
 }
 
-func (v *collector) places() {
-	dirs := append([]string{policy.Dir(v.Host.CWD), v.Root}, v.OwnDirs...)
-	for _, home := range v.Host.Homes {
+func (c *collector) places() {
+	dirs := append([]string{policy.Dir(c.Host.CWD), c.Root}, c.OwnDirs...)
+	for _, home := range c.Host.Homes {
 		dirs = append(dirs, home, home+"/.config", home+"/.local/bin", home+"/bin")
 	}
 	for _, dir := range candidates(dirs...) {
-		a := v.mounts.at(dir)
-		p := Place{Path: dir, Able: permitted(dir, unix.W_OK), Private: a.own() && !v.site.Walls || v.site.ownPlace(dir)}
-		if a.Access == policy.Write && !a.shared && v.writable(dir) {
-			p.Opened = a.rule
+		a := c.mounts.at(dir)
+		p := place{Path: dir, Able: permitted(dir, unix.W_OK), Private: a.own() && !c.target.Walls || c.target.ownPlace(dir)}
+		if a.Access == policy.Write && !a.shared() && c.writable(dir) {
+			p.Opened = a.Source
 		}
-		v.site.Places = append(v.site.Places, p)
+		c.target.Places = append(c.target.Places, p)
 	}
 }
 
 // server notes a socket that listens outside.
-func (v *collector) server(l *listener) {
-	s := l.Server
-	s.Heard = l.heard
-	s.Shared = s.Act != actConnect || s.abstract() && !v.site.Walls
-	if s.Act == actConnect && !s.abstract() && !v.site.Walls {
-		if a := v.mounts.at(canonical(string(s.Path))); a.shows() {
-			s.Opened = a.rule
+func (c *collector) server(l *listener) {
+	s := l.server
+	s.Shared = s.Act != actConnect || s.abstract() && !c.target.Walls
+	if s.Act == actConnect && !s.abstract() && !c.target.Walls {
+		if a := c.mounts.at(canonical(string(s.Path))); a.shows() {
+			s.Opened = a.Source
 		}
 	}
-	v.site.Servers = append(v.site.Servers, s)
+	c.target.Servers = append(c.target.Servers, s)
 }
 
 // sockets notes the services of the host, and whoever's sockets lie in directories
 // that are shown: as far as the kernel names them, and as far as a look goes that
 // is longer than a run could take.
-func (v *collector) sockets() {
-	for _, k := range services(v.Host.Homes) {
+func (c *collector) sockets() {
+	for _, k := range services(c.Host.Homes) {
 		if k.Path[0] == 0 {
 			if listening(k.Path) {
-				v.socket(k)
+				c.socket(k)
 			}
 			continue
 		}
 		if k.Path = canonical(k.Path); lkind(k.Path) == kindSocket {
-			k.Opened = v.mounts.at(k.Path).named(k.Path)
-			v.socket(k)
+			k.Opened = c.mounts.at(k.Path).named(k.Path)
+			c.socket(k)
 		}
 	}
 	const names = 20000
-	found := slices.Clone(v.Host.Sockets)
-	for _, dir := range append([]string{"/opt", "/srv", "/usr/local", "/etc", "/var/lib"}, v.Host.Homes...) {
-		if dir = canonical(dir); v.mounts.at(dir).shows() {
+	found := slices.Clone(c.Host.Sockets)
+	for _, dir := range append([]string{"/opt", "/srv", "/usr/local", "/etc", "/var/lib"}, c.Host.Homes...) {
+		if dir = canonical(dir); c.mounts.at(dir).shows() {
 			found = append(found, host.Sockets(dir, names)...)
 		}
 	}
 	for _, path := range found {
 		path = canonical(path)
-		a := v.mounts.at(path)
-		masked := a.Access == policy.Block && a.mount == path && a.rule == view.SourceSocket
+		a := c.mounts.at(path)
+		masked := a.Access == policy.Block && a.Path == path && a.Source == view.SourceSocket
 		if !a.shows() && !masked || lkind(path) != kindSocket {
 			continue
 		}
-		k := Socket{Name: "service", Path: path, Opened: a.named(path)}
-		if k.Opened == "" && (policy.Within(path, v.Host.CWD) || policy.Within(path, v.Root)) {
-			k.Opened = a.rule + ", in the project"
+		k := socket{Name: "service", Path: path, Opened: a.named(path)}
+		if k.Opened == "" && (policy.Within(path, c.Host.CWD) || policy.Within(path, c.Root)) {
+			k.Opened = a.Source + ", in the project"
 		}
-		v.socket(k)
+		c.socket(k)
 	}
 }
 
-func (v *collector) socket(k Socket) {
-	if slices.ContainsFunc(v.site.Sockets, func(o Socket) bool { return o.Path == k.Path }) {
+func (c *collector) socket(k socket) {
+	if slices.ContainsFunc(c.target.Sockets, func(o socket) bool { return o.Path == k.Path }) {
 		return
 	}
 	k.Out = int(errnoOf(connectUnix(k.Path)))
-	if k.Path[0] == 0 && v.site.sharesAbstract() {
+	if k.Path[0] == 0 && c.target.sharesAbstract() {
 		k.Opened = "the shared network"
 	}
-	v.site.Sockets = append(v.site.Sockets, k)
+	c.target.Sockets = append(c.target.Sockets, k)
 }
 
 // own notes sbx's own files, and what the manifest of the run is to hold.
-func (v *collector) own() {
-	o := Own{Dir: host.ManifestDir, Programs: map[string]string{host.ManifestDir + "/sbx": ""}}
-	if v.site.Walls {
-		o = Own{Dir: runDir, Manifest: runManifest, Sum: sumOf(v.plan.Files[0].Data), Programs: map[string]string{}}
+func (c *collector) own() {
+	o := ownFiles{Dir: host.ManifestDir, Programs: map[string]string{host.ManifestDir + "/sbx": ""}}
+	if c.target.Walls {
+		o = ownFiles{Dir: runDir, Manifest: runManifest, Sum: sumOf(c.plan.Files[0].Data), Programs: map[string]string{}}
 	}
-	for _, fd := range v.plan.FDs {
+	for _, fd := range c.plan.FDs {
 		if fd.Name == host.ManifestDir+"/policy.json" {
 			o.Manifest, o.Sum = fd.Name, sumOf(fd.Data)
 		}
 	}
-	for _, path := range []string{v.Host.Self, v.Bwrap} {
+	for _, path := range []string{c.Host.Self, c.Bwrap} {
 		if !strings.HasPrefix(path, "/") {
 			continue
 		}
 		path = canonical(path)
 		o.Programs[path] = ""
-		if a := v.mounts.at(path); a.Access == policy.Write {
-			o.Programs[path] = a.rule
+		if a := c.mounts.at(path); a.Access == policy.Write {
+			o.Programs[path] = a.Source
 		}
 	}
-	v.site.Own = o
+	c.target.Own = o
 }
 
 // mounts answers what the plan gives at a path.
 type mounts []engine.Mounted
 
-// access is what a mount amounts to, with the rule it comes from.
-type access struct {
-	policy.Access
-	rule   string
-	layer  policy.Layer
-	mount  string // where it stands
-	shared bool   // it is the private cache of the project
-}
+// access is the mount that decides about a path, with the rule it comes from; it is
+// empty where none does.
+type access engine.Mounted
 
 // at returns the deepest mount that holds a canonical path.
 func (m mounts) at(path string) (a access) {
 	for i := range m { // parents first
 		if policy.Within(path, m[i].Path) {
-			a = access{m[i].Access, m[i].Source, m[i].Layer, m[i].Path, m[i].Source == view.SourceCache}
+			a = access(m[i])
 		}
 	}
 	return a
@@ -510,14 +504,17 @@ func (a access) shows() bool {
 	return a.Access == policy.Read || a.Access == policy.Write || a.Access == policy.Protect
 }
 
+// shared reports whether it is the private cache of the project.
+func (a access) shared() bool { return a.Source == view.SourceCache }
+
 // own reports whether what is there is the sandbox's and not the host's.
-func (a access) own() bool { return a.Access == policy.Private || a.shared }
+func (a access) own() bool { return a.Access == policy.Private || a.shared() }
 
 // named returns the rule that shows a path because a person or a profile named it,
 // and not only a directory above.
 func (a access) named(path string) string {
-	if a.shows() && (a.mount == path || a.layer > policy.Builtin) {
-		return a.rule
+	if a.shows() && (a.Path == path || a.Layer > policy.Builtin) {
+		return a.Source
 	}
 	return ""
 }

@@ -111,7 +111,7 @@ func serve(family, kind int, addr unix.Sockaddr) (fd, port int, step string, err
 }
 
 // talk listens on a loopback address and connects to itself.
-func talk(_ *Question, a *Answer) error {
+func talk(_ *question, a *answer) error {
 	family, addr := loopback(false, 0)
 	fd, port, step, err := serve(family, unix.SOCK_STREAM, addr)
 	if err != nil {
@@ -126,7 +126,7 @@ func talk(_ *Question, a *Answer) error {
 }
 
 // pair makes a pair of sockets, and sends a byte through it.
-func pair(q *Question, _ *Answer) error {
+func pair(q *question, _ *answer) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, q.arg(0)|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func pair(q *Question, _ *Answer) error {
 	return err
 }
 
-func oneSocket(q *Question, _ *Answer) error {
+func oneSocket(q *question, _ *answer) error {
 	if len(q.Args) != 3 {
 		return unix.EINVAL
 	}

@@ -1,8 +1,8 @@
 // Package verify proves a policy instead of describing it: it tries, inside a
 // sandbox of that policy, what the policy says cannot be done.
 //
-// A [Site] says what there is to prove: hidden and protected paths, addresses
-// that listen, planted variables. [Site.Checks] makes a list of it, each check
+// A [target] says what there is to prove: hidden and protected paths, addresses
+// that listen, planted variables. [target.Checks] makes a list of it, each check
 // with the questions that the probe inside is to answer, and [Evaluate] judges
 // the answers. These are pure. What touches the machine are [Survey], which
 // makes the Site and the controls outside, [Session], which runs the probe, and

@@ -109,11 +109,11 @@ func (f *fixtures) help() error {
 	if _, err := out.Read(b); err != nil {
 		return err
 	}
-	seen := (&Question{Act: actSearch, Text: f.word}).answer()
+	seen := (&question{Act: actSearch, Text: f.word}).answer()
 	if len(seen.Found) == 0 {
 		return &os.PathError{Op: "search", Path: "/proc", Err: unix.ESRCH}
 	}
-	signalled := (&Question{Act: actSignal, Args: []int{f.helper}, Text: f.word}).answer()
+	signalled := (&question{Act: actSignal, Args: []int{f.helper}, Text: f.word}).answer()
 	if signalled.Errno != 0 {
 		return unix.Errno(signalled.Errno)
 	}
@@ -176,9 +176,8 @@ func (f *fixtures) renamed() (int, error) {
 
 // listener is a socket of this process that nobody inside may reach.
 type listener struct {
-	Server
-	fd   int    // -1 for none
-	word string // that a message has to hold, where anyone may send one
+	server
+	fd int // -1 for none
 }
 
 // listen opens the sockets, the one with a path last.
@@ -194,18 +193,18 @@ func (f *fixtures) listen() error {
 		}
 	}
 	f.dir = dir
-	for _, s := range []Server{
-		{Name: "TCP 127.0.0.1", Act: actTCP, Text: "4"}, {Name: "TCP ::1", Act: actTCP, Text: "6"},
-		{Name: "UDP 127.0.0.1", Act: actUDP, Text: "4"}, {Name: "UDP ::1", Act: actUDP, Text: "6"},
-		{Name: "abstract socket", Act: actConnect, Path: []byte("\x00sbx-verify-" + f.nonce)},
-		{Name: "socket in a directory outside", Act: actConnect, Path: []byte(dir + "/socket")},
+	for _, s := range []struct{ name, act, text, path string }{
+		{"TCP 127.0.0.1", actTCP, "4", f.nonce}, {"TCP ::1", actTCP, "6", f.nonce},
+		{"UDP 127.0.0.1", actUDP, "4", f.nonce}, {"UDP ::1", actUDP, "6", f.nonce},
+		{"abstract socket", actConnect, "", "\x00sbx-verify-" + f.nonce}, {"socket in a directory outside", actConnect, "", dir + "/socket"},
 	} {
-		l := &listener{Server: s, fd: -1, word: f.nonce}
+		l := &listener{server: server{Name: s.name, question: question{Act: s.act, Path: []byte(s.path), Text: s.text}}, fd: -1}
+		l.Heard = l.heard
 		f.listeners = append(f.listeners, l)
-		if err := l.open(); err != nil && s.Text == "6" {
+		if err := l.open(); err != nil && s.text == "6" {
 			l.Absent = "no IPv6 on this host"
 		} else if err != nil {
-			return &os.PathError{Op: "listen", Path: s.Name, Err: err}
+			return &os.PathError{Op: "listen", Path: s.name, Err: err}
 		}
 	}
 	return nil
@@ -214,17 +213,18 @@ func (f *fixtures) listen() error {
 // open opens the socket and reaches it from here, so that it is known to answer.
 func (l *listener) open() (err error) {
 	family, kind, addr := unix.AF_UNIX, unix.SOCK_STREAM, unixAddr(string(l.Path))
-	if len(l.Path) == 0 {
+	if l.Act != actConnect {
 		family, addr = loopback(l.Text == "6", 0)
 	}
 	if l.Act == actUDP {
 		kind = unix.SOCK_DGRAM
 	}
-	if l.fd, l.Port, _, err = serve(family, kind, addr); err != nil {
+	var port int
+	if l.fd, port, _, err = serve(family, kind, addr); err != nil {
 		return err
 	}
-	q := l.question(l.word)
-	if a := q.answer(); a.Errno != 0 {
+	l.Args = []int{port}
+	if a := l.answer(); a.Errno != 0 {
 		return unix.Errno(a.Errno)
 	}
 	for range 50 {
@@ -247,7 +247,7 @@ func (l *listener) heard() bool {
 			if err != nil {
 				break
 			}
-			reached = reached || bytes.Contains(buf[:n], []byte(l.word))
+			reached = reached || bytes.Contains(buf[:n], l.Path)
 			continue
 		}
 		c, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
@@ -259,7 +259,7 @@ func (l *listener) heard() bool {
 		} else {
 			impatient(c)
 			n, err := unix.Read(c, buf)
-			reached = reached || err == nil && bytes.Contains(buf[:n], []byte(l.word))
+			reached = reached || err == nil && bytes.Contains(buf[:n], l.Path)
 		}
 		unix.Close(c)
 	}

@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"strconv"
+	"fmt"
 
 	"golang.org/x/sys/unix"
 
@@ -11,8 +11,8 @@ import (
 
 // hidden proves that what the policy hides cannot be read: neither the content
 // of a file, nor the names in a directory, nor an answer from a socket.
-func (s *Site) hidden() []Check {
-	var out []Check
+func (s *target) hidden() []check {
+	var out []check
 	for i := range s.Hidden {
 		out = append(out, s.secret(&s.Hidden[i]))
 	}
@@ -22,19 +22,19 @@ func (s *Site) hidden() []Check {
 	return out
 }
 
-func (s *Site) secret(h *Secret) Check {
+func (s *target) secret(h *secret) check {
 	if h.Opened != "" {
-		return known(secHidden, "read", h.Path, Allowed, "shown by "+h.Opened)
+		return known("read", h.Path, Allowed, "shown by "+h.Opened)
 	}
-	c := Check{Section: secHidden, Name: "read", Subject: h.Path, Control: h.control(), Judge: s.unread(h)}
+	c := prove("read", h.Path, h.control(), s.unread(h))
 	switch {
 	case h.Out.Kind == kindSocket:
 		c.Name, c.Judge = "connect", refused(connected)
-		c.Ask = []Question{ask(actConnect, s.at(h.Path))}
+		c.Ask = []question{ask(actConnect, s.at(h.Path))}
 	case s.Walls && h.Out.Kind == kindOther:
-		c.Ask, c.Judge = []Question{ask(actRead, h.Path)}, s.unopened
+		c.Ask, c.Judge = []question{ask(actRead, h.Path)}, s.unopened
 	default:
-		c.Ask = []Question{ask(actLook, s.at(h.Path))}
+		c.Ask = []question{ask(actLook, s.at(h.Path))}
 		if s.at(h.Path) != h.Path {
 			c.Ask = append(c.Ask, ask(actLook, h.Path))
 		}
@@ -45,7 +45,7 @@ func (s *Site) secret(h *Secret) Check {
 	return c
 }
 
-// The kinds of files, as in [File].
+// The kinds of files, as in [fileInfo].
 const (
 	kindAbsent = "absent"
 	kindFile   = "file"
@@ -56,7 +56,7 @@ const (
 )
 
 // control says what outside shows of the same path.
-func (h *Secret) control() string {
+func (h *secret) control() string {
 	switch o := &h.Out; {
 	case o.Kind == "":
 		return ""
@@ -81,7 +81,7 @@ func answers(errno int) string {
 }
 
 // unopened judges a pipe or a device, which is only opened.
-func (s *Site) unopened(a []Answer) (Verdict, string) {
+func (s *target) unopened(a []answer) (Verdict, string) {
 	switch {
 	case a[0].Errno == 0:
 		return Hole, a[0].why()
@@ -93,8 +93,8 @@ func (s *Site) unopened(a []Answer) (Verdict, string) {
 
 // unread judges looks at a path: there may be two ways to it, and with Landlock
 // some of what is in a directory is looked at by itself.
-func (s *Site) unread(h *Secret) judge {
-	return func(answers []Answer) (Verdict, string) {
+func (s *target) unread(h *secret) judge {
+	return func(answers []answer) (Verdict, string) {
 		verdict, detail := Proved, ""
 		for i := range answers {
 			v, d := s.judgeLook(h, &answers[i])
@@ -112,7 +112,7 @@ func (s *Site) unread(h *Secret) judge {
 	}
 }
 
-func (s *Site) judgeLook(h *Secret, a *Answer) (Verdict, string) {
+func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 	f := a.File
 	switch {
 	case f == nil:
@@ -138,12 +138,12 @@ func (s *Site) judgeLook(h *Secret, a *Answer) (Verdict, string) {
 }
 
 // same reports whether a file inside is the one outside.
-func (h *Secret) same(f *File) bool {
+func (h *secret) same(f *fileInfo) bool {
 	return h.Out.Ino != 0 && f.Dev == h.Out.Dev && f.Ino == h.Out.Ino
 }
 
 // judgeClosed judges a file that is there, and that Landlock has to keep closed.
-func (f *File) judgeClosed() (Verdict, string) {
+func (f *fileInfo) judgeClosed() (Verdict, string) {
 	switch {
 	case f.Read && f.Kind == kindDir:
 		return Hole, "it can be listed"
@@ -157,7 +157,7 @@ func (f *File) judgeClosed() (Verdict, string) {
 	return Proved, "not readable, as outside"
 }
 
-func (h *Secret) judgeFile(f *File) (Verdict, string) {
+func (h *secret) judgeFile(f *fileInfo) (Verdict, string) {
 	same := h.same(f)
 	switch {
 	case f.Read && f.Size > 0 && h.Out.Sum != "" && f.Sum == h.Out.Sum:
@@ -180,7 +180,7 @@ func (h *Secret) judgeFile(f *File) (Verdict, string) {
 	return Proved, "empty"
 }
 
-func (h *Secret) judgeDir(f *File) (Verdict, string) {
+func (h *secret) judgeDir(f *fileInfo) (Verdict, string) {
 	same, names := h.same(f), f.names()
 	left := without(names, h.Shown)
 	outside := h.Out.names()
@@ -203,7 +203,7 @@ func (h *Secret) judgeDir(f *File) (Verdict, string) {
 	return Proved, "empty"
 }
 
-func (f *File) names() []string {
+func (f *fileInfo) names() []string {
 	out := make([]string, len(f.Names))
 	for i, n := range f.Names {
 		out[i] = string(n)
@@ -212,24 +212,27 @@ func (f *File) names() []string {
 }
 
 // visible states that with Landlock what is hidden is there to be seen.
-func (s *Site) visible() Check {
-	c := Check{Section: secHidden, Name: "see", Subject: "names, sizes and times", Control: "outside they can be seen", Gap: engine.GapNames}
+func (s *target) visible() check {
+	var acts []question
 	for i := range s.Hidden {
 		if h := &s.Hidden[i]; h.Opened == "" {
-			c.Ask = append(c.Ask, ask(actLook, h.Path))
+			acts = append(acts, ask(actLook, h.Path))
 		}
 	}
-	c.Judge = func(answers []Answer) (Verdict, string) {
-		seen := 0
-		for i := range answers {
-			if f := answers[i].File; f != nil && f.Kind != kindAbsent && f.Kind != "" {
-				seen++
-			}
-		}
-		if seen == 0 {
-			return Proved, "nothing that is hidden can be seen"
-		}
-		return Hole, "of " + strconv.Itoa(len(answers)) + " hidden names " + strconv.Itoa(seen) + " can be seen, with size and time"
-	}
+	c := prove("see", "names, sizes and times", "outside they can be seen", seen, acts...)
+	c.Gap = engine.GapNames
 	return c
+}
+
+func seen(answers []answer) (Verdict, string) {
+	n := 0
+	for i := range answers {
+		if f := answers[i].File; f != nil && f.Kind != kindAbsent && f.Kind != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return Proved, "nothing that is hidden can be seen"
+	}
+	return Hole, fmt.Sprintf("of %d hidden names %d can be seen, with size and time", len(answers), n)
 }

@@ -1,50 +1,42 @@
 package verify
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 )
 
 // environment proves that what is dropped does not arrive.
-func (s *Site) environment() []Check {
+func (s *target) environment() []check {
 	if s.Inside {
-		return []Check{known(secEnv, "variables", "", NotApplicable, "what was dropped is not known inside")}
+		return []check{known("variables", "", NotApplicable, "what was dropped is not known inside")}
 	}
-	out := []Check{{Section: secEnv, Name: "variables", Control: "they were in the environment of the run", Ask: askSelf(), Judge: ofSelf(s.variables)}}
+	const control = "it was in the environment of the run"
+	out := []check{prove("variables", "", "they were in the environment of the run", ofSelf(s.variables), askSelf)}
 	for _, name := range slices.Sorted(maps.Keys(s.Env.Planted)) {
 		why := s.Env.Planted[name]
 		if !slices.Contains(s.Env.Dropped, name) {
-			out = append(out, known(secEnv, "planted", name, Allowed, "passes by "+why))
+			out = append(out, known("planted", name, Allowed, "passes by "+why))
 			continue
 		}
-		out = append(out, Check{Section: secEnv, Name: "planted", Subject: name, Control: "it was in the environment of the run", Ask: askSelf(),
-			Judge: ofSelf(func(self *Self) (Verdict, string) {
-				if slices.Contains(self.Env, name) {
-					return Hole, "it is set inside"
-				}
-				return Proved, "dropped (" + why + ")"
-			})})
-	}
-	values := Check{Section: secEnv, Name: "values", Subject: "in any process", Control: "it was in the environment of the run",
-		Ask: []Question{{Act: actSearch, Text: s.Env.Mark}}, Judge: func(a []Answer) (Verdict, string) {
-			switch {
-			case a[0].Errno != 0:
-				return Unchecked, a[0].why()
-			case a[0].Read == 0:
-				return Unchecked, noProcess
-			case len(a[0].Found) > 0:
-				return Hole, "a planted value is in " + some(a[0].Found)
+		out = append(out, prove("planted", name, control, ofSelf(func(self *selfInfo) (Verdict, string) {
+			if slices.Contains(self.Env, name) {
+				return Hole, "it is set inside"
 			}
-			return Proved, "no planted value is in /proc"
-		}}
+			return Proved, "dropped (" + why + ")"
+		}), askSelf))
+	}
+	values := prove("values", "in any process", control, notFound("no planted value is in /proc", func(paths []string) string {
+		return "a planted value is in " + some(paths)
+	}), question{Act: actSearch, Text: s.Env.Mark})
 	if s.Env.MayShow != "" {
 		values.Allowed = "passes by " + s.Env.MayShow
 	}
 	return append(out, values)
 }
 
-func (s *Site) variables(self *Self) (Verdict, string) {
+func (s *target) variables(self *selfInfo) (Verdict, string) {
 	arrived := slices.DeleteFunc(slices.Clone(self.Env), func(n string) bool { return !slices.Contains(s.Env.Dropped, n) })
 	more := without(self.Env, append(slices.Clone(s.Env.Kept), "PWD")) // bwrap sets it
 	switch {
@@ -60,38 +52,35 @@ func (s *Site) variables(self *Self) (Verdict, string) {
 
 // descriptors proves that only those are there which were asked for; from inside,
 // that none leads out.
-func (s *Site) descriptors() []Check {
-	out := []Check{{Section: secFDs, Name: "open", Control: "a directory, a socket and two files were left open in the run", Ask: askSelf(),
-		Judge: ofSelf(s.open)}}
+func (s *target) descriptors() []check {
+	out := []check{prove("open", "", "a directory, a socket and two files were left open in the run", ofSelf(s.open), askSelf)}
 	for _, n := range s.Pass {
 		if n > 2 && !s.Inside {
-			out = append(out, known(secFDs, "passes", "fd "+strconv.Itoa(n), Allowed,
+			out = append(out, known("passes", "fd "+strconv.Itoa(n), Allowed,
 				"pipes, unnamed socket pairs and files that the policy gives pass, and what --keep-fd names"))
 		}
 	}
 	return out
 }
 
-func (s *Site) open(self *Self) (Verdict, string) {
-	bad, foreign := "", ""
-	var names []string
+func (s *target) open(self *selfInfo) (Verdict, string) {
+	var more, outside []string
 	for _, fd := range self.FDs {
-		name := strconv.Itoa(fd.Num) + " (" + fd.Kind + " " + fd.Target + ")"
+		name := fmt.Sprintf("%d (%s %s)", fd.Num, fd.Kind, fd.Target)
 		if fd.Num > 2 && !slices.Contains(s.Pass, fd.Num) {
-			names = append(names, name)
+			more = append(more, name)
 		}
-		if fd.Foreign && fd.Kind == kindDir && foreign == "" {
-			foreign = some([]string{name})
+		if fd.Foreign && fd.Kind == kindDir {
+			outside = append(outside, name)
 		}
 	}
-	bad = some(names)
 	switch {
-	case s.Inside && foreign != "":
-		return Hole, "a directory outside is open: " + foreign
+	case s.Inside && outside != nil:
+		return Hole, "a directory outside is open: " + some(outside[:1])
 	case s.Inside:
 		return Proved, "no directory outside of the sandbox is open"
-	case bad != "":
-		return Hole, "open inside: " + bad
+	case more != nil:
+		return Hole, "open inside: " + some(more)
 	}
 	return Proved, "nothing but what was asked for"
 }

@@ -21,15 +21,15 @@ func Here(m *Manifest, homes []string) (*Report, error) {
 		return nil, err
 	}
 	dirs := append([]string{cwd}, homes...)
-	site := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes, func(path string) string { return Look(path).Kind })
-	site.Own = Own{Manifest: host.ManifestDir + "/policy.json", Dir: host.ManifestDir}
-	if site.Walls {
-		site.Own = Own{Manifest: runManifest, Dir: runDir}
-		site.Devices = openDevices()
+	tg := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes, func(path string) string { return lookAt(path).Kind })
+	tg.Own = ownFiles{Manifest: host.ManifestDir + "/policy.json", Dir: host.ManifestDir}
+	if tg.Walls {
+		tg.Own = ownFiles{Manifest: runManifest, Dir: runDir}
+		tg.Devices = openDevices()
 	}
-	checks := site.Checks()
-	answers := answerHere(Number(checks))
-	return &Report{Profiles: m.Profiles, Place: cwd, Inside: true, Results: site.Evaluate(checks, answers)}, nil
+	checks := tg.checks()
+	answers := answerHere(number(checks))
+	return &Report{Profiles: m.Profiles, Place: cwd, Inside: true, Results: tg.evaluate(checks, answers)}, nil
 }
 
 // listed answers what a manifest gives at a path.
@@ -44,11 +44,11 @@ func (l listed) at(path string) (e ManifestEntry) {
 	return e
 }
 
-// inside makes the site of the sandbox that this process is in, by what its
+// inside makes the tg of the sandbox that this process is in, by what its
 // manifest says: nothing is known of the host. kind is the type of a file.
-func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *Site {
+func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *target {
 	l := listed(m.Paths)
-	s := &Site{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
+	s := &target{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}
@@ -63,9 +63,9 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		write := above(e.Path).Access == "write" && e.Path != "/"
 		switch e.Access {
 		case "block":
-			s.Hidden = append(s.Hidden, Secret{Path: e.Path, Private: above(e.Path).Access == "private", Shown: l.below(e.Path)})
+			s.Hidden = append(s.Hidden, secret{Path: e.Path, Private: above(e.Path).Access == "private", Shown: l.below(e.Path)})
 			if write {
-				s.Guarded = append(s.Guarded, Guarded{Path: e.Path, Kind: kindOther})
+				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kindOther})
 			}
 		case view.Closed:
 			if kind(e.Path) == kindDir {
@@ -77,7 +77,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			}
 		case "read", "protect":
 			if write {
-				s.Guarded = append(s.Guarded, Guarded{Path: e.Path, Kind: kind(e.Path), Tops: []string{policy.Dir(e.Path)}})
+				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kind(e.Path), Tops: []string{policy.Dir(e.Path)}})
 			}
 		}
 		if write && e.Access != "write" {
@@ -94,7 +94,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		}
 	}
 	for _, dir := range dirs {
-		p := Place{Path: dir, Private: l.at(dir).Access == "private" && !s.Walls || s.ownPlace(dir)}
+		p := place{Path: dir, Private: l.at(dir).Access == "private" && !s.Walls || s.ownPlace(dir)}
 		if e := l.at(dir); e.Access == "write" && (m.Writable == nil || m.Writable(dir)) {
 			p.Opened = e.Access + " " + policy.Plain(e.Path)
 		}

@@ -18,8 +18,8 @@ var (
 
 // kernel proves that the command gains no privilege and reaches none of the
 // kernel's interfaces that lead to other processes, the terminal or the host.
-func (s *Site) kernel() []Check {
-	var out []Check
+func (s *target) kernel() []check {
+	var out []check
 	for _, t := range trials() {
 		if s.applies(t) {
 			out = append(out, s.trial(t))
@@ -30,22 +30,25 @@ func (s *Site) kernel() []Check {
 		files = slices.Concat(kernelFiles, sysFiles)
 	}
 	for _, path := range files {
-		out = append(out, Check{Section: secKernel, Name: "open for writing", Subject: path, Ask: []Question{ask(actOpen, path)}, Control: "root can, outside",
-			Judge: refused("it can be opened for writing", unix.EROFS, unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR)})
+		out = append(out, prove("open for writing", path, "root can, outside",
+			refused("it can be opened for writing", unix.EROFS, unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR), ask(actOpen, path)))
 	}
-	check := func(name string, judge func(*Self) (Verdict, string)) Check {
-		return Check{Section: secKernel, Name: name, Ask: askSelf(), Control: "seen in /proc/self inside", Judge: ofSelf(judge)}
+	own := func(name string, judge func(*selfInfo) (Verdict, string)) {
+		out = append(out, prove(name, "", "seen in /proc/self inside", ofSelf(judge), askSelf))
 	}
-	out = append(out, check("no new privileges", noNewPrivs), check("capabilities", s.noCaps), check("system call filter", s.filterMode),
-		check("core dumps", coreLimit))
+	own("no new privileges", noNewPrivs)
+	own("capabilities", s.noCaps)
+	own("system call filter", s.filterMode)
+	own("core dumps", coreLimit)
 	if s.Walls {
 		return append(out, s.hostDevices())
 	}
-	return append(out, check("devices", ownDevices))
+	own("devices", ownDevices)
+	return out
 }
 
 // applies reports whether a trial is one for this target.
-func (s *Site) applies(t trial) bool {
+func (s *target) applies(t trial) bool {
 	switch {
 	case t.is&onlyStrict != 0:
 		return s.Seccomp == "strict"
@@ -57,9 +60,9 @@ func (s *Site) applies(t trial) bool {
 	return t.is&needsPath == 0 || s.Scratch != ""
 }
 
-func (s *Site) trial(t trial) Check {
-	c := Check{Section: secKernel, Name: t.name, Ask: []Question{{Act: actCall, Text: t.name}}, Control: "possible without the filter",
-		Judge: func(a []Answer) (Verdict, string) { return s.judgeTrial(t, &a[0]) }}
+func (s *target) trial(t trial) check {
+	c := prove(t.name, "", "possible without the filter", func(a []answer) (Verdict, string) { return s.judgeTrial(t, &a[0]) },
+		question{Act: actCall, Text: t.name})
 	if t.is&needsPath != 0 {
 		c.Ask[0].Path = []byte(s.free(s.Scratch, "node"))
 	}
@@ -71,7 +74,7 @@ func (s *Site) trial(t trial) Check {
 	return c
 }
 
-func (s *Site) judgeTrial(t trial, a *Answer) (Verdict, string) {
+func (s *target) judgeTrial(t trial, a *answer) (Verdict, string) {
 	filtered := s.Seccomp != "off" && !(t.is&debugger != 0 && s.Seccomp == "dev")
 	privileged := t.is&privileged != 0
 	switch {
@@ -95,21 +98,21 @@ func (s *Site) judgeTrial(t trial, a *Answer) (Verdict, string) {
 
 // otherwise reports whether a filter gave an answer, and not the kernel: it is not
 // what the same call gives outside, or, where that is not known, one that refuses.
-func (s *Site) otherwise(t trial, a *Answer) bool {
+func (s *target) otherwise(t trial, a *answer) bool {
 	if out, ok := s.Kernel[t.name]; ok {
 		return a.Errno != out
 	}
 	return a.is(unix.EPERM, unix.EACCES, unix.ENOSYS)
 }
 
-func noNewPrivs(self *Self) (Verdict, string) {
+func noNewPrivs(self *selfInfo) (Verdict, string) {
 	if self.Status["NoNewPrivs"] != "1" {
 		return Hole, "no_new_privs is not set: set-user-id programs gain rights"
 	}
 	return Proved, "no_new_privs is set"
 }
 
-func (s *Site) noCaps(self *Self) (Verdict, string) {
+func (s *target) noCaps(self *selfInfo) (Verdict, string) {
 	for _, set := range []string{"CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"} {
 		v, ok := self.Status[set]
 		switch {
@@ -123,17 +126,17 @@ func (s *Site) noCaps(self *Self) (Verdict, string) {
 	return Proved, "none, and none can be had"
 }
 
-func (s *Site) filterMode(self *Self) (Verdict, string) {
+func (s *target) filterMode(self *selfInfo) (Verdict, string) {
 	switch {
 	case self.Status["Seccomp"] == "2":
 		return Proved, "a filter is in force"
 	case s.Seccomp == "off":
-		return Allowed, "there is no filter (seccomp = \"off\")"
+		return Allowed, noFilter
 	}
 	return Hole, "no filter is in force"
 }
 
-func coreLimit(self *Self) (Verdict, string) {
+func coreLimit(self *selfInfo) (Verdict, string) {
 	if self.Core > 1 {
 		return Hole, "core dumps may be written"
 	}
@@ -143,7 +146,7 @@ func coreLimit(self *Self) (Verdict, string) {
 // usualDevices are what bwrap's --dev makes.
 var usualDevices = []string{"console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"}
 
-func ownDevices(self *Self) (Verdict, string) {
+func ownDevices(self *selfInfo) (Verdict, string) {
 	if len(self.Dev) == 0 {
 		return Unchecked, "/dev cannot be listed"
 	}
@@ -154,15 +157,15 @@ func ownDevices(self *Self) (Verdict, string) {
 }
 
 // hostDevices proves that with Landlock devices are there and cannot be opened.
-func (s *Site) hostDevices() Check {
+func (s *target) hostDevices() check {
 	if len(s.Devices) == 0 {
-		return known(secKernel, "devices", "of the host", NotApplicable, "there is none that this user can open")
+		return known("devices", "of the host", NotApplicable, "there is none that this user can open")
 	}
-	c := Check{Section: secKernel, Name: "devices", Subject: "of the host", Control: "outside they can be opened"}
+	var acts []question
 	for _, path := range s.Devices {
-		c.Ask = append(c.Ask, ask(actRead, path))
+		acts = append(acts, ask(actRead, path))
 	}
-	c.Judge = func(answers []Answer) (Verdict, string) {
+	return prove("devices", "of the host", "outside they can be opened", func(answers []answer) (Verdict, string) {
 		for i := range answers {
 			switch a := &answers[i]; {
 			case a.Errno == 0:
@@ -172,6 +175,5 @@ func (s *Site) hostDevices() Check {
 			}
 		}
 		return Proved, "closed: " + some(s.Devices)
-	}
-	return c
+	}, acts...)
 }

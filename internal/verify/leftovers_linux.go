@@ -14,10 +14,10 @@ import (
 
 // restore puts back what the probe moved and removes what it made, should it have
 // died before it could. Only names that were given out are touched.
-func restore(site *Site, asked []Question) []Result {
+func restore(tg *target, asked []question) []Result {
 	var out []Result
 	for _, q := range slices.Backward(asked) {
-		path, to := site.outsidePath(string(q.Path)), site.outsidePath(string(q.To))
+		path, to := tg.outsidePath(string(q.Path)), tg.outsidePath(string(q.To))
 		i := slices.IndexFunc(acts[:], func(a act) bool { return a.name == q.Act && a.undo != nil })
 		if i < 0 || strings.HasPrefix(path, runDir) { // that goes with the run
 			continue
@@ -42,15 +42,15 @@ func restore(site *Site, asked []Question) []Result {
 
 // touched are the directories of the host in which the probe could change
 // something.
-func touched(site *Site, asked []Question, answers map[int]Answer) map[string]bool {
+func touched(tg *target, asked []question, answers map[int]answer) map[string]bool {
 	out := make(map[string]bool)
 	for _, q := range asked {
 		if a, ok := answers[q.ID]; ok && a.Errno == 0 {
 			switch q.Act {
 			case actCreate, actRename:
-				out[policy.Dir(site.outsidePath(string(q.Path)))] = true
+				out[policy.Dir(tg.outsidePath(string(q.Path)))] = true
 			case actLink:
-				out[policy.Dir(site.outsidePath(string(q.To)))] = true
+				out[policy.Dir(tg.outsidePath(string(q.To)))] = true
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (t tree) add(path string, skip []string, levels int) {
 	}
 	t[path] = e
 	if e.Kind == kindDir && levels > 0 {
-		f := Look(path)
+		f := lookAt(path)
 		for _, name := range f.names() {
 			t.add(strings.TrimSuffix(path, "/")+"/"+name, skip, levels-1)
 		}
@@ -116,7 +116,7 @@ func (t tree) add(path string, skip []string, levels int) {
 // were. What cannot have come from a sandbox, another program's new content,
 // leaves the question open. Where the probe could make something, which is a hole
 // of its own, a directory's time says no more.
-func compare(before, after tree, site *Site, touched map[string]bool) []Result {
+func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	paths := slices.Sorted(maps.Keys(all))
@@ -136,7 +136,7 @@ func compare(before, after tree, site *Site, touched map[string]bool) []Result {
 		switch {
 		case had && !has:
 			add(p, Hole, "it is gone")
-		case !had && (strings.Contains(p, site.Nonce) || is.Size == 0 || site.speaksOf(p)):
+		case !had && (strings.Contains(p, tg.Nonce) || is.Size == 0 || tg.speaksOf(p)):
 			add(p, Hole, "it is new, as a mount point or a stub would be")
 		case !had:
 			add(p, Unchecked, "it is new; if another program made it, verify again")
@@ -159,7 +159,7 @@ func compare(before, after tree, site *Site, touched map[string]bool) []Result {
 }
 
 // speaksOf reports whether a path is one that the policy speaks of.
-func (s *Site) speaksOf(path string) bool {
-	return slices.ContainsFunc(s.Hidden, func(h Secret) bool { return h.Path == path }) ||
-		slices.ContainsFunc(s.Guarded, func(g Guarded) bool { return g.Path == path })
+func (s *target) speaksOf(path string) bool {
+	return slices.ContainsFunc(s.Hidden, func(h secret) bool { return h.Path == path }) ||
+		slices.ContainsFunc(s.Guarded, func(g guardedPath) bool { return g.Path == path })
 }

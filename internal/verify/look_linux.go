@@ -17,25 +17,25 @@ const (
 )
 
 // look says what is at a path.
-func look(q *Question, a *Answer) error {
-	f := Look(q.path())
+func look(q *question, a *answer) error {
+	f := lookAt(q.path())
 	if a.File = &f; f.Kind == "" {
 		return errnoErr(unix.Errno(f.Errno))
 	}
 	return nil
 }
 
-// Look is what can be seen of a path, links followed, without waiting on a fifo.
-func Look(path string) File {
+// lookAt is what can be seen of a path, links followed, without waiting on a fifo.
+func lookAt(path string) fileInfo {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
-		f := File{Errno: int(errnoOf(err))}
+		f := fileInfo{Errno: int(errnoOf(err))}
 		if err == unix.ENOENT || err == unix.ENOTDIR {
 			f.Kind = kindAbsent
 		}
 		return f
 	}
-	f := File{Kind: kindOf(st.Mode), Dev: st.Dev, Ino: st.Ino, Own: int(st.Uid) == os.Geteuid(), Size: st.Size}
+	f := fileInfo{Kind: kindOf(st.Mode), Dev: st.Dev, Ino: st.Ino, Own: int(st.Uid) == os.Geteuid(), Size: st.Size}
 	if f.Kind != kindFile && f.Kind != kindDir {
 		return f
 	}

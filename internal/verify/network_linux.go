@@ -8,68 +8,60 @@ import (
 
 // network proves that what listens outside cannot be reached, and that other
 // families of sockets cannot be had.
-func (s *Site) network() []Check {
-	check := func(name, subject, control, act string, judge judge) Check {
-		return Check{Section: secNetwork, Name: name, Subject: subject, Control: control, Ask: []Question{{Act: act}}, Judge: judge}
-	}
-	var out []Check
+func (s *target) network() []check {
+	var out []check
+	local := question{Act: actLocal}
 	if !s.Inside {
 		for i := range s.Servers {
 			out = append(out, s.server(&s.Servers[i]))
 		}
 		if !s.Walls || s.Network {
-			out = append(out, check("control", "own loopback", "inside, a socket of the command's own answers", actLocal, talks))
+			out = append(out, prove("control", "own loopback", "inside, a socket of the command's own answers", talks, local))
 		}
 	}
 	if s.Walls {
 		out = append(out, s.pairs()...)
 		if !s.Network {
-			out = append(out, check("serve", "own loopback", "in tier full the command can talk to itself", actLocal, s.loopback))
+			out = append(out, prove("serve", "own loopback", "in tier full the command can talk to itself", s.loopback, local))
 		}
 		for _, f := range s.moreFamilies() {
 			out = append(out, s.family(f))
 		}
 	}
-	out = append(out, check("interfaces", "", "outside the namespace is "+s.Spaces["net"], actSelf, ofSelf(s.interfaces)))
+	out = append(out, prove("interfaces", "", "outside the namespace is "+s.Spaces["net"], ofSelf(s.interfaces), askSelf))
 	for _, f := range families {
 		out = append(out, s.family(f))
 	}
 	return out
 }
 
-func (s *Site) server(srv *Server) Check {
+func (s *target) server(srv *server) check {
 	if srv.Absent != "" {
-		return known(secNetwork, "reach", srv.Name, NotApplicable, srv.Absent)
+		return known("reach", srv.Name, NotApplicable, srv.Absent)
 	}
-	c := Check{Section: secNetwork, Name: "reach", Subject: srv.Name, Control: "outside it answers", Heard: srv.Heard, Ask: []Question{srv.question(s.Nonce)}}
+	c := prove("reach", srv.Name, "outside it answers", srv.unreached, srv.question)
+	c.Heard = srv.Heard
 	switch {
 	case srv.Shared && s.Network && !(srv.abstract() && s.scoped(scopedAbstract)):
 		c.Allowed = "reachable: the network is shared"
 	case srv.Opened != "":
 		c.Allowed = "reachable: shown by " + srv.Opened
 	}
-	c.Judge = func(a []Answer) (Verdict, string) {
-		switch {
-		case srv.Heard() || a[0].Errno == 0 && srv.Act != actUDP:
-			return Hole, "it was reached from inside"
-		case a[0].Errno == 0:
-			return Proved, "nothing arrived"
-		}
-		return Proved, a[0].why()
-	}
 	return c
 }
 
-// question is how to reach a server; a word is said where there is a port.
-func (srv *Server) question(word string) Question {
-	if srv.Port == 0 {
-		return Question{Act: srv.Act, Path: srv.Path, Text: srv.Text}
+func (srv *server) unreached(a []answer) (Verdict, string) {
+	switch {
+	case srv.Heard() || a[0].Errno == 0 && srv.Act != actUDP:
+		return Hole, "it was reached from inside"
+	case a[0].Errno == 0:
+		return Proved, "nothing arrived"
 	}
-	return Question{Act: srv.Act, Path: []byte(word), Text: srv.Text, Args: []int{srv.Port}}
+	return Proved, a[0].why()
 }
 
 // talks is no promise, only the control that sockets work at all.
-func talks(a []Answer) (Verdict, string) {
+func talks(a []answer) (Verdict, string) {
 	if a[0].Errno != 0 {
 		return Unchecked, "no socket works inside (" + a[0].why() + "), so that others are refused proves nothing"
 	}
@@ -78,7 +70,7 @@ func talks(a []Answer) (Verdict, string) {
 
 // loopback states that with Landlock the command cannot serve itself, and proves
 // that it can serve nobody on the host.
-func (s *Site) loopback(a []Answer) (Verdict, string) {
+func (s *target) loopback(a []answer) (Verdict, string) {
 	if a[0].Errno == 0 {
 		return Hole, "it can listen on the host's loopback, where others see it"
 	}
@@ -88,20 +80,18 @@ func (s *Site) loopback(a []Answer) (Verdict, string) {
 // pairs proves that a pair of sockets works, and where the plan says that sockets
 // with names are refused by their kind, that no kind of pair can be pointed at
 // one of the host.
-func (s *Site) pairs() []Check {
-	check := func(name, subject, control string, kind int, judge judge) Check {
-		return Check{Section: secNetwork, Name: name, Subject: subject, Control: control, Ask: []Question{{Act: actPair, Args: []int{kind}}}, Judge: judge}
-	}
-	out := []Check{check("control", "own pair of sockets", "inside, a pair of the command's own works", unix.SOCK_STREAM, talks)}
+func (s *target) pairs() []check {
+	of := func(kind int) question { return question{Act: actPair, Args: []int{kind}} }
+	out := []check{prove("control", "own pair of sockets", "inside, a pair of the command's own works", talks, of(unix.SOCK_STREAM))}
 	if s.names(engine.GapUnix) {
 		pointed := refused("such sockets can be had, and send to any socket with a name")
-		out = append(out, check("socket family", "datagram pair", "outside: done", unix.SOCK_DGRAM, pointed),
-			check("socket family", "raw pair", "outside: done", unix.SOCK_RAW, pointed))
+		out = append(out, prove("socket family", "datagram pair", "outside: done", pointed, of(unix.SOCK_DGRAM)),
+			prove("socket family", "raw pair", "outside: done", pointed, of(unix.SOCK_RAW)))
 	}
 	return out
 }
 
-func (s *Site) interfaces(self *Self) (Verdict, string) {
+func (s *target) interfaces(self *selfInfo) (Verdict, string) {
 	shared := s.Spaces["net"] != "" && self.Spaces["net"] == s.Spaces["net"]
 	left := without(self.Links, []string{"lo"})
 	switch {
@@ -161,7 +151,7 @@ var (
 	}
 )
 
-func (s *Site) moreFamilies() (out []family) {
+func (s *target) moreFamilies() (out []family) {
 	if !s.Network {
 		out = append(out, hostFamilies...)
 	}
@@ -171,21 +161,21 @@ func (s *Site) moreFamilies() (out []family) {
 	return out
 }
 
-func (f family) question() Question {
-	return Question{Act: actSocket, Args: []int{f.family, f.kind, f.proto}}
+func (f family) question() question {
+	return question{Act: actSocket, Args: []int{f.family, f.kind, f.proto}}
 }
 
-// trial is the name under which [Site.Kernel] holds what a family gives outside.
+// trial is the name under which [target.Kernel] holds what a family gives outside.
 func (f family) trial() string { return "socket " + f.name }
 
-func (s *Site) family(f family) Check {
-	c := Check{Section: secNetwork, Name: "socket family", Subject: f.name, Ask: []Question{f.question()}}
+func (s *target) family(f family) check {
+	control := ""
 	if out, ok := s.Kernel[f.trial()]; ok {
-		c.Control = "outside: " + errnoName(out)
+		control = "outside: " + errnoName(out)
 	}
-	const noFilter = "there is no filter (seccomp = \"off\")"
-	c.Judge = func(a []Answer) (Verdict, string) {
-		v, text := refused("such a socket can be had", unix.EPERM, unix.EACCES, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT)(a)
+	had := refused("such a socket can be had", unix.EPERM, unix.EACCES, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT)
+	return prove("socket family", f.name, control, func(a []answer) (Verdict, string) {
+		v, text := had(a)
 		switch {
 		case v == Hole && s.Seccomp == "off" && !f.privileged:
 			return Allowed, noFilter
@@ -193,33 +183,35 @@ func (s *Site) family(f family) Check {
 			return Allowed, noFilter + ": " + text
 		}
 		return v, text
-	}
-	return c
+	}, f.question())
 }
 
-const connected = "it can be connected to"
+const (
+	connected = "it can be connected to"
+	noFilter  = "there is no filter (seccomp = \"off\")"
+)
 
 // sockets proves that no service of the host's answers that the policy does not
 // name.
-func (s *Site) sockets() []Check {
-	var out []Check
+func (s *target) sockets() []check {
+	var out []check
 	for _, k := range s.Sockets {
 		subject := k.Path
 		if len(subject) > 0 && subject[0] == 0 {
 			subject = "@" + subject[1:]
 		}
-		c := Check{Section: secSockets, Name: k.Name, Subject: subject, Control: answers(k.Out), Ask: []Question{ask(actConnect, s.at(k.Path))}, Judge: refused(connected)}
+		c := prove(k.Name, subject, answers(k.Out), refused(connected), ask(actConnect, s.at(k.Path)))
 		if k.Opened != "" {
 			c.Allowed = "named by " + k.Opened
 		}
 		out = append(out, c)
 	}
 	if len(out) == 0 {
-		out = append(out, known(secSockets, "services", "", NotApplicable, "none of the usual sockets is on this host"))
+		out = append(out, known("services", "", NotApplicable, "none of the usual sockets is on this host"))
 	}
 	return out
 }
 
 // sharesAbstract reports whether abstract sockets of the host's are within reach
 // with its network.
-func (s *Site) sharesAbstract() bool { return s.Network && !s.Walls && !s.scoped(scopedAbstract) }
+func (s *target) sharesAbstract() bool { return s.Network && !s.Walls && !s.scoped(scopedAbstract) }

@@ -12,42 +12,42 @@ import (
 // outside proves that nothing appears on the host but where the policy lets the
 // command write: a file that can be made at all is looked for outside, while it
 // is there.
-func (s *Site) outside() []Check {
-	var out []Check
+func (s *target) outside() []check {
+	var out []check
 	for i := range s.Places {
 		p := &s.Places[i]
 		if p.Opened != "" {
-			out = append(out, known(secOutside, "create", p.Path, Allowed, "writable by "+p.Opened))
+			out = append(out, known("create", p.Path, Allowed, "writable by "+p.Opened))
 			continue
 		}
-		c := Check{Section: secOutside, Name: "create", Subject: p.Path, Ask: []Question{ask(actCreate, s.free(p.Path, "here"))},
-			Control: "outside this user cannot either", Judge: s.nothingMade(p)}
+		control := "outside this user cannot either"
 		if p.Able {
-			c.Control = "outside a file can be made there"
+			control = "outside a file can be made there"
 		}
-		out = append(out, c)
+		out = append(out, prove("create", p.Path, control, s.nothingMade(p), ask(actCreate, s.free(p.Path, "here"))))
 	}
 	if s.Walls {
 		if len(s.Closed) > 0 {
 			out = append(out, s.closed())
 		}
 		if s.Mode != "" {
-			out = append(out, Check{Section: secOutside, Name: "change the mode", Subject: s.spoken(s.Mode), Ask: []Question{ask(actMode, s.Mode)},
-				Control: "outside it can be changed", Gap: engine.GapModes,
-				Judge: refused("what belongs to the command's user can get another mode, owner or time")})
+			c := prove("change the mode", s.spoken(s.Mode), "outside it can be changed",
+				refused("what belongs to the command's user can get another mode, owner or time"), ask(actMode, s.Mode))
+			c.Gap = engine.GapModes
+			out = append(out, c)
 		}
-		return append(out, known(secOutside, "mounts", "", NotApplicable, "the engine mounts nothing"))
+		return append(out, known("mounts", "", NotApplicable, "the engine mounts nothing"))
 	}
 	if len(s.Plan) > 0 {
-		out = append(out, Check{Section: secOutside, Name: "mounts", Control: "compared with the plan", Ask: askSelf(), Judge: ofSelf(s.mounted)})
+		out = append(out, prove("mounts", "", "compared with the plan", ofSelf(s.mounted), askSelf))
 	}
 	return out
 }
 
 // nothingMade judges an attempt to make a file in a place. One that could be made
 // is on the host when it was found there.
-func (s *Site) nothingMade(p *Place) judge {
-	return func(answers []Answer) (Verdict, string) {
+func (s *target) nothingMade(p *place) judge {
+	return func(answers []answer) (Verdict, string) {
 		a := &answers[0]
 		cause := s.refusal(a, actCreate)
 		switch {
@@ -70,24 +70,23 @@ func (s *Site) nothingMade(p *Place) judge {
 
 // closed states what with Landlock becomes of directories that are private in
 // tier full.
-func (s *Site) closed() Check {
-	c := Check{Section: secOutside, Name: "use", Subject: "private directories", Control: "in tier full a file can be made there"}
+func (s *target) closed() check {
+	var acts []question
 	for _, dir := range s.Closed {
-		c.Ask = append(c.Ask, ask(actCreate, s.free(dir, "own")))
+		acts = append(acts, ask(actCreate, s.free(dir, "own")))
 	}
-	c.Judge = func(answers []Answer) (Verdict, string) {
-		if i := slices.IndexFunc(answers, func(a Answer) bool { return a.Errno == 0 }); i >= 0 {
+	return prove("use", "private directories", "in tier full a file can be made there", func(answers []answer) (Verdict, string) {
+		if i := slices.IndexFunc(answers, func(a answer) bool { return a.Errno == 0 }); i >= 0 {
 			return Hole, "a file can be made in " + policy.Plain(s.Closed[i]) + ", on the host"
 		}
 		return s.owned(engine.GapPlaces, "closed in their place: "+some(s.Closed))
-	}
-	return c
+	}, acts...)
 }
 
 // mounted judges that nothing is mounted but what the plan names, and nothing
 // writable but where it says so. What lies below a mount that covers it, as the
 // host's mounts below the private /run do, nobody can reach.
-func (s *Site) mounted(self *Self) (Verdict, string) {
+func (s *target) mounted(self *selfInfo) (Verdict, string) {
 	var more, open []string
 	for _, m := range self.Mounts {
 		path := s.outsidePath(string(m.Path))
@@ -113,7 +112,7 @@ func (s *Site) mounted(self *Self) (Verdict, string) {
 
 // planned returns what the plan gives at a mount point, and whether it has a
 // mount there. /proc and /dev are the sandbox's own.
-func (s *Site) planned(path string) (a policy.Access, named bool) {
+func (s *target) planned(path string) (a policy.Access, named bool) {
 	if policy.Within(path, "/proc") || policy.Within(path, "/dev") && path != "/dev" {
 		return policy.Private, true
 	}

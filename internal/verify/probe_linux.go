@@ -32,7 +32,7 @@ func Probe(args []string) int {
 		return host.StatusFailed
 	}
 	in := bufio.NewReader(io.LimitReader(os.Stdin, maxAsk))
-	var asked []Question
+	var asked []question
 	line, err := in.ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &asked)
@@ -42,23 +42,23 @@ func Probe(args []string) int {
 		return host.StatusFailed
 	}
 	out := json.NewEncoder(os.Stdout)
-	made := attempt(asked, func(a Answer) bool { return out.Encode(a) == nil })
-	_ = out.Encode(Answer{End: true})
+	made := attempt(asked, func(a answer) bool { return out.Encode(a) == nil })
+	_ = out.Encode(answer{End: true})
 	_, _ = io.Copy(io.Discard, in)
 	clean(made)
 	return 0
 }
 
 // answerHere answers questions in this process, for a verification from inside.
-func answerHere(asked []Question) map[int]Answer {
-	out := make(map[int]Answer, len(asked))
-	clean(attempt(asked, func(a Answer) bool { out[a.ID] = a; return true }))
+func answerHere(asked []question) map[int]answer {
+	out := make(map[int]answer, len(asked))
+	clean(attempt(asked, func(a answer) bool { out[a.ID] = a; return true }))
 	return out
 }
 
 // attempt answers questions in order, until nobody listens, and returns those by
 // which something was made.
-func attempt(asked []Question, tell func(Answer) bool) (made []Question) {
+func attempt(asked []question, tell func(answer) bool) (made []question) {
 	for _, q := range asked {
 		a := q.answer()
 		if q.Act == actCreate && a.Errno == 0 {
@@ -72,7 +72,7 @@ func attempt(asked []Question, tell func(Answer) bool) (made []Question) {
 }
 
 // clean removes what was made, the last first.
-func clean(made []Question) {
+func clean(made []question) {
 	for _, q := range slices.Backward(made) {
 		_, _ = removeMade(q.path(), "")
 	}

@@ -25,33 +25,32 @@ var spaces = []string{"user", "mnt", "pid", "ipc", "uts", "cgroup"}
 
 // processes proves that no process of the host is seen or signalled; with
 // Landlock, that they can be seen and no more.
-func (s *Site) processes() []Check {
+func (s *target) processes() []check {
 	if s.Inside {
-		return []Check{known(secProcesses, "see, signal", "", NotApplicable, "what runs outside is not known inside")}
+		return []check{known("see, signal", "", NotApplicable, "what runs outside is not known inside")}
 	}
-	see := Check{Section: secProcesses, Name: "see", Subject: aProcess, Control: "outside the word on its command line is found",
-		Ask: []Question{{Act: actSearch, Text: s.Word}}, Judge: unseen}
+	const compared = "compared with the caller's"
+	see := prove("see", aProcess, "outside the word on its command line is found",
+		notFound("no process has the word", func([]string) string { return commandLine }), question{Act: actSearch, Text: s.Word})
 	if s.SharePID {
 		see.Allowed = commandLine + sharedPID
 	}
-	session := Check{Section: secProcesses, Name: "session", Control: "the session of the caller is another", Ask: askSelf(), Judge: ofSelf(s.session)}
 	if !s.Walls {
-		return append(s.namespaces(), see, s.signal("signal", "", unix.ESRCH), session)
+		return append(s.namespaces(), see, s.signal("signal", "", unix.ESRCH),
+			prove("session", "", "the session of the caller is another", ofSelf(s.session), askSelf))
 	}
-	see.Gap = engine.GapProcesses
-	session.Control = "compared with the caller's"
-	out := []Check{see, {Section: secProcesses, Name: "namespaces", Control: "compared with the caller's", Gap: engine.GapProcesses, Ask: askSelf(), Judge: ofSelf(s.sameSpaces)}, session}
+	same := prove("namespaces", "", compared, ofSelf(s.sameSpaces), askSelf)
+	see.Gap, same.Gap = engine.GapProcesses, engine.GapProcesses
+	out := []check{see, same, prove("session", "", compared, ofSelf(s.session), askSelf)}
 	for _, how := range []string{"kill", "tgkill", "pidfd_send_signal"} {
 		out = append(out, s.signal(how, how, unix.EPERM, unix.ENOSYS))
 	}
 	for _, how := range waysIn {
-		out = append(out, Check{Section: secProcesses, Name: how, Subject: aProcess, Control: s.outcome(how),
-			Ask: []Question{{Act: actTrace, Args: []int{s.Helper}, Text: how}}, Judge: letIn})
+		out = append(out, prove(how, aProcess, s.outcome(how), letIn, question{Act: actTrace, Args: []int{s.Helper}, Text: how}))
 	}
 	for _, name := range closedOfOthers {
 		path := "/proc/" + strconv.Itoa(s.Helper) + "/" + name
-		out = append(out, Check{Section: secProcesses, Name: "open", Subject: path, Control: s.outcome(name),
-			Ask: []Question{ask(actRead, path)}, Judge: refused("it can be opened", unix.EACCES, unix.EPERM)})
+		out = append(out, prove("open", path, s.outcome(name), refused("it can be opened", unix.EACCES, unix.EPERM), ask(actRead, path)))
 	}
 	return out
 }
@@ -62,39 +61,39 @@ const (
 	sharedPID   = ": the processes of the host are shared"
 )
 
-func unseen(a []Answer) (Verdict, string) {
-	switch {
-	case a[0].Errno != 0:
-		return Unchecked, a[0].why()
-	case a[0].Read == 0:
-		return Unchecked, noProcess
-	case len(a[0].Found) > 0:
-		return Hole, commandLine
+// notFound judges a search in what processes show.
+func notFound(none string, hole func(paths []string) string) judge {
+	return func(a []answer) (Verdict, string) {
+		switch {
+		case a[0].Errno != 0:
+			return Unchecked, a[0].why()
+		case a[0].Read == 0:
+			return Unchecked, "no process can be read inside, not even the probe"
+		case len(a[0].Found) > 0:
+			return Hole, hole(a[0].Found)
+		}
+		return Proved, none
 	}
-	return Proved, "no process has the word"
 }
 
-const noProcess = "no process can be read inside, not even the probe"
-
 // signal is a check of one call that signals; Landlock may refuse it, too.
-func (s *Site) signal(name, call string, by ...syscall.Errno) Check {
-	c := Check{Section: secProcesses, Name: name, Subject: aProcess, Control: "outside it can be signalled",
-		Ask: []Question{{Act: actSignal, Args: []int{s.Helper}, Text: s.Word, To: []byte(call)}}}
+func (s *target) signal(name, call string, by ...syscall.Errno) check {
 	scoped := !s.Walls && s.scoped(scopedSignal)
 	if scoped {
 		by = append(by, unix.EPERM)
 	}
+	c := prove(name, aProcess, "outside it can be signalled", refused(signalled, by...),
+		question{Act: actSignal, Args: []int{s.Helper}, Text: s.Word, To: []byte(call)})
 	if s.Walls {
 		c.Gap = engine.GapSignals
 	}
 	if s.SharePID && !scoped {
 		c.Allowed = signalled + sharedPID
 	}
-	c.Judge = refused(signalled, by...)
 	return c
 }
 
-func letIn(a []Answer) (Verdict, string) {
+func letIn(a []answer) (Verdict, string) {
 	switch {
 	case a[0].is(unix.EPERM, unix.EACCES):
 		return Proved, a[0].why()
@@ -105,9 +104,9 @@ func letIn(a []Answer) (Verdict, string) {
 }
 
 // outcome is the control of an act on the process outside: how it goes there.
-func (s *Site) outcome(act string) string { return "outside: " + errnoName(s.Kernel["outside "+act]) }
+func (s *target) outcome(act string) string { return "outside: " + errnoName(s.Kernel["outside "+act]) }
 
-func (s *Site) session(self *Self) (Verdict, string) {
+func (s *target) session(self *selfInfo) (Verdict, string) {
 	const same = "the command is in the caller's session"
 	switch {
 	case s.Walls:
@@ -123,23 +122,22 @@ func (s *Site) session(self *Self) (Verdict, string) {
 }
 
 // namespaces proves of each that the command's is not the caller's.
-func (s *Site) namespaces() []Check {
-	var out []Check
+func (s *target) namespaces() []check {
+	var out []check
 	for _, name := range spaces {
 		own, ok := s.Spaces[name]
 		if !ok {
 			continue
 		}
-		c := Check{Section: secProcesses, Name: "namespace", Subject: name, Control: "outside it is " + own, Ask: askSelf(),
-			Judge: ofSelf(func(self *Self) (Verdict, string) {
-				switch self.Spaces[name] {
-				case "":
-					return Unchecked, "it cannot be read inside"
-				case own:
-					return Hole, "it is the caller's"
-				}
-				return Proved, "one of its own"
-			})}
+		c := prove("namespace", name, "outside it is "+own, ofSelf(func(self *selfInfo) (Verdict, string) {
+			switch self.Spaces[name] {
+			case "":
+				return Unchecked, "it cannot be read inside"
+			case own:
+				return Hole, "it is the caller's"
+			}
+			return Proved, "one of its own"
+		}), askSelf)
 		if name == "pid" && s.SharePID {
 			c.Allowed = "the processes of the host are shared"
 		}
@@ -148,7 +146,7 @@ func (s *Site) namespaces() []Check {
 	return out
 }
 
-func (s *Site) sameSpaces(self *Self) (Verdict, string) {
+func (s *target) sameSpaces(self *selfInfo) (Verdict, string) {
 	var same []string
 	for _, name := range spaces {
 		if own := s.Spaces[name]; own != "" && self.Spaces[name] == own {

@@ -56,8 +56,8 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 func (sub *Subject) replace(path, other string, goesOn bool, control *string) (Verdict, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patienceAll)
 	defer cancel()
-	site := Site{CWD: sub.Host.CWD, Remap: sub.Remap}
-	r, err := sub.start(ctx, []Question{{ID: 1, Act: actLook, Path: []byte(site.at(path))}}, "--block", path)
+	tg := target{CWD: sub.Host.CWD, Remap: sub.Remap}
+	r, err := sub.start(ctx, []question{{ID: 1, Act: actLook, Path: []byte(tg.at(path))}}, "--block", path)
 	if err != nil {
 		return Unchecked, err.Error()
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // aboutSelf tells what this process is and was given.
-func aboutSelf(_ *Question, a *Answer) error {
-	s := &Self{Status: map[string]string{}, Core: ^uint64(0), FDs: openFDs(), Spaces: ownSpaces(), Mounts: mountPoints()}
+func aboutSelf(_ *question, a *answer) error {
+	s := &selfInfo{Status: map[string]string{}, Core: ^uint64(0), FDs: openFDs(), Spaces: ownSpaces(), Mounts: mountPoints()}
 	for _, key := range []string{"NoNewPrivs", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "Seccomp"} {
 		if v := procfs.Status(key); v != "" {
 			s.Status[key] = v
@@ -54,21 +54,21 @@ func ownSpaces() map[string]string {
 
 // openFDs lists the descriptors that this process was started with: those that
 // were opened since have close-on-exec set.
-func openFDs() []FD {
+func openFDs() []fdInfo {
 	names, _ := procfs.Names("/proc/self/fd")
 	mounts := make(map[string]bool)
 	table, _ := procfs.Read("/proc/self/mountinfo")
 	for m := range procfs.Mounts(table) {
 		mounts[m.ID] = true
 	}
-	var out []FD
+	var out []fdInfo
 	for _, name := range names {
 		n, _ := strconv.Atoi(name)
 		flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
 		if err != nil || flags&unix.FD_CLOEXEC != 0 {
 			continue
 		}
-		fd := FD{Num: n}
+		fd := fdInfo{Num: n}
 		var st unix.Stat_t
 		if unix.Fstat(n, &st) == nil {
 			fd.Kind = kindOf(st.Mode)
@@ -81,11 +81,11 @@ func openFDs() []FD {
 	return out
 }
 
-func mountPoints() []Mount {
-	var out []Mount
+func mountPoints() []mountInfo {
+	var out []mountInfo
 	table, _ := procfs.Read("/proc/self/mountinfo")
 	for m := range procfs.Mounts(table) {
-		out = append(out, Mount{Path: []byte(m.Point), ReadOnly: slices.Contains(strings.Split(m.Options, ","), "ro"), Covered: covered(m)})
+		out = append(out, mountInfo{Path: []byte(m.Point), ReadOnly: slices.Contains(strings.Split(m.Options, ","), "ro"), Covered: covered(m)})
 	}
 	return out
 }
@@ -104,7 +104,7 @@ func covered(m procfs.Mount) bool {
 
 // search looks for a word in what every process shows of its command line and its
 // environment.
-func search(q *Question, a *Answer) error {
+func search(q *question, a *answer) error {
 	if q.Text == "" {
 		return unix.EINVAL
 	}
@@ -129,7 +129,7 @@ func search(q *Question, a *Answer) error {
 
 // signalOther sends a signal that does no harm to a process outside. Should the
 // number be that of another process in here, nothing is sent.
-func signalOther(q *Question, _ *Answer) error {
+func signalOther(q *question, _ *answer) error {
 	pid := q.arg(0)
 	if pid <= 1 || pid == os.Getpid() || pid == os.Getppid() {
 		return unix.ESRCH

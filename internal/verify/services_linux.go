@@ -8,12 +8,12 @@ import (
 
 // services are the sockets that hand out what a sandbox takes away, at their
 // usual places and where the environment says. They need not exist.
-func services(homes []string) []Socket {
-	var out []Socket
+func services(homes []string) []socket {
+	var out []socket
 	add := func(name string, paths ...string) {
 		for _, p := range paths {
 			if strings.HasPrefix(p, "/") || strings.HasPrefix(p, "\x00") {
-				out = append(out, Socket{Name: name, Path: p})
+				out = append(out, socket{Name: name, Path: p})
 			}
 		}
 	}

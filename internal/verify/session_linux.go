@@ -45,18 +45,18 @@ func Outside(sub *Subject) (*Report, error) {
 	if err := sub.makeDirs(plan); err != nil {
 		return nil, err
 	}
-	site := collect(sub, plan, planted)
-	checks := site.Checks()
-	asked := Number(checks)
+	tg := collect(sub, plan, planted)
+	checks := tg.checks()
+	asked := number(checks)
 	before := sub.snapshot(planted.dir)
-	answers, err := sub.ask(site, asked, stop)
-	back := restore(site, asked)
+	answers, err := sub.ask(tg, asked, stop)
+	back := restore(tg, asked)
 	after := sub.snapshot(planted.dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Profiles: plan.Report.Policy.Profiles, Place: sub.Host.CWD, Results: slices.Concat(site.Evaluate(checks, answers),
-		sub.replaced(plan, planted.nonce), back, compare(before, after, site, touched(site, asked, answers)))}, nil
+	return &Report{Profiles: plan.Report.Policy.Profiles, Place: sub.Host.CWD, Results: slices.Concat(tg.evaluate(checks, answers),
+		sub.replaced(plan, planted.nonce), back, compare(before, after, tg, touched(tg, asked, answers)))}, nil
 }
 
 // makeDirs makes what any run makes of sbx's own: it is no residue of this one.
@@ -75,7 +75,7 @@ func (sub *Subject) makeDirs(plan *engine.Plan) error {
 }
 
 // ask runs the probe in the sandbox and returns its answers.
-func (sub *Subject) ask(site *Site, asked []Question, stop <-chan os.Signal) (map[int]Answer, error) {
+func (sub *Subject) ask(tg *target, asked []question, stop <-chan os.Signal) (map[int]answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patienceAll)
 	defer cancel()
 	ctx, interrupt := context.WithCancelCause(ctx)
@@ -92,7 +92,7 @@ func (sub *Subject) ask(site *Site, asked []Question, stop <-chan os.Signal) (ma
 		return nil, failed(err.Error())
 	}
 	answers := r.answers()
-	lookOutside(site, asked, answers)
+	lookOutside(tg, asked, answers)
 	err = r.end()
 	var stopped *InterruptedError
 	switch {
@@ -114,7 +114,7 @@ type run struct {
 	said bytes.Buffer // the beginning of what it says
 }
 
-func (sub *Subject) start(ctx context.Context, asked []Question, more ...string) (*run, error) {
+func (sub *Subject) start(ctx context.Context, asked []question, more ...string) (*run, error) {
 	flags := slices.Insert(slices.Clone(sub.Flags), min(2, len(sub.Flags)), more...)
 	r := &run{cmd: exec.CommandContext(ctx, "/proc/self/exe", flags...)}
 	r.cmd.Args[0], r.cmd.Env, r.cmd.Stderr = "sbx", sub.Host.Environ, r
@@ -148,12 +148,12 @@ func (r *run) Write(p []byte) (int, error) {
 }
 
 // answers are what comes until the probe is through; it waits then.
-func (r *run) answers() map[int]Answer {
-	answers := make(map[int]Answer)
+func (r *run) answers() map[int]answer {
+	answers := make(map[int]answer)
 	lines := bufio.NewScanner(r.out)
 	lines.Buffer(make([]byte, 64<<10), maxAnswer)
 	for lines.Scan() {
-		var a Answer
+		var a answer
 		if json.Unmarshal(lines.Bytes(), &a) != nil {
 			continue // its question stays without an answer
 		}
@@ -204,13 +204,13 @@ func failed(reason string) error {
 
 // lookOutside says of each file that the probe made whether it is on the host. The
 // probe still waits, so the file is still there.
-func lookOutside(site *Site, asked []Question, answers map[int]Answer) {
+func lookOutside(tg *target, asked []question, answers map[int]answer) {
 	for _, q := range asked {
 		a, ok := answers[q.ID]
 		if q.Act != actCreate || !ok || a.Errno != 0 {
 			continue
 		}
-		path := site.outsidePath(string(q.Path))
+		path := tg.outsidePath(string(q.Path))
 		if _, err := os.Lstat(path); err == nil {
 			a.Found = []string{path}
 			answers[q.ID] = a

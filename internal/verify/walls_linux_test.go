@@ -15,65 +15,65 @@ func TestJudgeBehind(t *testing.T) {
 	eacces, eperm := int(unix.EACCES), int(unix.EPERM)
 	for _, tt := range []struct {
 		name string
-		a    Answer
+		a    answer
 		want Verdict
 	}{
-		{"done", Answer{}, Hole},
-		{"the wall", Answer{Errno: eacces, Guard: &Guard{May: true, Own: true}}, Proved},
-		{"the wall, another errno", Answer{Errno: eperm, Guard: &Guard{May: true}}, Proved},
-		{"a mode of one's own", Answer{Errno: eacces, Guard: &Guard{Own: true}}, Unchecked},
-		{"a mode of another user's", Answer{Errno: eacces, Guard: &Guard{}}, Proved},
-		{"a read-only mount", Answer{Errno: eacces, Guard: &Guard{Own: true, ReadOnly: true}}, Proved},
-		{"a mount point", Answer{Errno: 16, Guard: &Guard{Own: true, Mount: true}}, Proved},
-		{"nothing is known", Answer{Errno: eacces}, Unchecked},
-		{"being executed", Answer{Errno: 26, Guard: &Guard{May: true}}, Unchecked},
-		{"another directory", Answer{Errno: 18}, Proved},
-		{"anything else", Answer{Errno: 5, Guard: &Guard{May: true}}, Unchecked},
+		{"done", answer{}, Hole},
+		{"the wall", answer{Errno: eacces, Guard: &guardInfo{May: true, Own: true}}, Proved},
+		{"the wall, another errno", answer{Errno: eperm, Guard: &guardInfo{May: true}}, Proved},
+		{"a mode of one's own", answer{Errno: eacces, Guard: &guardInfo{Own: true}}, Unchecked},
+		{"a mode of another user's", answer{Errno: eacces, Guard: &guardInfo{}}, Proved},
+		{"a read-only mount", answer{Errno: eacces, Guard: &guardInfo{Own: true, ReadOnly: true}}, Proved},
+		{"a mount point", answer{Errno: 16, Guard: &guardInfo{Own: true, Mount: true}}, Proved},
+		{"nothing is known", answer{Errno: eacces}, Unchecked},
+		{"being executed", answer{Errno: 26, Guard: &guardInfo{May: true}}, Unchecked},
+		{"another directory", answer{Errno: 18}, Proved},
+		{"anything else", answer{Errno: 5, Guard: &guardInfo{May: true}}, Unchecked},
 	} {
-		if got, detail := (&Site{Walls: true}).changes([]Question{{Act: actOpen}})([]Answer{tt.a}); got != tt.want {
+		if got, detail := (&target{Walls: true}).changes([]question{{Act: actOpen}})([]answer{tt.a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
 }
 
 func TestJudgeClosed(t *testing.T) {
-	secret := Secret{Path: "/h/.ssh", Inner: []string{"/h/.ssh/id", "/h/.ssh/more"}}
-	shut := &File{Kind: kindDir, May: true, Own: true, Errno: 13}
+	secret := secret{Path: "/h/.ssh", Inner: []string{"/h/.ssh/id", "/h/.ssh/more"}}
+	shut := &fileInfo{Kind: kindDir, May: true, Own: true, Errno: 13}
 	for _, tt := range []struct {
 		name string
-		in   []*File
+		in   []*fileInfo
 		want Verdict
 	}{
-		{"closed", []*File{shut, {Kind: kindFile, May: true, Errno: 13}, {Kind: kindAbsent}}, Proved},
-		{"another user's", []*File{{Kind: kindDir, Errno: 13}, {Errno: 13}, {Errno: 13}}, Proved},
-		{"can be listed", []*File{{Kind: kindDir, Read: true}, shut, shut}, Hole},
-		{"an empty file that can be read", []*File{{Kind: kindFile, Read: true}, shut, shut}, Hole},
-		{"a file in it can be read", []*File{shut, {Kind: kindAbsent}, {Kind: kindFile, Read: true}}, Hole},
-		{"a mode of one's own", []*File{{Kind: kindDir, Own: true, Errno: 13}, shut, shut}, Unchecked},
-		{"a mode of one's own in it", []*File{shut, shut, {Kind: kindFile, Own: true, Errno: 13}}, Unchecked},
-		{"no answer", []*File{shut, nil, shut}, Unchecked},
+		{"closed", []*fileInfo{shut, {Kind: kindFile, May: true, Errno: 13}, {Kind: kindAbsent}}, Proved},
+		{"another user's", []*fileInfo{{Kind: kindDir, Errno: 13}, {Errno: 13}, {Errno: 13}}, Proved},
+		{"can be listed", []*fileInfo{{Kind: kindDir, Read: true}, shut, shut}, Hole},
+		{"an empty file that can be read", []*fileInfo{{Kind: kindFile, Read: true}, shut, shut}, Hole},
+		{"a file in it can be read", []*fileInfo{shut, {Kind: kindAbsent}, {Kind: kindFile, Read: true}}, Hole},
+		{"a mode of one's own", []*fileInfo{{Kind: kindDir, Own: true, Errno: 13}, shut, shut}, Unchecked},
+		{"a mode of one's own in it", []*fileInfo{shut, shut, {Kind: kindFile, Own: true, Errno: 13}}, Unchecked},
+		{"no answer", []*fileInfo{shut, nil, shut}, Unchecked},
 	} {
-		var answers []Answer
+		var answers []answer
 		for _, f := range tt.in {
-			a := Answer{File: f}
+			a := answer{File: f}
 			if f != nil && f.Kind == "" {
 				a.Errno = f.Errno
 			}
 			answers = append(answers, a)
 		}
-		if got, detail := (&Site{Walls: true}).unread(&secret)(answers); got != tt.want {
+		if got, detail := (&target{Walls: true}).unread(&secret)(answers); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
 		}
 	}
 }
 
 // walled is [full] for Landlock.
-func walled() *Site {
+func walled() *target {
 	s := full()
 	s.Walls, s.Scratch, s.Mode, s.Closed, s.Devices = true, runTmp, "/tmp/x", []string{"/tmp", "/h"}, []string{"/dev/kvm"}
-	s.Own = Own{Manifest: runManifest, Dir: runDir, Programs: map[string]string{"/usr/bin/sbx": ""}}
-	s.Hidden = append(s.Hidden, Secret{Path: "/h/.ssh", Out: File{Kind: kindDir, Read: true}, Inner: []string{"/h/.ssh/id"}}, Secret{Path: "/h/fifo", Out: File{Kind: kindOther}})
-	s.Guarded = append(s.Guarded, Guarded{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
+	s.Own = ownFiles{Manifest: runManifest, Dir: runDir, Programs: map[string]string{"/usr/bin/sbx": ""}}
+	s.Hidden = append(s.Hidden, secret{Path: "/h/.ssh", Out: fileInfo{Kind: kindDir, Read: true}, Inner: []string{"/h/.ssh/id"}}, secret{Path: "/h/fifo", Out: fileInfo{Kind: kindOther}})
+	s.Guarded = append(s.Guarded, guardedPath{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
 	s.Frozen = []string{"/p"}
 	s.Gaps = []string{engine.GapNames, engine.GapModes, engine.GapProcesses, engine.GapPlaces, engine.GapLoopback, engine.GapUnix + ": version 7"}
 	for _, f := range s.moreFamilies() {
@@ -86,29 +86,29 @@ func walled() *Site {
 // and nothing is proved by a probe that says nothing.
 func TestGapsAreOwned(t *testing.T) {
 	s := walled()
-	done := func(s *Site) map[string]Verdict {
-		checks := s.Checks()
-		answers := make(map[int]Answer)
-		for _, q := range Number(checks) {
-			a := Answer{ID: q.ID}
+	done := func(s *target) map[string]Verdict {
+		checks := s.checks()
+		answers := make(map[int]answer)
+		for _, q := range number(checks) {
+			a := answer{ID: q.ID}
 			switch q.Act {
 			case actLook:
-				a.File = &File{Kind: kindFile, Read: true, Size: 1}
+				a.File = &fileInfo{Kind: kindFile, Read: true, Size: 1}
 			case actSearch:
 				a.Read, a.Found = 1, []string{"/proc/7/cmdline"}
 			case actSelf:
-				a.Self = &Self{Spaces: s.Spaces, Status: map[string]string{}, Env: []string{"A", "SBX_TIER"}, FDs: []FD{{Num: 9}}, Core: 1 << 20}
+				a.Self = &selfInfo{Spaces: s.Spaces, Status: map[string]string{}, Env: []string{"A", "SBX_TIER"}, FDs: []fdInfo{{Num: 9}}, Core: 1 << 20}
 			case actLocal:
 				a.Errno, a.Step = 97, "socket"
 			case actCreate:
 				if q.Text == "" {
-					a.Errno, a.Guard = 13, &Guard{May: true}
+					a.Errno, a.Guard = 13, &guardInfo{May: true}
 				}
 			}
 			answers[q.ID] = a
 		}
 		out := map[string]Verdict{}
-		for _, r := range s.Evaluate(checks, answers) {
+		for _, r := range s.evaluate(checks, answers) {
 			if r.Verdict == Gap || r.Verdict == Proved {
 				out[strings.TrimSpace(r.Section+" "+r.Name+" "+r.Subject)] = r.Verdict
 			}
@@ -132,7 +132,7 @@ func TestGapsAreOwned(t *testing.T) {
 		}
 	}
 	s = walled()
-	for _, r := range s.Evaluate(s.Checks(), nil) {
+	for _, r := range s.evaluate(s.checks(), nil) {
 		if r.Verdict != Unchecked && r.Verdict != NotApplicable {
 			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
 		}
@@ -151,13 +151,13 @@ func TestInsideWalled(t *testing.T) {
 	}, Writable: func(dir string) bool { return dir == "/q" }}
 	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/q", "/proc", "/dev/shm"}, nil, func(string) string { return kindDir })
 	s.Sockets = nil
-	want := &Site{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "default", Walls: true, Scratch: runTmp, Mode: runDir, Gaps: m.Gaps, Closed: []string{"/home/u"}, Frozen: []string{"/p"},
-		Hidden:  []Secret{{Path: "/p/.env"}},
-		Guarded: []Guarded{{Path: "/p/.env", Kind: kindOther}},
+	want := &target{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "default", Walls: true, Scratch: runTmp, Mode: runDir, Gaps: m.Gaps, Closed: []string{"/home/u"}, Frozen: []string{"/p"},
+		Hidden:  []secret{{Path: "/p/.env"}},
+		Guarded: []guardedPath{{Path: "/p/.env", Kind: kindOther}},
 		Moves:   []string{"/p"},
-		Places:  []Place{{Path: "/"}, {Path: "/p"}, {Path: "/q", Opened: "write /q"}, {Path: "/proc", Private: true}, {Path: "/dev/shm"}},
+		Places:  []place{{Path: "/"}, {Path: "/p"}, {Path: "/q", Opened: "write /q"}, {Path: "/proc", Private: true}, {Path: "/dev/shm"}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
-		t.Errorf("site (-want +got):\n%s", diff)
+		t.Errorf("tg (-want +got):\n%s", diff)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Site is what there is to prove about one run: its policy, laid on a host,
+// target is what there is to prove about one run: its policy, laid on a host,
 // with what was planted there for the purpose.
-type Site struct {
+type target struct {
 	Inside     bool // looked at from inside: nothing is known of the host
 	UID        int
 	Nonce      string // part of every name that the probe may make
@@ -30,23 +30,23 @@ type Site struct {
 	Devices []string // with Walls, of the host's, which outside can be opened
 	Mode    string   // with Walls, a path of the caller's own that does not matter
 
-	Hidden  []Secret
-	Guarded []Guarded
+	Hidden  []secret
+	Guarded []guardedPath
 	Moves   []string // directories between a protected path and the top of the writable tree, the top included
 	Unborn  []string // protected names that do not exist, in writable directories
 	Scratch string   // a private directory, or "" for none
-	Places  []Place
-	Plan    []Planned // what is mounted, parents first
-	Host    []string  // mount points of the host, which a bind brings along
-	Servers []Server
-	Sockets []Socket
+	Places  []place
+	Plan    []plannedMount // what is mounted, parents first
+	Host    []string       // mount points of the host, which a bind brings along
+	Servers []server
+	Sockets []socket
 	Kernel  map[string]int    // trials by name: what the same call gives outside
 	Spaces  map[string]string // namespaces of the caller
 	Helper  int               // process id of a process outside
 	Word    string            // on its command line
-	Env     Env
+	Env     variables
 	Pass    []int // descriptors that are to be there beside 0, 1, 2
-	Own     Own
+	Own     ownFiles
 }
 
 // Paths that only a run with Landlock knows begin with this name of its
@@ -57,28 +57,28 @@ const (
 	runManifest = runDir + "/policy.json"
 )
 
-// Names in Site.Scoped.
+// Names in target.Scoped.
 const (
 	scopedAbstract = "abstract-unix-socket"
 	scopedSignal   = "signal"
 )
 
-func (s *Site) scoped(name string) bool { return slices.Contains(s.Scoped, name) }
+func (s *target) scoped(name string) bool { return slices.Contains(s.Scoped, name) }
 
-// Secret is a path that has to be hidden.
-type Secret struct {
+// secret is a path that has to be hidden.
+type secret struct {
 	Path    string
-	Out     File     // outside
+	Out     fileInfo // outside
 	Private bool     // it lies in a place of the sandbox's own, where another file may have its name
 	Shown   []string // of a directory: the names that deeper rules show
 	Inner   []string // of a directory, with Walls: some paths in it that can be read outside
 	Opened  string   // the rule that shows it all the same; "" when it has to be hidden
 }
 
-// Guarded is a path that must not change.
-type Guarded struct {
+// guardedPath is a path that must not change.
+type guardedPath struct {
 	Path   string
-	Kind   string   // as in [File]
+	Kind   string   // as in [fileInfo]
 	Tops   []string // writable directories in which to try a hard link of it
 	Able   bool     // outside it can be written, or its owner can make it so
 	Opened string   // the rule that makes it writable all the same
@@ -86,45 +86,42 @@ type Guarded struct {
 	Hidden bool     // it is to be hidden, and not to be kept as it is
 }
 
-// Place is a directory in which nothing must appear.
-type Place struct {
+// place is a directory in which nothing must appear.
+type place struct {
 	Path    string
 	Able    bool   // outside a file can be made in it
 	Private bool   // it is a place of the sandbox's own
 	Opened  string // the rule that makes it writable
 }
 
-// Planned is a path that the plan mounts, or gives by what it mounts above.
-type Planned struct {
+// plannedMount is a path that the plan mounts, or gives by what it mounts above.
+type plannedMount struct {
 	Path   string
 	Access policy.Access
 }
 
-// Server is an address at which this process listens.
-type Server struct {
-	Name   string // for people
-	Act    string // actTCP, actUDP, actConnect
-	Path   []byte // of a socket; a leading NUL byte is an abstract name
-	Text   string
-	Port   int
-	Shared bool   // reachable with the network shared
-	Opened string // the rule that shows it
-	Absent string // why there is no such server here
-	Heard  func() bool
+// server is an address at which this process listens.
+type server struct {
+	Name     string // for people
+	question        // by which it is reached
+	Shared   bool   // reachable with the network shared
+	Opened   string // the rule that shows it
+	Absent   string // why there is no such server here
+	Heard    func() bool
 }
 
-func (s *Server) abstract() bool { return len(s.Path) > 0 && s.Path[0] == 0 }
+func (s *server) abstract() bool { return s.Act == actConnect && s.Path[0] == 0 }
 
-// Socket is a service of the host.
-type Socket struct {
+// socket is a service of the host.
+type socket struct {
 	Name   string
 	Path   string // a leading NUL byte is an abstract name
 	Out    int    // errno of connecting outside
 	Opened string // the rule that names it
 }
 
-// Env is what has to become of the environment.
-type Env struct {
+// variables is what has to become of the environment.
+type variables struct {
 	Dropped []string // names
 	Kept    []string // names that pass or are set
 	Planted map[string]string
@@ -132,8 +129,8 @@ type Env struct {
 	MayShow string // the rule by which a planted variable passes; "" for none
 }
 
-// Own are sbx's own files.
-type Own struct {
+// ownFiles are sbx's own files.
+type ownFiles struct {
 	Manifest string // path inside, "" when there is none
 	Sum      string // SHA-256 of its first 64 KiB; "" when it is not known
 	Dir      string
@@ -141,7 +138,7 @@ type Own struct {
 }
 
 // at is where a path of the host is seen inside.
-func (s *Site) at(path string) string {
+func (s *target) at(path string) string {
 	if s.Remap == "" || !policy.Within(path, s.CWD) {
 		return path
 	}
@@ -149,7 +146,7 @@ func (s *Site) at(path string) string {
 }
 
 // outsidePath is where a path of the sandbox is on the host.
-func (s *Site) outsidePath(path string) string {
+func (s *target) outsidePath(path string) string {
 	if s.Remap == "" || !policy.Within(path, s.Remap) {
 		return path
 	}
@@ -157,12 +154,12 @@ func (s *Site) outsidePath(path string) string {
 }
 
 // free returns a name in a directory that nothing has. Each tag gives another.
-func (s *Site) free(dir, tag string) string {
+func (s *target) free(dir, tag string) string {
 	return strings.TrimSuffix(dir, "/") + "/.sbx-verify-" + s.Nonce + "-" + tag
 }
 
 // spoken is a path as people know it.
-func (s *Site) spoken(path string) string {
+func (s *target) spoken(path string) string {
 	switch path {
 	case runTmp:
 		return "$TMPDIR"
