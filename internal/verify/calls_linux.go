@@ -61,7 +61,8 @@ func trials() []trial {
 		{"pidfd_getfd", unix.EPERM, debugger | harmless, descriptorOfSelf},
 		{"kcmp", unix.EPERM, debugger | harmless, call(unix.SYS_KCMP, self, self, 0, 0, 0)},
 		{"limits of a process by number", unix.EPERM, harmless, limitsOfSelf(unix.RLIMIT_CORE)},
-		{"keyctl", unix.ENOSYS, harmless, call(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, unix.KEY_SPEC_SESSION_KEYRING, 0)},
+		{"keyctl", unix.ENOSYS, harmless,
+			call(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, unix.KEY_SPEC_SESSION_KEYRING, 0)},
 		{"add_key", unix.ENOSYS, 0,
 			call(unix.SYS_ADD_KEY, "user\x00", "sbx-verify\x00", "x", 1, unix.KEY_SPEC_THREAD_KEYRING)},
 		{"request_key", unix.ENOSYS, harmless, call(unix.SYS_REQUEST_KEY, "user\x00", "sbx-verify\x00", "\x00", 0)},
@@ -86,9 +87,10 @@ func trials() []trial {
 		{"swapon", unix.EPERM, privileged, call(unix.SYS_SWAPON)},
 		{"acct", unix.EPERM, privileged, call(unix.SYS_ACCT, "/proc/sbx-verify-nowhere\x00")},
 
-		// A few of the calls that are not on the list of level strict.
+		// A few of the calls that are not on the list of level strict; the memory has
+		// no size.
 		{"vmsplice", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_VMSPLICE, -1, 0, 0, 0)},
-		{"System V shared memory", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_SHMGET, unix.IPC_PRIVATE, 0, 0)}, // of no size
+		{"System V shared memory", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_SHMGET, unix.IPC_PRIVATE, 0, 0)},
 		{"libaio", unix.ENOSYS, onlyStrict | harmless, call(unix.SYS_IO_DESTROY, 0)},
 		{"priority of a process by number", unix.EPERM, onlyStrict | harmless, priorityOfSelf},
 		{"line discipline", unix.EPERM, onlyStrict | harmless, ioctlNull(unix.TIOCSETD)},
@@ -97,7 +99,7 @@ func trials() []trial {
 		{"shmget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_SHMGET, nobodysKey, 0, 0)},
 		{"semget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_SEMGET, nobodysKey, 0, 0)},
 		{"msgget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_MSGGET, nobodysKey, 0)},
-		{"mq_open", unix.ENOSYS, onlyIPC | harmless, opens(unix.SYS_MQ_OPEN, "sbx-verify-nowhere\x00", unix.O_RDONLY|unix.O_CLOEXEC)},
+		{"mq_open", unix.ENOSYS, onlyIPC | harmless, opens(unix.SYS_MQ_OPEN, "sbx-verify-nowhere\x00", unix.O_CLOEXEC)},
 		{"limits of another process", unix.EPERM, onlyIPC | harmless, limitsOfSelf(unix.RLIMIT_SIGPENDING)},
 
 		{"block device", unix.EPERM, needsPath | privileged, blockDevice},

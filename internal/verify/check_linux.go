@@ -32,25 +32,34 @@ const (
 	controlInside = "the same acts succeed with files of the sandbox's own"
 )
 
+// prover lists what is to be proved about a target, section by section.
+type prover struct {
+	*target
+	out []check
+}
+
 // checks lists everything that is to be proved about a target.
 func (s *target) checks() []check {
-	var out []check
+	p := &prover{target: s}
 	for _, part := range []struct {
 		section string
-		checks  func() []check
+		list    func()
 	}{
-		{secHidden, s.hidden}, {secProtected, s.protected}, {secOutside, s.outside}, {secNetwork, s.network}, {secSockets, s.sockets},
-		{secKernel, s.kernel}, {secProcesses, s.processes}, {secEnv, s.environment}, {secFDs, s.descriptors}, {secOwn, s.own},
+		{secHidden, p.hidden}, {secProtected, p.protected}, {secOutside, p.outside}, {secNetwork, p.network},
+		{secSockets, p.sockets}, {secKernel, p.kernel}, {secProcesses, p.processes}, {secEnv, p.environment},
+		{secFDs, p.descriptors}, {secOwn, p.own},
 	} {
-		for _, c := range part.checks() {
+		begin := len(p.out)
+		part.list()
+		for i := begin; i < len(p.out); i++ {
+			c := &p.out[i]
 			c.Section = part.section
 			if s.Inside && c.Control != controlInside {
 				c.Control = noControl
 			}
-			out = append(out, c)
 		}
 	}
-	return out
+	return p.out
 }
 
 // number gives every question an ID and returns them in order.
@@ -109,7 +118,8 @@ var telling = []string{actLook, actRead, actSelf, actSearch, actLocal, actUDP}
 func (c *check) feigned(answers []answer) bool {
 	for i := range answers {
 		a := &answers[i]
-		if a.Errno == 0 && len(a.Found) == 0 && !slices.Contains(telling, c.Ask[i].Act) && (c.Heard == nil || !c.Heard()) {
+		if a.Errno == 0 && len(a.Found) == 0 && !slices.Contains(telling, c.Ask[i].Act) &&
+			(c.Heard == nil || !c.Heard()) {
 			return true
 		}
 	}
@@ -129,13 +139,15 @@ func (s *target) owned(gap, text string) (Verdict, string) {
 	return Hole, text
 }
 
-func prove(name, subject, control string, judge judge, acts ...question) check {
-	return check{Name: name, Subject: subject, Control: control, Ask: acts, Judge: judge}
+// prove adds a check. What is returned holds until the next one is added.
+func (s *prover) prove(name, subject, control string, judge judge, acts ...question) *check {
+	s.out = append(s.out, check{Name: name, Subject: subject, Control: control, Ask: acts, Judge: judge})
+	return &s.out[len(s.out)-1]
 }
 
-// known is a check whose verdict needs no probe.
-func known(name, subject string, v Verdict, detail string) check {
-	return prove(name, subject, "", func([]answer) (Verdict, string) { return v, detail })
+// known adds a check whose verdict needs no probe.
+func (s *prover) known(name, subject string, v Verdict, detail string) {
+	s.prove(name, subject, "", func([]answer) (Verdict, string) { return v, detail })
 }
 
 // refused judges one act that has to fail with one of some errnos; with none

@@ -29,12 +29,13 @@ type collector struct {
 // collect makes the target of a planned run.
 func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 	pol := plan.Report.Policy
-	c := &collector{Subject: sub, plan: plan, pol: pol, mounts: plan.Report.Mounts(), hides: plan.Report.Hidden(), seen: make(map[string]bool)}
+	c := &collector{Subject: sub, plan: plan, pol: pol, mounts: plan.Report.Mounts(), hides: plan.Report.Hidden()}
 	c.target = &target{
 		UID: sub.Host.UID, Nonce: planted.nonce, CWD: sub.Host.CWD, Network: pol.Network, SharePID: pol.SharePID,
 		Seccomp: policy.SeccompLevel(pol.Seccomp), Filter: policy.SeccompFile(pol.Seccomp),
 		Feigned:    plan.Report.Filter != nil && plan.Report.Filter.Feigns,
-		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: ownSpaces(), Kernel: outcomes(planted.helper), Pass: plan.Keep,
+		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: ownSpaces(),
+		Kernel: outcomes(planted.helper), Pass: plan.Keep,
 		Helper: planted.helper, Word: planted.word, Env: environment(plan, planted),
 	}
 	if sub.Remap != sub.Host.CWD {
@@ -114,12 +115,14 @@ func (c *collector) walls(dir string) {
 	c.target.Devices = openDevices()
 }
 
+const doors = "/dev/mem /dev/kmsg /dev/kvm /dev/fuse /dev/net/tun /dev/loop-control /dev/ptmx /dev/vsock " +
+	"/dev/vhost-net /dev/uinput /dev/input/event0 /dev/dri/card0 /dev/dri/renderD128 /dev/snd/controlC0 /dev/sda " +
+	"/dev/vda /dev/nvme0n1 /dev/userfaultfd"
+
 // openDevices are devices of the host's that would be doors, and do no harm when
 // they are opened for reading, as far as this user may.
 func openDevices() []string {
-	return slices.DeleteFunc([]string{"/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control", "/dev/ptmx",
-		"/dev/vsock", "/dev/vhost-net", "/dev/uinput", "/dev/input/event0", "/dev/dri/card0", "/dev/dri/renderD128", "/dev/snd/controlC0",
-		"/dev/sda", "/dev/vda", "/dev/nvme0n1", "/dev/userfaultfd"}, func(path string) bool { return !permitted(path, unix.R_OK) })
+	return slices.DeleteFunc(strings.Fields(doors), func(path string) bool { return !permitted(path, unix.R_OK) })
 }
 
 // lkind is what a path is, links not followed; "" for nothing.
@@ -177,6 +180,7 @@ func (c *collector) expand(r *policy.Rule) []string {
 func below(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
 
 func (c *collector) hidden() {
+	c.seen = make(map[string]bool)
 	for _, path := range c.named(policy.Block) {
 		c.secret(path, c.opened(path))
 	}
@@ -259,22 +263,30 @@ func inner(dir string, names []string) []string {
 // links states which links in a hidden directory lead to something that is visible
 // by its own name: hidden is a name, not a content.
 func (c *collector) links(dir string, names []string) {
+	ours := []string{c.Host.CWD}
+	for _, home := range c.Host.Homes {
+		ours = append(ours, canonical(home))
+	}
 	for _, n := range names {
 		path := below(dir, n)
 		if lkind(path) != kindLink {
 			continue
 		}
 		real := canonical(path)
-		ours := slices.ContainsFunc(c.Host.Homes, func(h string) bool { return policy.Within(real, canonical(h)) }) || policy.Within(real, c.Host.CWD)
-		if real == path || !ours || c.seen[real] || slices.ContainsFunc(c.hides, func(h string) bool { return policy.Within(real, h) }) {
+		if real == path || !within(real, ours) || c.seen[real] || within(real, c.hides) {
 			continue
 		}
 		if a := c.mounts.at(real); a.shows() && !a.shared() {
 			c.seen[real] = true
-			c.target.Hidden = append(c.target.Hidden, secret{Path: real, Opened: a.Source + ", by which it can be read, though the hidden " +
-				policy.Plain(path) + " leads to it; hide it by its own name"})
+			why := ", by which it can be read, though the hidden " + policy.Plain(path) +
+				" leads to it; hide it by its own name"
+			c.target.Hidden = append(c.target.Hidden, secret{Path: real, Opened: a.Source + why})
 		}
 	}
+}
+
+func within(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return policy.Within(path, dir) })
 }
 
 func (c *collector) guarded() {
@@ -323,16 +335,19 @@ func (c *collector) protected() {
 			c.guard(canonical(path), nil, opened)
 			continue
 		}
-		c.target.Guarded = append(c.target.Guarded, guardedPath{Path: path, Kind: kindLink, Opened: opened, Loose: loose(path)})
+		g := guardedPath{Path: path, Kind: kindLink, Opened: opened, Loose: loose(path)}
+		c.target.Guarded = append(c.target.Guarded, g)
 	}
 	for _, path := range c.named(policy.Block) {
 		if lkind(path) == kindLink && loose(path) {
-			c.target.Guarded = append(c.target.Guarded, guardedPath{Path: path, Kind: kindLink, Loose: true, Hidden: true})
+			g := guardedPath{Path: path, Kind: kindLink, Loose: true, Hidden: true}
+			c.target.Guarded = append(c.target.Guarded, g)
 		}
 	}
 	for i := range c.pol.Rules {
 		r := &c.pol.Rules[i]
-		if r.Access == policy.Protect && !r.Pattern && !r.Except && lkind(r.Path) == "" && c.writable(canonical(policy.Dir(r.Path))) {
+		if r.Access == policy.Protect && !r.Pattern && !r.Except && lkind(r.Path) == "" &&
+			c.writable(canonical(policy.Dir(r.Path))) {
 			c.target.Unborn = append(c.target.Unborn, r.Path)
 		}
 	}
@@ -344,8 +359,9 @@ func (c *collector) guard(path string, tops []string, opened string) {
 		return
 	}
 	c.seen[path] = true
-	able := int(st.Uid) == c.Host.UID || permitted(path, unix.W_OK)
-	c.target.Guarded = append(c.target.Guarded, guardedPath{Path: path, Kind: kindOf(st.Mode), Tops: tops, Able: able, Opened: opened})
+	g := guardedPath{Path: path, Kind: kindOf(st.Mode), Tops: tops, Opened: opened}
+	g.Able = int(st.Uid) == c.Host.UID || permitted(path, unix.W_OK)
+	c.target.Guarded = append(c.target.Guarded, g)
 }
 
 // writable reports whether the plan lets something be made in a directory.
@@ -359,8 +375,8 @@ func (c *collector) writable(dir string) bool {
 // candidates are directories of the host's that a command might write to: the usual
 // ones, and those of a list with all above them.
 func candidates(dirs ...string) []string {
-	out := []string{"/", "/boot", "/dev", "/dev/shm", "/etc", "/home", "/media", "/mnt", "/opt", "/proc", "/root", "/run", "/srv", "/sys", "/tmp",
-		"/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin", "/var", "/var/lib", "/var/spool/cron", "/var/tmp"}
+	out := strings.Fields("/ /boot /dev /dev/shm /etc /home /media /mnt /opt /proc /root /run /srv /sys /tmp " +
+		"/usr /usr/bin /usr/lib /usr/local /usr/local/bin /var /var/lib /var/spool/cron /var/tmp")
 	for _, dir := range dirs {
 		for ; strings.HasPrefix(dir, "/") && dir != "/"; dir = policy.Dir(dir) {
 			out = append(out, dir)
@@ -390,7 +406,8 @@ func (c *collector) places() {
 	}
 	for _, dir := range candidates(dirs...) {
 		a := c.mounts.at(dir)
-		p := place{Path: dir, Able: permitted(dir, unix.W_OK), Private: a.own() && !c.target.Walls || c.target.ownPlace(dir)}
+		p := place{Path: dir, Able: permitted(dir, unix.W_OK)}
+		p.Private = a.own() && !c.target.Walls || c.target.ownPlace(dir)
 		if a.Access == policy.Write && !a.shared() && c.writable(dir) {
 			p.Opened = a.Source
 		}
@@ -398,72 +415,12 @@ func (c *collector) places() {
 	}
 }
 
-// server notes a socket that listens outside.
-func (c *collector) server(l *listener) {
-	s := l.server
-	s.Shared = s.Act != actConnect || s.abstract() && !c.target.Walls
-	if s.Act == actConnect && !s.abstract() && !c.target.Walls {
-		if a := c.mounts.at(canonical(string(s.Path))); a.shows() {
-			s.Opened = a.Source
-		}
-	}
-	c.target.Servers = append(c.target.Servers, s)
-}
-
-// sockets notes the services of the host, and whoever's sockets lie in directories
-// that are shown: as far as the kernel names them, and as far as a look goes that
-// is longer than a run could take.
-func (c *collector) sockets() {
-	for _, k := range services(c.Host.Homes) {
-		if k.Path[0] == 0 {
-			if listening(k.Path) {
-				c.socket(k)
-			}
-			continue
-		}
-		if k.Path = canonical(k.Path); lkind(k.Path) == kindSocket {
-			k.Opened = c.mounts.at(k.Path).named(k.Path)
-			c.socket(k)
-		}
-	}
-	const names = 20000
-	found := slices.Clone(c.Host.Sockets)
-	for _, dir := range append([]string{"/opt", "/srv", "/usr/local", "/etc", "/var/lib"}, c.Host.Homes...) {
-		if dir = canonical(dir); c.mounts.at(dir).shows() {
-			found = append(found, host.Sockets(dir, names)...)
-		}
-	}
-	for _, path := range found {
-		path = canonical(path)
-		a := c.mounts.at(path)
-		masked := a.Access == policy.Block && a.Path == path && a.Source == view.SourceSocket
-		if !a.shows() && !masked || lkind(path) != kindSocket {
-			continue
-		}
-		k := socket{Name: "service", Path: path, Opened: a.named(path)}
-		if k.Opened == "" && (policy.Within(path, c.Host.CWD) || policy.Within(path, c.Root)) {
-			k.Opened = a.Source + ", in the project"
-		}
-		c.socket(k)
-	}
-}
-
-func (c *collector) socket(k socket) {
-	if slices.ContainsFunc(c.target.Sockets, func(o socket) bool { return o.Path == k.Path }) {
-		return
-	}
-	k.Out = int(errnoOf(connectUnix(k.Path)))
-	if k.Path[0] == 0 && c.target.sharesAbstract() {
-		k.Opened = "the shared network"
-	}
-	c.target.Sockets = append(c.target.Sockets, k)
-}
-
 // own notes sbx's own files, and what the manifest of the run is to hold.
 func (c *collector) own() {
 	o := ownFiles{Dir: host.ManifestDir, Programs: map[string]string{host.ManifestDir + "/sbx": ""}}
 	if c.target.Walls {
-		o = ownFiles{Dir: runDir, Manifest: runManifest, Sum: sumOf(c.plan.Files[0].Data), Programs: map[string]string{}}
+		o = ownFiles{Dir: runDir, Manifest: runManifest, Sum: sumOf(c.plan.Files[0].Data),
+			Programs: map[string]string{}}
 	}
 	for _, fd := range c.plan.FDs {
 		if fd.Name == host.ManifestDir+"/policy.json" {
@@ -481,54 +438,4 @@ func (c *collector) own() {
 		}
 	}
 	c.target.Own = o
-}
-
-// mounts answers what the plan gives at a path.
-type mounts []engine.Mounted
-
-// access is the mount that decides about a path, with the rule it comes from; it is
-// empty where none does.
-type access engine.Mounted
-
-// at returns the deepest mount that holds a canonical path.
-func (m mounts) at(path string) (a access) {
-	for i := range m { // parents first
-		if policy.Within(path, m[i].Path) {
-			a = access(m[i])
-		}
-	}
-	return a
-}
-
-func (a access) shows() bool {
-	return a.Access == policy.Read || a.Access == policy.Write || a.Access == policy.Protect
-}
-
-// shared reports whether it is the private cache of the project.
-func (a access) shared() bool { return a.Source == view.SourceCache }
-
-// own reports whether what is there is the sandbox's and not the host's.
-func (a access) own() bool { return a.Access == policy.Private || a.shared() }
-
-// named returns the rule that shows a path because a person or a profile named it,
-// and not only a directory above.
-func (a access) named(path string) string {
-	if a.shows() && (a.Path == path || a.Layer > policy.Builtin) {
-		return a.Source
-	}
-	return ""
-}
-
-// writableTree returns the directories of the writable tree that path lies in, the
-// nearest first and the top last.
-func (m mounts) writableTree(path string) []string {
-	var out []string
-	for dir := path; dir != "/"; {
-		dir = policy.Dir(dir)
-		if m.at(dir).Access != policy.Write {
-			break
-		}
-		out = append(out, dir)
-	}
-	return out
 }

@@ -77,9 +77,9 @@ func loopback(six bool, port int) (family int, addr unix.Sockaddr) {
 }
 
 // send says a word to a port of a loopback.
-func send(kind int, six bool, port int, word []byte) error {
-	family, addr := loopback(six, port)
-	return dial(family, kind, addr, word)
+func (q *question) send(kind int) error {
+	family, addr := loopback(q.Text == "6", q.arg(0))
+	return dial(family, kind, addr, q.Path)
 }
 
 // serve opens a socket that listens, or receives, at an address; it is not waited
@@ -119,7 +119,8 @@ func talk(_ *question, a *answer) error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err = send(unix.SOCK_STREAM, false, port, []byte("x")); err != nil {
+	_, addr = loopback(false, port)
+	if err = dial(family, unix.SOCK_STREAM, addr, []byte("x")); err != nil {
 		a.Step = "connect"
 	}
 	return err

@@ -6,12 +6,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // fixtures are what this process puts outside for the probe to look for: sockets
@@ -196,9 +193,11 @@ func (f *fixtures) listen() error {
 	for _, s := range []struct{ name, act, text, path string }{
 		{"TCP 127.0.0.1", actTCP, "4", f.nonce}, {"TCP ::1", actTCP, "6", f.nonce},
 		{"UDP 127.0.0.1", actUDP, "4", f.nonce}, {"UDP ::1", actUDP, "6", f.nonce},
-		{"abstract socket", actConnect, "", "\x00sbx-verify-" + f.nonce}, {"socket in a directory outside", actConnect, "", dir + "/socket"},
+		{"abstract socket", actConnect, "", "\x00sbx-verify-" + f.nonce},
+		{"socket in a directory outside", actConnect, "", dir + "/socket"},
 	} {
-		l := &listener{server: server{Name: s.name, question: question{Act: s.act, Path: []byte(s.path), Text: s.text}}, fd: -1}
+		l := &listener{server: server{Name: s.name, question: question{Act: s.act, Path: []byte(s.path), Text: s.text}},
+			fd: -1}
 		l.Heard = l.heard
 		f.listeners = append(f.listeners, l)
 		if err := l.open(); err != nil && s.text == "6" {
@@ -264,15 +263,4 @@ func (l *listener) heard() bool {
 		unix.Close(c)
 	}
 	return reached
-}
-
-// listening reports whether an abstract name is in use.
-func listening(path string) bool {
-	text, _ := procfs.Read("/proc/net/unix")
-	for line := range strings.Lines(text) {
-		if strings.HasSuffix(strings.TrimSpace(line), " @"+path[1:]) {
-			return true
-		}
-	}
-	return false
 }

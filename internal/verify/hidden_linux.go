@@ -11,22 +11,21 @@ import (
 
 // hidden proves that what the policy hides cannot be read: neither the content
 // of a file, nor the names in a directory, nor an answer from a socket.
-func (s *target) hidden() []check {
-	var out []check
+func (s *prover) hidden() {
 	for i := range s.Hidden {
-		out = append(out, s.secret(&s.Hidden[i]))
+		s.secret(&s.Hidden[i])
 	}
-	if s.Walls && len(out) > 0 {
-		out = append(out, s.visible())
+	if s.Walls && len(s.Hidden) > 0 {
+		s.visible()
 	}
-	return out
 }
 
-func (s *target) secret(h *secret) check {
+func (s *prover) secret(h *secret) {
 	if h.Opened != "" {
-		return known("read", h.Path, Allowed, "shown by "+h.Opened)
+		s.known("read", h.Path, Allowed, "shown by "+h.Opened)
+		return
 	}
-	c := prove("read", h.Path, h.control(), s.unread(h))
+	c := s.prove("read", h.Path, h.control(), s.unread(h))
 	switch {
 	case h.Out.Kind == kindSocket:
 		c.Name, c.Judge = "connect", refused(connected)
@@ -42,7 +41,6 @@ func (s *target) secret(h *secret) check {
 			c.Ask = append(c.Ask, ask(actLook, path))
 		}
 	}
-	return c
 }
 
 // The kinds of files, as in [fileInfo].
@@ -212,16 +210,14 @@ func (f *fileInfo) names() []string {
 }
 
 // visible states that with Landlock what is hidden is there to be seen.
-func (s *target) visible() check {
+func (s *prover) visible() {
 	var acts []question
 	for i := range s.Hidden {
 		if h := &s.Hidden[i]; h.Opened == "" {
 			acts = append(acts, ask(actLook, h.Path))
 		}
 	}
-	c := prove("see", "names, sizes and times", "outside they can be seen", seen, acts...)
-	c.Gap = engine.GapNames
-	return c
+	s.prove("see", "names, sizes and times", "outside they can be seen", seen, acts...).Gap = engine.GapNames
 }
 
 func seen(answers []answer) (Verdict, string) {

@@ -8,36 +8,37 @@ import (
 )
 
 // environment proves that what is dropped does not arrive.
-func (s *target) environment() []check {
+func (s *prover) environment() {
 	if s.Inside {
-		return []check{known("variables", "", NotApplicable, "what was dropped is not known inside")}
+		s.known("variables", "", NotApplicable, "what was dropped is not known inside")
+		return
 	}
 	const control = "it was in the environment of the run"
-	out := []check{prove("variables", "", "they were in the environment of the run", ofSelf(s.variables), askSelf)}
+	s.prove("variables", "", "they were in the environment of the run", ofSelf(s.variables), askSelf)
 	for _, name := range slices.Sorted(maps.Keys(s.Env.Planted)) {
 		why := s.Env.Planted[name]
 		if !slices.Contains(s.Env.Dropped, name) {
-			out = append(out, known("planted", name, Allowed, "passes by "+why))
+			s.known("planted", name, Allowed, "passes by "+why)
 			continue
 		}
-		out = append(out, prove("planted", name, control, ofSelf(func(self *selfInfo) (Verdict, string) {
+		s.prove("planted", name, control, ofSelf(func(self *selfInfo) (Verdict, string) {
 			if slices.Contains(self.Env, name) {
 				return Hole, "it is set inside"
 			}
 			return Proved, "dropped (" + why + ")"
-		}), askSelf))
+		}), askSelf)
 	}
-	values := prove("values", "in any process", control, notFound("no planted value is in /proc", func(paths []string) string {
-		return "a planted value is in " + some(paths)
-	}), question{Act: actSearch, Text: s.Env.Mark})
+	none := notFound("no planted value is in /proc",
+		func(paths []string) string { return "a planted value is in " + some(paths) })
+	c := s.prove("values", "in any process", control, none, question{Act: actSearch, Text: s.Env.Mark})
 	if s.Env.MayShow != "" {
-		values.Allowed = "passes by " + s.Env.MayShow
+		c.Allowed = "passes by " + s.Env.MayShow
 	}
-	return append(out, values)
 }
 
 func (s *target) variables(self *selfInfo) (Verdict, string) {
-	arrived := slices.DeleteFunc(slices.Clone(self.Env), func(n string) bool { return !slices.Contains(s.Env.Dropped, n) })
+	arrived := slices.DeleteFunc(slices.Clone(self.Env),
+		func(n string) bool { return !slices.Contains(s.Env.Dropped, n) })
 	more := without(self.Env, append(slices.Clone(s.Env.Kept), "PWD")) // bwrap sets it
 	switch {
 	case !slices.Contains(self.Env, "SBX_TIER"):
@@ -52,15 +53,14 @@ func (s *target) variables(self *selfInfo) (Verdict, string) {
 
 // descriptors proves that only those are there which were asked for; from inside,
 // that none leads out.
-func (s *target) descriptors() []check {
-	out := []check{prove("open", "", "a directory, a socket and two files were left open in the run", ofSelf(s.open), askSelf)}
+func (s *prover) descriptors() {
+	s.prove("open", "", "a directory, a socket and two files were left open in the run", ofSelf(s.open), askSelf)
 	for _, n := range s.Pass {
 		if n > 2 && !s.Inside {
-			out = append(out, known("passes", "fd "+strconv.Itoa(n), Allowed,
-				"pipes, unnamed socket pairs and files that the policy gives pass, and what --keep-fd names"))
+			s.known("passes", "fd "+strconv.Itoa(n), Allowed,
+				"pipes, unnamed socket pairs and files that the policy gives pass, and what --keep-fd names")
 		}
 	}
-	return out
 }
 
 func (s *target) open(self *selfInfo) (Verdict, string) {

@@ -21,7 +21,8 @@ func Here(m *Manifest, homes []string) (*Report, error) {
 		return nil, err
 	}
 	dirs := append([]string{cwd}, homes...)
-	tg := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes, func(path string) string { return lookAt(path).Kind })
+	tg := inside(m, os.Geteuid(), nonce, cwd, candidates(dirs...), homes,
+		func(path string) string { return lookAt(path).Kind })
 	tg.Own = ownFiles{Manifest: host.ManifestDir + "/policy.json", Dir: host.ManifestDir}
 	if tg.Walls {
 		tg.Own = ownFiles{Manifest: runManifest, Dir: runDir}
@@ -48,7 +49,9 @@ func (l listed) at(path string) (e ManifestEntry) {
 // manifest says: nothing is known of the host. kind is the type of a file.
 func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *target {
 	l := listed(m.Paths)
-	s := &target{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true", SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp), Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
+	s := &target{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true",
+		SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp),
+		Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}
@@ -63,7 +66,8 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		write := above(e.Path).Access == "write" && e.Path != "/"
 		switch e.Access {
 		case "block":
-			s.Hidden = append(s.Hidden, secret{Path: e.Path, Private: above(e.Path).Access == "private", Shown: l.below(e.Path)})
+			s.Hidden = append(s.Hidden, secret{Path: e.Path, Private: above(e.Path).Access == "private",
+				Shown: l.below(e.Path)})
 			if write {
 				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kindOther})
 			}
@@ -77,7 +81,8 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			}
 		case "read", "protect":
 			if write {
-				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kind(e.Path), Tops: []string{policy.Dir(e.Path)}})
+				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kind(e.Path),
+					Tops: []string{policy.Dir(e.Path)}})
 			}
 		}
 		if write && e.Access != "write" {

@@ -12,39 +12,39 @@ import (
 // kernelFiles change how the host works, and so do those of the host's /sys that
 // can be seen with Landlock.
 var (
-	kernelFiles = []string{"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/dev/mem", "/dev/kmsg"}
-	sysFiles    = []string{"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/fs/cgroup/cgroup.procs"}
+	kernelFiles = []string{"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches",
+		"/proc/sysrq-trigger", "/dev/mem", "/dev/kmsg"}
+	sysFiles = []string{"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/fs/cgroup/cgroup.procs"}
 )
 
 // kernel proves that the command gains no privilege and reaches none of the
 // kernel's interfaces that lead to other processes, the terminal or the host.
-func (s *target) kernel() []check {
-	var out []check
+func (s *prover) kernel() {
 	for _, t := range trials() {
 		if s.applies(t) {
-			out = append(out, s.trial(t))
+			s.trial(t)
 		}
 	}
 	files := kernelFiles
 	if s.Walls {
 		files = slices.Concat(kernelFiles, sysFiles)
 	}
+	shut := refused("it can be opened for writing", unix.EROFS, unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR)
 	for _, path := range files {
-		out = append(out, prove("open for writing", path, "root can, outside",
-			refused("it can be opened for writing", unix.EROFS, unix.EACCES, unix.EPERM, unix.ENOENT, unix.ENOTDIR), ask(actOpen, path)))
+		s.prove("open for writing", path, "root can, outside", shut, ask(actOpen, path))
 	}
 	own := func(name string, judge func(*selfInfo) (Verdict, string)) {
-		out = append(out, prove(name, "", "seen in /proc/self inside", ofSelf(judge), askSelf))
+		s.prove(name, "", "seen in /proc/self inside", ofSelf(judge), askSelf)
 	}
 	own("no new privileges", noNewPrivs)
 	own("capabilities", s.noCaps)
 	own("system call filter", s.filterMode)
 	own("core dumps", coreLimit)
 	if s.Walls {
-		return append(out, s.hostDevices())
+		s.hostDevices()
+	} else {
+		own("devices", ownDevices)
 	}
-	own("devices", ownDevices)
-	return out
 }
 
 // applies reports whether a trial is one for this target.
@@ -60,9 +60,9 @@ func (s *target) applies(t trial) bool {
 	return t.is&needsPath == 0 || s.Scratch != ""
 }
 
-func (s *target) trial(t trial) check {
-	c := prove(t.name, "", "possible without the filter", func(a []answer) (Verdict, string) { return s.judgeTrial(t, &a[0]) },
-		question{Act: actCall, Text: t.name})
+func (s *prover) trial(t trial) {
+	judge := func(a []answer) (Verdict, string) { return s.judgeTrial(t, &a[0]) }
+	c := s.prove(t.name, "", "possible without the filter", judge, question{Act: actCall, Text: t.name})
 	if t.is&needsPath != 0 {
 		c.Ask[0].Path = []byte(s.free(s.Scratch, "node"))
 	}
@@ -71,7 +71,6 @@ func (s *target) trial(t trial) check {
 	} else if t.is&privileged != 0 {
 		c.Control = "possible with the privilege"
 	}
-	return c
 }
 
 func (s *target) judgeTrial(t trial, a *answer) (Verdict, string) {
@@ -144,7 +143,8 @@ func coreLimit(self *selfInfo) (Verdict, string) {
 }
 
 // usualDevices are what bwrap's --dev makes.
-var usualDevices = []string{"console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"}
+var usualDevices = []string{"console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
+	"stdout", "tty", "urandom", "zero"}
 
 func ownDevices(self *selfInfo) (Verdict, string) {
 	if len(self.Dev) == 0 {
@@ -157,15 +157,16 @@ func ownDevices(self *selfInfo) (Verdict, string) {
 }
 
 // hostDevices proves that with Landlock devices are there and cannot be opened.
-func (s *target) hostDevices() check {
+func (s *prover) hostDevices() {
 	if len(s.Devices) == 0 {
-		return known("devices", "of the host", NotApplicable, "there is none that this user can open")
+		s.known("devices", "of the host", NotApplicable, "there is none that this user can open")
+		return
 	}
 	var acts []question
 	for _, path := range s.Devices {
 		acts = append(acts, ask(actRead, path))
 	}
-	return prove("devices", "of the host", "outside they can be opened", func(answers []answer) (Verdict, string) {
+	s.prove("devices", "of the host", "outside they can be opened", func(answers []answer) (Verdict, string) {
 		for i := range answers {
 			switch a := &answers[i]; {
 			case a.Errno == 0:

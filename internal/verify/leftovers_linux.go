@@ -26,10 +26,12 @@ func restore(tg *target, asked []question) []Result {
 		if !left {
 			continue
 		}
-		r := Result{Section: secLeft, Name: "left", Subject: path, Verdict: Hole, Detail: "the probe could make it on the host"}
+		r := Result{Section: secLeft, Name: "left", Subject: path, Verdict: Hole,
+			Detail: "the probe could make it on the host"}
 		switch {
 		case q.Act == actRename && err != nil:
-			r.Name, r.Detail = "moved", fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", policy.Plain(to), err)
+			r.Name, r.Detail = "moved", fmt.Sprintf("it has been moved away to %s and cannot be put back: %v",
+				policy.Plain(to), err)
 		case q.Act == actRename:
 			r.Name, r.Detail = "moved", "it had been moved away, and was put back from outside"
 		case q.Act == actLink:
@@ -128,7 +130,8 @@ func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 	}
 	var out []Result
 	add := func(path string, v Verdict, detail string) {
-		out = append(out, Result{Section: secLeft, Name: "changed", Subject: path, Verdict: v, Detail: detail, Control: "looked at before and after"})
+		out = append(out, Result{Section: secLeft, Name: "changed", Subject: path, Verdict: v, Detail: detail,
+			Control: "looked at before and after"})
 	}
 	for _, p := range paths {
 		was, had := before[p]

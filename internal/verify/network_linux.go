@@ -8,38 +8,37 @@ import (
 
 // network proves that what listens outside cannot be reached, and that other
 // families of sockets cannot be had.
-func (s *target) network() []check {
-	var out []check
+func (s *prover) network() {
 	local := question{Act: actLocal}
 	if !s.Inside {
 		for i := range s.Servers {
-			out = append(out, s.server(&s.Servers[i]))
+			s.server(&s.Servers[i])
 		}
 		if !s.Walls || s.Network {
-			out = append(out, prove("control", "own loopback", "inside, a socket of the command's own answers", talks, local))
+			s.prove("control", "own loopback", "inside, a socket of the command's own answers", talks, local)
 		}
 	}
 	if s.Walls {
-		out = append(out, s.pairs()...)
+		s.pairs()
 		if !s.Network {
-			out = append(out, prove("serve", "own loopback", "in tier full the command can talk to itself", s.loopback, local))
+			s.prove("serve", "own loopback", "in tier full the command can talk to itself", s.loopback, local)
 		}
 		for _, f := range s.moreFamilies() {
-			out = append(out, s.family(f))
+			s.family(f)
 		}
 	}
-	out = append(out, prove("interfaces", "", "outside the namespace is "+s.Spaces["net"], ofSelf(s.interfaces), askSelf))
+	s.prove("interfaces", "", "outside the namespace is "+s.Spaces["net"], ofSelf(s.interfaces), askSelf)
 	for _, f := range families {
-		out = append(out, s.family(f))
+		s.family(f)
 	}
-	return out
 }
 
-func (s *target) server(srv *server) check {
+func (s *prover) server(srv *server) {
 	if srv.Absent != "" {
-		return known("reach", srv.Name, NotApplicable, srv.Absent)
+		s.known("reach", srv.Name, NotApplicable, srv.Absent)
+		return
 	}
-	c := prove("reach", srv.Name, "outside it answers", srv.unreached, srv.question)
+	c := s.prove("reach", srv.Name, "outside it answers", srv.unreached, srv.question)
 	c.Heard = srv.Heard
 	switch {
 	case srv.Shared && s.Network && !(srv.abstract() && s.scoped(scopedAbstract)):
@@ -47,7 +46,6 @@ func (s *target) server(srv *server) check {
 	case srv.Opened != "":
 		c.Allowed = "reachable: shown by " + srv.Opened
 	}
-	return c
 }
 
 func (srv *server) unreached(a []answer) (Verdict, string) {
@@ -80,15 +78,16 @@ func (s *target) loopback(a []answer) (Verdict, string) {
 // pairs proves that a pair of sockets works, and where the plan says that sockets
 // with names are refused by their kind, that no kind of pair can be pointed at
 // one of the host.
-func (s *target) pairs() []check {
-	of := func(kind int) question { return question{Act: actPair, Args: []int{kind}} }
-	out := []check{prove("control", "own pair of sockets", "inside, a pair of the command's own works", talks, of(unix.SOCK_STREAM))}
+func (s *prover) pairs() {
+	pair := func(name, subject, control string, judge judge, kind int) {
+		s.prove(name, subject, control, judge, question{Act: actPair, Args: []int{kind}})
+	}
+	pair("control", "own pair of sockets", "inside, a pair of the command's own works", talks, unix.SOCK_STREAM)
 	if s.names(engine.GapUnix) {
 		pointed := refused("such sockets can be had, and send to any socket with a name")
-		out = append(out, prove("socket family", "datagram pair", "outside: done", pointed, of(unix.SOCK_DGRAM)),
-			prove("socket family", "raw pair", "outside: done", pointed, of(unix.SOCK_RAW)))
+		pair("socket family", "datagram pair", "outside: done", pointed, unix.SOCK_DGRAM)
+		pair("socket family", "raw pair", "outside: done", pointed, unix.SOCK_RAW)
 	}
-	return out
 }
 
 func (s *target) interfaces(self *selfInfo) (Verdict, string) {
@@ -143,11 +142,14 @@ var (
 	hostFamilies = []family{
 		{"TCP", unix.AF_INET, unix.SOCK_STREAM, 0, false}, {"TCP over IPv6", unix.AF_INET6, unix.SOCK_STREAM, 0, false},
 		{"UDP", unix.AF_INET, unix.SOCK_DGRAM, 0, false}, {"UDP over IPv6", unix.AF_INET6, unix.SOCK_DGRAM, 0, false},
-		{"MPTCP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP, false}, {"SCTP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP, false},
+		{"MPTCP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP, false},
+		{"SCTP", unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP, false},
 	}
 	unixFamilies = []family{
-		{"unix stream", unix.AF_UNIX, unix.SOCK_STREAM, 0, false}, {"unix datagram", unix.AF_UNIX, unix.SOCK_DGRAM, 0, false},
-		{"unix packets", unix.AF_UNIX, unix.SOCK_SEQPACKET, 0, false}, {"unix raw", unix.AF_UNIX, unix.SOCK_RAW, 0, false},
+		{"unix stream", unix.AF_UNIX, unix.SOCK_STREAM, 0, false},
+		{"unix datagram", unix.AF_UNIX, unix.SOCK_DGRAM, 0, false},
+		{"unix packets", unix.AF_UNIX, unix.SOCK_SEQPACKET, 0, false},
+		{"unix raw", unix.AF_UNIX, unix.SOCK_RAW, 0, false},
 	}
 )
 
@@ -168,13 +170,14 @@ func (f family) question() question {
 // trial is the name under which [target.Kernel] holds what a family gives outside.
 func (f family) trial() string { return "socket " + f.name }
 
-func (s *target) family(f family) check {
+func (s *prover) family(f family) {
 	control := ""
 	if out, ok := s.Kernel[f.trial()]; ok {
 		control = "outside: " + errnoName(out)
 	}
-	had := refused("such a socket can be had", unix.EPERM, unix.EACCES, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT, unix.ESOCKTNOSUPPORT)
-	return prove("socket family", f.name, control, func(a []answer) (Verdict, string) {
+	had := refused("such a socket can be had", unix.EPERM, unix.EACCES, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT,
+		unix.ESOCKTNOSUPPORT)
+	s.prove("socket family", f.name, control, func(a []answer) (Verdict, string) {
 		v, text := had(a)
 		switch {
 		case v == Hole && s.Seccomp == "off" && !f.privileged:
@@ -193,23 +196,20 @@ const (
 
 // sockets proves that no service of the host's answers that the policy does not
 // name.
-func (s *target) sockets() []check {
-	var out []check
+func (s *prover) sockets() {
 	for _, k := range s.Sockets {
 		subject := k.Path
 		if len(subject) > 0 && subject[0] == 0 {
 			subject = "@" + subject[1:]
 		}
-		c := prove(k.Name, subject, answers(k.Out), refused(connected), ask(actConnect, s.at(k.Path)))
+		c := s.prove(k.Name, subject, answers(k.Out), refused(connected), ask(actConnect, s.at(k.Path)))
 		if k.Opened != "" {
 			c.Allowed = "named by " + k.Opened
 		}
-		out = append(out, c)
 	}
-	if len(out) == 0 {
-		out = append(out, known("services", "", NotApplicable, "none of the usual sockets is on this host"))
+	if len(s.Sockets) == 0 {
+		s.known("services", "", NotApplicable, "none of the usual sockets is on this host")
 	}
-	return out
 }
 
 // sharesAbstract reports whether abstract sockets of the host's are within reach

@@ -12,36 +12,34 @@ import (
 // outside proves that nothing appears on the host but where the policy lets the
 // command write: a file that can be made at all is looked for outside, while it
 // is there.
-func (s *target) outside() []check {
-	var out []check
+func (s *prover) outside() {
 	for i := range s.Places {
 		p := &s.Places[i]
 		if p.Opened != "" {
-			out = append(out, known("create", p.Path, Allowed, "writable by "+p.Opened))
+			s.known("create", p.Path, Allowed, "writable by "+p.Opened)
 			continue
 		}
 		control := "outside this user cannot either"
 		if p.Able {
 			control = "outside a file can be made there"
 		}
-		out = append(out, prove("create", p.Path, control, s.nothingMade(p), ask(actCreate, s.free(p.Path, "here"))))
+		s.prove("create", p.Path, control, s.nothingMade(p), ask(actCreate, s.free(p.Path, "here")))
 	}
-	if s.Walls {
-		if len(s.Closed) > 0 {
-			out = append(out, s.closed())
+	if !s.Walls {
+		if len(s.Plan) > 0 {
+			s.prove("mounts", "", "compared with the plan", ofSelf(s.mounted), askSelf)
 		}
-		if s.Mode != "" {
-			c := prove("change the mode", s.spoken(s.Mode), "outside it can be changed",
-				refused("what belongs to the command's user can get another mode, owner or time"), ask(actMode, s.Mode))
-			c.Gap = engine.GapModes
-			out = append(out, c)
-		}
-		return append(out, known("mounts", "", NotApplicable, "the engine mounts nothing"))
+		return
 	}
-	if len(s.Plan) > 0 {
-		out = append(out, prove("mounts", "", "compared with the plan", ofSelf(s.mounted), askSelf))
+	if len(s.Closed) > 0 {
+		s.closed()
 	}
-	return out
+	if s.Mode != "" {
+		s.prove("change the mode", s.spoken(s.Mode), "outside it can be changed",
+			refused("what belongs to the command's user can get another mode, owner or time"),
+			ask(actMode, s.Mode)).Gap = engine.GapModes
+	}
+	s.known("mounts", "", NotApplicable, "the engine mounts nothing")
 }
 
 // nothingMade judges an attempt to make a file in a place. One that could be made
@@ -57,7 +55,8 @@ func (s *target) nothingMade(p *place) judge {
 			return Hole, "a file can be made there, where the policy gives no place of the sandbox's own"
 		case a.Errno == 0:
 			return Proved, "what is made there is the sandbox's own"
-		case a.is(unix.EROFS, unix.ENOENT, unix.ENOTDIR), cause == held, p.Private && (s.Walls && a.is(unix.EPERM, unix.EACCES) || cause == byMode):
+		case a.is(unix.EROFS, unix.ENOENT, unix.ENOTDIR), cause == held, p.Private && cause == byMode,
+			p.Private && s.Walls && a.is(unix.EPERM, unix.EACCES):
 			return Proved, a.why()
 		case cause == byMode && s.Walls:
 			return Unchecked, modeInTheWay
@@ -70,17 +69,18 @@ func (s *target) nothingMade(p *place) judge {
 
 // closed states what with Landlock becomes of directories that are private in
 // tier full.
-func (s *target) closed() check {
+func (s *prover) closed() {
 	var acts []question
 	for _, dir := range s.Closed {
 		acts = append(acts, ask(actCreate, s.free(dir, "own")))
 	}
-	return prove("use", "private directories", "in tier full a file can be made there", func(answers []answer) (Verdict, string) {
-		if i := slices.IndexFunc(answers, func(a answer) bool { return a.Errno == 0 }); i >= 0 {
-			return Hole, "a file can be made in " + policy.Plain(s.Closed[i]) + ", on the host"
-		}
-		return s.owned(engine.GapPlaces, "closed in their place: "+some(s.Closed))
-	}, acts...)
+	s.prove("use", "private directories", "in tier full a file can be made there",
+		func(answers []answer) (Verdict, string) {
+			if i := slices.IndexFunc(answers, func(a answer) bool { return a.Errno == 0 }); i >= 0 {
+				return Hole, "a file can be made in " + policy.Plain(s.Closed[i]) + ", on the host"
+			}
+			return s.owned(engine.GapPlaces, "closed in their place: "+some(s.Closed))
+		}, acts...)
 }
 
 // mounted judges that nothing is mounted but what the plan names, and nothing

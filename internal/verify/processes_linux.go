@@ -25,34 +25,42 @@ var spaces = []string{"user", "mnt", "pid", "ipc", "uts", "cgroup"}
 
 // processes proves that no process of the host is seen or signalled; with
 // Landlock, that they can be seen and no more.
-func (s *target) processes() []check {
-	if s.Inside {
-		return []check{known("see, signal", "", NotApplicable, "what runs outside is not known inside")}
+func (s *prover) processes() {
+	switch {
+	case s.Inside:
+		s.known("see, signal", "", NotApplicable, "what runs outside is not known inside")
+		return
+	case !s.Walls:
+		s.namespaces()
+		s.see()
+		s.signal("signal", "", unix.ESRCH)
+		s.prove("session", "", "the session of the caller is another", ofSelf(s.session), askSelf)
+		return
 	}
-	const compared = "compared with the caller's"
-	see := prove("see", aProcess, "outside the word on its command line is found",
-		notFound("no process has the word", func([]string) string { return commandLine }), question{Act: actSearch, Text: s.Word})
-	if s.SharePID {
-		see.Allowed = commandLine + sharedPID
-	}
-	if !s.Walls {
-		return append(s.namespaces(), see, s.signal("signal", "", unix.ESRCH),
-			prove("session", "", "the session of the caller is another", ofSelf(s.session), askSelf))
-	}
-	same := prove("namespaces", "", compared, ofSelf(s.sameSpaces), askSelf)
-	see.Gap, same.Gap = engine.GapProcesses, engine.GapProcesses
-	out := []check{see, same, prove("session", "", compared, ofSelf(s.session), askSelf)}
+	s.see().Gap = engine.GapProcesses
+	s.prove("namespaces", "", "compared with the caller's", ofSelf(s.sameSpaces), askSelf).Gap = engine.GapProcesses
+	s.prove("session", "", "compared with the caller's", ofSelf(s.session), askSelf)
 	for _, how := range []string{"kill", "tgkill", "pidfd_send_signal"} {
-		out = append(out, s.signal(how, how, unix.EPERM, unix.ENOSYS))
+		s.signal(how, how, unix.EPERM, unix.ENOSYS).Gap = engine.GapSignals
 	}
 	for _, how := range waysIn {
-		out = append(out, prove(how, aProcess, s.outcome(how), letIn, question{Act: actTrace, Args: []int{s.Helper}, Text: how}))
+		s.prove(how, aProcess, s.outcome(how), letIn, question{Act: actTrace, Args: []int{s.Helper}, Text: how})
 	}
+	shut := refused("it can be opened", unix.EACCES, unix.EPERM)
 	for _, name := range closedOfOthers {
 		path := "/proc/" + strconv.Itoa(s.Helper) + "/" + name
-		out = append(out, prove("open", path, s.outcome(name), refused("it can be opened", unix.EACCES, unix.EPERM), ask(actRead, path)))
+		s.prove("open", path, s.outcome(name), shut, ask(actRead, path))
 	}
-	return out
+}
+
+func (s *prover) see() *check {
+	none := notFound("no process has the word", func([]string) string { return commandLine })
+	c := s.prove("see", aProcess, "outside the word on its command line is found", none,
+		question{Act: actSearch, Text: s.Word})
+	if s.SharePID {
+		c.Allowed = commandLine + sharedPID
+	}
+	return c
 }
 
 const (
@@ -77,16 +85,13 @@ func notFound(none string, hole func(paths []string) string) judge {
 }
 
 // signal is a check of one call that signals; Landlock may refuse it, too.
-func (s *target) signal(name, call string, by ...syscall.Errno) check {
+func (s *prover) signal(name, call string, by ...syscall.Errno) *check {
 	scoped := !s.Walls && s.scoped(scopedSignal)
 	if scoped {
 		by = append(by, unix.EPERM)
 	}
-	c := prove(name, aProcess, "outside it can be signalled", refused(signalled, by...),
+	c := s.prove(name, aProcess, "outside it can be signalled", refused(signalled, by...),
 		question{Act: actSignal, Args: []int{s.Helper}, Text: s.Word, To: []byte(call)})
-	if s.Walls {
-		c.Gap = engine.GapSignals
-	}
 	if s.SharePID && !scoped {
 		c.Allowed = signalled + sharedPID
 	}
@@ -122,14 +127,13 @@ func (s *target) session(self *selfInfo) (Verdict, string) {
 }
 
 // namespaces proves of each that the command's is not the caller's.
-func (s *target) namespaces() []check {
-	var out []check
+func (s *prover) namespaces() {
 	for _, name := range spaces {
 		own, ok := s.Spaces[name]
 		if !ok {
 			continue
 		}
-		c := prove("namespace", name, "outside it is "+own, ofSelf(func(self *selfInfo) (Verdict, string) {
+		c := s.prove("namespace", name, "outside it is "+own, ofSelf(func(self *selfInfo) (Verdict, string) {
 			switch self.Spaces[name] {
 			case "":
 				return Unchecked, "it cannot be read inside"
@@ -141,9 +145,7 @@ func (s *target) namespaces() []check {
 		if name == "pid" && s.SharePID {
 			c.Allowed = "the processes of the host are shared"
 		}
-		out = append(out, c)
 	}
-	return out
 }
 
 func (s *target) sameSpaces(self *selfInfo) (Verdict, string) {

@@ -16,42 +16,40 @@ import (
 // and that neither it nor a directory above it can be moved away to make room
 // for another. Swapping a directory for a link begins with moving it, so that is
 // where it has to fail.
-func (s *target) protected() []check {
-	var out []check
+func (s *prover) protected() {
+	begin := len(s.out)
+	if s.Scratch != "" && (len(s.Guarded) > 0 || len(s.Moves) > 0) {
+		s.able()
+	}
 	for i := range s.Guarded {
-		out = append(out, s.guarded(&s.Guarded[i]))
+		s.guarded(&s.Guarded[i])
 	}
 	for _, dir := range s.Moves {
-		out = append(out, s.unchanged("move", dir, "a directory of its own the probe can move", s.move(s.at(dir))))
+		s.unchanged("move", dir, "a directory of its own the probe can move", s.move(s.at(dir)))
 	}
 	for _, dir := range s.Frozen { // open only for what is in it
-		out = append(out, s.unchanged("make", dir, "outside and in $TMPDIR all of it can be made", s.makes(dir)...))
+		s.unchanged("make", dir, "outside and in $TMPDIR all of it can be made", s.makes(dir)...)
 	}
 	if n := len(s.Unborn); n > 0 {
-		out = append(out, known("make", strconv.Itoa(n)+" protected names that do not exist yet", Allowed,
-			"the command can make them, and the host would run them: "+some(s.Unborn)))
+		s.known("make", strconv.Itoa(n)+" protected names that do not exist yet", Allowed,
+			"the command can make them, and the host would run them: "+some(s.Unborn))
 	}
-	if s.Scratch != "" && (len(s.Guarded) > 0 || len(s.Moves) > 0) {
-		return slices.Insert(out, 0, s.able())
-	}
-	for i := range out {
-		if c := &out[i]; s.Scratch == "" && c.Control != "" {
+	for i := begin; i < len(s.out) && s.Scratch == ""; i++ {
+		c := &s.out[i]
+		if c.Control != "" {
 			c.Control += "; "
 		}
-		if s.Scratch == "" {
-			out[i].Control += "there is no private directory to try the acts in"
-		}
+		c.Control += "there is no private directory to try the acts in"
 	}
-	return out
 }
 
 // unchanged is a check of acts that would change something protected.
-func (s *target) unchanged(name, subject, control string, acts ...question) check {
-	return prove(name, subject, control, s.changes(acts), acts...)
+func (s *prover) unchanged(name, subject, control string, acts ...question) *check {
+	return s.prove(name, subject, control, s.changes(acts), acts...)
 }
 
 // able is the control inside: with files of its own the probe can do all of it.
-func (s *target) able() check {
+func (s *prover) able() {
 	dir := s.free(s.Scratch, "able")
 	file := dir + "/f"
 	acts := []question{askMake(dir, "directory"), askMake(file, "file"), ask(actOpen, file), s.move(file),
@@ -59,7 +57,7 @@ func (s *target) able() check {
 	if s.Walls {
 		acts = append(acts, s.makes(s.Scratch)...)
 	}
-	return prove("control", s.spoken(s.Scratch), controlInside, func(answers []answer) (Verdict, string) {
+	s.prove("control", s.spoken(s.Scratch), controlInside, func(answers []answer) (Verdict, string) {
 		for i := range answers {
 			if a := &answers[i]; a.Errno != 0 {
 				return Unchecked, "the probe could not do it where it is allowed (" + a.why() + ")"
@@ -82,12 +80,14 @@ func askMake(path, kind string) question {
 	return question{Act: actCreate, Path: []byte(path), Text: kind}
 }
 
-func (s *target) guarded(g *guardedPath) check {
+func (s *prover) guarded(g *guardedPath) {
 	switch {
 	case g.Opened != "":
-		return known("write", g.Path, Allowed, "writable by "+g.Opened)
+		s.known("write", g.Path, Allowed, "writable by "+g.Opened)
+		return
 	case g.Loose:
-		return s.loose(g)
+		s.loose(g)
+		return
 	}
 	path := s.at(g.Path)
 	var acts []question
@@ -108,18 +108,20 @@ func (s *target) guarded(g *guardedPath) check {
 	if g.Able {
 		control = "outside it can be written"
 	}
-	return s.unchanged("write, move, link", g.Path, control, acts...)
+	s.unchanged("write, move, link", g.Path, control, acts...)
 }
 
 // loose is a link in a writable directory: no mount can keep it. With Landlock
 // the directory may be closed for another reason, so it is tried.
-func (s *target) loose(g *guardedPath) check {
-	v, text := Hole, "it is a link in a writable directory, which the command can replace"
+func (s *prover) loose(g *guardedPath) {
+	const link = "it is a link in a writable directory"
+	v, text := Hole, link+", which the command can replace"
 	if g.Hidden {
-		v, text = Allowed, "it is a link in a writable directory: what it leads to is hidden, the command can replace the link"
+		v, text = Allowed, link+": what it leads to is hidden, the command can replace the link"
 	}
 	if !s.Walls {
-		return known("replace", g.Path, v, text)
+		s.known("replace", g.Path, v, text)
+		return
 	}
 	c := s.unchanged("replace", g.Path, "outside the link can be replaced", s.move(g.Path))
 	judge := c.Judge
@@ -129,7 +131,6 @@ func (s *target) loose(g *guardedPath) check {
 		}
 		return judge(a)
 	}
-	return c
 }
 
 func (s *target) move(path string) question {
@@ -144,57 +145,56 @@ func short(path string) string {
 }
 
 // own proves that the command can change nothing of sbx's, nor of its run's.
-func (s *target) own() []check {
+func (s *prover) own() {
 	o := &s.Own
-	var out []check
 	if o.Manifest == "" {
-		out = append(out, known("manifest", "", NotApplicable, "the policy shows the host's /run, so there is none"))
+		s.known("manifest", "", NotApplicable, "the policy shows the host's /run, so there is none")
 	} else {
-		acts := []question{ask(actOpen, o.Manifest), ask(actCreate, s.free(o.Dir, "in")), s.move(o.Manifest), s.move(o.Dir)}
+		s.prove("manifest", s.spoken(o.Manifest), "compared with the plan", o.asPlanned, ask(actLook, o.Manifest))
+		acts := []question{ask(actOpen, o.Manifest), ask(actCreate, s.free(o.Dir, "in")), s.move(o.Manifest),
+			s.move(o.Dir)}
 		if s.Walls {
 			beside := o.Dir + "-" + s.Nonce // beside the directory of the run
 			acts[0].Text = textOwn
 			acts[3].To = []byte(beside)
 			acts = append(acts, ask(actCreate, beside))
 		}
-		out = append(out, s.manifest(), s.unchanged("write, move", s.spoken(o.Manifest), "the acts succeed where they may", acts...))
+		s.unchanged("write, move", s.spoken(o.Manifest), "the acts succeed where they may", acts...)
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Programs)) {
-		out = append(out, s.program(path, o.Programs[path])...)
+		s.program(path, o.Programs[path])
 	}
-	return out
 }
 
-func (s *target) program(path, rule string) []check {
-	if rule != "" {
-		return []check{known("write", path, Allowed, "it lies where the command may write ("+rule+")")}
-	}
+func (s *prover) program(path, rule string) {
 	const control = "its owner can, outside"
-	write := s.unchanged("write", path, control, ask(actOpen, path))
-	if !s.Walls {
-		return []check{write}
+	if rule != "" {
+		s.known("write", path, Allowed, "it lies where the command may write ("+rule+")")
+		return
 	}
-	judge := write.Judge
-	write.Judge = func(a []answer) (Verdict, string) {
-		if a[0].is(unix.ETXTBSY) {
+	if s.Walls {
+		s.unchanged("move", path, control, s.move(path))
+	}
+	c := s.unchanged("write", path, control, ask(actOpen, path))
+	judge := c.Judge
+	c.Judge = func(a []answer) (Verdict, string) {
+		if s.Walls && a[0].is(unix.ETXTBSY) {
 			return NotApplicable, running
 		}
 		return judge(a)
 	}
-	return []check{s.unchanged("move", path, control, s.move(path)), write}
 }
 
-func (s *target) manifest() check {
-	return prove("manifest", s.spoken(s.Own.Manifest), "compared with the plan", func(a []answer) (Verdict, string) {
-		f := a[0].File
-		switch {
-		case f == nil || !f.Read:
-			return Unchecked, "it cannot be read"
-		case s.Own.Sum == "":
-			return Proved, "it is there"
-		case f.Sum != s.Own.Sum:
-			return Unchecked, "it is not that of the plan: the sandbox is another than the one that was looked at"
-		}
-		return Proved, "as planned"
-	}, ask(actLook, s.Own.Manifest))
+// asPlanned judges a look at the manifest.
+func (o *ownFiles) asPlanned(a []answer) (Verdict, string) {
+	f := a[0].File
+	switch {
+	case f == nil || !f.Read:
+		return Unchecked, "it cannot be read"
+	case o.Sum == "":
+		return Proved, "it is there"
+	case f.Sum != o.Sum:
+		return Unchecked, "it is not that of the plan: the sandbox is another than the one that was looked at"
+	}
+	return Proved, "as planned"
 }

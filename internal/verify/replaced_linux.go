@@ -34,7 +34,8 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 		r.Verdict, r.Detail = Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
 		return []Result{r}
 	}
-	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"), filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
+	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"),
+		filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
 	var dir unix.Stat_t
 	if unix.Stat(sub.Host.CWD, &dir) == nil {
 		defer func() { _ = unix.UtimesNanoAt(unix.AT_FDCWD, sub.Host.CWD, []unix.Timespec{dir.Atim, dir.Mtim}, 0) }()

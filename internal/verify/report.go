@@ -31,7 +31,8 @@ const (
 
 // verdicts are how they read: in lists and JSON, before a check, and in colour.
 var verdicts = [...]struct{ name, word, sgr string }{
-	{"unchecked", "not checked", "33"}, {"hole", "hole", "31"}, {"proved", "proved", "32"}, {"allowed", "allowed", "36"},
+	{"unchecked", "not checked", "33"}, {"hole", "hole", "31"}, {"proved", "proved", "32"},
+	{"allowed", "allowed", "36"},
 	{"not applicable", "not applicable", "0"}, {"gap", "gap", "33"},
 }
 
@@ -220,7 +221,8 @@ func (r *Report) JSON(w io.Writer) error {
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		d.Checks = append(d.Checks, check{res.Section, res.Name, res.subject(), res.Verdict.json(), line(res.Detail), line(res.Control)})
+		d.Checks = append(d.Checks, check{res.Section, res.Name, res.subject(), res.Verdict.json(), line(res.Detail),
+			line(res.Control)})
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

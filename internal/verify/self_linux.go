@@ -13,7 +13,8 @@ import (
 
 // aboutSelf tells what this process is and was given.
 func aboutSelf(_ *question, a *answer) error {
-	s := &selfInfo{Status: map[string]string{}, Core: ^uint64(0), FDs: openFDs(), Spaces: ownSpaces(), Mounts: mountPoints()}
+	s := &selfInfo{Status: map[string]string{}, Core: ^uint64(0), FDs: openFDs(), Spaces: ownSpaces(),
+		Mounts: mountPoints()}
 	for _, key := range []string{"NoNewPrivs", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "Seccomp"} {
 		if v := procfs.Status(key); v != "" {
 			s.Status[key] = v
@@ -85,7 +86,8 @@ func mountPoints() []mountInfo {
 	var out []mountInfo
 	table, _ := procfs.Read("/proc/self/mountinfo")
 	for m := range procfs.Mounts(table) {
-		out = append(out, mountInfo{Path: []byte(m.Point), ReadOnly: slices.Contains(strings.Split(m.Options, ","), "ro"), Covered: covered(m)})
+		out = append(out, mountInfo{Path: []byte(m.Point),
+			ReadOnly: slices.Contains(strings.Split(m.Options, ","), "ro"), Covered: covered(m)})
 	}
 	return out
 }
@@ -163,7 +165,8 @@ func lookInto(pid int, how string) error {
 		case "process_vm_readv":
 			// Nothing is mapped there: who is let in hears EFAULT.
 			b := []byte{0}
-			_, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: 1, Len: 1}}, 0)
+			_, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &b[0], Len: 1}},
+				[]unix.RemoteIovec{{Base: 1, Len: 1}}, 0)
 			return err
 		case "pidfd_getfd":
 			fd, err := unix.PidfdOpen(pid, 0)

@@ -55,8 +55,9 @@ func Outside(sub *Subject) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Report{Profiles: plan.Report.Policy.Profiles, Place: sub.Host.CWD, Results: slices.Concat(tg.evaluate(checks, answers),
-		sub.replaced(plan, planted.nonce), back, compare(before, after, tg, touched(tg, asked, answers)))}, nil
+	return &Report{Profiles: plan.Report.Policy.Profiles, Place: sub.Host.CWD,
+		Results: slices.Concat(tg.evaluate(checks, answers),
+			sub.replaced(plan, planted.nonce), back, compare(before, after, tg, touched(tg, asked, answers)))}, nil
 }
 
 // makeDirs makes what any run makes of sbx's own: it is no residue of this one.
