@@ -39,7 +39,8 @@ func Quote(shell, text string) string {
 // set -eu, and holds no comments: zsh at a prompt takes # for a word.
 func Activate(shell, dir, completion string) (string, error) {
 	if strings.IndexByte(dir, ':') >= 0 {
-		return "", fmt.Errorf("%s holds a colon, which PATH cannot: let XDG_DATA_HOME name another place", policy.Plain(dir))
+		return "", fmt.Errorf("%s holds a colon, which PATH cannot: let XDG_DATA_HOME name another place",
+			policy.Plain(dir))
 	}
 	completion = uncomment(completion)
 	q := Quote(shell, dir)

@@ -13,19 +13,22 @@ type Answer struct {
 // is the name of a program; ok is false for one that is not known. Names have
 // passed [CheckName].
 func Question(shell string, names []string, mark string) (code string, ok bool) {
-	list := strings.Join(names, " ")
+	each := "for __n in " + strings.Join(names, " ") + "; "
+	begin := `printf '%s' "` + mark + ` $__n `
 	switch strings.TrimPrefix(shell, "sbx-") {
 	case "bash":
-		return `for __n in ` + list + `; do printf '%s' "` + mark + ` $__n $(type -t "$__n") $(type -P "$__n")` + mark + `"; done`, true
+		return each + "do " + begin + `$(type -t "$__n") $(type -P "$__n")` + mark + `"; done`, true
 	case "zsh":
-		return `for __n in ` + list + `; do printf '%s' "` + mark + ` $__n ${$(whence -w "$__n")##*: } $(whence -p "$__n")` + mark + `"; done`, true
+		return each + "do " + begin + `${$(whence -w "$__n")##*: } $(whence -p "$__n")` + mark + `"; done`, true
 	case "fish":
-		return `for __n in ` + list + `; printf '%s' "` + mark + ` $__n "(type -t $__n 2>/dev/null; or echo none)" "(command -s $__n; or echo)"` + mark + `"; end`, true
+		return each + begin + `"(type -t $__n 2>/dev/null; or echo none)" "(command -s $__n; or echo)"` +
+			mark + `"; end`, true
 	}
 	if ShellOf(shell) != "sh" {
 		return "", false
 	}
-	return `for __n in ` + list + `; do __a=$(command -v "$__n"); case $__a in alias*) __a="alias " ;; /*) __a="file $__a" ;; "") __a="none " ;; *) __a="function " ;; esac; printf '%s' "` + mark + ` $__n ${__a}` + mark + `"; done`, true
+	return each + `do __a=$(command -v "$__n"); case $__a in alias*) __a="alias " ;; /*) __a="file $__a" ;; ` +
+		`"") __a="none " ;; *) __a="function " ;; esac; ` + begin + `${__a}` + mark + `"; done`, true
 }
 
 // Answers reads what a shell said.

@@ -22,7 +22,9 @@ type Call struct {
 }
 
 // valued are the long options that take the next word: bash's, zsh's, fish's.
-var valued = map[string]bool{"rcfile": true, "init-file": true, "emulate": true, "init-command": true, "features": true, "debug-output": true}
+var valued = map[string]bool{
+	"rcfile": true, "init-file": true, "emulate": true, "init-command": true, "features": true, "debug-output": true,
+}
 
 // Classify reads the words as sh(1), bash(1), zsh(1) and fish(1) do. What it
 // cannot read is taken as it looks; it never fails.

@@ -26,25 +26,33 @@ var refused = []struct {
 	why, hint string
 }{
 	{[]string{"sh", "bash", "zsh", "fish", "dash", "ksh", "mksh", "ash", "csh", "tcsh"},
-		"is a shell: a shim would catch every script", "to run a program's commands in a sandbox, let it use SHELL=sbx-sh"},
+		"is a shell: a shim would catch every script",
+		"to run a program's commands in a sandbox, let it use SHELL=sbx-sh"},
 	{[]string{"sudo", "su", "doas", "pkexec", "run0", "runuser", "sudoedit", "newgrp", "sg"},
 		"gives other rights, and nothing inside a sandbox can get those", "put a shim in front of what it runs"},
 	{[]string{"bwrap", "sandbox-exec", "unshare", "nsenter", "systemd-run"},
 		"makes or leaves a sandbox, which cannot be done inside one", ""},
 	{[]string{"env", "nohup", "nice", "setsid", "timeout", "xargs", "exec", "command"},
 		"runs other programs, and a sandbox around each of them would surprise", "put a shim in front of these"},
-	{[]string{"cd", "export", "unset", "source", "eval", "exit", "return", "set", "alias", "unalias", "read", "shift", "trap", "wait", "jobs", "fg", "bg", "umask", "ulimit", "hash", "type", "local"},
+	{[]string{"cd", "export", "unset", "source", "eval", "exit", "return", "set", "alias", "unalias", "read", "shift",
+		"trap", "wait", "jobs", "fg", "bg", "umask", "ulimit", "hash", "type", "local"},
 		"is a word of the shell's own, which looks for no program", ""},
 	// An alias of one would break all that is typed after it.
-	{[]string{"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "function", "select", "coproc", "time",
-		"repeat", "foreach", "end", "begin", "switch", "and", "or", "not", "nocorrect", "noglob"},
+	{[]string{"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
+		"function", "select", "coproc", "time", "repeat", "foreach", "end", "begin", "switch",
+		"and", "or", "not", "nocorrect", "noglob"},
 		"is a word of the shell's grammar, which looks for no program", ""},
 }
 
 // builtins are what shells have built in, though there may be a program as well:
 // a link in PATH never answers. An alias does.
-var builtins = []string{"echo", "printf", "test", "pwd", "kill", "true", "false", "let", "declare", "typeset", "readonly", "getopts", "times", "bind", "break", "builtin", "caller", "compgen",
-	"complete", "compopt", "continue", "dirs", "disown", "enable", "fc", "help", "history", "logout", "mapfile", "popd", "pushd", "readarray", "shopt", "suspend", "print", "whence"}
+var builtins = []string{
+	"echo", "printf", "test", "pwd", "kill", "true", "false", "let", "declare", "typeset", "readonly", "getopts",
+	"times",
+	"bind", "break", "builtin", "caller", "compgen", "complete", "compopt", "continue", "dirs", "disown", "enable",
+	"fc",
+	"help", "history", "logout", "mapfile", "popd", "pushd", "readarray", "shopt", "suspend", "print", "whence",
+}
 
 // CheckName returns a [*NameError] that says why there is no shim and no alias
 // for a name, or nil. The names are those that [tools.NAME] can have in a config file.
@@ -54,11 +62,13 @@ func CheckName(name string) error {
 	case name == "":
 		return &NameError{"the name is empty", ""}
 	case strings.IndexByte(name, '/') >= 0:
-		return &NameError{shown + ": a shim has a name, not a path", "sbx shim add " + policy.Plain(filepath.Base(name))}
+		return &NameError{shown + ": a shim has a name, not a path",
+			"sbx shim add " + policy.Plain(filepath.Base(name))}
 	case strings.HasPrefix(name, "sbx"):
 		return &NameError{shown + ": names that begin with sbx are sbx's own", ""}
 	case len(name) > 64 || !plainName(name):
-		return &NameError{shown + ": a name has letters, digits and _ - . + and begins with a letter or digit, up to 64 of them", ""}
+		return &NameError{shown +
+			": a name has letters, digits and _ - . + and begins with a letter or digit, up to 64 of them", ""}
 	}
 	for _, r := range refused {
 		if slices.Contains(r.names, name) {
@@ -71,7 +81,8 @@ func CheckName(name string) error {
 // CheckShim is [CheckName] for a new shim, which a shell has to look for.
 func CheckShim(name string) error {
 	if slices.Contains(builtins, name) {
-		return &NameError{name + " is built into shells, which then look for no program: a shim would never answer", "sbx alias gives an alias, which does at a prompt; sbx -- " + name + " runs the program"}
+		return &NameError{name + " is built into shells, which then look for no program: a shim would never answer",
+			"sbx alias gives an alias, which does at a prompt; sbx -- " + name + " runs the program"}
 	}
 	return CheckName(name)
 }
@@ -79,7 +90,8 @@ func CheckShim(name string) error {
 func plainName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || i > 0 && strings.IndexByte("_-.+", c) >= 0) {
+		plain := 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+		if !plain && (i == 0 || strings.IndexByte("_-.+", c) < 0) {
 			return false
 		}
 	}

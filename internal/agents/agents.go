@@ -26,7 +26,7 @@ type World struct {
 	TTY    bool   // standard input and output are a terminal
 
 	Exec func(path string) bool                     // whether a file can be executed
-	Read func(path string) (text string, err error) // a file of the client's settings; fs.ErrNotExist when it is not there
+	Read func(path string) (text string, err error) // a file of the client's settings, or fs.ErrNotExist
 	// Writable says whether commands may write a path; nil: none is known.
 	Writable func(path string) bool
 }
@@ -70,7 +70,7 @@ type Var struct{ Name, Value string }
 // Place is where sbx's own things are for a client that is started now.
 type Place struct {
 	Shells string // directory with links to sbx that have the names of shells
-	Line   string // program that runs its one argument as a line of the shell that Client.Line names; "" when there is none
+	Line   string // program that runs its one argument as a line of the shell that Client.Line names; "" for none
 	Target string // the shell that Line runs
 	Tmp    string // directory for temporary files of the commands
 }

@@ -10,7 +10,8 @@ func plainCall(_ Choice, _ Place, command string) Call {
 // claudeCall: the command between a snapshot of the shell's state, which it
 // reads, and a file with the directory it ended in, which the client reads.
 func claudeCall(c Choice, p Place, command string) Call {
-	line := "{ shopt -u extglob || setopt NO_EXTENDED_GLOB NO_BARE_GLOB_QUAL; } >/dev/null 2>&1 || true && eval " + quote(command) + " < /dev/null && pwd -P >| " + quote(p.Tmp+"/claude-probe-cwd")
+	line := "{ shopt -u extglob || setopt NO_EXTENDED_GLOB NO_BARE_GLOB_QUAL; } >/dev/null 2>&1 || true" +
+		" && eval " + quote(command) + " < /dev/null && pwd -P >| " + quote(p.Tmp+"/claude-probe-cwd")
 	if len(c.Prefix) == 0 {
 		return Call{Args: []string{"-c", "-l", line}}
 	}
@@ -28,7 +29,9 @@ func prefixLine(prefix []string, line string) string {
 // geminiCall: the client reads the processes in the background from a file.
 func geminiCall(_ Choice, p Place, command string) Call {
 	file := quote(p.Tmp + "/bgpids.tmp")
-	return Call{Args: []string{"-c", "shopt -u promptvars nullglob extglob nocaseglob dotglob; ( trap 'jobs -p > '" + file + " EXIT; " + command + "\n); __code=$?; exit $__code"}}
+	line := "shopt -u promptvars nullglob extglob nocaseglob dotglob; ( trap 'jobs -p > '" + file + " EXIT; " +
+		command + "\n); __code=$?; exit $__code"
+	return Call{Args: []string{"-c", line}}
 }
 
 // qwenCall: by the bare name. The client has it on a terminal.

@@ -147,13 +147,15 @@ func piShell(w *World) Choice {
 			return *bad
 		}
 		if v != "" {
-			return Choice{Shell: abs(w, v), By: "shellPath in " + f, Fix: `put "shellPath": "SHELLS/sbx-bash" into ` + f}
+			fix = `put "shellPath": "SHELLS/sbx-bash" into ` + f
+			return Choice{Shell: abs(w, v), By: "shellPath in " + f, Fix: fix}
 		}
 	}
 	if w.Exec("/bin/bash") {
 		return Choice{Shell: "/bin/bash", By: "/bin/bash, without shellPath in its settings", Fix: fix}
 	}
-	return Choice{Shell: w.first(w.Look("bash"), "/bin/sh"), By: "bash on PATH, without shellPath in its settings", Fix: fix}
+	shell := w.first(w.Look("bash"), "/bin/sh")
+	return Choice{Shell: shell, By: "bash on PATH, without shellPath in its settings", Fix: fix}
 }
 
 // piProject stops at what a project's settings take away or start: an empty
@@ -210,9 +212,12 @@ func aiderShell(w *World) Choice {
 // aiderKeys are what a project may set: models and looks. The others run
 // programs, or read files that set variables.
 var aiderKeys = []string{
-	"model", "weak-model", "editor-model", "editor-edit-format", "edit-format", "reasoning-effort", "thinking-tokens", "architect", "chat-language", "commit-language",
-	"map-tokens", "map-refresh", "max-chat-history-tokens", "auto-commits", "dirty-commits", "attribute-author", "attribute-committer", "attribute-co-authored-by", "gitignore", "subtree-only",
-	"dark-mode", "light-mode", "pretty", "stream", "code-theme", "show-diffs", "vim", "cache-prompts", "analytics", "check-update", "show-release-notes", "suggest-shell-commands",
+	"model", "weak-model", "editor-model", "editor-edit-format", "edit-format", "reasoning-effort", "thinking-tokens",
+	"architect", "chat-language", "commit-language",
+	"map-tokens", "map-refresh", "max-chat-history-tokens", "auto-commits", "dirty-commits", "attribute-author",
+	"attribute-committer", "attribute-co-authored-by", "gitignore", "subtree-only",
+	"dark-mode", "light-mode", "pretty", "stream", "code-theme", "show-diffs", "vim", "cache-prompts", "analytics",
+	"check-update", "show-release-notes", "suggest-shell-commands",
 }
 
 // aiderConf looks at a file of YAML. Of a project's, no more is taken than lines

@@ -63,11 +63,13 @@ func claudeSettings(w *World) *Choice {
 	case dir == "":
 		dir, state = w.Home+"/.claude", w.Home+"/.claude.json"
 	case dir[0] != '/':
-		return refuse("CLAUDE_CONFIG_DIR is "+dir+", which depends on the directory it is read in", "write it from / on")
+		return refuse("CLAUDE_CONFIG_DIR is "+dir+", which depends on the directory it is read in",
+			"write it from / on")
 	default:
 		state = dir + "/.claude.json"
 	}
-	own := []string{"/etc/claude-code/managed-settings.json", dir + "/settings.json", dir + "/settings.local.json", state}
+	const managed = "/etc/claude-code/managed-settings.json"
+	own := []string{managed, dir + "/settings.json", dir + "/settings.local.json", state}
 	files := slices.Clone(own)
 	for _, at := range upward(w) {
 		files = append(files, path.Join(at, ".claude/settings.local.json"), path.Join(at, ".claude/settings.json"))
@@ -106,7 +108,8 @@ func claudeProject(file string, doc map[string]json.RawMessage) *Choice {
 // starts reports whether a setting of Claude Code's names a program that goes
 // past its shell.
 func starts(key string) bool {
-	return strings.HasSuffix(key, "Helper") || strings.HasSuffix(key, "AuthRefresh") || strings.HasSuffix(key, "CredentialExport") || key == "fileSuggestion"
+	return strings.HasSuffix(key, "Helper") || strings.HasSuffix(key, "AuthRefresh") ||
+		strings.HasSuffix(key, "CredentialExport") || key == "fileSuggestion"
 }
 
 // hasArgs reports whether "args" is a key anywhere in a document that was read.
@@ -159,7 +162,8 @@ func claudeVars(w *World, p Place) []Var {
 // program that the lines go to.
 func claudeOuter(w *World, p Place) string {
 	shell := claudeReal(w).Shell
-	if sbx := path.Dir(shell) == p.Shells || strings.HasPrefix(path.Base(shell), "sbx-"); !sbx && (shell == w.Passwd || slices.Contains(systemDirs, path.Dir(shell))) {
+	sbx := path.Dir(shell) == p.Shells || strings.HasPrefix(path.Base(shell), "sbx-")
+	if !sbx && (shell == w.Passwd || slices.Contains(systemDirs, path.Dir(shell))) {
 		return shell
 	}
 	name := strings.TrimPrefix(claudeLine(w), "sbx-")

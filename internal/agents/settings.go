@@ -145,11 +145,14 @@ func plainJSON(text string) string {
 // Variables that a project's settings may set for a client: names without
 // effect on any program. Which names have one cannot be known.
 var harmless = []string{
-	"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_*_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL", "CLAUDE_CODE_EFFORT_LEVEL",
+	"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_*_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL",
+	"CLAUDE_CODE_EFFORT_LEVEL",
 	"MAX_THINKING_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_MCP_OUTPUT_TOKENS", "BASH_MAX_OUTPUT_LENGTH",
 	"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "API_TIMEOUT_MS",
-	"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "DISABLE_COST_WARNINGS", "DISABLE_BUG_COMMAND", "DISABLE_PROMPT_CACHING",
-	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "CLAUDE_CODE_DISABLE_TERMINAL_TITLE", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR",
+	"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "DISABLE_COST_WARNINGS",
+	"DISABLE_BUG_COMMAND", "DISABLE_PROMPT_CACHING",
+	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "CLAUDE_CODE_DISABLE_TERMINAL_TITLE",
+	"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR",
 	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_REGION", "CLOUD_ML_REGION",
 	"OPENAI_MODEL", "GEMINI_MODEL", "QWEN_MODEL", "NO_COLOR", "FORCE_COLOR",
 }
@@ -157,16 +160,20 @@ var harmless = []string{
 // Variables that nobody's settings may set: sbx's own, and what makes shells
 // and loaders run something else or something first.
 var obeyed = []string{
-	"SBX_*", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "GOOSE_SHELL", "OPENCODE_CONFIG*",
-	"SHELL", "PATH", "HOME", "TMPDIR", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "ZDOTDIR",
+	"SBX_*", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "GOOSE_SHELL",
+	"OPENCODE_CONFIG*",
+	"SHELL", "PATH", "HOME", "TMPDIR", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND",
+	"PS4", "ZDOTDIR",
 	"LD_*", "DYLD_*", "MallocLogFile", "MallocStackLogging*", "GLIBC_TUNABLES", "GCONV_PATH",
 }
 
 // Variables besides those that a file .env of a project may not set: node,
 // python, git and their like obey them, and so does aider its own.
 var obeyedToo = []string{
-	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "PYTHON*", "PERL5*", "RUBY*", "GIT_*", "SSH_*", "XDG_*", "EDITOR", "VISUAL", "PAGER", "BROWSER",
-	"LESSOPEN", "LESSCLOSE", "AIDER_*", "GEMINI_CLI_*", "GEMINI_SANDBOX*", "QWEN_SANDBOX*", "SANDBOX*", "JAVA_TOOL_OPTIONS",
+	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "PYTHON*", "PERL5*", "RUBY*", "GIT_*", "SSH_*", "XDG_*",
+	"EDITOR", "VISUAL", "PAGER", "BROWSER",
+	"LESSOPEN", "LESSCLOSE", "AIDER_*", "GEMINI_CLI_*", "GEMINI_SANDBOX*", "QWEN_SANDBOX*", "SANDBOX*",
+	"JAVA_TOOL_OPTIONS",
 }
 
 func oneOf(name string, patterns []string) bool {
@@ -193,7 +200,8 @@ func setsEnv(file string, doc map[string]json.RawMessage, project bool) *Choice 
 			return refuse(file+" sets "+n+", which the client takes in the place of what it was started with",
 				"take "+n+" out of env in "+file)
 		case project && !oneOf(n, harmless):
-			return refuse(file+" sets "+n+": a project sets variables of a few harmless names only, since programs outside may obey the others",
+			return refuse(file+" sets "+n+
+				": a project sets variables of a few harmless names only, since programs outside may obey the others",
 				"take "+n+" out of env in "+file+", or put it into your own settings")
 		}
 	}
@@ -225,7 +233,8 @@ func dotenv(w *World, file string, project bool) *Choice {
 			continue
 		}
 		if n == "SHELL" || sets && (oneOf(n, obeyed) || project && oneOf(n, obeyedToo)) {
-			return refuse(file+" names "+n+", which the client takes into its environment from there", "take "+n+" out of "+file)
+			return refuse(file+" names "+n+", which the client takes into its environment from there",
+				"take "+n+" out of "+file)
 		}
 	}
 	return nil
@@ -258,11 +267,16 @@ func First(w *World) (drop []string, bad, value string) {
 		case !ok || v == "":
 		case n == "BASH_ENV" || n == "ENV":
 			drop = append(drop, n)
-		case oneOf(n, []string{"LD_*", "DYLD_*", "ZDOTDIR", "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "GCONV_PATH"}) && leads(w, n, v):
+		case oneOf(n, loading) && leads(w, n, v):
 			bad, value = n, v
 		}
 	}
 	return drop, bad, value
+}
+
+// loading are variables with paths of what loaders, shells and interpreters read.
+var loading = []string{
+	"LD_*", "DYLD_*", "ZDOTDIR", "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "GCONV_PATH",
 }
 
 // leads reports whether a path in a value is one that commands may write. An
@@ -271,12 +285,13 @@ func leads(w *World, name, value string) bool {
 	if name == "NODE_OPTIONS" && !strings.ContainsAny(value, "/.") { // numbers and switches
 		return false
 	}
-	for _, p := range strings.FieldsFunc(value+" ", func(r rune) bool { return r == ':' || r == ' ' || r == '=' || r == ';' || r == ',' }) {
+	for _, p := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(": =;,", r) }) {
 		if strings.HasPrefix(p, "-") || strings.HasPrefix(p, "$") {
 			continue
 		}
 		if !strings.HasPrefix(p, "/") {
-			if !strings.Contains(p, "/") && !strings.HasPrefix(p, ".") && name != "PYTHONPATH" && name != "NODE_PATH" && name != "ZDOTDIR" {
+			here := name == "PYTHONPATH" || name == "NODE_PATH" || name == "ZDOTDIR"
+			if !here && !strings.Contains(p, "/") && !strings.HasPrefix(p, ".") {
 				continue // a name that is looked up
 			}
 			p = path.Join(w.CWD, p)
@@ -285,5 +300,5 @@ func leads(w *World, name, value string) bool {
 			return true
 		}
 	}
-	return strings.HasSuffix(name, "_LIBRARY_PATH") && (strings.HasPrefix(value, ":") || strings.HasSuffix(value, ":") || strings.Contains(value, "::"))
+	return strings.HasSuffix(name, "_LIBRARY_PATH") && strings.Contains(":"+value+":", "::")
 }

@@ -4,21 +4,30 @@ const (
 	fileTools = "its tools that read and write files: the client itself does that"
 	mcp       = "MCP servers that it starts"
 	hooks     = "its hooks"
+	byPath    = "whatever else it starts as bash, sh or zsh by PATH"
 )
 
 // table is in the order of sbx agent --list.
 var table = []Client{
 	{
 		Name: "claude", Title: "Claude Code", Programs: []string{"claude"}, Aliases: []string{"claude-code"},
-		Choose: claudeShell, Makes: claudeMakes, Vars: claudeVars, Line: claudeLine, Reads: claudeReads, Call: claudeCall,
-		Inside:  []string{"commands (Bash tool, !commands, background tasks)", "hooks and the status line that are written as a command line", "MCP servers over stdio"},
-		Outside: []string{fileTools, "hooks with args (started without a shell), apiKeyHelper and other credential helpers", "MCP servers over HTTP: they run elsewhere"},
-		Module:  "claude-sh", Whole: "claude",
+		Choose: claudeShell, Makes: claudeMakes, Vars: claudeVars, Line: claudeLine, Reads: claudeReads,
+		Call: claudeCall,
+		Inside: []string{
+			"commands (Bash tool, !commands, background tasks)",
+			"hooks and the status line that are written as a command line", "MCP servers over stdio",
+		},
+		Outside: []string{
+			fileTools, "hooks with args (started without a shell), apiKeyHelper and other credential helpers",
+			"MCP servers over HTTP: they run elsewhere",
+		},
+		Module: "claude-sh", Whole: "claude",
 		Seen: "run, 2.1.197",
 	},
 	{
 		Name: "codex", Title: "Codex", Programs: []string{"codex"},
-		Refused: "it lets the model name the shell of a command (/usr/bin/zsh, for one), and takes a bash, zsh or sh of the password database as it is: no variable and no PATH changes that",
+		Refused: "it lets the model name the shell of a command (/usr/bin/zsh, for one), and takes a bash, zsh or sh " +
+			"of the password database as it is: no variable and no PATH changes that",
 		Outside: []string{"its commands, when they run in a shell that the model named", fileTools, mcp},
 		Whole:   "codex",
 		Seen:    "run, 0.169",
@@ -26,7 +35,7 @@ var table = []Client{
 	{
 		Name: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Aliases: []string{"gemini-cli"},
 		Choose: geminiShell, Path: true, Call: geminiCall,
-		Inside:  []string{"commands (run_shell_command, !commands)", "whatever else it starts as bash, sh or zsh by PATH"},
+		Inside:  []string{"commands (run_shell_command, !commands)", byPath},
 		Outside: []string{fileTools, mcp, hooks, "tools.discoveryCommand and tools.callCommand of its settings"},
 		Whole:   "gemini",
 		Seen:    "run, 0.61.0",
@@ -34,7 +43,7 @@ var table = []Client{
 	{
 		Name: "qwen", Title: "Qwen Code", Programs: []string{"qwen"}, Aliases: []string{"qwen-code"},
 		Choose: qwenShell, Path: true, Call: qwenCall,
-		Inside:  []string{"commands (run_shell_command, !commands)", "whatever else it starts as bash, sh or zsh by PATH"},
+		Inside:  []string{"commands (run_shell_command, !commands)", byPath},
 		Outside: []string{fileTools, mcp, hooks},
 		Whole:   "qwen",
 		Seen:    "run, 0.15.10",
@@ -66,13 +75,17 @@ var table = []Client{
 	{
 		Name: "aider", Title: "aider", Programs: []string{"aider"},
 		Choose: aiderShell, Vars: shellVar, Call: aiderCall,
-		Inside:  []string{"commands (/run, /test and what the model suggests) on a terminal"},
-		Outside: []string{"its edits and its git commits, with git's hooks", "lint commands (--lint-cmd) and /git: /bin/sh runs those, always"},
-		Whole:   "aider",
-		Seen:    "read in its source",
+		Inside: []string{"commands (/run, /test and what the model suggests) on a terminal"},
+		Outside: []string{
+			"its edits and its git commits, with git's hooks",
+			"lint commands (--lint-cmd) and /git: /bin/sh runs those, always",
+		},
+		Whole: "aider",
+		Seen:  "read in its source",
 	},
 	{
-		Name: "cursor", Title: "Cursor agent", Programs: []string{"cursor-agent", "agent"}, Aliases: []string{"cursor-agent"},
+		Name: "cursor", Title: "Cursor agent", Programs: []string{"cursor-agent", "agent"},
+		Aliases: []string{"cursor-agent"},
 		Refused: "its way to a shell is known only from what others saw, and it was not tried here",
 		Outside: []string{"its commands, as far as is known", fileTools, mcp, hooks},
 		Whole:   "cursor",

@@ -33,7 +33,8 @@ func Git(data []byte) (copied []byte, names []string, err error) {
 	copied = withoutSecrets(data)
 	// The copy has to say what the file says, less that.
 	var again []gitdir.Setting
-	if err := gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) }); err != nil || !slices.Equal(kept, again) || In(copied) {
+	err = gitdir.Each(copied, func(s gitdir.Setting) { again = append(again, s) })
+	if err != nil || !slices.Equal(kept, again) || In(copied) {
 		return nil, nil, errText
 	}
 	return copied, names, nil
@@ -152,12 +153,15 @@ func settingEnd(b []byte) (stop, next int) {
 // secret reports whether a setting of git holds a credential.
 func secret(s *gitdir.Setting) bool {
 	switch {
-	case inURL(s.Sub, noReference) || inURL(s.Value, noReference) || inURL(s.Section, noReference) || token(s.Sub) || token(s.Value):
+	case inURL(s.Sub, noReference) || inURL(s.Value, noReference) || inURL(s.Section, noReference):
+		return true
+	case token(s.Sub) || token(s.Value):
 		return true
 	case strings.HasSuffix(s.Key, "proxy") && inURL("http://"+s.Value, noReference):
 		return true
 	case s.Section == "credential" && s.Key == "helper":
-		return !plainHelper(s.Value) || inCommand(s.Value) || slices.ContainsFunc(strings.Fields(s.Value), func(w string) bool { return w == "-p" || w == "-pw" || w == "-w" })
+		password := func(w string) bool { return w == "-p" || w == "-pw" || w == "-w" }
+		return !plainHelper(s.Value) || inCommand(s.Value) || slices.ContainsFunc(strings.Fields(s.Value), password)
 	case s.Section == "credential" && s.Key == "username":
 		return !name(s.Value) && random(s.Value) && !strings.Contains(s.Value, "@")
 	case strings.Contains(strings.ToLower(s.Value), "authorization:") || inCommand(s.Value):
@@ -187,7 +191,8 @@ func inCommand(value string) bool {
 			next = words[i+1]
 		}
 		program := w[strings.LastIndexByte(w, '/')+1:]
-		sshpass, openssl = sshpass || strings.HasSuffix(program, "sshpass"), openssl || strings.HasSuffix(program, "openssl")
+		sshpass = sshpass || strings.HasSuffix(program, "sshpass")
+		openssl = openssl || strings.HasSuffix(program, "openssl")
 		switch {
 		case sshpass && (w == "-p" && given(next) || len(w) > 2 && strings.HasPrefix(w, "-p") && w[2] != '$'),
 			openssl && strings.EqualFold(w, "-k") && given(next),
@@ -210,7 +215,8 @@ func inCommand(value string) bool {
 			variable := strings.HasSuffix(w[:start], "$") || strings.HasSuffix(w[:start], "${")
 			switch {
 			case variable:
-			case flagged(name) && (text == "" && given(next) || text != "" && text[0] != '$' && text[0] != '%' && !boolean(text)),
+			case flagged(name) && text == "" && given(next),
+				flagged(name) && text != "" && text[0] != '$' && text[0] != '%' && !boolean(text),
 				strings.HasSuffix(name, "user") && text != "" && pair(text):
 				return true
 			}
@@ -241,7 +247,9 @@ func flagged(name string) bool {
 
 // elsewhere reports whether a flag says where a credential is, not what.
 func elsewhere(flag string) bool {
-	return slices.ContainsFunc([]string{"stdin", "file", "fd", "path", "store", "helper", "command", "cmd"}, func(end string) bool { return strings.HasSuffix(strings.ToLower(flag), end) })
+	places := []string{"stdin", "file", "fd", "path", "store", "helper", "command", "cmd"}
+	flag = strings.ToLower(flag)
+	return slices.ContainsFunc(places, func(end string) bool { return strings.HasSuffix(flag, end) })
 }
 
 // plainHelper reports whether a credential helper is a program, and no script that
@@ -251,7 +259,9 @@ func plainHelper(value string) bool {
 	if !inline {
 		return true
 	}
-	return strings.Trim(script, `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ._/\:~@$"'-`) == "" && !secretName(script) && !strings.Contains(script, "echo") && !strings.Contains(script, "printf")
+	const usual = `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ._/\:~@$"'-`
+	return strings.Trim(script, usual) == "" && !secretName(script) &&
+		!strings.Contains(script, "echo") && !strings.Contains(script, "printf")
 }
 
 // shown is the name of a setting for people, without a user and password in it.

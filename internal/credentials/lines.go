@@ -128,7 +128,8 @@ func plainPython(text string) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return !letter(r) }), func(w string) bool { return token(w) || len(w) >= 32 })
+	words := strings.FieldsFunc(text, func(r rune) bool { return !letter(r) })
+	return !slices.ContainsFunc(words, func(w string) bool { return token(w) || len(w) >= 32 })
 }
 
 // credential finds one in a line, and returns its name. Without one it is the name
@@ -161,7 +162,7 @@ func credential(line string, ref refer, quotes bool) (name string, found bool) {
 			if !found {
 				name = w
 			}
-		case len(w) >= 5 && strings.EqualFold(w[len(w)-5:], "proxy") && inURL("http://"+strings.TrimLeft(rest, "\"' \t=:"), ref):
+		case strings.HasSuffix(strings.ToLower(w), "proxy") && inURL("http://"+strings.TrimLeft(rest, "\"' \t=:"), ref):
 			return w, true
 		case len(w) >= 32 && random(w) && !found:
 			name, found = "a random text", true
@@ -215,7 +216,8 @@ func assigned(rest string, ref refer, quotes bool) bool {
 	if q := value[0]; q == '"' || q == '\'' {
 		inner, behind, ok := strings.Cut(value[1:], string(q))
 		behind = strings.TrimLeft(behind, " \t")
-		if ok && (behind == "" || quotes && (behind[0] == ',' || behind[0] == '}')) && !strings.HasPrefix(value, `"""`) && !strings.HasPrefix(value, "'''") {
+		ends := behind == "" || quotes && (behind[0] == ',' || behind[0] == '}')
+		if ok && ends && !strings.HasPrefix(value, `"""`) && !strings.HasPrefix(value, "'''") {
 			value = inner
 		}
 	}

@@ -28,7 +28,8 @@ func inURL(text string, ref refer) bool {
 		switch {
 		case password != "" && !ref(password), token(user):
 			return true
-		case strings.HasSuffix(scheme, "ssh") || strings.HasSuffix(scheme, "git") || both || strings.ContainsAny(user, " \t"):
+		case strings.HasSuffix(scheme, "ssh") || strings.HasSuffix(scheme, "git"):
+		case both || strings.ContainsAny(user, " \t"):
 		case !name(user) && !ref(user):
 			return true
 		}
@@ -65,7 +66,11 @@ func variable(name string) bool {
 }
 
 // tokens are how those of well-known services begin.
-var tokens = []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glcbt-", "npm_", "pypi-AgE", "xoxb-", "xoxp-", "sk-ant-", "sk-proj-", "hf_", "dop_v1_", "shpat_", "rubygems_", "ATATT3", "ATBB", "AKIA", "ASIA", "dckr_pat_", "eyJhbGciOi"}
+var tokens = []string{
+	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glcbt-", "npm_", "pypi-AgE", "xoxb-",
+	"xoxp-", "sk-ant-", "sk-proj-", "hf_", "dop_v1_", "shpat_", "rubygems_", "ATATT3", "ATBB", "AKIA", "ASIA",
+	"dckr_pat_", "eyJhbGciOi",
+}
 
 // token reports whether a text holds something that looks like a token.
 func token(text string) bool {
@@ -96,7 +101,10 @@ func word(c byte) bool {
 // secretName reports whether what is called so is a credential, whatever it is.
 func secretName(name string) bool {
 	flat := strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(name), "_", ""), "-", "")
-	for _, part := range []string{"password", "passwd", "passphrase", "token", "secret", "apikey", "accesskey", "privatekey", "extraheader", "bearer"} {
+	for _, part := range []string{
+		"password", "passwd", "passphrase", "token", "secret", "apikey", "accesskey", "privatekey", "extraheader",
+		"bearer",
+	} {
 		if strings.Contains(flat, part) {
 			return true
 		}
@@ -104,7 +112,8 @@ func secretName(name string) bool {
 	switch flat {
 	case "askpass", "bypass", "compass":
 		return false
-	case "cookiefile", "auth", "npmauthident", "authorization", "otp", "oauth", "jwt", "cookie", "authpw", "cred", "creds", "credential", "credentials":
+	case "cookiefile", "auth", "npmauthident", "authorization", "otp", "oauth", "jwt", "cookie", "authpw", "cred",
+		"creds", "credential", "credentials":
 		return true
 	}
 	return strings.HasSuffix(flat, "pass") || strings.HasSuffix(flat, "pwd")

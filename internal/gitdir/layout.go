@@ -4,7 +4,10 @@ import "strings"
 
 // Executed is what lies in a git directory and makes git run programs or look
 // elsewhere (gitrepository-layout(5), git-config(1)).
-var Executed = []string{"hooks", "config", "config.worktree", "commondir", "info/attributes", "info/grafts", "objects/info/alternates", "gitdir"}
+var Executed = []string{
+	"hooks", "config", "config.worktree", "commondir", "info/attributes", "info/grafts", "objects/info/alternates",
+	"gitdir",
+}
 
 // Todo is the list of steps of a rebase that waits for somebody to go on,
 // rebase-merge/git-rebase-todo in a git directory.
@@ -20,9 +23,12 @@ var Bulk = []string{"objects", "refs", "logs", "hooks", "info"}
 
 // Hooks are the names that git runs in a directory of hooks (githooks(5)).
 var Hooks = []string{
-	"applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist", "p4-pre-submit", "p4-prepare-changelist",
-	"post-applypatch", "post-checkout", "post-commit", "post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update",
-	"pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive", "prepare-commit-msg",
+	"applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist", "p4-pre-submit",
+	"p4-prepare-changelist",
+	"post-applypatch", "post-checkout", "post-commit", "post-index-change", "post-merge", "post-receive",
+	"post-rewrite", "post-update",
+	"pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive",
+	"prepare-commit-msg",
 	"proc-receive", "push-to-checkout", "reference-transaction", "sendemail-validate", "update",
 }
 

@@ -22,9 +22,12 @@ func Runs(s *Setting) bool {
 	case "core.sshcommand", "core.editor", "core.pager", "core.askpass", "core.gitproxy", "core.alternaterefscommand",
 		"sequence.editor", "diff.external", "diff.command", "diff.textconv", "merge.driver", "gpg.program",
 		"credential.helper", "interactive.difffilter", "uploadpack.packobjectshook", "receive.procreceiverefs",
-		"remote.uploadpack", "remote.receivepack", "remote.vcs", "sendemail.sendmailcmd", "sendemail.tocmd", "sendemail.cccmd",
-		"submodule.update", "trailer.command", "trailer.cmd", "trailer.ifexists", "instaweb.httpd", "web.browser", "imap.tunnel", "init.templatedir",
-		"hook.command", "gc.recentobjectshook", "tar.command", "gpg.defaultkeycommand", "sendemail.smtpserver", "remote.proxy",
+		"remote.uploadpack", "remote.receivepack", "remote.vcs", "sendemail.sendmailcmd", "sendemail.tocmd",
+		"sendemail.cccmd",
+		"submodule.update", "trailer.command", "trailer.cmd", "trailer.ifexists", "instaweb.httpd", "web.browser",
+		"imap.tunnel", "init.templatedir",
+		"hook.command", "gc.recentobjectshook", "tar.command", "gpg.defaultkeycommand", "sendemail.smtpserver",
+		"remote.proxy",
 		"gpg.ssh.program", "gpg.x509.program":
 		return true
 	}
@@ -71,15 +74,17 @@ func plain(s *Setting) bool {
 		return s.Key != "recentobjectshook"
 	}
 	switch s.Name() {
-	case "core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase", "core.precomposeunicode",
-		"core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf", "core.sharedrepository", "core.abbrev", "core.quotepath",
-		"core.compression", "core.protecthfs", "core.protectntfs", "core.longpaths", "core.untrackedcache", "core.preloadindex",
-		"branch.remote", "branch.merge", "branch.rebase", "branch.description", "branch.pushremote",
-		"remote.fetch", "remote.tagopt", "remote.prune", "remote.push", "remote.mirror",
-		"submodule.active", "init.defaultbranch", "extensions.objectformat", "extensions.refstorage", "extensions.compatobjectformat",
-		"core.commentchar", "merge.conflictstyle", "merge.ff", "diff.renames", "diff.renamelimit", "diff.algorithm", "rerere.enabled", "rerere.autoupdate",
-		"rebase.autosquash", "rebase.autostash", "rebase.updaterefs", "branch.autosetupmerge", "branch.autosetuprebase", "submodule.recurse", "extensions.worktreeconfig",
-		"lfs.repositoryformatversion", "svn-remote.fetch":
+	case "core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
+		"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "core.safecrlf",
+		"core.sharedrepository", "core.abbrev", "core.quotepath", "core.compression", "core.protecthfs",
+		"core.protectntfs", "core.longpaths", "core.untrackedcache", "core.preloadindex", "branch.remote",
+		"branch.merge", "branch.rebase", "branch.description", "branch.pushremote", "remote.fetch", "remote.tagopt",
+		"remote.prune", "remote.push", "remote.mirror", "submodule.active", "init.defaultbranch",
+		"extensions.objectformat", "extensions.refstorage", "extensions.compatobjectformat", "core.commentchar",
+		"merge.conflictstyle", "merge.ff", "diff.renames", "diff.renamelimit", "diff.algorithm", "rerere.enabled",
+		"rerere.autoupdate", "rebase.autosquash", "rebase.autostash", "rebase.updaterefs", "branch.autosetupmerge",
+		"branch.autosetuprebase", "submodule.recurse", "extensions.worktreeconfig", "lfs.repositoryformatversion",
+		"svn-remote.fetch":
 		return true
 	case "commit.gpgsign", "tag.gpgsign": // true runs a program
 		return boolean(s.Value) && !slices.Contains([]string{"", "true", "yes", "on", "1"}, strings.ToLower(s.Value))
@@ -88,7 +93,8 @@ func plain(s *Setting) bool {
 	case "gui.geometry", "gui.wmstate":
 		return strings.Trim(s.Value, "abcdefghijklmnopqrstuvwxyz0123456789+- ") == ""
 	case "svn-remote.url":
-		return slices.ContainsFunc([]string{"http://", "https://", "svn://", "file://"}, func(scheme string) bool { return strings.HasPrefix(s.Value, scheme) })
+		scheme, _, ok := strings.Cut(s.Value, "://")
+		return ok && slices.Contains([]string{"http", "https", "svn", "file"}, scheme)
 	case "core.fsmonitor":
 		return boolean(s.Value)
 	case "remote.url", "remote.pushurl", "submodule.url":

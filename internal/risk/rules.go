@@ -63,7 +63,8 @@ const diskNames = "sd hd vd xvd nvme mmcblk md dm- loop nbd disk rdisk mapper/"
 // device reports whether writing to name destroys data below any file system.
 func device(name string) bool {
 	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
-	return ok && slices.ContainsFunc(strings.Fields(diskNames), func(p string) bool { return strings.HasPrefix(rest, p) })
+	begins := func(name string) bool { return strings.HasPrefix(rest, name) }
+	return ok && slices.ContainsFunc(strings.Fields(diskNames), begins)
 }
 
 // ofDevice is device for dd's operand.

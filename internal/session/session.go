@@ -222,7 +222,8 @@ func own(path string, uid int, mode os.FileMode) error {
 // start, namespace of processes, 16 hexadecimal digits.
 func validID(name string) bool {
 	f := strings.Split(name, ".")
-	return len(f) == 4 && digits(f[0]) && digits(f[1]) && digits(f[2]) && len(f[3]) == 16 && strings.Trim(f[3], "0123456789abcdef") == ""
+	return len(f) == 4 && digits(f[0]) && digits(f[1]) && digits(f[2]) &&
+		len(f[3]) == 16 && strings.Trim(f[3], "0123456789abcdef") == ""
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -3,7 +3,8 @@ package tripwire
 import "errors"
 
 // Apart says which paths lie on file systems that ask another machine or program,
-// which may never answer. Links in a path are followed. Nothing is looked at there, and what was seen there once counts as it was: no command
+// which may never answer. Links in a path are followed. Nothing is looked at there, and what was
+// seen there once counts as it was: no command
 // in a sandbox can mount anything on the host. nil stands for "none".
 var Apart func(path string) bool
 

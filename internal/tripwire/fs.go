@@ -213,7 +213,8 @@ func kindName(mode uint32) string {
 // is none: git goes there by a shorter one.
 func unreachable(err error) bool {
 	switch err {
-	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENOTCONN, unix.ESTALE, unix.EIO, unix.ENODEV, unix.EHOSTDOWN, unix.ETIMEDOUT:
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.ENOTCONN, unix.ESTALE, unix.EIO, unix.ENODEV, unix.EHOSTDOWN,
+		unix.ETIMEDOUT:
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package tripwire
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -173,7 +174,8 @@ func (f *files) keepIndexes(root string, x *indexes) {
 	}
 	var b strings.Builder
 	for path, k := range x.used {
-		for _, field := range append(append([]string{path, k.stamp, k.Shared, strconv.Itoa(len(k.Links)), strconv.Itoa(len(k.Trees))}, k.Links...), k.Trees...) {
+		head := []string{path, k.stamp, k.Shared, strconv.Itoa(len(k.Links)), strconv.Itoa(len(k.Trees))}
+		for _, field := range slices.Concat(head, k.Links, k.Trees) {
 			b.WriteString(field)
 			b.WriteByte(0)
 		}

@@ -3,7 +3,7 @@ package tripwire
 import (
 	"crypto/sha256"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -37,8 +37,7 @@ func lookPlace(path string) (string, error) {
 		return lookName(path)
 	}
 	// A number is given anew when a directory is gone; when it was made is not.
-	id := []string{"place", strconv.FormatUint(uint64(st.Dev), 10), strconv.FormatUint(uint64(st.Ino), 10), number(born(path, &st))}
-	return strings.Join(id, " "), nil
+	return fmt.Sprint("place ", uint64(st.Dev), " ", st.Ino, " ", born(path, &st)), nil
 }
 
 // lookKept is lookName with all that is in a directory, up to what a run can
@@ -56,7 +55,8 @@ func lookKept(path string) (string, error) {
 	d := &digest{hash: sha256.New(), entries: 20_000, bytes: 32 << 20, depth: 64}
 	d.sub(dir, nameIn(path), &st, 0)
 	if d.lost {
-		return "", errors.New(policy.Plain(path) + ": more than can be watched (20,000 names, 64 directories deep, all of them readable)")
+		return "", errors.New(policy.Plain(path) +
+			": more than can be watched (20,000 names, 64 directories deep, all of them readable)")
 	}
 	return "dir " + d.sum(), nil
 }

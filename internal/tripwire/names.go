@@ -3,6 +3,7 @@ package tripwire
 import (
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -24,7 +25,8 @@ var gradeNames = [...]string{"alarm", "note", "instructions"}
 
 func (g Grade) String() string { return gradeNames[g] }
 
-// listedName is a name of the list, relative to the top of a project. The tables of them are sorted by key, the name in lower
+// listedName is a name of the list, relative to the top of a project. The tables of them are sorted
+// by key, the name in lower
 // case.
 type listedName struct {
 	key, name string
@@ -49,13 +51,17 @@ func Find(rel string, fold bool) (Grade, bool) {
 
 func lookUp(table []listedName, name string, fold bool) *listedName {
 	key := lower(name)
-	i, ok := slices.BinarySearchFunc(table, key, func(l listedName, key string) int { return strings.Compare(l.key, key) })
-	for ; ok && i < len(table) && table[i].key == key; i++ {
+	for i := first(table, key); i < len(table) && table[i].key == key; i++ {
 		if fold || table[i].name == name {
 			return &table[i]
 		}
 	}
 	return nil
+}
+
+// first is where the names of a key begin.
+func first(table []listedName, key string) int {
+	return sort.Search(len(table), func(i int) bool { return table[i].key >= key })
 }
 
 // matching looks a name up in the patterns, by what follows its last dot.
@@ -65,8 +71,7 @@ func matching(rel string, fold bool) *listedName {
 		return nil
 	}
 	key := lower(rel[dot+1:])
-	i, ok := slices.BinarySearchFunc(toldPatterns[:], key, func(l listedName, key string) int { return strings.Compare(l.key, key) })
-	for ; ok && i < len(toldPatterns) && toldPatterns[i].key == key; i++ {
+	for i := first(toldPatterns[:], key); i < len(toldPatterns) && toldPatterns[i].key == key; i++ {
 		p := &toldPatterns[i]
 		pattern, name := p.name, rel
 		if fold {

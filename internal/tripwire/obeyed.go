@@ -150,7 +150,10 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 				e.time = marker.time
 			}
 			is := e.look(w.Path, known != nil, first, stamp)
-			c := Change{Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0), Grade: gradeOf(rel), Told: is.told == ToTerminal}
+			c := Change{
+				Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0),
+				Grade: gradeOf(rel), Told: is.told == ToTerminal,
+			}
 			if e.kept {
 				c.Before = []byte(e.content)
 			}
@@ -204,14 +207,14 @@ func (e *entry) look(dir string, known, first bool, stamp string) sight {
 // gone lists the names of a directory that were there and are not any more.
 func (r *record) gone(dir string, open, shut []string) (out []string) {
 	prefix := join(dir, "")
-	i, _ := slices.BinarySearchFunc(r.entries, prefix, func(e entry, p string) int { return strings.Compare(e.path, p) })
-	for ; i < len(r.entries) && strings.HasPrefix(r.entries[i].path, prefix); i++ {
+	for i, _ := r.find(Name, prefix); i < len(r.entries) && strings.HasPrefix(r.entries[i].path, prefix); i++ {
 		e := &r.entries[i]
 		rel := e.path[len(prefix):]
-		if e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || apart(e.path) || r.at(Listed, policy.Dir(e.path)) != nil && policy.Dir(e.path) != dir {
-			continue
-		}
-		if !exists(e.path) {
+		at := policy.Dir(e.path)
+		switch {
+		case e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || apart(e.path):
+		case at != dir && r.at(Listed, at) != nil: // it is of that directory
+		case !exists(e.path):
 			out = append(out, rel)
 		}
 	}
@@ -220,18 +223,21 @@ func (r *record) gone(dir string, open, shut []string) (out []string) {
 
 // at finds an entry.
 func (r *record) at(kind Kind, path string) *entry {
-	i, ok := slices.BinarySearchFunc(r.entries, Watch{Kind: kind, Path: path}, func(e entry, w Watch) int { return compare(e.kind, e.path, w.Kind, w.Path) })
-	if !ok {
-		return nil
+	if i, ok := r.find(kind, path); ok {
+		return &r.entries[i]
 	}
-	return &r.entries[i]
+	return nil
+}
+
+func (r *record) find(kind Kind, path string) (int, bool) {
+	order := func(e entry, path string) int { return compare(e.kind, e.path, kind, path) }
+	return slices.BinarySearchFunc(r.entries, path, order)
 }
 
 // put lays entries over a record.
 func (r *record) put(entries []entry) {
 	for _, e := range entries {
-		i, ok := slices.BinarySearchFunc(r.entries, e, func(a, b entry) int { return compare(a.kind, a.path, b.kind, b.path) })
-		if ok {
+		if i, ok := r.find(e.kind, e.path); ok {
 			r.entries[i] = e
 		} else {
 			r.entries = slices.Insert(r.entries, i, e)

@@ -41,10 +41,11 @@ func (s *survey) back(path, dir, tree string) {
 		return
 	}
 	data, err := regular(path)
-	if to, ok := gitdir.Pointer(data); unreachable(err) && err != unix.ELOOP || err == nil && ok && from(tree, to) == dir {
-		return
+	to, ok := gitdir.Pointer(data)
+	absent, leads := unreachable(err) && err != unix.ELOOP, err == nil && ok && from(tree, to) == dir
+	if !absent && !leads {
+		s.found(path)
 	}
-	s.found(path)
 }
 
 // treeOf is the work tree that a git directory says it has, "" for none.

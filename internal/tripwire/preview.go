@@ -226,7 +226,9 @@ func (p *page) small(path string) {
 
 // gitElsewhere are the files that make git take settings or objects from
 // elsewhere (gitrepository-layout(5)).
-var gitElsewhere = []string{"config.worktree", "commondir", "gitdir", "info/attributes", "info/grafts", "objects/info/alternates"}
+var gitElsewhere = []string{
+	"config.worktree", "commondir", "gitdir", "info/attributes", "info/grafts", "objects/info/alternates",
+}
 
 // git shows what in a git directory makes git run programs.
 func (p *page) git(path string) {
@@ -271,8 +273,10 @@ func (p *page) hooks(dir string) {
 // usual are the lines of a config file that git itself writes by init and
 // clone. It leaves nothing out that does anything: each has to be a whole line.
 var usual = []string{
-	"repositoryformatversion = 0", "filemode = true", "filemode = false", "bare = false", "bare = true", "logallrefupdates = true", "ignorecase = true", "precomposeunicode = true",
-	"fetch = +refs/heads/*:refs/remotes/origin/*", "remote = origin", "merge = refs/heads/main", "merge = refs/heads/master",
+	"repositoryformatversion = 0", "filemode = true", "filemode = false", "bare = false", "bare = true",
+	"logallrefupdates = true", "ignorecase = true", "precomposeunicode = true",
+	"fetch = +refs/heads/*:refs/remotes/origin/*", "remote = origin", "merge = refs/heads/main",
+	"merge = refs/heads/master",
 }
 
 // oddSettings are the lines of a config file that are not usual, under their

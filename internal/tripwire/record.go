@@ -134,7 +134,10 @@ func decode(data, root string) (*record, error) {
 		e.content, e.kept = strings.CutPrefix(f[3], "=")
 		again = e.append(again[:0])
 		n := len(r.entries)
-		if string(again) != text || e.time < 0 || n == maxWatched || n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
+		if string(again) != text || e.time < 0 || n == maxWatched {
+			return nil, errDamaged
+		}
+		if n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
 			return nil, errDamaged
 		}
 		r.entries = append(r.entries, e)
@@ -250,7 +253,8 @@ func (r *record) accept(paths []string) bool {
 	r.entries = slices.DeleteFunc(slices.Clone(r.entries), forget)
 	for i := range r.entries {
 		e := &r.entries[i]
-		if (e.kind == Name || e.kind == Place || e.kind == Kept || e.kind == Settings) && slices.Contains(paths, e.path) {
+		one := e.kind == Name || e.kind == Place || e.kind == Kept || e.kind == Settings
+		if one && slices.Contains(paths, e.path) {
 			if now, err := Look(e.kind, e.path); err == nil && now != e.state {
 				*e, changed = entry{kind: e.kind, path: e.path, state: now, time: time.Now().Unix()}, true
 			}

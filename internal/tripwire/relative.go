@@ -33,7 +33,8 @@ func (s *survey) relative(at, common, tree string) {
 			if err == nil && (state == "" || !hooks && strings.HasPrefix(state, "dir ") || alike(here, there, state)) {
 				continue
 			}
-			s.add(at, "config: "+set.Full()+"="+set.Value+", which is not the same here as in "+policy.Quote(main), state)
+			text := "config: " + set.Full() + "=" + set.Value
+			s.add(at, text+", which is not the same here as in "+policy.Quote(main), state)
 		}
 	})
 }

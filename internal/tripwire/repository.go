@@ -23,7 +23,8 @@ type repository struct {
 func repositoryOf(state string) repository {
 	fields := append(strings.Split(state, "/"), "")
 	kind, _, index := strings.Cut(fields[0], "+")
-	return repository{kind == "own", index, unescape(fields[1]), slices.DeleteFunc(fields[2:], func(s string) bool { return s == "" })}
+	known := slices.DeleteFunc(fields[2:], func(s string) bool { return s == "" })
+	return repository{kind == "own", index, unescape(fields[1]), known}
 }
 
 func (r repository) state() string {

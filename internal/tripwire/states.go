@@ -178,7 +178,8 @@ func (s *survey) text(dir int, path string, odd func(text string) []string) {
 func plainStep(line string) bool {
 	word, _, _ := strings.Cut(line, " ")
 	switch word {
-	case "", "pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "break", "b", "noop", "label", "l", "reset", "t", "merge", "m", "update-ref", "u":
+	case "", "pick", "p", "reword", "r", "edit", "e", "squash", "s", "fixup", "f", "drop", "d", "break", "b", "noop",
+		"label", "l", "reset", "t", "merge", "m", "update-ref", "u":
 		return true
 	}
 	return word[0] == '#'

@@ -62,7 +62,8 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	l.entries(root, watches)
 	l.repositories(watches)
 	more, put := s.obeyed(l.recs[0], listed)
-	changes := inPlace(append(l.changes, slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })...))
+	more = slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })
+	changes := inPlace(append(l.changes, more...))
 	if _, changed := l.recs[0].merge(watches, time.Now().Unix()); !changed && len(put) == 0 { // nearly always
 		if l.ix.fresh {
 			// What cannot be kept is read again.
@@ -189,7 +190,8 @@ func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error
 		r.entries = entries
 		r.put(put)
 		for i := range r.entries {
-			if e := &r.entries[i]; !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
+			e := &r.entries[i]
+			if !e.kept && (e.kind == Name || e.kind == Kept) && strings.HasPrefix(e.state, "file ") {
 				e.content, e.kept = keep(e.path, e.state)
 			}
 		}

@@ -54,7 +54,9 @@ const (
 )
 
 func newSurvey(ix *indexes, apart map[string]bool) *survey {
-	return &survey{indexes: ix, apart: apart, seen: map[string]bool{}, left: maxRepositories, names: maxNames, listing: maxListed}
+	return &survey{
+		indexes: ix, apart: apart, seen: map[string]bool{}, left: maxRepositories, names: maxNames, listing: maxListed,
+	}
 }
 
 // surveyGit looks at what git would find under a path: a .git, or a bare
@@ -242,10 +244,10 @@ func (s *survey) settings(at, path, tree string, needed bool) {
 		return
 	}
 	for _, line := range gitdir.Notable(data) {
-		if to, ok := strings.CutPrefix(line, "core.worktree="); ok && tree != "" && to != "" && from(policy.Dir(path), to) == tree {
-			continue
+		to, names := strings.CutPrefix(line, "core.worktree=")
+		if !names || tree == "" || to == "" || from(policy.Dir(path), to) != tree {
+			s.add(at, base(path)+": "+line, "")
 		}
-		s.add(at, base(path)+": "+line, "")
 	}
 }
 
@@ -262,10 +264,10 @@ func (s *survey) hooks(at, dir string) {
 		return
 	}
 	for _, name := range names {
-		if st, err := lstat(join(dir, name)); strings.HasSuffix(name, ".sample") && err == nil && is(&st, unix.S_IFREG) {
-			continue
+		st, err := lstat(join(dir, name))
+		if !strings.HasSuffix(name, ".sample") || err != nil || !is(&st, unix.S_IFREG) {
+			s.file(at, dir, name, "hooks/"+name)
 		}
-		s.file(at, dir, name, "hooks/"+name)
 	}
 }
 

@@ -13,9 +13,16 @@ import (
 type Kind uint8
 
 const (
-	Name    Kind = iota // one path: State is "" while it does not exist, else what it is (see Look)
-	Pattern             // the last element of Path is a pattern (policy.Match): State is the sorted matching names, joined by "/"
-	Nested              // Path is a directory: State is the sorted names of its subdirectories that are or hold a git directory (X/.git exists, or X has HEAD, objects and refs), joined by "/"
+	Name Kind = iota // one path: State is "" while it does not exist, else what it is (see Look)
+
+	// Pattern: the last element of Path is a pattern (policy.Match). State is the
+	// sorted matching names, joined by "/".
+	Pattern
+
+	// Nested: Path is a directory. State is the sorted names of its subdirectories
+	// that are or hold a git directory (X/.git exists, or X has HEAD, objects and
+	// refs), joined by "/".
+	Nested
 
 	// Settings is about a git config file: State is what in it makes git run or
 	// read something (gitdir.Notable), one escaped setting beside the other. The
@@ -63,7 +70,9 @@ type Watch struct {
 
 // Change is a watched name that is not as it was.
 type Change struct {
-	Path   string    // of the thing itself: for Pattern and Nested the full path of what appeared (Nested: DIR/NAME/.git, or DIR/NAME for a bare one)
+	// Path is that of the thing itself: for Pattern and Nested the full path of what
+	// appeared (Nested: DIR/NAME/.git, or DIR/NAME for a bare one).
+	Path   string
 	Was    string    // State before, "" for absent
 	Now    string    // State as Look gives it, or "other (CAUSE)" for what could not be looked at
 	Since  time.Time // when the baseline was taken
