@@ -110,7 +110,7 @@ type Args struct {
 	SharePID  bool    // keep the process namespace
 	NewUserns bool    // allow further user namespaces inside
 	Session   bool    // --new-session
-	Stage     bool    // the command is process 1 instead of bwrap's reaper, and ends the sandbox when bwrap dies
+	Init      bool    // the command is process 1 instead of bwrap's reaper, and ends the sandbox when bwrap dies
 	Ops       []Op
 	Seccomp   []byte   // a struct sock_filter array; nil for none
 	Filter    []byte   // a second one, which only holds more; nil for none. See HasTwoFilters
@@ -225,14 +225,14 @@ func (w *writer) namespaces(a *Args) {
 	if !a.NewUserns && !a.Version.Less(HasUserns) {
 		w.add("--disable-userns")
 	}
-	if !a.Stage {
+	if !a.Init {
 		w.add("--die-with-parent")
 	}
 	w.add("--cap-drop", "ALL")
 	if a.Session {
 		w.add("--new-session")
 	}
-	if a.Stage {
+	if a.Init {
 		w.add("--as-pid-1")
 	}
 }

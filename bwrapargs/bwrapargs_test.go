@@ -95,7 +95,7 @@ func TestWords(t *testing.T) {
 		{"a session", Args{Version: v8, Session: true}, closed + " --new-session", nil},
 		{"variables of bwrap's alone", Args{Version: v8, Unsetenv: []string{"X", "Y"}, Setenv: []Var{{"X", "1"}}}, closed + " --unsetenv X --unsetenv Y --setenv X 1", nil},
 		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed + " --setenv LD_PRELOAD /x y --setenv B ", nil},
-		{"as process 1", Args{Version: v8, Stage: true}, without("--die-with-parent") + " --as-pid-1", nil},
+		{"as process 1", Args{Version: v8, Init: true}, without("--die-with-parent") + " --as-pid-1", nil},
 		{"descriptors of the caller's", Args{Version: v8, Block: 3, Sync: 4, Info: 5}, closed + " --block-fd 3 --sync-fd 4 --info-fd 5", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
 		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
@@ -233,7 +233,7 @@ func read(words []string, fds []FD) (a Args, err error) {
 			a.Session = true
 			continue
 		case "--as-pid-1":
-			a.Stage = true
+			a.Init = true
 			continue
 		case "--unsetenv":
 			a.Unsetenv = append(a.Unsetenv, take())
@@ -258,7 +258,7 @@ func read(words []string, fds []FD) (a Args, err error) {
 		a.Ops = append(a.Ops, op)
 	}
 	slices.Sort(need)
-	if slices.Contains(need, "--die-with-parent") == a.Stage && err == nil {
+	if slices.Contains(need, "--die-with-parent") == a.Init && err == nil {
 		return a, fmt.Errorf("either the stage ends the sandbox or the kernel does: %q", need)
 	}
 	need = slices.DeleteFunc(need, func(w string) bool { return w == "--die-with-parent" })
@@ -275,7 +275,7 @@ func randomArgs(r *rand.Rand, odd string) Args {
 		return []string{"/", "/a", "/a b", "/--bind", "--dev", "/\n\"'$*", "/\xff", "/é", "/" + odd, odd}[r.IntN(10)]
 	}
 	coin := func() bool { return r.IntN(2) == 0 }
-	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(), Session: coin(), Stage: coin()}
+	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(), Session: coin(), Init: coin()}
 	if coin() {
 		a.Chdir = "/" + odd
 		a.Block, a.Sync, a.Info = r.IntN(3), r.IntN(3), r.IntN(3)

@@ -43,9 +43,9 @@ func arguments(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, p
 	if err := giveFilter(p, &a, own, req.Engine.Bwrap); err != nil {
 		return err
 	}
-	a.Stage = p.Stage != nil && p.Stage.Group != pid1.NoInit
-	a.Session = !a.Stage && ownSession(pol, h)
-	if !a.Stage {
+	a.Init = p.Stage != nil && p.Stage.Group != pid1.NoInit
+	a.Session = !a.Init && ownSession(pol, h)
+	if !a.Init {
 		p.Ends = &pid1.SetupFDs{Setup: next(), Alive: -1, Info: -1}
 		if pol.SharePID { // there is no process 1 that could hold a pipe
 			p.Ends.Info = next()
@@ -61,7 +61,7 @@ func arguments(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, p
 	for i := range a.Ops {
 		a.Ops[i].Dst = v.Inside(a.Ops[i].Dst)
 	}
-	if watched := masks(a.Ops, pol); a.Stage {
+	if watched := masks(a.Ops, pol); a.Init {
 		p.Stage.Masks = watched
 	} else if len(watched) > 0 {
 		p.Gaps = append(p.Gaps, Unwatched)
