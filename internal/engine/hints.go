@@ -69,8 +69,11 @@ func (p *Plan) HintWords(req Request, h *host.Host, v *view.View) []string {
 func lostDirs(outer, inner string) (lost []string) {
 	kept := strings.Split(inner, ":")
 	for dir := range strings.SplitSeq(outer, ":") {
-		if len(lost) < 4 && strings.HasPrefix(dir, "/") && !slices.Contains(kept, dir) && !slices.Contains(lost, policy.Clean(dir)) {
+		if strings.HasPrefix(dir, "/") && !slices.Contains(kept, dir) && !slices.Contains(lost, policy.Clean(dir)) {
 			lost = append(lost, policy.Clean(dir))
+		}
+		if len(lost) == 4 {
+			break
 		}
 	}
 	return lost

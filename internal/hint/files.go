@@ -2,6 +2,7 @@ package hint
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ func (h *hinter) files(uses []use) string {
 		own := func(dir string) bool { return policy.Within(u.path, dir) }
 		if u.write && !u.changed {
 			made = append(made, u.path)
-		} else if contains(made, own) {
+		} else if slices.ContainsFunc(made, own) {
 			continue // the command's own
 		}
 		if u.idle {
@@ -31,15 +32,6 @@ func (h *hinter) files(uses []use) string {
 		}
 	}
 	return ""
-}
-
-func contains(list []string, match func(string) bool) bool {
-	for _, s := range list {
-		if match(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // file looks whether a use of a file can be one that the policy prevents.
@@ -215,12 +207,7 @@ const (
 )
 
 func (h *hinter) pinned(path string) bool {
-	for i := range h.Rules {
-		if h.Rules[i].Pinned && h.Rules[i].Path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.Rules, func(r view.Rule) bool { return r.Pinned && r.Path == path })
 }
 
 // rule names one as its file has it.
@@ -237,8 +224,10 @@ func (h *hinter) rule(m *view.Rule) string {
 
 // listKey is the key of a profile by which paths get an access.
 func listKey(a policy.Access) string {
-	return map[policy.Access]string{policy.Read: "readonly_paths", policy.Write: "writable_paths", policy.Protect: "protected_paths",
-		policy.Block: "blocked_paths", policy.Private: "private_paths"}[a]
+	return map[policy.Access]string{
+		policy.Read: "readonly_paths", policy.Write: "writable_paths", policy.Protect: "protected_paths",
+		policy.Block: "blocked_paths", policy.Private: "private_paths",
+	}[a]
 }
 
 // lever is how a path, by its name inside, is opened that a rule with an access
@@ -251,7 +240,7 @@ func (h *hinter) lever(to, path string, access policy.Access, m *view.Rule, does
 	path = h.outside(path)
 	typed := flag + h.typed(path)
 	switch {
-	case to == "write" && h.Home != "" && contains(strings.Fields(".local/share .local/state .cache .config"), func(dir string) bool { return policy.Within(path, h.Home+"/"+dir+"/sbx") }):
+	case to == "write" && h.sbxOwn(path):
 		return ownFiles
 	case h.locked(key, listKey(access)):
 		return isLocked
@@ -267,6 +256,14 @@ func (h *hinter) lever(to, path string, access policy.Access, m *view.Rule, does
 		return ": sbx " + typed + " -- COMMAND" + does // not every file can hold that name
 	}
 	return ": " + key + " = [" + policy.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig() + does
+}
+
+// sbxOwn reports whether sbx keeps files in a directory.
+func (h *hinter) sbxOwn(path string) bool {
+	rest, ok := h.tilde(path)
+	return ok && slices.ContainsFunc(strings.Fields("/.local/share /.local/state /.cache /.config"), func(dir string) bool {
+		return policy.Within(rest, dir+"/sbx")
+	})
 }
 
 // outside is the host's name of a path inside.

@@ -114,7 +114,9 @@ func (h *hinter) inConfig() string {
 
 // locked reports whether the administrator lets nobody loosen one of the keys.
 func (h *hinter) locked(keys ...string) bool {
-	return slices.ContainsFunc(h.say.Locked, func(k string) bool { return k == "default_profile" || slices.Contains(keys, k) })
+	return slices.ContainsFunc(h.say.Locked, func(k string) bool {
+		return k == "default_profile" || slices.Contains(keys, k)
+	})
 }
 
 const isLocked = "; the administrator has locked that"
@@ -153,7 +155,8 @@ func (h *hinter) notFound(status int, names []string) string {
 	for _, dir := range h.say.Lost[:min(len(h.say.Lost), maxNamed)] {
 		lost = append(lost, h.shown(dir))
 	}
-	return policy.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " + strings.Join(lost, ", ") + h.lever("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
+	return policy.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " +
+		strings.Join(lost, ", ") + h.lever("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
 }
 
 // maxNamed bounds how many names a line has.
@@ -176,7 +179,9 @@ func (h *hinter) trapped(status int) string {
 	if value, _ := h.Setting("seccomp"); status != 128+31 || value == "off" { // SIGSYS
 		return ""
 	}
-	return "the system call filter ended it" + h.by("seccomp") + ", as it does programs for another architecture, 32-bit ones among them" + h.change("--seccomp off", "seccomp", `"off"`, " takes the filter away")
+	return "the system call filter ended it" + h.by("seccomp") +
+		", as it does programs for another architecture, 32-bit ones among them" +
+		h.change("--seccomp off", "seccomp", `"off"`, " takes the filter away")
 }
 
 // full is about private directories, whose size is bounded.
@@ -225,7 +230,8 @@ func (h *hinter) tracing(name string) string {
 	if name == "" || value == "dev" || value == "off" || policy.SeccompFile(value) {
 		return ""
 	}
-	return "no process looks into another here" + h.by("seccomp") + h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
+	return "no process looks into another here" + h.by("seccomp") +
+		h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
 }
 
 // network is about packets that had no way out. Without a namespace of its own
@@ -296,5 +302,6 @@ func (h *hinter) blank() string {
 	if more > 0 {
 		names = append(names, strconv.Itoa(more)+" more")
 	}
-	return "hidden here, and reads as empty: " + strings.Join(names, ", ") + h.lever("read", first, policy.Block, nil, " shows "+policy.Plain(path.Base(first)))
+	return "hidden here, and reads as empty: " + strings.Join(names, ", ") +
+		h.lever("read", first, policy.Block, nil, " shows "+policy.Plain(path.Base(first)))
 }

@@ -16,7 +16,8 @@ type borrowed struct{ dir, name string }
 const (
 	shells = "sh bash zsh dash ksh fish ash mksh busybox"
 	// mute do nothing to what they name.
-	mute = "echo printf : true false exit return set unset export local declare typeset readonly alias unalias kill trap shift read sleep which type basename dirname logger seq expr let"
+	mute = "echo printf : true false exit return set unset export local declare typeset readonly alias " +
+		"unalias kill trap shift read sleep which type basename dirname logger seq expr let"
 
 	making   = "touch mkdir truncate tee"
 	copying  = "cp install ln mv"
@@ -24,23 +25,30 @@ const (
 	// matching take a pattern or a program first.
 	matching = "grep egrep fgrep rg ag ack sed awk gawk perl jq yq"
 	// reading have options that take no files, and read all that they name.
-	reading = "cat ls head tail less more wc stat file diff cmp sort du source . rm cp mv ln mkdir touch chmod chown tee sh bash dash zsh sed"
+	reading = "cat ls head tail less more wc stat file diff cmp sort du source . rm cp mv ln mkdir touch chmod " +
+		"chown tee sh bash dash zsh sed"
 	// compilers take directories in one word with -I and -L.
 	compilers = "cc gcc g++ c++ clang clang++ musl-gcc"
 	// filing are the subcommands of git that read files by their names.
 	filing = "add stage apply am mv rm clone hash-object"
 	// inputs are options whose word is read.
-	inputs = "--config --config-file --file --env-file --input --key --cert --cacert --directory --requirement --prefix --manifest-path --project --sysroot --import --require"
+	inputs = "--config --config-file --file --env-file --input --key --cert --cacert --directory --requirement " +
+		"--prefix --manifest-path --project --sysroot --import --require"
 
 	gaining   = "sudo su doas pkexec"
 	debuggers = "strace ltrace gdb lldb rr dlv"
-	outgoing  = "curl wget ssh scp sftp rsync pip pip3 uv uvx pipx pdm conda mamba rustup helm poetry docker podman kubectl gh glab aws gcloud az apt apt-get apk dnf yum brew dig nslookup host getent ping telnet nc ftp"
+	outgoing  = "curl wget ssh scp sftp rsync pip pip3 uv uvx pipx pdm conda mamba rustup helm poetry docker " +
+		"podman kubectl gh glab aws gcloud az apt apt-get apk dnf yum brew dig nslookup host getent ping " +
+		"telnet nc ftp"
 	// curious look for newer versions of theirs, or count their users.
-	curious = "npm npx pnpm pnpx yarn bun bunx next nuxt ng nx gatsby astro expo turbo dotnet flutter claude codex gemini opencode"
+	curious = "npm npx pnpm pnpx yarn bun bunx next nuxt ng nx gatsby astro expo turbo dotnet flutter claude " +
+		"codex gemini opencode"
 	// fetchers go out with a subcommand of fetches, those of Node with more.
 	fetchers = "git npm pnpm yarn bun cargo go gem bundle composer mix deno"
-	fetches  = "install i ci add update upgrade get download fetch clone pull push ls-remote mod publish login ping audit require create-project outdated"
-	ofNode   = "view info show v create search find s se dlx whoami dist-tag owner access token unpublish deprecate adduser logout up in isntall clean-install install-test it"
+	fetches  = "install i ci add update upgrade get download fetch clone pull push ls-remote mod publish login " +
+		"ping audit require create-project outdated"
+	ofNode = "view info show v create search find s se dlx whoami dist-tag owner access token unpublish " +
+		"deprecate adduser logout up in isntall clean-install install-test it"
 	ofNodes  = "npm pnpm yarn bun"
 	running  = "run run-script exec test start build"
 	wrappers = "env command exec nohup nice ionice time timeout stdbuf setsid builtin xargs"
@@ -74,7 +82,7 @@ func (r *reader) command(words []string) {
 	case !r.live:
 	case is(gaining, name):
 		r.gains = name
-	case is(debuggers, name) && slices.ContainsFunc(args, func(a string) bool { return a != "" && a[0] != '-' || strings.HasPrefix(a, "-p") }):
+	case is(debuggers, name) && slices.ContainsFunc(args, debugged):
 		r.debugger = name
 	}
 	r.borrow(name, args)
@@ -82,6 +90,9 @@ func (r *reader) command(words []string) {
 	r.curious = r.curious || is(curious, name)
 	r.operands(name, args)
 }
+
+// debugged reports whether a word of a debugger is what to look into.
+func debugged(a string) bool { return a != "" && a[0] != '-' || strings.HasPrefix(a, "-p") }
 
 // builtin reads what a shell does by itself, and scripts for another one.
 func (r *reader) builtin(name string, args []string) (done bool) {
@@ -124,7 +135,8 @@ func program(words []string) []string {
 		case set && policy.ValidName(name):
 		case is(wrappers, path.Base(w)):
 			started = true
-		case started && (strings.HasPrefix(w, "-") || w != "" && w[0] <= '9' && strings.Trim(w, "0123456789.smhd") == ""): // options, and how long
+		case started && strings.HasPrefix(w, "-"): // options
+		case started && w != "" && w[0] <= '9' && strings.Trim(w, "0123456789.smhd") == "": // how long
 		default:
 			return words
 		}
@@ -300,7 +312,8 @@ func (r *reader) git(args []string) []string {
 
 // leavesOut reports whether an option is about what is not to be looked at.
 func leavesOut(option string) bool {
-	return slices.ContainsFunc(strings.Fields("ignore exclude skip except omit without deselect no-"), func(word string) bool { return strings.Contains(option, word) })
+	const words = "ignore exclude skip except omit without deselect no-"
+	return slices.ContainsFunc(strings.Fields(words), func(word string) bool { return strings.Contains(option, word) })
 }
 
 // elsewise reports whether the word behind an option may be no file that is read.
@@ -333,8 +346,10 @@ func outward(name string, args []string) bool {
 	beyond := is(outgoing, name)
 	for _, a := range args {
 		if _, rest, ok := strings.Cut(a, "://"); ok {
-			if slices.ContainsFunc(strings.Fields("localhost 127. [::1] /"), func(local string) bool { return strings.HasPrefix(rest, local) }) {
-				return false
+			for _, local := range []string{"localhost", "127.", "[::1]", "/"} {
+				if strings.HasPrefix(rest, local) {
+					return false
+				}
 			}
 			beyond = true
 		}
@@ -352,7 +367,9 @@ func subcommand(name string, args []string) bool {
 		switch {
 		case is(running, a): // a script of the project's, whatever it is called
 			return false
-		case is(fetches, a), node && is(ofNode, a), node && a == "init" && end != a && !strings.HasPrefix(end, "-"), name == "go" && strings.Contains(a, "@"):
+		case is(fetches, a), node && is(ofNode, a), name == "go" && strings.Contains(a, "@"):
+			return true
+		case node && a == "init" && end != a && !strings.HasPrefix(end, "-"): // of a template
 			return true
 		case i == 0 && node && !strings.HasPrefix(a, "-"): // what comes behind is no subcommand
 			return false

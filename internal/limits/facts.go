@@ -168,7 +168,7 @@ func (m *machine) unified(top, own string) []Place {
 		}
 		controllers := strings.Fields(m.read(dir + "/cgroup.subtree_control"))
 		kind := strings.TrimSpace(m.read(dir + "/cgroup.type"))
-		if len(controllers) > 0 && (kind == "" || kind == "domain") && !m.systemds(top, dir) && m.writable(dir) && m.writable(dir+"/cgroup.procs") {
+		if len(controllers) > 0 && (kind == "" || kind == "domain") && !m.systemds(top, dir) && m.joinable(dir) {
 			out = append(out, Place{Dir: dir, Controllers: known(controllers), Left: left})
 		}
 		if dir == top {
@@ -178,6 +178,11 @@ func (m *machine) unified(top, own string) []Place {
 		dir = path.Dir(dir)
 	}
 	return out
+}
+
+// joinable reports whether the caller can make groups in a directory and join them.
+func (m *machine) joinable(dir string) bool {
+	return m.writable(dir) && m.writable(dir+"/cgroup.procs")
 }
 
 // systemds reports whether systemd manages the inside of a group.
@@ -237,7 +242,7 @@ func least[T uint64 | float64](a, b T) T {
 // made. A group there may not have more processor time than those above it.
 func (m *machine) legacy(top, dir string, controllers []string) (Place, bool) {
 	p := Place{Dir: dir, Controllers: known(controllers)}
-	if len(p.Controllers) == 0 || !m.writable(dir) || !m.writable(dir+"/cgroup.procs") {
+	if len(p.Controllers) == 0 || !m.joinable(dir) {
 		return p, false
 	}
 	for range maxDepth {

@@ -29,7 +29,8 @@ func Look(uid int) Facts {
 	}
 	m.safe = func(program string) bool {
 		var st syscall.Stat_t
-		return syscall.Stat(program, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Uid == 0 && st.Mode&0o022 == 0 && st.Mode&0o111 != 0
+		return syscall.Stat(program, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Uid == 0 &&
+			st.Mode&0o022 == 0 && st.Mode&0o111 != 0
 	}
 	return m.look()
 }

@@ -124,7 +124,8 @@ func Choose(w Wanted, f Facts, o Options) (*Means, error) {
 		return m, m.mac(w, f, o)
 	}
 	if w.MemoryMB > 0 && w.MemoryMB < leastMB {
-		return nil, &Refusal{"memory_limit_mb", "the sandbox itself takes up to " + strconv.Itoa(leastMB) + " MiB", "allow at least that much"}
+		why := "the sandbox itself takes up to " + strconv.Itoa(leastMB) + " MiB"
+		return nil, &Refusal{"memory_limit_mb", why, "allow at least that much"}
 	}
 	counted := w.Procs > 0 && o.Staged && f.Counted
 	best := bestOffer(w.needs(), f.offers(), counted)
@@ -155,7 +156,8 @@ func (m *Means) fileSize(w Wanted, f Facts, o Options) error {
 	}
 	if !o.Staged && !f.Mac && w.FileSizeMB < 1 {
 		// bwrap writes files of its own into the sandbox.
-		return &Refusal{"file_size_limit_mb", "with less than 1 MiB a stage around the command has to set it", "leave out --direct, or allow 1M"}
+		const why = "with less than 1 MiB a stage around the command has to set it"
+		return &Refusal{"file_size_limit_mb", why, "leave out --direct, or allow 1M"}
 	}
 	m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitFSIZE, Max: uint64(math.Ceil(w.FileSizeMB * (1 << 20)))})
 	m.Held = append(m.Held, "file_size_limit_mb: RLIMIT_FSIZE, for each file")
@@ -167,7 +169,8 @@ func (m *Means) weaker(controller, key string, w Wanted, why string) {
 	if controller == memory {
 		// Not RLIMIT_AS: node, go and java reserve far more address space than they use.
 		m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitDATA, Max: uint64(w.MemoryMB) << 20})
-		m.Gaps = append(m.Gaps, key+" is held for each process by itself (RLIMIT_DATA), not for all together, nor for files in private directories: "+why)
+		m.Gaps = append(m.Gaps, key+" is held for each process by itself (RLIMIT_DATA), not for all together, "+
+			"nor for files in private directories: "+why)
 		return
 	}
 	m.Gaps = append(m.Gaps, key+" is not enforced: "+why)

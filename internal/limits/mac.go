@@ -27,8 +27,10 @@ func (m *Means) mac(w Wanted, f Facts, o Options) error {
 			why += ", and how many processes the user has cannot be seen here"
 		case k.controller == pids:
 			m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: macNPROC, Max: uint64(f.Running + w.Procs)})
-			m.Held = append(m.Held, k.key+": RLIMIT_NPROC, which counts all processes of the user: the "+strconv.Itoa(f.Running)+" that run now and "+strconv.Itoa(w.Procs)+" more")
-			m.Gaps = append(m.Gaps, k.key+" is held together with your other processes: when some of those end the command can have more, and when more begin, fewer")
+			m.Held = append(m.Held, k.key+": RLIMIT_NPROC, which counts all processes of the user: the "+
+				strconv.Itoa(f.Running)+" that run now and "+strconv.Itoa(w.Procs)+" more")
+			m.Gaps = append(m.Gaps, k.key+" is held together with your other processes: "+
+				"when some of those end the command can have more, and when more begin, fewer")
 			continue
 		}
 		if !o.BestEffort {

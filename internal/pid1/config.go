@@ -17,7 +17,7 @@ type InitConfig struct {
 	Mask     uint64    // signals blocked in the caller, bit n-1 for signal n
 	Limit    float64   // seconds; 0 is none
 	Rlimits  []Rlimit  // for the command and all that it starts
-	OOM      int       // descriptor of a file that counts out-of-memory kills (memory.events, memory.oom_control); -1 without one
+	OOM      int       // descriptor of memory.events or memory.oom_control, which count kills for want of memory; or -1
 	Memory   string    // the limit on memory as a person wrote it, "" without one that kills
 	Parent   ParentFDs // to the parent process
 	Expected []byte    // what has to be mounted, see mountsAsPlanned

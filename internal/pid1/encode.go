@@ -58,7 +58,12 @@ func (cfg *InitConfig) fields(c *codec) {
 		integer(c, &r.FS)
 		integer(c, &r.Net)
 		integer(c, &r.Scope)
-		list(c, &r.Rules, func(r *landlock.Rule) { integer(c, &r.Allow); c.number(&r.Dev); c.number(&r.Ino); c.text(&r.Path) })
+		list(c, &r.Rules, func(r *landlock.Rule) {
+			integer(c, &r.Allow)
+			c.number(&r.Dev)
+			c.number(&r.Ino)
+			c.text(&r.Path)
+		})
 	})
 	if cfg.Ruleset = nil; len(rulesets) == 1 {
 		cfg.Ruleset = &rulesets[0]

@@ -79,7 +79,8 @@ func (s *supervisor) finish() int {
 	s.masks.last()
 	switch {
 	case s.masks.exposed:
-		say("hint: the run was ended because a hidden file was replaced: start it again; with on_unmasked = \"warn\" in a profile it goes on")
+		say("hint: the run was ended because a hidden file was replaced: start it again; " +
+			"with on_unmasked = \"warn\" in a profile it goes on")
 	case !s.outOfMemory():
 		s.hint()
 	}

@@ -40,7 +40,8 @@ func (s *supervisor) explain(status int) string {
 		return ""
 	}
 	argv := append([]string{"sbx", HintName, utoa(uint64(status))}, s.config.Hints...)
-	c := child{path: "/proc/self/exe", argv: append(append(argv, "--"), s.config.Argv...), env: hintEnviron(), mask: everySignal, output: out}
+	argv = append(append(argv, "--"), s.config.Argv...)
+	c := child{path: "/proc/self/exe", argv: argv, env: hintEnviron(), mask: everySignal, output: out}
 	pid, err := c.start()
 	_ = syscall.Close(out)
 	if err != nil {

@@ -69,6 +69,7 @@ func commandLine() []string {
 
 // named reports whether the second word is process 1's name.
 func named(text string) bool {
+	const second = InitName + "\x00"
 	start := index(text, 0) + 1
-	return start > 0 && len(text) > start+len(InitName) && text[start:start+len(InitName)] == InitName && text[start+len(InitName)] == 0
+	return start > 0 && len(text) >= start+len(second) && text[start:start+len(second)] == second
 }

@@ -8,7 +8,7 @@ import "slices"
 type Mask struct {
 	Kind MaskKind
 	Path string // as seen inside
-	Top  string // the directory above it in which the names of the host begin: what holds that one, the sandbox has made itself
+	Top  string // the directory above it in which the host's names begin: what is above that, the sandbox has made
 }
 
 // MaskKind is what a mask is for, and what follows when it is gone.
@@ -26,7 +26,13 @@ const (
 // valid reports whether the top is a directory above the path.
 func (m *Mask) valid() bool {
 	n := len(m.Top)
-	return m.Kind < maskKinds && n > 0 && n < len(m.Path) && m.Path[0] == '/' && m.Path[:n] == m.Top && (n == 1 || m.Path[n] == '/')
+	return m.Kind < maskKinds && n > 0 && m.Path != "" && m.Path[0] == '/' && m.Path != m.Top && below(m.Path, m.Top)
+}
+
+// below reports whether a path is a directory or lies in it.
+func below(path, dir string) bool {
+	n := len(dir)
+	return dir == "/" || len(path) >= n && path[:n] == dir && (len(path) == n || path[n] == '/')
 }
 
 // watchedDirs lists the directories in which a mask can be taken away, each once:

@@ -72,11 +72,13 @@ func (m *masks) open(cfg *InitConfig) bool {
 		err = m.arm(dnDelete)
 	}
 	if err != nil {
-		say("warning: a hidden or read-only file that is replaced on the host while the command runs may go without notice: " + err.Error())
+		say("warning: a hidden or read-only file that is replaced on the host while the command runs " +
+			"may go without notice: " + err.Error())
 	}
 	for _, w := range m.watched {
 		if w.shut != nil {
-			say("error: Failed to initialize sandbox: " + plain(w.path) + " holds something hidden or read-only and cannot be watched: " + w.shut.Error())
+			say("error: Failed to initialize sandbox: " + plain(w.path) +
+				" holds something hidden or read-only and cannot be watched: " + w.shut.Error())
 			return false
 		}
 	}
@@ -117,7 +119,8 @@ func (m *masks) arm(events uintptr) (err error) {
 		if fd < 0 {
 			continue
 		}
-		for k, c := range [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))}, {fNotify, events | dnMultishot}} {
+		calls := [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))}, {fNotify, events | dnMultishot}}
+		for k, c := range calls {
 			if same && k < 2 {
 				continue
 			}
@@ -215,7 +218,7 @@ func (m *masks) look() {
 func (m *masks) shut(i int) bool {
 	path := m.list[i].Path
 	for _, w := range m.watched {
-		if w.shut != nil && len(path) > len(w.path) && path[:len(w.path)] == w.path && (w.path == "/" || path[len(w.path)] == '/') {
+		if w.shut != nil && path != w.path && below(path, w.path) {
 			return true
 		}
 	}
@@ -280,9 +283,11 @@ func (m *masks) last() {
 		now.read(m.list[i].Path)
 		switch was := &m.before[i]; {
 		case was.cut || now.cut:
-			say("warning: " + path + " was not read-only for a while, and is too large to be compared: look at it before anything uses it")
+			say("warning: " + path + " was not read-only for a while, and is too large to be compared: " +
+				"look at it before anything uses it")
 		case string(now.data) != string(was.data):
-			say("warning: " + path + " has changed while it was not read-only, by the command or on the host: look at it before anything uses it")
+			say("warning: " + path + " has changed while it was not read-only, by the command or on the host: " +
+				"look at it before anything uses it")
 		}
 	}
 }
@@ -346,7 +351,8 @@ func mountRoot(path string) (root, known bool, err error) {
 	}
 	var buf [256]byte
 	at := -100 // AT_FDCWD
-	_, _, errno := syscall.RawSyscall6(statxNr, uintptr(at), uintptr(unsafe.Pointer(p)), noFollow|noAutomount|dontSync, 0, uintptr(unsafe.Pointer(&buf[0])), 0)
+	_, _, errno := syscall.RawSyscall6(statxNr, uintptr(at), uintptr(unsafe.Pointer(p)), noFollow|noAutomount|dontSync, 0,
+		uintptr(unsafe.Pointer(&buf[0])), 0)
 	if errno != 0 {
 		return false, false, errno
 	}

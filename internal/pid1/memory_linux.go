@@ -30,7 +30,10 @@ func shrink() {
 // the program that nobody can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
 func program(line string) (from, to uintptr, ok bool) {
 	dash, space := index(line, '-'), index(line, ' ')
-	if dash < 0 || space < dash || len(line) < space+4 || line[space+1] != 'r' || line[space+2] != '-' || line[len(line)-1] == ']' || line[len(line)-1] == ' ' {
+	if dash < 0 || space < dash || len(line) < space+4 || line[space+1:space+3] != "r-" {
+		return 0, 0, false
+	}
+	if last := line[len(line)-1]; last == ']' || last == ' ' {
 		return 0, 0, false
 	}
 	return uintptr(hex(line[:dash])), uintptr(hex(line[dash+1 : space])), true

@@ -219,7 +219,8 @@ func Backstop(limit float64) error {
 	d := int64(limit*1e9) + 2*graceTime
 	value := [2]syscall.Timeval{1: syscall.NsecToTimeval(d)} // interval, time left
 	var old [2]syscall.Timeval
-	_, _, errno := syscall.RawSyscall(syscall.SYS_SETITIMER, 0, uintptr(unsafe.Pointer(&value)), uintptr(unsafe.Pointer(&old)))
+	_, _, errno := syscall.RawSyscall(syscall.SYS_SETITIMER, 0,
+		uintptr(unsafe.Pointer(&value)), uintptr(unsafe.Pointer(&old)))
 	if left := old[1].Nano(); errno == 0 && left > 0 && left < d {
 		_, _, errno = syscall.RawSyscall(syscall.SYS_SETITIMER, 0, uintptr(unsafe.Pointer(&old)), 0)
 	}

@@ -123,7 +123,8 @@ func (r reason) Error() string { return string(r) }
 // by that descriptor the file could be opened for writing (/proc/self/fd), and
 // its mode, times and attributes be changed without that.
 func reopen(n int) error {
-	fd, err := syscall.Open(ReopenDir+"/"+utoa(uint64(n)), syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
+	name := ReopenDir + "/" + utoa(uint64(n))
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,8 @@ func (t *setupFailure) end() string {
 		switch ws := syscall.WaitStatus(info.code); {
 		case errno != 0 && errno != syscall.ESRCH:
 			return ""
-		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2: // those are signals, to bwrap's child or to the Go runtime of process 1
+		// From 128 on, and 2, it is a signal: to bwrap's child, or to the Go runtime of process 1.
+		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2:
 			return endedWith(ws.ExitStatus())
 		case errno == 0 && info.mask&exit != 0:
 			return ""
@@ -279,7 +280,8 @@ func (t *setupFailure) exits() bool {
 	iov := syscall.Iovec{Base: (*byte)(unsafe.Pointer(&regs))}
 	iov.SetLen(len(regs) * 8)
 	const status = 1 // NT_PRSTATUS
-	if !ptrace(ptraceGetRegs, t.parent, status, uintptr(unsafe.Pointer(&iov))) || iov.Len <= 8*max(regNumber, regFirst) || regs[regNumber] != syscall.SYS_EXIT_GROUP {
+	if !ptrace(ptraceGetRegs, t.parent, status, uintptr(unsafe.Pointer(&iov))) ||
+		iov.Len <= 8*max(regNumber, regFirst) || regs[regNumber] != syscall.SYS_EXIT_GROUP {
 		return false
 	}
 	t.read()

@@ -85,7 +85,10 @@ func serve(cfg *InitConfig, w restrictions) int {
 func (s *supervisor) start(w restrictions) (int, error) {
 	cfg := s.config
 	giveBackFiles()
-	c := &child{path: cfg.Path, argv: cfg.Argv, env: syscall.Environ(), group: cfg.Group, tty: s.tty, mask: cfg.Mask, rlimits: cfg.Rlimits, restrictions: w}
+	c := &child{
+		path: cfg.Path, argv: cfg.Argv, env: syscall.Environ(), group: cfg.Group, tty: s.tty,
+		mask: cfg.Mask, rlimits: cfg.Rlimits, restrictions: w,
+	}
 	for i := range c.rlimits {
 		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of process 1 with them
 			c.rlimits[i].Max += threads()
@@ -172,7 +175,8 @@ func (s *supervisor) woken(ns int64) bool {
 		ms = int((ns + 999999) / 1000000)
 	}
 	// Not RawSyscall: the runtime may rest meanwhile.
-	n, _, _ := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(s.parent.fds.Epoll), uintptr(unsafe.Pointer(&ev[0])), 2, uintptr(ms), 0, 0)
+	n, _, _ := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(s.parent.fds.Epoll), uintptr(unsafe.Pointer(&ev[0])),
+		2, uintptr(ms), 0, 0)
 	s.checkMasks()
 	return int(n) > 0 && (ev[0].Fd != maskEvent || int(n) > 1)
 }

@@ -69,7 +69,8 @@ func afterExec()
 // setMask sets the thread's signal mask and returns the one before; how is
 // SIG_BLOCK 0, SIG_UNBLOCK 1 or SIG_SETMASK 2.
 func setMask(how int, mask uint64) (old uint64) {
-	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, uintptr(how), uintptr(unsafe.Pointer(&mask)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, uintptr(how),
+		uintptr(unsafe.Pointer(&mask)), uintptr(unsafe.Pointer(&old)), 8, 0, 0)
 	return old
 }
 
@@ -147,7 +148,8 @@ const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1
 func takePending(set uint64) (n int, outside bool) {
 	var info [128]byte
 	var zero syscall.Timespec
-	r, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), uintptr(unsafe.Pointer(&info[0])), uintptr(unsafe.Pointer(&zero)), 8, 0, 0)
+	r, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)),
+		uintptr(unsafe.Pointer(&info[0])), uintptr(unsafe.Pointer(&zero)), 8, 0, 0)
 	if errno != 0 {
 		return 0, false
 	}
@@ -174,7 +176,8 @@ func neverStopped() {
 	second := syscall.Timespec{Sec: 1}
 	every := [2]syscall.Timespec{second, second} // interval, first
 	var id int32
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_TIMER_CREATE, 1, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&id))); errno == 0 {
+	_, _, errno := syscall.RawSyscall(syscall.SYS_TIMER_CREATE, 1, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&id)))
+	if errno == 0 {
 		_, _, _ = syscall.RawSyscall6(syscall.SYS_TIMER_SETTIME, uintptr(id), 0, uintptr(unsafe.Pointer(&every)), 0, 0, 0)
 	}
 }

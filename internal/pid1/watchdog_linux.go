@@ -127,10 +127,10 @@ func PrepareDirect(e SetupFDs) error {
 	}
 	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(setup), 0, 0}} // its end is always told
 	g.alive = pollFD{int32(alive), 0, 0}
-	g.while, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
+	g.late, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
 	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID, nil))
 	steps = append(steps, closeAllBut(pidfd, setup, alive, info)...)
-	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.while))})
+	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.late))})
 	lingers.end = 1 + 0 // bwrap still runs
 	steps = append(steps, newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}), lingers)
 	fds := []int{alive}
@@ -214,13 +214,13 @@ func closeAllBut(keep ...int) (steps []step) {
 }
 
 type watchdogMemory struct {
-	wait        [2]pollFD
-	alive       pollFD
-	while, soon syscall.Timespec
-	path        *byte
-	argv        [7]*byte
-	env         [1]*byte
-	steps       []step
+	wait       [2]pollFD
+	alive      pollFD
+	late, soon syscall.Timespec
+	path       *byte
+	argv       [7]*byte
+	env        [1]*byte
+	steps      []step
 }
 
 // watchdogState is what the watchdog reads: no stack and no heap keeps it where it is.
@@ -236,7 +236,7 @@ func (g *watchdogMemory) cleanup(fds ...int) step {
 		g.argv[i], _ = syscall.BytePtrFromString(word)
 	}
 	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
-	return newStep(syscall.SYS_EXECVE, []uintptr{uintptr(unsafe.Pointer(g.path)), uintptr(unsafe.Pointer(&g.argv)), uintptr(unsafe.Pointer(&g.env))})
+	return execStep(g.path, &g.argv[0], &g.env[0])
 }
 
 func (g *watchdogMemory) start(steps ...step) (int, error) {
