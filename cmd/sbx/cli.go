@@ -188,6 +188,12 @@ func parseFlags(args []string) (*options, error) {
 	return o, o.check()
 }
 
+// complete folds hidden flags into the others, and checks all of them.
+func (o *options) complete() error {
+	o.aliases()
+	return o.check()
+}
+
 // exitHelp ends sbx after --help.
 func exitHelp(status int) {
 	if err := finish(nil); err != nil {
@@ -274,6 +280,24 @@ func envFlags() ([]string, error) {
 	return flags, onlyFlags(flags)
 }
 
+// withEnvFlags puts the flags of SBX_FLAGS before the words of a command that takes
+// those of a run. Inside a sandbox the policy is fixed, and why takes none.
+func withEnvFlags(args []string) ([]string, error) {
+	if !slices.Contains([]string{"explain", "why", "verify"}, args[0]) {
+		return args, nil
+	}
+	if _, inside := app.Inside(); inside && args[0] == "why" {
+		return args, nil
+	}
+	flags, err := envFlags()
+	if err != nil || len(flags) == 0 {
+		return args, err
+	}
+	os.Unsetenv("SBX_FLAGS")
+	os.Args = slices.Concat(os.Args[:1], args[:1], flags, args[1:]) // what verify starts gets these words
+	return os.Args[1:], nil
+}
+
 // onlyFlags refuses in SBX_FLAGS what decides about the command itself.
 func onlyFlags(flags []string) error {
 	var cli runCLI
@@ -343,6 +367,10 @@ func stray(word string, left []string) error {
 // runCommand parses and runs one of sbx's own commands.
 func runCommand(args []string) error {
 	var cli commandCLI
+	args, err := withEnvFlags(args)
+	if err != nil {
+		return err
+	}
 	args, cli.Agent.words = agentWords(args)
 	parser, err := newParser(&cli, kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -45,16 +44,8 @@ type pathJSON struct {
 }
 
 func (c *explainCmd) Run() error {
-	c.aliases()
-	if err := c.check(); err != nil {
+	if err := c.complete(); err != nil {
 		return err
-	}
-	flags, err := envFlags()
-	if err != nil {
-		return err
-	}
-	if len(flags) > 0 {
-		return c.withEnv(flags)
 	}
 	s, err := app.Load(app.ForRun(c.flags(), nil))
 	if err != nil {
@@ -65,12 +56,6 @@ func (c *explainCmd) Run() error {
 		return err
 	}
 	return show(c.JSON, e, e.print)
-}
-
-// withEnv starts over with the flags of SBX_FLAGS before those given.
-func (c *explainCmd) withEnv(flags []string) error {
-	os.Unsetenv("SBX_FLAGS")
-	return runCommand(append(append([]string{"explain"}, flags...), os.Args[2:]...))
 }
 
 // pathsHeading says how the list of paths is to be read.

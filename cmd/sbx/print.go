@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -70,6 +69,7 @@ type fdJSON struct {
 	Text   *string  `json:"text,omitempty"`
 	Base64 string   `json:"base64,omitempty"`
 	Path   string   `json:"path,omitempty"` // of a file that is passed itself (O_PATH)
+	data   []byte
 }
 
 // cgroupJSON is a control group and what is written into it.
@@ -85,8 +85,9 @@ type fileJSON struct {
 
 // printPlan writes a plan to standard output.
 func printPlan(p *engine.Plan, asJSON bool) error {
+	j := planFor(p)
 	if asJSON {
-		return printJSON(planFor(p))
+		return printJSON(j)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# engine %s, %s\n", p.Engine, app.Tier(p))
@@ -99,7 +100,7 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 	for _, d := range p.Dirs {
 		fmt.Fprintf(&b, "mkdir -m 700 %s\n", shellLine([]string{d}))
 	}
-	for _, kv := range shownEnv(p) {
+	for _, kv := range j.Env {
 		if strings.Contains(kv, "=") {
 			fmt.Fprintf(&b, "set     %s\n", shellLine([]string{kv}))
 		} else {
@@ -119,13 +120,15 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		fmt.Fprintf(&b, "limit   %gs\n", p.Limit)
 	}
 	writeLimits(&b, p)
-	for _, fd := range slices.Concat(p.FDs, wires(p)) {
-		writeFD(&b, fd)
+	for _, fd := range j.FDs {
+		fd.write(&b)
 	}
-	for _, f := range p.Files {
-		fmt.Fprintf(&b, "write   %s: %s\n", text.Plain(f.Path), strings.TrimSpace(string(f.Data)))
+	for _, f := range j.Files {
+		fmt.Fprintf(&b, "write   %s: %s\n", text.Plain(f.Name), strings.TrimSpace(f.Data))
 	}
-	writeConfined(&b, p.Confined)
+	if j.Confined != nil {
+		j.Confined.write(&b)
+	}
 	fmt.Fprintf(&b, "exec    %s\n", text.Plain(p.Path))
 	writeArgv(&b, p)
 	_, err := stdout.WriteString(b.String())
@@ -150,21 +153,17 @@ func writeArgv(b *strings.Builder, p *engine.Plan) {
 	fmt.Fprintf(b, "argv    %s\n", shellLine(slices.Concat(p.Argv[:1], []string{"-p", "…", "-D", "…"}, p.Argv[n:])))
 }
 
-func writeConfined(b *strings.Builder, c *engine.Confined) {
-	if c == nil {
-		return
-	}
-	fmt.Fprintf(b, "landlock denies fs %#x, net %#x, scope %#x, but for\n", uint64(c.Ruleset.FS), uint64(c.Ruleset.Net), uint64(c.Ruleset.Scope))
-	for _, r := range c.Ruleset.Rules {
+func (c *confinedJSON) write(b *strings.Builder) {
+	fmt.Fprintf(b, "landlock denies fs %s, net %s, scope %s, but for\n", c.FS, c.Net, c.Scope)
+	for _, r := range c.Rules {
 		what := text.Plain(r.Path)
-		if r.Path == "" {
-			what = "fd " + strconv.Itoa(r.FD)
+		if r.FD != nil {
+			what = "fd " + strconv.Itoa(*r.FD)
 		}
-		fmt.Fprintf(b, "          %#-7x %s\n", uint64(r.Allow), what)
+		fmt.Fprintf(b, "          %-7s %s\n", r.Allow, what)
 	}
 	for _, f := range c.Filters {
-		sum := sha256.Sum256(f.Code)
-		fmt.Fprintf(b, "filter  %s: %d instructions, sha256 %s\n", f.Name, len(f.Code)/8, hex.EncodeToString(sum[:8]))
+		fmt.Fprintf(b, "filter  %s: %d instructions, sha256 %s\n", f.Name, len(f.data)/8, f.sum())
 	}
 }
 
@@ -182,7 +181,7 @@ func confinedFor(c *engine.Confined) *confinedJSON {
 		out.Rules = append(out.Rules, rule)
 	}
 	for _, f := range c.Filters {
-		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code)})
+		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code), data: f.Code})
 	}
 	return out
 }
@@ -202,23 +201,43 @@ func writeLimits(b *strings.Builder, p *engine.Plan) {
 	}
 }
 
-func writeFD(b *strings.Builder, fd bwrapargs.FD) {
+func (f *fdJSON) write(b *strings.Builder) {
 	switch {
-	case fd.Data == nil && fd.Path == "":
-		fmt.Fprintf(b, "fd %-4d %s\n", fd.Num, fd.Name)
-	case fd.Path != "":
-		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", fd.Num, text.Plain(fd.Path))
-	case strings.HasSuffix(fd.Name, "options"):
-		fmt.Fprintf(b, "fd %-4d %s:\n", fd.Num, fd.Name)
-		for _, line := range optionLines(words0(fd.Data)) {
+	case f.Path != "":
+		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", f.Num, text.Plain(f.Path))
+	case f.data == nil:
+		fmt.Fprintf(b, "fd %-4d %s\n", f.Num, f.Name)
+	case f.Words != nil:
+		fmt.Fprintf(b, "fd %-4d %s:\n", f.Num, f.Name)
+		for _, line := range optionLines(f.Words) {
 			fmt.Fprintf(b, "          %s\n", shellLine(line))
 		}
-	case len(fd.Data) > 0 && utf8.Valid(fd.Data) && !bytes.Contains(fd.Data, []byte{0}):
-		fmt.Fprintf(b, "fd %-4d %s: %s\n", fd.Num, text.Plain(fd.Name), strings.TrimSpace(string(fd.Data)))
+	case f.Text != nil && *f.Text != "":
+		fmt.Fprintf(b, "fd %-4d %s: %s\n", f.Num, text.Plain(f.Name), strings.TrimSpace(*f.Text))
 	default:
-		sum := sha256.Sum256(fd.Data)
-		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", fd.Num, text.Plain(fd.Name), len(fd.Data), hex.EncodeToString(sum[:8]))
+		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", f.Num, text.Plain(f.Name), len(f.data), f.sum())
 	}
+}
+
+// sum is the beginning of the digest of what a descriptor holds.
+func (f *fdJSON) sum() string {
+	sum := sha256.Sum256(f.data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// fdFor is a descriptor with its content in the form that says most.
+func fdFor(fd bwrapargs.FD) fdJSON {
+	f := fdJSON{Num: fd.Num, Name: fd.Name, Path: fd.Path, data: fd.Data}
+	switch content := string(fd.Data); {
+	case fd.Path != "" || fd.Data == nil:
+	case strings.HasSuffix(fd.Name, "options"):
+		f.Words = words0(fd.Data)
+	case utf8.Valid(fd.Data) && !strings.Contains(content, "\x00"):
+		f.Text = &content
+	default:
+		f.Base64 = base64.StdEncoding.EncodeToString(fd.Data)
+	}
+	return f
 }
 
 // wires are the descriptors by which the stage sees and signals the process that
@@ -291,19 +310,7 @@ func planFor(p *engine.Plan) planJSON {
 		j.Rlimits[limits.Resource(l.Resource)] = l.Max
 	}
 	for _, fd := range slices.Concat(p.FDs, wires(p)) {
-		f := fdJSON{Num: fd.Num, Name: fd.Name}
-		switch text := string(fd.Data); {
-		case fd.Data == nil && fd.Path == "":
-		case fd.Path != "":
-			f.Path = fd.Path
-		case strings.HasSuffix(fd.Name, "options"):
-			f.Words = words0(fd.Data)
-		case utf8.Valid(fd.Data) && !strings.Contains(text, "\x00"):
-			f.Text = &text
-		default:
-			f.Base64 = base64.StdEncoding.EncodeToString(fd.Data)
-		}
-		j.FDs = append(j.FDs, f)
+		j.FDs = append(j.FDs, fdFor(fd))
 	}
 	return j
 }

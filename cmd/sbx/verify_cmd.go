@@ -22,19 +22,8 @@ type verifyCmd struct {
 }
 
 func (c *verifyCmd) Run() error {
-	c.aliases()
-	if err := c.check(); err != nil {
+	if err := c.complete(); err != nil {
 		return err
-	}
-	flags, err := envFlags()
-	if err != nil {
-		return err
-	}
-	if len(flags) > 0 {
-		// The child gets the words that stand there.
-		os.Unsetenv("SBX_FLAGS")
-		os.Args = append(append([]string{os.Args[0], "verify"}, flags...), os.Args[2:]...)
-		return runCommand(os.Args[1:])
 	}
 	if err := c.refuse(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,7 +107,7 @@ func (c *whyCmd) Run() error {
 		return app.Failed("nothing to answer for", "sbx why PATH, sbx why HOST or sbx why NAME")
 	}
 	in, err := c.insight()
-	if in == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	answers := make([]answerJSON, 0, len(c.Words))
@@ -122,7 +121,6 @@ func (c *whyCmd) Run() error {
 	return show(c.JSON, answers, func() error { return printAnswers(answers, in.within) })
 }
 
-// insight is nil when the command was run anew with the flags of SBX_FLAGS.
 func (c *whyCmd) insight() (*insight, error) {
 	if m, ok := app.Inside(); ok {
 		if c.asksForRun() {
@@ -135,14 +133,6 @@ func (c *whyCmd) insight() (*insight, error) {
 	}
 	if c.NoSandbox {
 		return nil, app.Failed("with --no-sandbox everything is open to the command", "")
-	}
-	flags, err := envFlags()
-	if err != nil {
-		return nil, err
-	}
-	if len(flags) > 0 {
-		os.Unsetenv("SBX_FLAGS")
-		return nil, runCommand(append(append([]string{"why"}, flags...), os.Args[2:]...))
 	}
 	return outside(c.flags())
 }
