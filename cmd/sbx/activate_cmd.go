@@ -52,5 +52,6 @@ func shellName(named, command string) (string, error) {
 	if shell := shims.ShellOf(os.Getenv("SHELL")); shell != "" {
 		return shell, nil
 	}
-	return "", app.Failed("cannot tell which shell this is for: SHELL is "+text.Quote(os.Getenv("SHELL")), "name it: sbx "+command+" bash, zsh, fish or sh")
+	return "", app.Failed("cannot tell which shell this is for: SHELL is "+text.Quote(os.Getenv("SHELL")),
+		"name it: sbx "+command+" bash, zsh, fish or sh")
 }

@@ -68,7 +68,8 @@ func (c *agentCmd) Run() error {
 func (c *agentCmd) run() error {
 	if c.List || c.Name == "" {
 		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
-			return app.Failed("sbx agent: --list takes no client, and all else needs one", "sbx agent --list, or sbx agent claude")
+			return app.Failed("sbx agent: --list takes no client, and all else needs one",
+				"sbx agent --list, or sbx agent claude")
 		}
 		return listAgents()
 	}
@@ -98,7 +99,8 @@ func (c *agentCmd) run() error {
 		return err
 	}
 	if len(l.drop) > 0 && !c.Quiet {
-		app.Say("notice", l.client.Title+" does not get "+strings.Join(l.drop, ", ")+": a shell that it starts outside would run that file first")
+		app.Say("notice", l.client.Title+" does not get "+strings.Join(l.drop,
+			", ")+": a shell that it starts outside would run that file first")
 	}
 	if app.IsTerminal(2) && !c.Quiet {
 		app.Say("", l.status())
@@ -159,7 +161,8 @@ func (l *launch) plan() *engine.Plan {
 // status says in a line what is in force.
 func (l *launch) status() string {
 	pol := l.run.Policy
-	text := l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + app.OnOff(pol.Network) + " · rw " + text.Plain(l.session.Root)
+	text := l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + app.OnOff(pol.Network) +
+		" · rw " + text.Plain(l.session.Root)
 	return text + " · not inside: " + strings.Join(l.client.Outside, "; ")
 }
 
@@ -174,7 +177,8 @@ func (l *launch) show() error {
 	} else {
 		by = text.Plain(l.choice.Shell) + " (" + by + ")"
 	}
-	fmt.Fprintln(stdout, "# its commands go to "+by+", profile "+strings.Join(l.run.Policy.Profiles, "+")+", net "+app.OnOff(l.run.Policy.Network)+", writable "+text.Plain(l.session.Root))
+	fmt.Fprintln(stdout, "# its commands go to "+by+", profile "+strings.Join(l.run.Policy.Profiles,
+		"+")+", net "+app.OnOff(l.run.Policy.Network)+", writable "+text.Plain(l.session.Root))
 	return nil
 }
 

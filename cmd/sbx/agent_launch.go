@@ -38,7 +38,8 @@ type launch struct {
 func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	l := &launch{client: client}
 	if os.Getenv("SBX_FLAGS") != "" {
-		return nil, app.Failed("SBX_FLAGS does not count for the commands of an agent", "say its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … "+client.Name)
+		return nil, app.Failed("SBX_FLAGS does not count for the commands of an agent",
+			"say its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … "+client.Name)
 	}
 	program, err := installed(client)
 	if err != nil {
@@ -68,14 +69,16 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 // policy resolves what the commands may do, as every one of them will do it
 // again, and makes sure that a sandbox can be had for it.
 func (l *launch) policy(c *agentCmd) error {
-	flags := app.Flags{Profile: splitNames(c.Profile), AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block, Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet}
+	flags := app.Flags{Profile: splitNames(c.Profile), AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block,
+		Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet}
 	s, err := app.Load(app.ForRun(flags, nil))
 	if err != nil {
 		return err
 	}
 	l.run = s
 	if off := s.DisabledBy(); off != "" {
-		return app.Failed("commands would not be sandboxed: "+off, "take it out, or start "+l.client.Programs[0]+" without sbx")
+		return app.Failed("commands would not be sandboxed: "+off,
+			"take it out, or start "+l.client.Programs[0]+" without sbx")
 	}
 	if s.Host.CWD == "" {
 		return app.Failed("the working directory does not exist any more", "cd to a directory that exists")
@@ -89,14 +92,16 @@ func (l *launch) policy(c *agentCmd) error {
 	}
 	l.session = session.Session{
 		Client: l.client.Name, Root: s.Host.CWD,
-		Home: s.Vars.Home, Config: s.Vars.Config, Cache: s.Vars.Cache, Data: s.Vars.Data, State: s.Vars.State, Path: os.Getenv("PATH"), Files: s.Agreed,
+		Home: s.Vars.Home, Config: s.Vars.Config, Cache: s.Vars.Cache, Data: s.Vars.Data, State: s.Vars.State,
+		Path: os.Getenv("PATH"), Files: s.Agreed,
 		Profile: names, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
 	}
 	for _, p := range []struct {
 		flag string
 		from []string
 		to   *[]string
-	}{{"--allow-read", c.AllowRead, &l.session.AllowRead}, {"--allow-write", c.AllowWrite, &l.session.AllowWrite}, {"--block", c.Block, &l.session.Block}} {
+	}{{"--allow-read", c.AllowRead, &l.session.AllowRead}, {"--allow-write", c.AllowWrite, &l.session.AllowWrite},
+		{"--block", c.Block, &l.session.Block}} {
 		for _, path := range p.from {
 			full, err := s.FlagPath(p.flag, path)
 			if err != nil {
@@ -106,7 +111,8 @@ func (l *launch) policy(c *agentCmd) error {
 		}
 	}
 	if l.client.Reads != nil {
-		l.session.AllowRead = append(l.session.AllowRead, shared(l.client.Reads(worldOf(s.Host, os.Environ())), s.Vars.Home, l.session.Root)...)
+		l.session.AllowRead = append(l.session.AllowRead,
+			shared(l.client.Reads(worldOf(s.Host, os.Environ())), s.Vars.Home, l.session.Root)...)
 	}
 	flags.Profile, flags.AllowRead = names, l.session.AllowRead
 	resolved, err := s.Resolved(flags)
@@ -181,7 +187,8 @@ func (l *launch) trusts(program string) error {
 	}
 	for _, file := range append(interpreters(program), program) {
 		if l.writable(file) {
-			return refuse(text.Plain(file)+" lies where its commands may write, and would run outside", "put the one that is meant first on PATH, outside of the project")
+			return refuse(text.Plain(file)+" lies where its commands may write, and would run outside",
+				"put the one that is meant first on PATH, outside of the project")
 		}
 	}
 	drop, bad, value := agents.First(l.world(os.Environ()))
@@ -254,7 +261,8 @@ func (l *launch) open(make func(int, session.Session) (string, error)) error {
 		l.place.Target = filepath.Join(shells, l.client.Line(before))
 		l.line()
 	}
-	l.set = []agents.Var{{Name: session.Var, Value: l.dir}, {Name: "SBX_ROOT", Value: l.session.Root}, {Name: "TMPDIR", Value: session.Private(l.dir)}}
+	l.set = []agents.Var{{Name: session.Var, Value: l.dir}, {Name: "SBX_ROOT", Value: l.session.Root},
+		{Name: "TMPDIR", Value: session.Private(l.dir)}}
 	if l.client.Path {
 		l.set = append(l.set, agents.Var{Name: "PATH", Value: strings.TrimSuffix(shells+":"+before.Get("PATH"), ":")})
 	}
@@ -292,7 +300,8 @@ var settled = []string{"SBX_PROFILE", "SBX_ENGINE"}
 func (l *launch) environ() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(l.drop, name) || slices.Contains(settled, name) || slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
+		return slices.Contains(l.drop, name) || slices.Contains(settled, name) ||
+			slices.ContainsFunc(l.set, func(v agents.Var) bool { return v.Name == name })
 	})
 	for _, v := range l.set {
 		env = append(env, v.Name+"="+v.Value)
@@ -359,10 +368,12 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func
 			shell = ""
 		}
 		if !shellOfOurs(shell) {
-			return "it hands its commands to " + text.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By + "), which is none of sbx's shells", fix
+			return "it hands its commands to " + text.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By +
+				"), which is none of sbx's shells", fix
 		}
 		if c.Shell != "" && writable(c.Shell) {
-			return "the shell around them, " + text.Plain(c.Shell) + ", lies where commands may write", "set SHELL to one of the system's"
+			return "the shell around them, " + text.Plain(c.Shell) + ", lies where commands may write",
+				"set SHELL to one of the system's"
 		}
 	}
 	switch {
@@ -373,7 +384,8 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func
 	}
 	for _, file := range []string{shell, app.SelfFile()} {
 		if real, err := filepath.EvalSymlinks(file); err != nil || writable(file) || writable(real) {
-			return text.Plain(real) + ", which is sbx, lies where commands may write", "start it in another directory, or give away less with -w"
+			return text.Plain(real) + ", which is sbx, lies where commands may write",
+				"start it in another directory, or give away less with -w"
 		}
 	}
 	return "", ""
@@ -388,11 +400,15 @@ func shellOfOurs(path string) bool {
 // installed is the path of the client's program.
 func installed(c *agents.Client) (string, error) {
 	for _, name := range c.Programs {
-		if path := onPath(name, func(path string) bool { return executable(path) && !app.Ourselves(path) }); path != "" {
+		if path := onPath(name, func(path string) bool {
+			return executable(path) &&
+				!app.Ourselves(path)
+		}); path != "" {
 			return path, nil
 		}
 	}
-	return "", &host.Error{Status: host.StatusNotFound, Text: c.Title + " is not installed: there is no " + strings.Join(c.Programs, " or ") + " on PATH"}
+	return "", &host.Error{Status: host.StatusNotFound, Text: c.Title + " is not installed: there is no " +
+		strings.Join(c.Programs, " or ") + " on PATH"}
 }
 
 // executable reports whether this user can execute a file.

@@ -72,7 +72,8 @@ func (o *options) flags() app.Flags { return app.Flags(o.runFlags) }
 // raw takes texts byte for byte: kong's own mappers know escapes and turn what is not
 // UTF-8 into U+FFFD. A list that is no flag takes all words up to the next flag.
 var raw = kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
-	for first := true; first || target.Kind() == reflect.Slice && ctx.Value.Flag == nil && ctx.Scan.Peek().IsValue(); first = false {
+	for first := true; first || target.Kind() == reflect.Slice && ctx.Value.Flag == nil &&
+		ctx.Scan.Peek().IsValue(); first = false {
 		token, err := ctx.Scan.PopValue("value")
 		if err != nil {
 			return err
@@ -92,7 +93,8 @@ var raw = kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) er
 
 // newParser reads the grammar of a struct.
 func newParser(cli any, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(cli, append(options, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.ValueFormatter(plainHelp),
+	return kong.New(cli, append(options, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp),
+		kong.ValueFormatter(plainHelp),
 		kong.TypeMapper(reflect.TypeFor[string](), raw), kong.TypeMapper(reflect.TypeFor[[]string](), raw))...)
 }
 
@@ -123,7 +125,8 @@ type commandCLI struct {
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "init", "trust", "untrust", "shim", "activate", "alias", "completion", "man"}
+var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "init",
+	"trust", "untrust", "shim", "activate", "alias", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.
@@ -223,8 +226,10 @@ func splitNames(words []string) (names []string) {
 
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
-	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "seccomp": {"default", "strict", "dev", "off"},
-	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt}, "min-tier": {"full", "reduced"},
+	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"},
+	"seccomp":     {"default", "strict", "dev", "off"},
+	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt},
+	"min-tier":  {"full", "reduced"},
 	"log-level": {"error", "warn", "info", "debug"},
 }
 
@@ -236,10 +241,12 @@ func (o *options) check() error {
 		o.Engine = env
 	}
 	for _, f := range []struct{ name, value string }{
-		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"seccomp", o.Seccomp}, {"new-session", o.NewSession},
+		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"seccomp", o.Seccomp},
+		{"new-session", o.NewSession},
 		{"engine", o.Engine}, {"min-tier", o.MinTier}, {"log-level", o.LogLevel},
 	} {
-		if f.value == "" || slices.Contains(words[f.name], f.value) || f.name == "seccomp" && policy.SeccompFile(f.value) {
+		if f.value == "" || slices.Contains(words[f.name], f.value) || f.name == "seccomp" &&
+			policy.SeccompFile(f.value) {
 			continue
 		}
 		hint := ""
@@ -248,10 +255,12 @@ func (o *options) check() error {
 		} else if near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return app.Failed("--"+f.name+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "), hint)
+		return app.Failed("--"+f.name+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "),
+			hint)
 	}
 	if o.Direct && o.Timeout != "" {
-		return app.Failed("--direct and --timeout contradict each other: a time limit needs a stage around the command", "")
+		return app.Failed("--direct and --timeout contradict each other: a time limit needs a stage around the command",
+			"")
 	}
 	if o.Sandbox && o.NoSandbox {
 		return app.Failed("--sandbox and --no-sandbox contradict each other", "")
@@ -275,7 +284,8 @@ func envFlags() ([]string, error) {
 	}
 	// The library stops without a word at |, ;, && and >.
 	if p.Position != -1 {
-		return nil, app.Failed("SBX_FLAGS: "+text.Quote(line)+" holds a character that ends a command", "quote it, or take it out")
+		return nil, app.Failed("SBX_FLAGS: "+text.Quote(line)+" holds a character that ends a command",
+			"quote it, or take it out")
 	}
 	return flags, onlyFlags(flags)
 }
@@ -356,10 +366,12 @@ func stray(word string, left []string) error {
 			continue
 		}
 		if slices.Contains(commandNames, w) && i > 0 {
-			return app.Failed("unexpected word "+text.Quote(w), "sbx "+shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
+			return app.Failed("unexpected word "+text.Quote(w),
+				"sbx "+shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
 		}
 		line := append(slices.Clone(left[:i]), "--")
-		return app.Failed("unexpected word "+text.Quote(w)+": a command comes after --", "sbx "+shellLine(append(line, left[i:]...)))
+		return app.Failed("unexpected word "+text.Quote(w)+": a command comes after --",
+			"sbx "+shellLine(append(line, left[i:]...)))
 	}
 	return app.Failed("unexpected word "+word, "a command comes after --")
 }

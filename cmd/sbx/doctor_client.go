@@ -51,7 +51,8 @@ func (c *doctorCmd) client() error {
 	if !ok {
 		return unknownAgent(c.Client)
 	}
-	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside, Outside: client.Outside}
+	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside,
+		Outside: client.Outside}
 	if client.Whole != "" {
 		r.Whole = "sbx -p " + client.Whole + " -- " + client.Programs[0]
 	}
@@ -98,7 +99,8 @@ func (r *clientReport) ask(client *agents.Client) error {
 	world.Writable = l.writable
 	choice := client.Choose(world)
 	if drop, bad, _ := agents.First(world); choice.Why == "" && (len(drop) > 0 || bad != "") {
-		choice.Why = append(drop, bad)[0] + " is set: a shell or a loader that it starts outside would run what that names first"
+		choice.Why = append(drop, bad)[0] +
+			" is set: a shell or a loader that it starts outside would run what that names first"
 	}
 	place := agents.Place{Shells: shells, Tmp: probe.dir}
 	if dir := os.Getenv(session.Var); dir != "" {
@@ -142,7 +144,8 @@ func (r *clientReport) asAgent(l *launch, err error, probe *probe) way {
 	return r.way(l.client, l.choice, l.place, l.environ(), probe, l.writable)
 }
 
-func (r *clientReport) way(client *agents.Client, c agents.Choice, p agents.Place, env []string, probe *probe, writable func(string) bool) way {
+func (r *clientReport) way(client *agents.Client, c agents.Choice, p agents.Place, env []string, probe *probe,
+	writable func(string) bool) way {
 	w := way{Shell: c.Shell, Prefix: strings.Join(c.Prefix, " "), By: c.By}
 	w.Why, w.Fix = lands(client, c, p, writable)
 	switch {
@@ -194,9 +197,11 @@ func newProbe(s *app.Caller) (*probe, error) {
 		p.close()
 		return nil, err
 	}
-	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " + host.ManifestDir + "/policy.json 2>/dev/null; true"
+	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " +
+		host.ManifestDir + "/policy.json 2>/dev/null; true"
 	// Whether the file tells inside from outside is seen first.
-	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}}, []string{"PATH=/usr/bin:/bin"}); inside || text != probeOutside {
+	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}},
+		[]string{"PATH=/usr/bin:/bin"}); inside || text != probeOutside {
 		p.close()
 		return nil, app.Failed("the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: "+text, "")
 	}
@@ -247,7 +252,8 @@ func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, how
 func (r *clientReport) print() error {
 	var checks []check
 	line := func(status, name, text string, fixes ...string) {
-		checks = append(checks, check{name, status, text, slices.DeleteFunc(fixes, func(f string) bool { return f == "" })})
+		checks = append(checks, check{name, status, text,
+			slices.DeleteFunc(fixes, func(f string) bool { return f == "" })})
 	}
 	if r.Program == "" {
 		line("note", "client", r.Title+" is not on PATH; its rule is asked all the same ("+r.Seen+")")

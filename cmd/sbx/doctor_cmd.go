@@ -116,7 +116,8 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 // on in the same one.
 func (d *diagnosis) inside(outer *app.Manifest) {
 	d.Tier = outer.Tier
-	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles, "+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
+	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles,
+		"+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
 }
 
 // kernel is what Linux itself offers.
@@ -164,7 +165,8 @@ func (d *diagnosis) result(settings bool) {
 	case enough:
 		d.add("result", "bad", "a run here would not be sandboxed: see config above", nil)
 	default:
-		d.add("result", "bad", "a run here would not be sandboxed as wanted (tier "+d.Tier+", wanted "+d.Wanted+")", full)
+		d.add("result", "bad", "a run here would not be sandboxed as wanted (tier "+d.Tier+", wanted "+d.Wanted+")",
+			full)
 	}
 }
 
@@ -211,7 +213,8 @@ func (d *diagnosis) system(f host.Diagnostics) {
 
 func (d *diagnosis) root(f host.Diagnostics) {
 	if f.Root {
-		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it", []string{"run sbx as a plain user where you can"})
+		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it",
+			[]string{"run sbx as a plain user where you can"})
 	}
 }
 
@@ -254,7 +257,8 @@ func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Diagnostics) bool {
 	}
 	d.add("bwrap", "ok", line, nil)
 	if b.Version.Less(bwrapargs.HasSize) {
-		d.add("bwrap", "note", "this version cannot bound the size of private directories", []string{f.Install() + " (0.7 or newer)"})
+		d.add("bwrap", "note", "this version cannot bound the size of private directories",
+			[]string{f.Install() + " (0.7 or newer)"})
 	}
 	if b.Version.Less(bwrapargs.FixedSymlink) {
 		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766), unless the package has the fix; sbx itself gives it no path that holds a link",
@@ -269,7 +273,8 @@ func (d *diagnosis) filters(f host.Diagnostics) {
 		d.add("seccomp", "ok", "system call filters can be set", nil)
 		return
 	}
-	d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx's works without", []string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"})
+	d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx's works without",
+		[]string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"})
 }
 
 // lacks lists what tier reduced is without before a version of Landlock. TCP and
@@ -328,7 +333,8 @@ func (d *diagnosis) limits(h *host.Host) {
 	for _, l := range []struct {
 		flag string
 		want limits.Wanted
-	}{{"--memory", limits.Wanted{MemoryMB: 1024}}, {"--cpus", limits.Wanted{CPUs: 1}}, {"--procs", limits.Wanted{Procs: 64}}} {
+	}{{"--memory", limits.Wanted{MemoryMB: 1024}}, {"--cpus", limits.Wanted{CPUs: 1}},
+		{"--procs", limits.Wanted{Procs: 64}}} {
 		means, err := limits.Choose(l.want, facts, limits.Options{Staged: !facts.Mac})
 		var refused *limits.Refusal
 		switch {
@@ -356,7 +362,8 @@ func (d *diagnosis) shells(h *host.Host) {
 		if h.FS.Access(u.path, 'x') {
 			d.add("shells", "ok", u.use+" starts "+text.Plain(u.path), nil)
 		} else {
-			d.add("shells", "note", u.use+" would start "+text.Plain(u.path)+", which cannot be executed", []string{"set SHELL, or shell in the configuration"})
+			d.add("shells", "note", u.use+" would start "+text.Plain(u.path)+", which cannot be executed",
+				[]string{"set SHELL, or shell in the configuration"})
 		}
 	}
 }
@@ -401,9 +408,11 @@ func (d *diagnosis) names(path string) {
 			d.add("PATH", "ok", text.Plain(name)+" answers to sbx: this program", nil)
 		case len(seen) == 1:
 			d.add("PATH", "note", text.Plain(name)+" answers to sbx, and is another program than this ("+text.Plain(self)+")",
-				[]string{"put " + text.Plain(filepath.Dir(self)) + " before " + text.Plain(dir) + " in PATH, or call this one by its path"})
+				[]string{"put " + text.Plain(filepath.Dir(self)) + " before " + text.Plain(dir) +
+					" in PATH, or call this one by its path"})
 		case same:
-			d.add("PATH", "note", text.Plain(name)+" is this program, and does not answer: another comes before it", nil)
+			d.add("PATH", "note", text.Plain(name)+" is this program, and does not answer: another comes before it",
+				nil)
 		case mine:
 			d.add("PATH", "note", "another program called sbx is at "+text.Plain(name)+"; it does not answer, since this one comes before it", nil)
 		default:

@@ -11,7 +11,8 @@ import (
 func (d *diagnosis) mac(f host.Diagnostics) {
 	d.add("system", "ok", "macOS "+f.MacOS+", "+runtime.GOARCH, nil)
 	if f.Translated {
-		d.add("system", "note", "this sbx is made for Intel and runs by Rosetta, which makes each start slower", []string{"install the one for Apple silicon (darwin/arm64)"})
+		d.add("system", "note", "this sbx is made for Intel and runs by Rosetta, which makes each start slower",
+			[]string{"install the one for Apple silicon (darwin/arm64)"})
 	}
 	d.root(f)
 }
@@ -33,7 +34,8 @@ func (d *diagnosis) seatbelt(err error, f host.Diagnostics) bool {
 		return false
 	}
 	d.add(host.EngineSeatbelt, "ok", host.SandboxExec+", tried and working", nil)
-	d.add(host.EngineSeatbelt, "note", "Apple calls the program deprecated since 10.13; the system and its own services are sandboxed by the same part of the kernel, and sbx blocks every run should it go or do nothing", nil)
+	d.add(host.EngineSeatbelt, "note",
+		"Apple calls the program deprecated since 10.13; the system and its own services are sandboxed by the same part of the kernel, and sbx blocks every run should it go or do nothing", nil)
 	for _, differs := range []string{
 		"files and processes that a command may not touch can still be found by name (EPERM where Linux says ENOENT)",
 		"private directories are closed, not empty: a command has TMPDIR in the place of /tmp",

@@ -74,7 +74,9 @@ func explain(s *app.Context) (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.Policy.Profiles, Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps), Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []app.ManifestEnv{}}
+	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.Policy.Profiles,
+		Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps),
+		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []app.ManifestEnv{}}
 	if s.Host.Modelled {
 		e.Notices = append(e.Notices, "paths are those of this machine; what --dry-run prints has those of a Mac")
 	}

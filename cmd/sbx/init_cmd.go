@@ -33,7 +33,8 @@ func (c *initCmd) Run() error {
 	}
 	for _, name := range []string{"config.toml", "config.hcl"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return app.Failed(text.Plain(filepath.Join(dir, name))+" exists already", "sbx init --print shows what would have been written")
+			return app.Failed(text.Plain(filepath.Join(dir, name))+" exists already",
+				"sbx init --print shows what would have been written")
 		}
 	}
 	if err := s.Kept(dir, "no config file can be written", "sbx init --print shows what would be in it"); err != nil {

@@ -79,7 +79,8 @@ func run(args []string) error {
 	switch {
 	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
 		return execute(app.ForRun(app.Flags{}, command))
-	case len(left) == 1 && left[0] == "--direct" && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
+	case len(left) == 1 && left[0] == "--direct" && cut && os.Getenv("SBX_FLAGS") == "" &&
+		os.Getenv("SBX_ENGINE") == "":
 		return execute(app.ForRun(app.Flags{Direct: true}, command))
 	case len(left) == 1 && left[0] == "--version" && !cut:
 		fmt.Fprintln(stdout, "sbx "+version)
@@ -89,7 +90,8 @@ func run(args []string) error {
 			return runCommand(append(append(left, "--"), command...)) // words that begin with a dash
 		}
 		if cut {
-			return app.Failed("sbx "+left[0]+" takes no command", "sbx "+shellLine(left)+", or to run a program of that name: sbx -- "+left[0])
+			return app.Failed("sbx "+left[0]+" takes no command",
+				"sbx "+shellLine(left)+", or to run a program of that name: sbx -- "+left[0])
 		}
 		return runCommand(left)
 	}

@@ -23,7 +23,8 @@ func calledAs() (shims.Name, string) {
 	if strings.HasPrefix(file, "/proc/") && filepath.Base(file) == "exe" { // by itself
 		return shims.Name{}, ""
 	}
-	if dir := filepath.Dir(file); filepath.Base(file) == session.Line && filepath.Dir(dir) == session.Store(os.Geteuid()) {
+	if dir := filepath.Dir(file); filepath.Base(file) == session.Line &&
+		filepath.Dir(dir) == session.Store(os.Geteuid()) {
 		shell, _ := os.Readlink(file)
 		name := shims.Parse("", shell)
 		name.Line = true
@@ -71,7 +72,8 @@ func shellsDir(s *app.Caller) (string, error) {
 	if err != nil {
 		return "", app.Failed("there is no home directory to keep the names of shells in", "set HOME or XDG_DATA_HOME")
 	}
-	if err := s.Kept(filepath.Dir(dir), "the names of shells cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
+	if err := s.Kept(filepath.Dir(dir), "the names of shells cannot be kept",
+		"set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
 		return "", err
 	}
 	return dir, shims.Dir(dir).AddShells(own)

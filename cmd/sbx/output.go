@@ -100,7 +100,8 @@ func printChecks(checks []check) error {
 	w := text.Table(stdout)
 	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
 	for _, c := range checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name, app.Harmless(c.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name,
+			app.Harmless(c.Text))
 		for _, h := range c.Hints {
 			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(h))
 		}

@@ -172,7 +172,8 @@ func confinedFor(c *engine.Confined) *confinedJSON {
 		return nil
 	}
 	hexed := func(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
-	out := &confinedJSON{FS: hexed(uint64(c.Ruleset.FS)), Net: hexed(uint64(c.Ruleset.Net)), Scope: hexed(uint64(c.Ruleset.Scope)), Rules: []wallJSON{}}
+	out := &confinedJSON{FS: hexed(uint64(c.Ruleset.FS)), Net: hexed(uint64(c.Ruleset.Net)),
+		Scope: hexed(uint64(c.Ruleset.Scope)), Rules: []wallJSON{}}
 	for _, r := range c.Ruleset.Rules {
 		rule := wallJSON{Path: r.Path, Allow: hexed(uint64(r.Allow))}
 		if r.Path == "" {
@@ -181,7 +182,8 @@ func confinedFor(c *engine.Confined) *confinedJSON {
 		out.Rules = append(out.Rules, rule)
 	}
 	for _, f := range c.Filters {
-		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code), data: f.Code})
+		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code),
+			data: f.Code})
 	}
 	return out
 }
@@ -260,7 +262,11 @@ func wires(p *engine.Plan) []bwrapargs.FD {
 	for _, f := range []struct {
 		n    int
 		name string
-	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"}, {w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"}, {w.WatchdogRead, "pipe, reading end, O_ASYNC"}, {w.WatchdogWrite, "pipe, writing end"}, {w.Stderr, "standard error, which for bwrap itself is a pipe to the guard"}, {w.Stat, "/proc/self/stat"}} {
+	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"},
+		{w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"},
+		{w.WatchdogRead, "pipe, reading end, O_ASYNC"}, {w.WatchdogWrite, "pipe, writing end"},
+		{w.Stderr, "standard error, which for bwrap itself is a pipe to the guard"},
+		{w.Stat, "/proc/self/stat"}} {
 		if f.n >= 0 {
 			fds = append(fds, bwrapargs.FD{Num: f.n, Name: f.name})
 		}
@@ -277,8 +283,10 @@ func words0(data []byte) []string {
 
 // optionLines puts each option of bwrap with its arguments on a line.
 func optionLines(words []string) [][]string {
-	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--bind-fd": 2, "--ro-bind-fd": 2, "--symlink": 2, "--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
-		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--add-seccomp-fd": 1, "--setenv": 2, "--unsetenv": 1, "--chdir": 1, "--block-fd": 1, "--sync-fd": 1, "--info-fd": 1}
+	arity := map[string]int{"--bind": 2, "--ro-bind": 2, "--bind-fd": 2, "--ro-bind-fd": 2, "--symlink": 2,
+		"--ro-bind-data": 2, "--perms": 1, "--size": 1, "--tmpfs": 1,
+		"--dir": 1, "--proc": 1, "--dev": 1, "--remount-ro": 1, "--cap-drop": 1, "--seccomp": 1, "--add-seccomp-fd": 1,
+		"--setenv": 2, "--unsetenv": 1, "--chdir": 1, "--block-fd": 1, "--sync-fd": 1, "--info-fd": 1}
 	var lines [][]string
 	for i := 0; i < len(words); {
 		n := min(1+arity[words[i]], len(words)-i)
@@ -290,7 +298,8 @@ func optionLines(words []string) [][]string {
 
 func planFor(p *engine.Plan) planJSON {
 	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
-		Limit: p.Limit, Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs), Gaps: orEmpty(p.Gaps),
+		Limit: p.Limit, Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs),
+		Gaps:    orEmpty(p.Gaps),
 		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
 	j.Lack, j.Confined = p.Lack, confinedFor(p.Confined)
 	for _, f := range p.Files {

@@ -40,7 +40,8 @@ func (c *profilesListCmd) Run() error {
 	}
 	out := []profileJSON{}
 	for _, name := range s.Settings.Profiles.Names() {
-		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.Settings.DefaultProfile, Module: s.Settings.Profiles.Module(name)}
+		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.Settings.DefaultProfile,
+			Module: s.Settings.Profiles.Module(name)}
 		for _, part := range s.Settings.Profiles[name] {
 			p.Sources = append(p.Sources, part.Source)
 			if len(part.Extends) > 0 && p.Summary == "" {

@@ -67,7 +67,8 @@ func (c *shimAddCmd) Run() error {
 			return shimError(err)
 		}
 	}
-	if err := s.Kept(policy.Dir(string(dir)), "shims cannot be kept", "set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
+	if err := s.Kept(policy.Dir(string(dir)), "shims cannot be kept",
+		"set HOME, or XDG_DATA_HOME to a directory that exists"); err != nil {
 		return err
 	}
 	target := shims.Program(s.Host.Self, s.Host.Path())
@@ -95,7 +96,8 @@ func (c *shimAddCmd) Run() error {
 }
 
 func addedLine(j *shimJSON) string {
-	what := map[string]string{"added": "added", "kept": "is there already", "renewed": "leads to " + text.Plain(j.Target) + " now"}[j.Change]
+	what := map[string]string{"added": "added", "kept": "is there already", "renewed": "leads to " +
+		text.Plain(j.Target) + " now"}[j.Change]
 	if j.Program == "" {
 		return j.Name + ": " + what + "; not installed yet"
 	}
@@ -132,7 +134,8 @@ func activateLine(shell string) string {
 }
 
 func startFile(shell string) string {
-	return map[string]string{"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish", "sh": "~/.profile"}[shell]
+	return map[string]string{"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish",
+		"sh": "~/.profile"}[shell]
 }
 
 func (c *shimRemoveCmd) Run() error {
@@ -157,7 +160,8 @@ func (c *shimRemoveCmd) Run() error {
 		return app.Failed("which shims?", "sbx shim list shows them")
 	}
 	for _, name := range names {
-		if _, err := os.Lstat(filepath.Join(string(dir), filepath.Base(name))); err != nil || strings.Contains(name, "/") {
+		if _, err := os.Lstat(filepath.Join(string(dir), filepath.Base(name))); err != nil ||
+			strings.Contains(name, "/") {
 			hint := "sbx shim list shows those there are"
 			if near := text.Nearest(name, there); near != "" {
 				hint = "did you mean " + near + "?"
@@ -219,7 +223,8 @@ func shimList(s *app.Context, dir shims.Dir) ([]shimJSON, error) {
 	}
 	out := []shimJSON{}
 	for _, l := range links {
-		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken, Profile: profileOf(s, l.Name)}
+		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken,
+			Profile: profileOf(s, l.Name)}
 		j.Program, _ = s.Host.Tool(l.Name, s.Host.Path())
 		out = append(out, j)
 	}
@@ -238,7 +243,8 @@ func profileOf(s *app.Context, tool string) string {
 // shimState is what the commands need that change shims.
 func shimState(command string) (*app.Caller, shims.Dir, error) {
 	if outer, ok := app.Inside(); ok {
-		return nil, "", app.Failed("sbx "+command+" does not work inside a sandbox ("+strings.Join(outer.Profiles, "+")+")",
+		return nil, "", app.Failed("sbx "+command+" does not work inside a sandbox ("+strings.Join(outer.Profiles,
+			"+")+")",
 			"shims are for shells outside")
 	}
 	s, err := app.Here("")

@@ -61,7 +61,8 @@ func (c *shimDoctorCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	r := &shimReport{OK: true, Dir: string(dir), InPath: inPath(&s.Caller, string(dir)), Problems: []string{}, Notes: []string{}, Tools: tools}
+	r := &shimReport{OK: true, Dir: string(dir), InPath: inPath(&s.Caller, string(dir)), Problems: []string{},
+		Notes: []string{}, Tools: tools}
 	r.diagnose(&s.Caller, dir)
 	r.notes()
 	if err := show(c.JSON, r, r.print); err != nil || r.OK {
@@ -138,9 +139,11 @@ func (r *shimReport) diagnose(s *app.Caller, dir shims.Dir) {
 		case !t.Added:
 			problem(t.Name + " has no shim: sbx shim add " + t.Name)
 		case t.Broken:
-			problem("the shim of " + t.Name + " leads to " + text.Plain(t.Target) + ", which is gone: sbx shim add " + t.Name)
+			problem("the shim of " + t.Name + " leads to " + text.Plain(t.Target) + ", which is gone: sbx shim add " +
+				t.Name)
 		case t.Answers[0].Answer != "shim" && r.InPath:
-			problem(text.Plain(t.Answers[0].Path) + " comes before the shim of " + t.Name + " in PATH: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))) + " after what put it there")
+			problem(text.Plain(t.Answers[0].Path) + " comes before the shim of " + t.Name + " in PATH: " +
+				activateLine(shims.ShellOf(os.Getenv("SHELL"))) + " after what put it there")
 		}
 	}
 }
@@ -234,7 +237,8 @@ func loginEnv(path, shell string) []string {
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		switch name {
-		case "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "ZDOTDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR":
+		case "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "ZDOTDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+			"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR":
 			env = append(env, kv)
 		}
 	}
@@ -305,7 +309,8 @@ func (r *shimReport) print() error {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
-	titles := map[string]string{"shell": "this shell", "login": "login shell", "interactive": "at a prompt", "sh": "sh -c", "cron": "cron", "session": "desktop, editor", "absolute": "absolute path"}
+	titles := map[string]string{"shell": "this shell", "login": "login shell", "interactive": "at a prompt",
+		"sh": "sh -c", "cron": "cron", "session": "desktop, editor", "absolute": "absolute path"}
 	w := text.Table(stdout)
 	for _, t := range r.Tools {
 		fmt.Fprintf(w, "%s (profile %s)\n", t.Name, t.Profile)

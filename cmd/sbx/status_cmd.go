@@ -69,7 +69,8 @@ func standingInside(outer *app.Manifest) (*standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &standing{Inside: true, Profiles: orEmpty(outer.Profiles), Tier: outer.Tier, Network: outer.Network == "true", Root: s.Vars.Root,
+	return &standing{Inside: true, Profiles: orEmpty(outer.Profiles), Tier: outer.Tier,
+		Network: outer.Network == "true", Root: s.Vars.Root,
 		Config: []configJSON{}, Pending: []string{}}, nil
 }
 
@@ -82,7 +83,8 @@ func standingOutside() (*standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &standing{Profiles: s.Policy.Profiles, Tier: "none", Network: s.Policy.Network, Root: s.Vars.Root, Config: []configJSON{}, Pending: []string{}}
+	st := &standing{Profiles: s.Policy.Profiles, Tier: "none", Network: s.Policy.Network, Root: s.Vars.Root,
+		Config: []configJSON{}, Pending: []string{}}
 	files, _, err := s.Files()
 	if err != nil {
 		return nil, err

@@ -56,7 +56,8 @@ func (t *tripped) remove(c *tripwire.Change, lines *bufio.Reader) (gone bool, er
 		if err != nil {
 			return false, err
 		}
-		if replyTo(lines, "remove the directory "+t.shown(c)+" with "+strconv.Itoa(n)+" entries? [yes/no] ", "yes", "no", "q") != "yes" {
+		if replyTo(lines, "remove the directory "+t.shown(c)+" with "+strconv.Itoa(n)+" entries? [yes/no] ", "yes",
+			"no", "q") != "yes" {
 			return false, nil
 		}
 	}

@@ -50,7 +50,8 @@ type tripped struct {
 
 func findTripped() (*tripped, error) {
 	if _, ok := app.Inside(); ok {
-		return nil, app.Failed("this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it", "")
+		return nil, app.Failed("this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it",
+			"")
 	}
 	c, err := app.Here("")
 	if err != nil {
@@ -111,7 +112,8 @@ func (t *tripped) unwatched() error {
 			return nil
 		}
 	}
-	return app.Failed("this project is unwatched: "+why.Error(), "set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
+	return app.Failed("this project is unwatched: "+why.Error(),
+		"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 }
 
 // maxSearched bounds the entries of directories that --deep looks at.
@@ -186,7 +188,8 @@ func (t *tripped) accept(c *tripwire.Change) error {
 		}
 		if path != "" {
 			return app.Failed(text.Plain(path)+" has another name (a hard link), by which a command could still change it",
-				"give it a file of its own, then accept it: "+shellLine([]string{"cp", "-p", path, path + ".new"})+" && "+shellLine([]string{"mv", path + ".new", path}))
+				"give it a file of its own, then accept it: "+shellLine([]string{"cp", "-p", path, path +
+					".new"})+" && "+shellLine([]string{"mv", path + ".new", path}))
 		}
 	}
 	return app.TripwireError(t.store.Accept(t.root, c.Path))
@@ -229,7 +232,8 @@ func (t *tripped) choose(words []string) ([]tripwire.Change, error) {
 	for _, w := range words {
 		c := t.find(w)
 		if c == nil {
-			return nil, app.Failed(text.Plain(w)+": nothing is known of it that is new or changed", "sbx tripwire lists what there is")
+			return nil, app.Failed(text.Plain(w)+": nothing is known of it that is new or changed",
+				"sbx tripwire lists what there is")
 		}
 		if !slices.ContainsFunc(out, func(o tripwire.Change) bool { return o.Path == c.Path }) {
 			out = append(out, *c)
@@ -382,7 +386,8 @@ func pendingOf(changes []tripwire.Change) []pendingJSON {
 	out := []pendingJSON{}
 	for i := range changes {
 		c := &changes[i]
-		j := pendingJSON{Path: c.Path, What: happened(c), Grade: c.Grade.String(), Told: !c.Open(), Was: c.Was, Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
+		j := pendingJSON{Path: c.Path, What: happened(c), Grade: c.Grade.String(), Told: !c.Open(), Was: c.Was,
+			Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
 		if c.Since.IsZero() {
 			j.What, j.Since = "", ""
 		}

@@ -76,7 +76,8 @@ func (c *trustCmd) Run() error {
 			}
 		}
 		if f.state != config.Trusted {
-			if err := f.caller.Kept(policy.Dir(f.store.Dir), "what you agree to cannot be kept", "set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
+			if err := f.caller.Kept(policy.Dir(f.store.Dir), "what you agree to cannot be kept",
+				"set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
 				return err
 			}
 			// The bytes that were shown, whatever lies there by now.
@@ -86,7 +87,8 @@ func (c *trustCmd) Run() error {
 		}
 		out = append(out, f.json())
 		if !c.JSON {
-			fmt.Fprintln(stdout, map[bool]string{true: "was trusted already", false: "trusted"}[f.state == config.Trusted])
+			fmt.Fprintln(stdout, map[bool]string{true: "was trusted already",
+				false: "trusted"}[f.state == config.Trusted])
 		}
 	}
 	if c.JSON {
@@ -115,7 +117,8 @@ func (c *untrustCmd) Run() error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, text.Plain(path)+map[bool]string{true: ": no longer trusted", false: ": was not trusted"}[was])
+		fmt.Fprintln(stdout, text.Plain(path)+map[bool]string{true: ": no longer trusted",
+			false: ": was not trusted"}[was])
 	}
 	return nil
 }
@@ -174,7 +177,8 @@ func canonical(s *app.Caller, names []string) ([]string, error) {
 		slash := strings.LastIndexByte(full, '/')
 		dir, base := full[:slash+1], full[slash+1:]
 		if base != ".sbx.toml" && base != ".sbx.hcl" {
-			return nil, app.Failed(text.Plain(string(name))+" is no project file", "these are called .sbx.toml or .sbx.hcl")
+			return nil, app.Failed(text.Plain(string(name))+" is no project file",
+				"these are called .sbx.toml or .sbx.hcl")
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
@@ -222,8 +226,9 @@ func lookAt(path string) (*candidate, error) {
 
 func (f *candidate) json() trustJSON {
 	sum := sha256.Sum256(f.data)
-	out := trustJSON{Path: f.path, State: config.Trusted.String(), Was: f.state.String(), SHA256: hex.EncodeToString(sum[:]),
-		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
+	out := trustJSON{Path: f.path, State: config.Trusted.String(), Was: f.state.String(),
+		SHA256: hex.EncodeToString(sum[:]),
+		Asks:   orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
 	for _, l := range f.trial.Loosens {
 		out.Loosens = append(out.Loosens, loosensJSON{orEmpty(l.Profiles), l.Key, l.What, l.From, l.To})
 	}
@@ -248,7 +253,8 @@ func (f *candidate) print() error {
 	if len(f.trial.Loosens) > 0 {
 		head("loosens, compared with what it does untrusted:")
 		for _, l := range f.trial.Loosens {
-			fmt.Fprintf(w, "  %s\t%s\t%s -> %s\t%s\n", l.Key, text.Plain(l.What), text.Plain(l.From), text.Plain(l.To), selections(l.Profiles))
+			fmt.Fprintf(w, "  %s\t%s\t%s -> %s\t%s\n", l.Key, text.Plain(l.What), text.Plain(l.From), text.Plain(l.To),
+				selections(l.Profiles))
 		}
 	}
 	if len(f.trial.Asks) > 0 {

@@ -124,7 +124,8 @@ func (c *whyCmd) Run() error {
 func (c *whyCmd) insight() (*insight, error) {
 	if m, ok := app.Inside(); ok {
 		if c.asksForRun() {
-			return nil, app.Failed("inside a sandbox the policy is fixed: the flags of a run change nothing", "leave them out, or ask where the sandbox is started")
+			return nil, app.Failed("inside a sandbox the policy is fixed: the flags of a run change nothing",
+				"leave them out, or ask where the sandbox is started")
 		}
 		return inside(m)
 	}
@@ -297,7 +298,8 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 		path = in.home + path[1:]
 	case path[0] != '/':
 		if in.cwd == "" {
-			return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists, or name the whole path")
+			return nil, app.Failed("the working directory does not exist any more",
+				"cd to a directory that exists, or name the whole path")
 		}
 		path = in.cwd + "/" + path
 	}

@@ -26,7 +26,8 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 	if strings.Contains(word, "://") {
 		a.Word = name // a URL may hold a password
 	}
-	a.Rule = &ruleJSON{Access: app.OnOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network), Source: in.netFrom}
+	a.Rule = &ruleJSON{Access: app.OnOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network),
+		Source: in.netFrom}
 	a.Why = whyHost(in.network, in.walled, name)
 	if in.belted {
 		a.Why = whyMacHost(in.network, name)
@@ -89,7 +90,8 @@ func whyMacHost(network bool, name string) string {
 // an address, [ADDRESS]:PORT, or @NAME for an abstract socket.
 func hostName(word string) (string, error) {
 	bad := func(why string) error {
-		return app.Failed(text.Plain(word)+": "+why, "write HOST, HOST:PORT, [ADDRESS]:PORT, a URL, or @NAME for an abstract socket")
+		return app.Failed(text.Plain(word)+": "+why,
+			"write HOST, HOST:PORT, [ADDRESS]:PORT, a URL, or @NAME for an abstract socket")
 	}
 	name := word
 	if _, rest, ok := strings.Cut(word, "://"); ok {
@@ -125,7 +127,8 @@ func hostName(word string) (string, error) {
 	}) {
 		return "", bad("there is no host")
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || port == "" && strings.HasSuffix(name, ":") && host != name {
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || port == "" &&
+		strings.HasSuffix(name, ":") && host != name {
 		return "", bad("the port is no number from 1 to 65535")
 	}
 	return name, nil
@@ -141,6 +144,8 @@ func loopback(name string) bool {
 		host, _, _ = strings.Cut(host, ":")
 	}
 	host = strings.TrimSuffix(host, ".")
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "::1" || host == "::" || host == "0.0.0.0" || host == "0" ||
-		strings.HasPrefix(host, "127.") && strings.Trim(host, "0123456789.") == "" || strings.HasPrefix(host, "::ffff:127.")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "::1" || host == "::" ||
+		host == "0.0.0.0" || host == "0" ||
+		strings.HasPrefix(host, "127.") && strings.Trim(host, "0123456789.") == "" ||
+		strings.HasPrefix(host, "::ffff:127.")
 }

@@ -55,7 +55,8 @@ func (a *answerJSON) verdict() string {
 	for _, v := range []struct {
 		name string
 		yes  *bool
-	}{{"be seen", a.Seen}, {"be read", a.Read}, {"be written", a.Write}, {"be connected to", a.Connect}, {"be reached", a.Reached}} {
+	}{{"be seen", a.Seen}, {"be read", a.Read}, {"be written", a.Write}, {"be connected to", a.Connect},
+		{"be reached", a.Reached}} {
 		if v.yes == nil || v.name == "be connected to" && a.Type != "socket" {
 			continue
 		}

@@ -67,14 +67,16 @@ func (in *insight) answerVariable(name string) (*answerJSON, error) {
 		return nil, app.Failed(text.Plain(word)+"=…: a name of a variable holds no =", "ask for the name alone")
 	}
 	v := in.variable(name)
-	a := &answerJSON{Word: name, Name: name, Seen: &v.seen, Rule: &ruleJSON{Access: v.action, Source: v.source}, Why: v.note}
+	a := &answerJSON{Word: name, Name: name, Seen: &v.seen, Rule: &ruleJSON{Access: v.action, Source: v.source},
+		Why: v.note}
 	if i := strings.LastIndex(v.source, " drops "); i >= 0 {
 		a.Rule.Source, a.Rule.Setting = v.source[:i], "env_drop "+v.source[i+len(" drops "):]
 	}
 	if a.Why == "" {
 		a.Why = whyVariable(name, v, a.Rule)
 	}
-	switch own := name == "SBX_PROFILE" || name == "SBX_TIER" || (in.walled || in.belted) && v.source == "sbx" && (name == "SBX_MANIFEST" || name == "TMPDIR"); {
+	switch own := name == "SBX_PROFILE" || name == "SBX_TIER" || (in.walled || in.belted) && v.source == "sbx" &&
+		(name == "SBX_MANIFEST" || name == "TMPDIR"); {
 	case own:
 		a.NoLever = "sbx sets it itself"
 	case v.action == "drop" || v.action == "unset" && v.source != policy.Inherited && v.source != "":

@@ -39,7 +39,8 @@ func (c *Context) unavailable(cmd command, err error) (*Run, error) {
 		return c.withoutSandbox(cmd)
 	}
 	flags := c.Inv.Flags
-	if fallback == "block" || c.Policy.MinTier == host.TierFull || flags.MinTier != "" || flags.named() || flags.limited() != "" {
+	if fallback == "block" || c.Policy.MinTier == host.TierFull || flags.MinTier != "" || flags.named() ||
+		flags.limited() != "" {
 		return nil, err
 	}
 	Say("warning", "Sandbox unavailable: "+none.Reason+". Execution proceeding without sandbox.")
@@ -95,7 +96,8 @@ func bareShell(c *Context, cmd command) (*engine.Plan, error) {
 func bareTool(c *Context, cmd command) (*engine.Plan, error) {
 	name := c.Inv.Tool
 	if depth() >= maxDepth {
-		return nil, &host.Error{Status: host.StatusNoExec, Text: text.Plain(name) + ": shims lead to each other in a circle",
+		return nil, &host.Error{Status: host.StatusNoExec, Text: text.Plain(name) +
+			": shims lead to each other in a circle",
 			Hint: "another version of sbx by that name is in PATH: sbx shim doctor " + text.Plain(name)}
 	}
 	h, err := c.real()

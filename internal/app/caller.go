@@ -242,7 +242,8 @@ func (c *Caller) files(log hclog.Logger) (files []config.File, doubts []string, 
 		}
 		return is
 	}
-	log.Debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd", places.CWD, "root", places.Root)
+	log.Debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd",
+		places.CWD, "root", places.Root)
 	files, err = config.Find(places)
 	var bad *config.FileError
 	if errors.As(err, &bad) && slices.Contains(places.User, bad.Path) && c.Host.Foreign(bad.Path) {

@@ -64,7 +64,8 @@ func (c *Context) Shell(other string) string {
 // userShell is what SHELL is inside where the caller's names sbx: the user's own,
 // which programs start without a detour. It is "" where the caller's will do.
 func (c *Context) userShell() string {
-	if sh := os.Getenv("SHELL"); c.Inv.Client || !shims.Own(filepath.Base(sh)) && !strings.Contains(sh, "/sbx/shells/") {
+	if sh := os.Getenv("SHELL"); c.Inv.Client || !shims.Own(filepath.Base(sh)) &&
+		!strings.Contains(sh, "/sbx/shells/") {
 		return ""
 	}
 	login := host.PasswdShell(c.Host.UID)
@@ -88,7 +89,8 @@ func shellCommand(c *Context) (command, error) {
 	var missing *shims.NotFoundError
 	switch {
 	case errors.Is(err, shims.ErrOurselves):
-		return command{}, &host.Error{Status: host.StatusNoExec, Text: err.Error(), Hint: "name the shell that is to do the work"}
+		return command{}, &host.Error{Status: host.StatusNoExec, Text: err.Error(),
+			Hint: "name the shell that is to do the work"}
 	case errors.As(err, &missing):
 		hint := "install it, or say where it is: shells." + missing.Name + " in the config file"
 		return command{}, &host.Error{Status: host.StatusNotFound, Text: err.Error(), Hint: hint}
@@ -159,7 +161,8 @@ func tooDeep() error {
 	if depth() < maxDepth {
 		return nil
 	}
-	return &host.Error{Status: host.StatusNoExec, Text: "sbx started itself " + strconv.Itoa(depth()) + " times in a row: the shell that it is to run is sbx by another name",
+	return &host.Error{Status: host.StatusNoExec, Text: "sbx started itself " + strconv.Itoa(depth()) +
+		" times in a row: the shell that it is to run is sbx by another name",
 		Hint: "set shell in the config file to the real one"}
 }
 

@@ -23,7 +23,8 @@ import (
 func (c *Context) Engine() (engine.Chosen, error) {
 	chosen, err := c.choose()
 	if err == nil {
-		logger(c.Inv.Flags.LogLevel).Info("engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version", chosen.Bwrap.Version, "landlock", c.Host.Landlock)
+		logger(c.Inv.Flags.LogLevel).Info("engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version",
+			chosen.Bwrap.Version, "landlock", c.Host.Landlock)
 	}
 	return chosen, err
 }
@@ -96,7 +97,8 @@ func (c *Context) planned(req engine.Request, shell string) (*engine.Plan, error
 	}
 	plan, err := wrap.New(req, &h)
 	if err == nil {
-		logger(c.Inv.Flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command", plan.Report.Command)
+		logger(c.Inv.Flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
+			plan.Report.Command)
 	}
 	return plan, err
 }

@@ -56,7 +56,8 @@ func (f *Flags) named() bool { return f.Engine != "" && f.Engine != "auto" }
 // command line is never dropped without a word.
 func (f *Flags) limited() string {
 	return firstSet([]flag{
-		{"--timeout", f.Timeout != ""}, {"--memory", f.Memory != ""}, {"--cpus", f.CPUs != ""}, {"--procs", f.Procs != ""},
+		{"--timeout", f.Timeout != ""}, {"--memory", f.Memory != ""}, {"--cpus", f.CPUs != ""},
+		{"--procs", f.Procs != ""},
 		{"--file-size", f.FileSize != ""},
 	})
 }
@@ -64,7 +65,8 @@ func (f *Flags) limited() string {
 // beyondPolicy is the first flag that decides about more than the policy.
 func (f *Flags) beyondPolicy() string {
 	return firstSet([]flag{
-		{"--no-sandbox", f.NoSandbox}, {"--keep-fd", len(f.KeepFD) > 0}, {"--workspace", f.Workspace != ""}, {"--engine", f.Engine != ""},
+		{"--no-sandbox", f.NoSandbox}, {"--keep-fd", len(f.KeepFD) > 0}, {"--workspace", f.Workspace != ""},
+		{"--engine", f.Engine != ""},
 		{"--direct", f.Direct}, {"--argv0", f.Argv0 != ""}, {"--dry-run", f.DryRun}, {"--config", f.Config != ""},
 		{"--protect", f.Protect != ""}, {"--log-level", f.LogLevel != ""},
 	})
@@ -100,7 +102,8 @@ func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
 		flag  string
 		paths []string
 		to    *policy.List
-	}{{"--allow-write", f.AllowWrite, &p.Write}, {"--allow-read", f.AllowRead, &p.Read}, {"--block", f.Block, &p.Block}} {
+	}{{"--allow-write", f.AllowWrite, &p.Write}, {"--allow-read", f.AllowRead, &p.Read},
+		{"--block", f.Block, &p.Block}} {
 		for _, path := range l.paths {
 			full, err := c.FlagPath(l.flag, path)
 			if err != nil {
@@ -191,7 +194,8 @@ func (f *Flags) limits(p *policy.Profile) error {
 	if f.CPUs != "" {
 		n, err := strconv.ParseFloat(f.CPUs, 64)
 		if err != nil || !(n >= minCPUs && n <= maxCPUs) {
-			return Failed("--cpus: "+text.Plain(f.CPUs)+" is not a number of processors", "write 2, or 0.5 for half of one")
+			return Failed("--cpus: "+text.Plain(f.CPUs)+" is not a number of processors",
+				"write 2, or 0.5 for half of one")
 		}
 		p.CPUs = n
 	}
@@ -235,7 +239,8 @@ func (f *Flags) env(p *policy.Profile) error {
 			p.EnvSet = append(p.EnvSet, policy.Var{Name: name, Value: value})
 			p.Where["env_set."+name] = "--env"
 		case !policy.ValidName(strings.ReplaceAll(name, "*", "_")):
-			return Failed("--env: "+text.Quote(name)+" is not a name of a variable or a pattern of names", "write NAME, NAME=VALUE or 'GH_*'")
+			return Failed("--env: "+text.Quote(name)+" is not a name of a variable or a pattern of names",
+				"write NAME, NAME=VALUE or 'GH_*'")
 		default:
 			p.EnvPass.Items = append(p.EnvPass.Items, policy.Item{Text: name, Source: "--env", Layer: policy.Flag})
 		}

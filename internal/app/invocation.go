@@ -158,7 +158,8 @@ func (c *Caller) needs() *policy.Profile {
 	}
 	// No project is there, whose names would have to be protected.
 	add(&p.Write, c.Inv.tmp(), view.SourceSession, policy.Builtin)
-	if sh := c.Inv.shell; sh != nil && IsSelf(sh.file) { // by a link of the user's, which a built-in rule does not follow
+	if sh := c.Inv.shell; sh != nil &&
+		IsSelf(sh.file) { // by a link of the user's, which a built-in rule does not follow
 		add(&p.Read, sh.file, "sbx-sh", policy.User)
 	}
 	for _, dir := range c.named {

@@ -24,14 +24,16 @@ func nested(inv Invocation, outer *Manifest) (*Run, error) {
 		return nil, err
 	}
 	flags := inv.Flags
-	if len(flags.Block) > 0 || flags.ReadOnly || flags.limited() != "" || policy.SeccompFile(flags.Seccomp) || flags.NoNet && outer.Network == "true" {
+	if len(flags.Block) > 0 || flags.ReadOnly || flags.limited() != "" || policy.SeccompFile(flags.Seccomp) ||
+		flags.NoNet && outer.Network == "true" {
 		return nil, Already(tighter)
 	}
 	if err := flags.differs(outer); err != nil {
 		return nil, err
 	}
 	if own := strings.Join(c.Policy.Profiles, "+"); len(flags.Profile) > 0 && own != outer.names() {
-		c.notice("this runs inside a sandbox already, whose policy (" + outer.names() + ") stays in force in the place of " + own)
+		c.notice("this runs inside a sandbox already, whose policy (" + outer.names() +
+			") stays in force in the place of " + own)
 	}
 	return c.withoutSandbox(cmd)
 }
@@ -110,7 +112,8 @@ func (f *Flags) differs(outer *Manifest) error {
 		return Already(", and its tier is " + outer.Tier)
 	}
 	for _, f := range []struct{ key, value, has string }{
-		{"seccomp", f.Seccomp, outer.Seccomp}, {"git", f.Git, outer.Git}, {"new_session", f.NewSession, outer.NewSession}, {"protect", f.Protect, outer.Protect},
+		{"seccomp", f.Seccomp, outer.Seccomp}, {"git", f.Git, outer.Git},
+		{"new_session", f.NewSession, outer.NewSession}, {"protect", f.Protect, outer.Protect},
 	} {
 		switch {
 		case f.value == "" || f.value == f.has || f.value == "auto":

@@ -61,9 +61,11 @@ func (c *Context) locked() error {
 	flags := c.Inv.Flags
 	for _, key := range c.Settings.Locked {
 		switch key {
-		case "allow_network", "readonly_paths", "writable_paths", "blocked_paths", "protected_paths", "private_paths", "default_profile", "enabled":
+		case "allow_network", "readonly_paths", "writable_paths", "blocked_paths", "protected_paths", "private_paths",
+			"default_profile", "enabled":
 			if len(flags.KeepFD) > 0 {
-				return &config.LockedError{Key: key, By: c.Settings.Where["locked."+key], What: "a descriptor passed on", Source: "--keep-fd"}
+				return &config.LockedError{Key: key, By: c.Settings.Where["locked."+key],
+					What: "a descriptor passed on", Source: "--keep-fd"}
 			}
 		}
 	}

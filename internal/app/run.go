@@ -105,7 +105,8 @@ func (r *Run) Exec() error {
 }
 
 // settings are what the files say. Most runs have none.
-func (inv *Invocation) settings(builtin policy.Set, files []config.File, vars policy.Vars) (s *config.Settings, err error) {
+func (inv *Invocation) settings(builtin policy.Set, files []config.File, vars policy.Vars) (s *config.Settings,
+	err error) {
 	if len(files) == 0 {
 		s = config.Defaults(builtin)
 	} else if s, err = config.Load(builtin, files, vars); err != nil {
@@ -146,7 +147,8 @@ func (c *Context) resolve(flags Flags) (*policy.Policy, error) {
 		pol = pol.ReadOnly(c.Vars.CWD)
 	}
 	if c.Settings.Direct && pol.TimeoutSeconds > 0 {
-		return nil, Failed("--direct: a time limit needs a stage around the command", "timeout_seconds is set in "+pol.Where["timeout_seconds"])
+		return nil, Failed("--direct: a time limit needs a stage around the command",
+			"timeout_seconds is set in "+pol.Where["timeout_seconds"])
 	}
 	if policy.Wider("min_tier", c.Settings.MinTier, pol.MinTier) {
 		pol.MinTier = c.Settings.MinTier

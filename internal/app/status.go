@@ -48,7 +48,8 @@ func (c *Context) unsaid(line string) bool {
 	if dir == "" || c.Inv.Flags.DryRun || c.Host.CheckOwnDir(dir) != nil {
 		return true
 	}
-	sum := sha256.Sum256([]byte(strconv.FormatBool(IsTerminal(2)) + "\x00" + cmp.Or(c.Boundary, c.Host.CWD) + "\x00" + line))
+	sum := sha256.Sum256([]byte(strconv.FormatBool(IsTerminal(2)) + "\x00" + cmp.Or(c.Boundary, c.Host.CWD) + "\x00" +
+		line))
 	path := filepath.Join(dir, hex.EncodeToString(sum[:16]))
 	if _, err := os.Lstat(path); err == nil {
 		return false

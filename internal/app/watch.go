@@ -55,7 +55,8 @@ func (c *Context) Watch(p *engine.Plan) error {
 			"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 	}
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
-		c.notice("this project is unwatched; what the run leaves for your tools to run cannot be reported later: " + cannot.Err.Error())
+		c.notice("this project is unwatched; what the run leaves for your tools to run cannot be reported later: " +
+			cannot.Err.Error())
 		return nil
 	}
 	return TripwireError(err)
@@ -70,12 +71,14 @@ func (c *Context) tellChanges(changes []tripwire.Change, root, told string) {
 	}
 	alarms, noted := ByGrade(changes)
 	if len(noted) > 0 {
-		tell("new or changed since an earlier run here, by a command or by you: " + fewPaths(noted, root) + " (sbx tripwire shows it; said once)")
+		tell("new or changed since an earlier run here, by a command or by you: " + fewPaths(noted, root) +
+			" (sbx tripwire shows it; said once)")
 	}
 	if len(alarms) == 0 {
 		return
 	}
-	line := "new or changed since an earlier run here, and your tools may run it: " + fewPaths(alarms, root) + " (sbx tripwire shows it)"
+	line := "new or changed since an earlier run here, and your tools may run it: " + fewPaths(alarms, root) +
+		" (sbx tripwire shows it)"
 	if !c.Inv.Client || !session.Told(told, root+": "+line) {
 		tell(line)
 	}

@@ -99,7 +99,8 @@ type commandWord struct {
 
 func (g *Grammar) commandWords() (out []commandWord) {
 	for _, n := range g.Commands.Children {
-		c := commandWord{name: n.Name, flags: []flagWord{{long: "help", short: "h", help: "Show context-sensitive help"}}}
+		c := commandWord{name: n.Name, flags: []flagWord{{long: "help", short: "h",
+			help: "Show context-sensitive help"}}}
 		g.add(&c, n)
 		c.run = contains(c.flags, flagWord{long: "read-only"})
 		out = append(out, c)
@@ -183,7 +184,8 @@ func bashCompletion(flags []flagWord, commands []commandWord) string {
 			if f.file {
 				or = " ((${#COMPREPLY[@]})) || _sbx_files;"
 			}
-			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\");%s return ;;\n", names, strings.Join(f.words, " "), or)
+			fmt.Fprintf(&values, "        %s) mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$cur\");%s return ;;\n",
+				names, strings.Join(f.words, " "), or)
 		case "other":
 			fmt.Fprintf(&values, "        %s) return ;;\n", names)
 		}
@@ -315,7 +317,8 @@ if [ "$funcstack[1]" = _sbx ]; then _sbx "$@"; else compdef _sbx sbx; fi
 
 // zshFlag is a flag as _arguments wants it, a line for each name.
 func zshFlag(f flagWord) string {
-	action := map[string]string{"": "", "path": ":path:_files", "profile": ":profile:_sbx_profiles", "words": ":value:(" + strings.Join(f.words, " ") + ")", "other": ":value: "}[f.takes]
+	action := map[string]string{"": "", "path": ":path:_files", "profile": ":profile:_sbx_profiles",
+		"words": ":value:(" + strings.Join(f.words, " ") + ")", "other": ":value: "}[f.takes]
 	if f.file {
 		action = ":value:{compadd " + strings.Join(f.words, " ") + "; _files}"
 	}
@@ -351,7 +354,8 @@ func fishCompletion(flags []flagWord, commands []commandWord) string {
 	fmt.Fprintf(&b, "complete -c sbx -n '__fish_use_subcommand' -a '%s'\n", names(commands))
 	for _, c := range commands {
 		if len(c.words) > 0 {
-			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s; and __sbx_first' -a '%s'\n", c.name, strings.Join(c.words, " "))
+			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s; and __sbx_first' -a '%s'\n", c.name,
+				strings.Join(c.words, " "))
 		}
 		if c.named {
 			fmt.Fprintf(&b, "complete -c sbx -n '__sbx_in %s' -a '(__sbx_profiles)'\n", c.name)
