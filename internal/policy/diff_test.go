@@ -160,3 +160,31 @@ func TestDiffCacheIsNeutral(t *testing.T) {
 		}
 	}
 }
+
+// A variable that is let through once more, by a layer that beats a drop, gives
+// more, though the list has no new name.
+func TestDiffPassesAgain(t *testing.T) {
+	pass := func(name string, layers ...Layer) *Policy {
+		p := &Policy{EnvDrop: []Item{{Text: "AWS_*", Layer: System}}}
+		for _, l := range layers {
+			p.EnvPass = append(p.EnvPass, Item{Text: name, Layer: l})
+		}
+		return p
+	}
+	for _, c := range []struct {
+		name string
+		a, b *Policy
+		want []Change
+	}{
+		{"a later layer", pass("AWS_KEY", Builtin), pass("AWS_KEY", Builtin, User), []Change{{"env_pass", "AWS_KEY", "none", "AWS_KEY", true}}},
+		{"of a pattern", pass("AWS_*", Builtin), pass("AWS_*", Builtin, User), []Change{{"env_pass", "AWS_*", "none", "AWS_*", true}}},
+		{"passes anyway", pass("AWS_KEY", Flag), pass("AWS_KEY", User, Flag), nil},
+		{"still dropped", pass("AWS_KEY", Builtin), pass("AWS_KEY", Builtin, Builtin), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, Diff(c.a, c.b)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
