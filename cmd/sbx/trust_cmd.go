@@ -198,7 +198,7 @@ type candidate struct {
 	store  config.TrustStore
 	state  config.TrustState
 	agreed []byte // what was agreed to before
-	trial  *config.Trial
+	trial  *config.Preview
 }
 
 // lookAt reads a project file as a run in its directory does, with all the
@@ -220,7 +220,7 @@ func lookAt(path string) (*candidate, error) {
 	if f.state, f.agreed, err = f.store.Check(path, f.data); err != nil {
 		app.Say("warning", err.Error()) // trusting it makes a new record
 	}
-	f.trial, err = config.Try(profiles.Builtin(), files, i, s.Vars)
+	f.trial, err = config.PreviewTrust(profiles.Builtin(), files, i, s.Vars)
 	return f, err
 }
 

@@ -140,7 +140,7 @@ func (c *Context) resolve(flags Flags) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Settings.Uphold(pol, asked, c.Vars, c.needs(), over); err != nil {
+	if err := c.Settings.KeepFloor(pol, asked, c.Vars, c.needs(), over); err != nil {
 		return nil, err
 	}
 	if flags.ReadOnly {

@@ -17,7 +17,7 @@
 //     it asks for beyond that is named in [Settings.Notices].
 //   - A trusted project file decides about profiles, the default one and tools.
 //     The rest it can only tighten, as any project file; see
-//     [Settings.Uphold]. What the administrator locked holds against it.
+//     [Settings.KeepFloor]. What the administrator locked holds against it.
 //   - A hostile file costs bounded time and memory and cannot put control
 //     characters on a terminal.
 //

@@ -22,9 +22,9 @@ type load struct{ depth, visits, items int }
 // checkExtends checks the parents of all profiles of a file: that they exist,
 // that they do not lead back, and that they add up to something bearable.
 func (l *loader) checkExtends(doc *document) error {
-	w := weigher{l: l, done: make(map[string]load)}
+	w := adder{l: l, done: make(map[string]load)}
 	for _, p := range doc.profiles {
-		sum, err := w.weigh(p.Name, nil)
+		sum, err := w.add(p.Name, nil)
 		if err != nil {
 			return err
 		}
@@ -40,13 +40,13 @@ func (l *loader) checkExtends(doc *document) error {
 	return nil
 }
 
-// weigher adds up what profiles extend, visiting each once.
-type weigher struct {
+// adder adds up what profiles extend, visiting each once.
+type adder struct {
 	l    *loader
 	done map[string]load
 }
 
-func (w *weigher) weigh(name string, path []string) (load, error) {
+func (w *adder) add(name string, path []string) (load, error) {
 	if sum, ok := w.done[name]; ok {
 		return sum, nil
 	}
@@ -66,7 +66,7 @@ func (w *weigher) weigh(name string, path []string) (load, error) {
 			if err := w.check(p, i, path); err != nil {
 				return load{}, err
 			}
-			up, err := w.weigh(parent, path)
+			up, err := w.add(parent, path)
 			if err != nil {
 				return load{}, err
 			}
@@ -78,7 +78,7 @@ func (w *weigher) weigh(name string, path []string) (load, error) {
 }
 
 // check looks at the i-th parent of p, which path led to.
-func (w *weigher) check(p *policy.Profile, i int, path []string) error {
+func (w *adder) check(p *policy.Profile, i int, path []string) error {
 	parent := p.Extends[i]
 	err := &policy.Error{Source: p.Source}
 	if places := w.l.extends[p]; i < len(places) {

@@ -68,7 +68,7 @@ type Settings struct {
 	NeedsFull *LockedError // a lock that only tier full holds, as CheckLocked found it; nil for none
 
 	// Outside is what is said outside of project files; nil when none is
-	// trusted. See [Settings.Uphold].
+	// trusted. See [Settings.KeepFloor].
 	Outside *Settings
 }
 
@@ -198,7 +198,7 @@ func (l *loader) merge(doc *document, below map[string]any) (err error) {
 	case doc.file.Layer < policy.Project:
 		err = l.addProfiles(doc)
 	case doc.file.Trusted:
-		err = l.agreed(doc)
+		err = l.trusted(doc)
 	default:
 		err = l.tighten(doc)
 	}

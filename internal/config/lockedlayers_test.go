@@ -107,7 +107,7 @@ func ownProfile(text string) string {
 func runWith(t *testing.T, s *Settings) error {
 	t.Helper()
 	p := resolved(t, s, s.DefaultProfile)
-	if err := s.Uphold(p, nil, testVars); err != nil {
+	if err := s.KeepFloor(p, nil, testVars); err != nil {
 		t.Fatal(err)
 	}
 	return s.CheckLocked(p, testVars, false)
@@ -116,7 +116,7 @@ func runWith(t *testing.T, s *Settings) error {
 func looser(t *testing.T, base, s *Settings) bool {
 	t.Helper()
 	p := resolved(t, s, s.DefaultProfile)
-	if err := s.Uphold(p, nil, testVars); err != nil {
+	if err := s.KeepFloor(p, nil, testVars); err != nil {
 		t.Fatal(err)
 	}
 	return len(policy.Widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||

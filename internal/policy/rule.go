@@ -87,13 +87,13 @@ func (r *Rule) beats(o *Rule) bool {
 	return r.Access > o.Access
 }
 
-// Stand adds up the rules at one path. Give is the strongest of those that
+// RuleSet adds up the rules at one path. Give is the strongest of those that
 // give or hide, Guard one that takes writing away all the same, which a flag
 // that makes the path writable prevents. Either may be nil.
-type Stand struct{ Give, Guard *Rule }
+type RuleSet struct{ Give, Guard *Rule }
 
 // Add lays one more rule on. The rule is kept, not copied.
-func (s *Stand) Add(r *Rule) {
+func (s *RuleSet) Add(r *Rule) {
 	switch {
 	case r.Access != Protect:
 		if s.Give == nil || r.beats(s.Give) {
@@ -105,7 +105,7 @@ func (s *Stand) Add(r *Rule) {
 }
 
 // Rule is the one that decides, nil when there is none.
-func (s *Stand) Rule() *Rule {
+func (s *RuleSet) Rule() *Rule {
 	if s.Guard != nil && (s.Give == nil || (s.Give.Access == Write || s.Give.Access == Read) && s.Give.Layer != Flag) {
 		return s.Guard
 	}
@@ -113,7 +113,7 @@ func (s *Stand) Rule() *Rule {
 }
 
 // Access is what the rules amount to where the directory above gives over.
-func (s *Stand) Access(over Access) Access {
+func (s *RuleSet) Access(over Access) Access {
 	r := s.Rule()
 	switch {
 	case s.Give == nil && over != Write:
@@ -161,7 +161,7 @@ func (p *Policy) Decide(path string) (Rule, bool) {
 // changes nothing.
 func (p *Policy) Access(path string) Access {
 	for dir := path; ; dir = Dir(dir) {
-		s := p.stand(dir)
+		s := p.ruleSet(dir)
 		if s.Rule() == nil {
 			if dir == "/" {
 				return Unseen
@@ -176,17 +176,17 @@ func (p *Policy) Access(path string) Access {
 }
 
 func (p *Policy) at(path string) (Rule, bool) {
-	s := p.stand(path)
+	s := p.ruleSet(path)
 	if r := s.Rule(); r != nil {
 		return *r, true
 	}
 	return Rule{}, false
 }
 
-// stand adds up the rules at path itself. They are sorted by path, so the
+// ruleSet adds up the rules at path itself. They are sorted by path, so the
 // literal ones are found by halving, and only those below the same directory
 // can be patterns for the name. For many paths there is [atlas].
-func (p *Policy) stand(path string) Stand {
+func (p *Policy) ruleSet(path string) RuleSet {
 	s := p.literal(path)
 	below := Dir(path) + "/"
 	if below == "//" {
@@ -202,7 +202,7 @@ func (p *Policy) stand(path string) Stand {
 }
 
 // literal adds up the rules that name path itself.
-func (p *Policy) literal(path string) (s Stand) {
+func (p *Policy) literal(path string) (s RuleSet) {
 	for i := p.from(path); i < len(p.Rules); i++ {
 		r := &p.Rules[i]
 		if r.Path != path {
@@ -217,7 +217,7 @@ func (p *Policy) literal(path string) (s Stand) {
 
 // match adds the patterns among rules that are for path, unless an exception
 // takes it out.
-func (s *Stand) match(rules, excepts []Rule, path string) {
+func (s *RuleSet) match(rules, excepts []Rule, path string) {
 	for i := range rules {
 		if r := &rules[i]; r.Pattern && !r.Except && r.matches(path) && !excepted(excepts, path) {
 			s.Add(r)

@@ -82,7 +82,7 @@ func (c *cleaner) hidden(m *Entry) {
 // turn has a mount show a copy.
 func (m *Entry) turn(data []byte) {
 	m.Rule = &policy.Rule{Path: m.Path, Access: policy.Read, Layer: policy.Builtin, Source: SourceCleaned}
-	m.rules, m.Access, m.Redundant = policy.Stand{Give: m.Rule}, policy.Read, false
+	m.rules, m.Access, m.Redundant = policy.RuleSet{Give: m.Rule}, policy.Read, false
 	m.Copied, m.Copy = true, data
 }
 

@@ -190,7 +190,7 @@ func (c *cleaner) repository(dir string, depth int) {
 		if _, taken := c.v.Find(to.Path); err == nil && !taken && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
 			c.seen[to.Path] = true
 			r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "keys of git-crypt and git-annex"}
-			c.made = append(c.made, Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Access: policy.Block})
+			c.made = append(c.made, Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block})
 		}
 	}
 	c.configs(dir)
@@ -349,7 +349,7 @@ func (c *cleaner) hide(dir string) {
 	}
 	c.shut = append(c.shut, to.Path)
 	r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "it may hold credentials, and cannot be searched for them"}
-	m := Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.Stand{Give: r}, Access: policy.Block}
+	m := Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block}
 	if there {
 		c.v.Entries[i] = m
 		c.v.Sort()

@@ -11,7 +11,7 @@ import (
 type Entry struct {
 	Path      string
 	Info      host.Info
-	rules     policy.Stand
+	rules     policy.RuleSet
 	Rule      *policy.Rule  // the one that decides
 	Src       string        // where the content comes from; "" is path itself
 	Pinned    bool          // bound onto itself so that it cannot be renamed away

@@ -6,8 +6,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Trial is what it would mean to trust a project file.
-type Trial struct {
+// Preview is what it would mean to trust a project file.
+type Preview struct {
 	Asks    []string // keys that count only when the file is trusted
 	Never   []string // keys that do not count even then
 	Loosens []Looser // what these come to on this host
@@ -19,10 +19,10 @@ type Looser struct {
 	policy.Change
 }
 
-// Try compares what the i-th of the files, a project's, does when it is
+// PreviewTrust compares what the i-th of the files, a project's, does when it is
 // trusted with what it does when it is not. The error says why it cannot be
 // used: it does not parse, or it goes against what the administrator locked.
-func Try(builtin policy.Set, files []File, i int, vars policy.Vars) (*Trial, error) {
+func PreviewTrust(builtin policy.Set, files []File, i int, vars policy.Vars) (*Preview, error) {
 	with := slices.Clone(files)
 	with[i].Trusted = true
 	after, err := Load(builtin, with, vars)
@@ -41,9 +41,9 @@ func Try(builtin policy.Set, files []File, i int, vars policy.Vars) (*Trial, err
 			return nil, err
 		}
 	}
-	t := trial{before: before, after: after, vars: vars, path: files[i].Path}
+	t := preview{before: before, after: after, vars: vars, path: files[i].Path}
 	t.keys()
-	return &t.Trial, t.loosens()
+	return &t.Preview, t.loosens()
 }
 
 func (s *Settings) defaultIsLegal(vars policy.Vars) error {
@@ -54,14 +54,14 @@ func (s *Settings) defaultIsLegal(vars policy.Vars) error {
 	return s.CheckLocked(p, vars, false)
 }
 
-type trial struct {
-	Trial
+type preview struct {
+	Preview
 	before, after *Settings
 	vars          policy.Vars
 	path          string
 }
 
-func (t *trial) keys() {
+func (t *preview) keys() {
 	t.Never = ignoredIn(t.after, t.path)
 	for _, key := range ignoredIn(t.before, t.path) {
 		if !slices.Contains(t.Never, key) {
@@ -82,7 +82,7 @@ func ignoredIn(s *Settings, path string) []string {
 // loosens compares the settings at the top, every profile, and those that the
 // project adds to on top of every other: a list that one profile replaces or a
 // value that it says may matter only there.
-func (t *trial) loosens() error {
+func (t *preview) loosens() error {
 	b, a := t.before, t.after
 	if b.DefaultProfile != a.DefaultProfile {
 		t.add("", policy.Change{Key: "default_profile", What: a.DefaultProfile, From: b.DefaultProfile, To: a.DefaultProfile, Wider: true})
@@ -116,7 +116,7 @@ func (t *trial) loosens() error {
 
 // known are the profiles in whose place the named ones would be used without
 // the file: itself, or the default for one of the file's own.
-func (t *trial) known(names ...string) []string {
+func (t *preview) known(names ...string) []string {
 	out := slices.Clone(names)
 	for i, name := range names {
 		if t.before.Profiles[name] == nil {
@@ -126,7 +126,7 @@ func (t *trial) known(names ...string) []string {
 	return out
 }
 
-func (t *trial) compare(label string, before, after []string) error {
+func (t *preview) compare(label string, before, after []string) error {
 	b, err := policy.Resolve(t.before.Profiles, before, t.vars)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (t *trial) compare(label string, before, after []string) error {
 }
 
 // add notes a change once, with all selections that it is made for.
-func (t *trial) add(label string, c policy.Change) {
+func (t *preview) add(label string, c policy.Change) {
 	i := slices.IndexFunc(t.Loosens, func(l Looser) bool { return l.Change == c })
 	if i < 0 {
 		i = len(t.Loosens)

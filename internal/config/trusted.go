@@ -6,7 +6,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// agreed adds a project file that the user has agreed to. Its profiles count
+// trusted adds a project file that the user has agreed to. Its profiles count
 // in full, as do default_profile and tools. All the rest at the top can only
 // be tightened, as by a file that is not trusted:
 //   - enabled, fallback_on_unavailable, min_tier, tripwire and direct decide whether a
@@ -16,10 +16,10 @@ import (
 //     without a sandbox where --no-sandbox or a fallback says so;
 //   - roots and login_fallback are about what the user's own shell may do;
 //   - hints are about what the user gets to know.
-func (l *loader) agreed(doc *document) error {
+func (l *loader) trusted(doc *document) error {
 	t := newTightener(l, doc)
 	for i, p := range doc.profiles {
-		q, err := t.upheld(p)
+		q, err := t.withFloor(p)
 		if err != nil {
 			return err
 		}
@@ -35,10 +35,10 @@ func (l *loader) agreed(doc *document) error {
 	return nil
 }
 
-// upheld returns a profile without what would let a run go on with less than
-// was asked for. [Settings.Uphold] sees to it that this holds; leaving the
+// withFloor returns a profile without what would let a run go on with less than
+// was asked for. [Settings.KeepFloor] sees to it that this holds; leaving the
 // keys out is for the notice.
-func (t *tightener) upheld(p *profileDoc) (*profileDoc, error) {
+func (t *tightener) withFloor(p *profileDoc) (*profileDoc, error) {
 	said, err := t.said(p.Name)
 	if err != nil {
 		return nil, err
@@ -55,12 +55,12 @@ func (t *tightener) upheld(p *profileDoc) (*profileDoc, error) {
 	return t.doc.profile(p.entry, func(key string) bool { return drop[key] == "" })
 }
 
-// Uphold puts back into a policy what no project file may take from a run, a
+// KeepFloor puts back into a policy what no project file may take from a run, a
 // trusted one neither, however it goes about it (by a profile that it extends
 // or makes the default): the tier that is needed, that limits are
 // enforced, and that a run ends when what is hidden from it is not any more. Asked are the profiles that the user named, none when the default
 // counts; over are the flags on top of them, which are the user's own word.
-func (s *Settings) Uphold(pol *policy.Policy, asked []string, vars policy.Vars, over ...*policy.Profile) error {
+func (s *Settings) KeepFloor(pol *policy.Policy, asked []string, vars policy.Vars, over ...*policy.Profile) error {
 	if s.Outside == nil {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (s *Settings) Uphold(pol *policy.Policy, asked []string, vars policy.Vars, 
 	if err != nil {
 		return err
 	}
-	uphold := func(key, from string, to *string) {
+	keep := func(key, from string, to *string) {
 		if !policy.Wider(key, from, *to) {
 			return
 		}
@@ -86,8 +86,8 @@ func (s *Settings) Uphold(pol *policy.Policy, asked []string, vars policy.Vars, 
 			pol.Where[key] = base.Where[key]
 		}
 	}
-	uphold("min_tier", base.MinTier, &pol.MinTier)
-	uphold("limits", base.Limits, &pol.Limits)
-	uphold("on_unmasked", base.OnUnmasked, &pol.OnUnmasked)
+	keep("min_tier", base.MinTier, &pol.MinTier)
+	keep("limits", base.Limits, &pol.Limits)
+	keep("on_unmasked", base.OnUnmasked, &pol.OnUnmasked)
 	return nil
 }

@@ -15,9 +15,9 @@ func trusted(path, text string) File {
 	return File{Path: path, Layer: policy.Project, Trusted: true, Data: []byte(text)}
 }
 
-// TestAgreed loads one trusted project file over the built-in set and a user
+// TestTrusted loads one trusted project file over the built-in set and a user
 // file. Whatever decides about running with less than was asked for stays.
-func TestAgreed(t *testing.T) {
+func TestTrusted(t *testing.T) {
 	const never = ".sbx.toml: ignored, since a project file, trusted or not, may only tighten these: "
 	type outcome struct {
 		Top     string
@@ -72,9 +72,9 @@ func resolved(t *testing.T, s *Settings, names ...string) *policy.Policy {
 	return p
 }
 
-// TestUphold goes about the tier and the limits by what a profile extends and
+// TestKeepFloor goes about the tier and the limits by what a profile extends and
 // by which is the default.
-func TestUphold(t *testing.T) {
+func TestKeepFloor(t *testing.T) {
 	const user = "default_profile='work'\n[profiles.work]\nextends='moderate'\nmin_tier='full'\n[profiles.lax]\non_unmasked='warn'\nlimits='best-effort'\nmin_tier='reduced'\n"
 	tests := []struct {
 		name, project string
@@ -106,7 +106,7 @@ func TestUphold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Uphold(p, tt.asked, testVars, over...); err != nil {
+			if err := s.KeepFloor(p, tt.asked, testVars, over...); err != nil {
 				t.Fatal(err)
 			}
 			if unmasked := map[string]string{"enforce": "end", "best-effort": "warn"}[tt.limits]; p.MinTier != tt.tier || p.Limits != tt.limits || p.OnUnmasked != unmasked {
