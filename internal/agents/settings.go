@@ -157,7 +157,7 @@ var harmless = []string{
 	"OPENAI_MODEL", "GEMINI_MODEL", "QWEN_MODEL", "NO_COLOR", "FORCE_COLOR",
 }
 
-// Variables that nobody's settings may set: sbx's own, and what makes shells
+// Variables that no settings may set: sbx's own, and what makes shells
 // and loaders run something else or something first.
 var obeyed = []string{
 	"SBX_*", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "GOOSE_SHELL",
@@ -259,7 +259,7 @@ func mine(w *World, dir, file string) bool {
 
 // First are the variables of an environment that make the shell or the loader of
 // a client run something first, outside: those that are taken out, and those
-// that lead to where commands may write, which nobody can take out unseen.
+// that lead to where commands may write, which cannot be taken out unseen.
 func First(w *World) (drop []string, bad, value string) {
 	for _, e := range w.Env {
 		n, v, ok := strings.Cut(e, "=")

@@ -9,7 +9,7 @@ var Executed = []string{
 	"gitdir",
 }
 
-// Todo is the list of steps of a rebase that waits for somebody to go on,
+// Todo is the list of steps of a rebase that waits for a person to go on,
 // rebase-merge/git-rebase-todo in a git directory.
 const Todo = "git-rebase-todo"
 

@@ -199,7 +199,7 @@ func gone(err error) error {
 	return err
 }
 
-// own refuses what is not the user's alone: somebody else may have made a
+// own refuses what is not the user's alone: another user may have made a
 // directory of this name in /tmp first.
 func own(path string, uid int, mode os.FileMode) error {
 	info, err := os.Lstat(path)

@@ -9,7 +9,7 @@ import (
 
 // entries compares records with how things are now. The first record is root's own
 // and counts as a whole: what a run could write besides is in it, too.
-func (l *looker) entries(root string, watches []Watch) {
+func (l *comparison) entries(root string, watches []Watch) {
 	var repositories []*entry
 	for i, r := range l.recs {
 		left := watches
@@ -35,13 +35,13 @@ func (l *looker) entries(root string, watches []Watch) {
 	// What is shown as a part of something new is not shown again.
 	for _, e := range repositories {
 		r := repositoryOf(e.state)
-		l.facts(&r, e.path, e.time, l.survey(e.path, &r).facts)
+		l.findings(&r, e.path, e.time, l.survey(e.path, &r).findings)
 	}
 }
 
 // compare adds what is different from an entry. A thing that cannot be looked
 // at is different: a command can see to it that it cannot.
-func (l *looker) compare(e *entry, now string, err error) {
+func (l *comparison) compare(e *entry, now string, err error) {
 	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
 	if e.kept {
 		c.Before = []byte(e.content)
@@ -74,7 +74,7 @@ func (l *looker) compare(e *entry, now string, err error) {
 }
 
 // appeared adds the names of a pattern or a directory that were not there.
-func (l *looker) appeared(e *entry, now string) {
+func (l *comparison) appeared(e *entry, now string) {
 	for _, name := range added(e.state, now) {
 		c := Change{Path: join(policy.Dir(e.path), name), Since: time.Unix(e.time, 0)}
 		if e.kind == Nested {

@@ -13,7 +13,7 @@
 // is told to watch. It looks when it is asked to, so that what was made and
 // taken away between two looks is not seen. It knows no flags, no profiles and
 // no engine. Records are believed because the sandbox hides the directory they
-// lie in; one that somebody else could have written is an error.
+// lie in; one that another user could have written is an error.
 //
 // Start with [Store.Check] and [Look].
 package tripwire

@@ -61,24 +61,24 @@ func openNames(state string) (open, shut []string) {
 	return open, shut
 }
 
-// sight is the state of an Obeyed entry: what is there, what was there when it
+// observed is the state of an Obeyed entry: what is there, what was there when it
 // was recorded or accepted, and how far the difference was told of.
-type sight struct {
+type observed struct {
 	told      Telling
 	stamp     string // of now; "" when that may be too young to tell
 	now, base string // as Look gives them
 }
 
-func (s sight) String() string {
+func (s observed) String() string {
 	return string('0'+rune(s.told)) + "/" + s.stamp + "/" + escape(s.now) + "/" + escape(s.base)
 }
 
-func sightOf(state string) sight {
+func observedIn(state string) observed {
 	f := strings.SplitN(state, "/", 4)
 	if len(f) < 4 || len(f[0]) != 1 {
-		return sight{base: state}
+		return observed{base: state}
 	}
-	return sight{Telling(f[0][0] - '0'), f[1], unescape(f[2]), unescape(f[3])}
+	return observed{Telling(f[0][0] - '0'), f[1], unescape(f[2]), unescape(f[3])}
 }
 
 // ofLink is the state of a link without that of what it leads to.
@@ -131,52 +131,67 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 			put = append(put, e)
 		}
 		for _, rel := range append(open, own.gone(w.Path, open, shut)...) {
-			e := entry{kind: Obeyed, path: join(w.Path, rel), time: now.Unix()}
-			if apart(e.path) {
+			if apart(join(w.Path, rel)) {
 				continue
 			}
-			known := own.at(Obeyed, e.path)
 			stamp := ""
 			if !forgetful {
 				stamp = stampAt(w.Path, rel, now)
 			}
-			if known != nil && known.settledAt(stamp) {
-				continue // nearly always
+			c, e := s.obeyedName(own, marker, w.Path, rel, stamp, now)
+			if c != nil {
+				changes = append(changes, *c)
 			}
-			first := marker == nil || slices.Contains(split(marker.state), shutName(rel))
-			if known != nil {
-				e = *known
-			} else if !first {
-				e.time = marker.time
-			}
-			is := e.look(w.Path, known != nil, first, stamp)
-			c := Change{
-				Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0),
-				Grade: gradeOf(rel), Told: is.told == ToTerminal,
-			}
-			if e.kept {
-				c.Before = []byte(e.content)
-			}
-			if is.now != is.base && !(c.Grade == Alarm && is.now == "") {
-				if c.Grade != Alarm && is.told < s.Tells {
-					is.told, c.fresh = s.Tells, true
-				}
-				changes = append(changes, c)
-			}
-			if e.state = is.String(); known == nil || known.state != e.state {
-				put = append(put, e)
+			if e != nil {
+				put = append(put, *e)
 			}
 		}
 	}
 	return changes, put
 }
 
-// look is the sight of an entry as it is now. A file is read when its stamp is
+// obeyedName compares one name of the list in a directory. It returns what is
+// different, and the entry that belongs into the record, each nil for none. marker
+// is the entry of the directory, nil when it is looked at for the first time.
+func (s Store) obeyedName(own *record, marker *entry, dir, rel, stamp string, now time.Time) (*Change, *entry) {
+	path := join(dir, rel)
+	known := own.at(Obeyed, path)
+	if known != nil && known.settledAt(stamp) {
+		return nil, nil // nearly always
+	}
+	e := entry{kind: Obeyed, path: path, time: now.Unix()}
+	first := marker == nil || slices.Contains(split(marker.state), shutName(rel))
+	if known != nil {
+		e = *known
+	} else if !first {
+		e.time = marker.time
+	}
+	is := e.look(dir, known != nil, first, stamp)
+	c := &Change{
+		Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0),
+		Grade: gradeOf(rel), Told: is.told == ToTerminal,
+	}
+	if e.kept {
+		c.Before = []byte(e.content)
+	}
+	switch {
+	case is.now == is.base || c.Grade == Alarm && is.now == "":
+		c = nil
+	case c.Grade != Alarm && is.told < s.Tells:
+		is.told, c.fresh = s.Tells, true
+	}
+	if e.state = is.String(); known != nil && known.state == e.state {
+		return c, nil
+	}
+	return c, &e
+}
+
+// look observes an entry as it is now. A file is read when its stamp is
 // another one only.
-func (e *entry) look(dir string, known, first bool, stamp string) sight {
-	var is sight
+func (e *entry) look(dir string, known, first bool, stamp string) observed {
+	var is observed
 	if known {
-		is = sightOf(e.state)
+		is = observedIn(e.state)
 	}
 	if known && stamp != "" && stamp == is.stamp {
 		return is

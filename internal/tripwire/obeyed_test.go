@@ -76,8 +76,8 @@ func TestPickBounded(t *testing.T) {
 }
 
 func TestSightText(t *testing.T) {
-	for _, s := range []sight{{}, {ToLog, "a.b", "file x", ""}, {ToTerminal, "", "link a/b\n%2F\nfile 1", "link \n"}, {Untold, "s", "", "other (no/such)"}} {
-		if got := sightOf(s.String()); got != s {
+	for _, s := range []observed{{}, {ToLog, "a.b", "file x", ""}, {ToTerminal, "", "link a/b\n%2F\nfile 1", "link \n"}, {Untold, "s", "", "other (no/such)"}} {
+		if got := observedIn(s.String()); got != s {
 			t.Errorf("%q becomes %q", s, got)
 		}
 		e := entry{state: s.String()}
@@ -86,7 +86,7 @@ func TestSightText(t *testing.T) {
 		}
 	}
 	for _, odd := range []string{"", "x", "1/2", "//", "12/a/b/c"} {
-		_ = sightOf(odd)
+		_ = observedIn(odd)
 		e := entry{state: odd}
 		if e.settledAt("") {
 			t.Errorf("%q is settled", odd)
@@ -188,7 +188,7 @@ func TestInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); e == nil || sightOf(e.state).stamp != "" {
+	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); e == nil || observedIn(e.state).stamp != "" {
 		t.Errorf("a stamp was kept: %+v", e)
 	}
 	// The control: elsewhere it is, and nothing is read again.
@@ -198,7 +198,7 @@ func TestInMemory(t *testing.T) {
 	if l, err = s.load(root); err != nil {
 		t.Fatal(err)
 	}
-	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || sightOf(e.state).stamp == "") {
+	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || observedIn(e.state).stamp == "") {
 		t.Errorf("no stamp was kept: %+v", e)
 	}
 }
@@ -224,7 +224,7 @@ func TestRememberedName(t *testing.T) {
 			if e == nil {
 				t.Fatalf("%s is not watched", c.rel)
 			}
-			return sightOf(e.state).stamp != ""
+			return observedIn(e.state).stamp != ""
 		}
 		f, err := os.OpenFile(root+"/"+c.file, os.O_RDWR, 0)
 		if err != nil {

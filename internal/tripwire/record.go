@@ -246,7 +246,7 @@ func (r *record) accept(paths []string) bool {
 			return true
 		}
 		// The config file of a repository changes all the time: what counts in it is
-		// watched besides. A repository has an entry of its own, see [looker.accept].
+		// watched besides. A repository has an entry of its own, see [comparison.accept].
 		return e.kind == Name && (r.at(Settings, e.path) != nil || r.at(Repository, e.path) != nil)
 	}
 	n := len(r.entries)

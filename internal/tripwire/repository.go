@@ -55,13 +55,13 @@ func (r *repository) shown(dir string) string {
 	return join(r.tree, ".git")
 }
 
-// looker compares repositories with records.
-type looker struct {
+// comparison compares repositories with records.
+type comparison struct {
 	recs  []*record
 	ix    *indexes
 	apart map[string]bool
 	own   []string        // git directories of apart that have a baseline
-	told  map[string]bool // hashes of facts that another change shows
+	told  map[string]bool // hashes of findings that another change shows
 	// other is the record of another root, nil when there is none
 	other func(root string) *record
 	found map[string]*survey
@@ -69,8 +69,8 @@ type looker struct {
 	changes []Change
 }
 
-func newLooker(recs []*record, ix *indexes) *looker {
-	l := &looker{recs: recs, ix: ix, apart: map[string]bool{}, told: map[string]bool{}, found: map[string]*survey{}}
+func newComparison(recs []*record, ix *indexes) *comparison {
+	l := &comparison{recs: recs, ix: ix, apart: map[string]bool{}, told: map[string]bool{}, found: map[string]*survey{}}
 	for _, r := range recs {
 		for i := range r.entries {
 			if r.entries[i].kind == Repository {
@@ -86,7 +86,7 @@ func newLooker(recs []*record, ix *indexes) *looker {
 }
 
 // survey looks at a repository: at all of one that is new.
-func (l *looker) survey(dir string, r *repository) *survey {
+func (l *comparison) survey(dir string, r *repository) *survey {
 	if v := l.found[dir]; v != nil {
 		return v
 	}
@@ -112,7 +112,7 @@ func (l *looker) survey(dir string, r *repository) *survey {
 
 // git looks at a .git or a bare repository that is new, and returns what is not
 // usual in it, nothing for one that is worth no alarm.
-func (l *looker) git(path string) (notes []string) {
+func (l *comparison) git(path string) (notes []string) {
 	// What it leads to and has a baseline of its own is told of there.
 	own := map[string]bool{}
 	for _, dir := range l.own {
@@ -123,7 +123,7 @@ func (l *looker) git(path string) (notes []string) {
 	}
 	s := newSurvey(l.ix, own)
 	s.found(path)
-	for _, f := range s.facts {
+	for _, f := range s.findings {
 		if f.text == "" || f.path != path && l.nested(f.path) {
 			continue
 		}
@@ -139,7 +139,7 @@ func (l *looker) git(path string) (notes []string) {
 
 // nested reports whether a .git is told of by itself: root's own record has a
 // directory that did not have it, and it is seen there now.
-func (l *looker) nested(path string) bool {
+func (l *comparison) nested(path string) bool {
 	tree := policy.Dir(path)
 	e := l.recs[0].at(Nested, policy.Dir(tree))
 	if e == nil || base(path) != ".git" || slices.Contains(split(e.state), base(tree)) {
@@ -149,11 +149,11 @@ func (l *looker) nested(path string) bool {
 	return err == nil && slices.Contains(split(now), base(tree))
 }
 
-// facts adds a change for each path that facts are about.
-func (l *looker) facts(r *repository, dir string, since int64, facts []fact) {
+// findings adds a change for each path that findings are about.
+func (l *comparison) findings(r *repository, dir string, since int64, findings []finding) {
 	var paths []string
-	by := map[string][]fact{}
-	for _, f := range facts {
+	by := map[string][]finding{}
+	for _, f := range findings {
 		if h := f.hash(); f.text == "" || l.told[h] || slices.Contains(r.known, h) {
 			continue
 		}
@@ -172,7 +172,7 @@ func (l *looker) facts(r *repository, dir string, since int64, facts []fact) {
 		if !unread {
 			c.Now = stateNow(path)
 		}
-		here := fact{path: path}
+		here := finding{path: path}
 		switch {
 		case c.Now == "":
 			c.Now = "other (" + strings.Join(c.Notes, "; ") + ")"
@@ -209,7 +209,7 @@ func (r *record) brought(dir, tree string) bool {
 // repositories completes the watches of repositories: their states are those that
 // the record is to have. What cannot be read of those that are looked at for the
 // first time is added to the changes.
-func (l *looker) repositories(watches []Watch) {
+func (l *comparison) repositories(watches []Watch) {
 	own := l.recs[0]
 	var first []*Watch
 	for i := range watches {
@@ -230,11 +230,11 @@ func (l *looker) repositories(watches []Watch) {
 	for _, w := range first {
 		r := repository{own: !own.brought(w.Path, w.State), tree: w.State}
 		v := l.survey(w.Path, &r)
-		news := v.facts
+		news := v.findings
 		if r.own { // what is there is known, but for what cannot be
 			waits := l.waiting(w.Path, w.State)
 			news = nil
-			for _, f := range v.facts {
+			for _, f := range v.findings {
 				if f.unread || waits[f.path] {
 					news = append(news, f)
 				} else {
@@ -242,7 +242,7 @@ func (l *looker) repositories(watches []Watch) {
 				}
 			}
 		}
-		l.facts(&r, w.Path, time.Now().Unix(), news)
+		l.findings(&r, w.Path, time.Now().Unix(), news)
 		r.index = r.own && v.index
 		w.State = r.state()
 	}
@@ -251,7 +251,7 @@ func (l *looker) repositories(watches []Watch) {
 // waiting are the paths that the records of a repository's work trees tell of: what
 // waits there for a person is not the user's because a run in another directory sees
 // it for the first time.
-func (l *looker) waiting(dir, tree string) map[string]bool {
+func (l *comparison) waiting(dir, tree string) map[string]bool {
 	if l.other == nil {
 		return nil
 	}
@@ -270,7 +270,7 @@ func (l *looker) waiting(dir, tree string) map[string]bool {
 			continue
 		}
 		if r := l.other(root); r != nil {
-			other := newLooker([]*record{r}, l.ix)
+			other := newComparison([]*record{r}, l.ix)
 			other.entries(root, nil)
 			for _, c := range other.changes {
 				paths[c.Path] = true
@@ -285,7 +285,7 @@ const maxNeighbours = 64
 
 // accept takes what is at some paths as known. It reports whether the record is
 // another one then.
-func (l *looker) accept(rec *record, paths []string) bool {
+func (l *comparison) accept(rec *record, paths []string) bool {
 	changed := false
 	for i := range rec.entries {
 		e := &rec.entries[i]
@@ -297,7 +297,7 @@ func (l *looker) accept(rec *record, paths []string) bool {
 		for _, p := range paths {
 			whole := p == e.path || p == r.shown(e.path) || policy.Within(e.path, p)
 			r.own = r.own || whole
-			for _, f := range v.facts {
+			for _, f := range v.findings {
 				if whole || f.path == p {
 					r.known = append(r.known, f.hash())
 				}
@@ -316,7 +316,7 @@ func (l *looker) accept(rec *record, paths []string) bool {
 // adopt records a repository that a run brought, with what is in it now: the next
 // run would take for granted what it finds there, and the command that made it may
 // still be running.
-func (l *looker) adopt(rec *record, path string) bool {
+func (l *comparison) adopt(rec *record, path string) bool {
 	tree := ""
 	if base(path) == ".git" {
 		tree = policy.Dir(path)
@@ -327,7 +327,7 @@ func (l *looker) adopt(rec *record, path string) bool {
 	}
 	r := repository{tree: tree}
 	v := l.survey(path, &r)
-	for _, f := range v.facts {
+	for _, f := range v.findings {
 		r.known = append(r.known, f.hash())
 	}
 	r.index = v.index

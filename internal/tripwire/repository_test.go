@@ -55,8 +55,8 @@ func TestPlainRepositories(t *testing.T) {
 	git(origin, "worktree", "add", "-q", tree)
 	git(origin, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", clone, "deep/sub")
 	for _, dir := range []string{fresh(), clone, tree, filepath.Join(origin, "deep/sub")} {
-		if facts := surveyGit(noIndexes(), filepath.Join(dir, ".git")); !harmless(facts) {
-			t.Errorf("%s is an alarm: %v", dir, facts)
+		if findings := surveyGit(noIndexes(), filepath.Join(dir, ".git")); !harmless(findings) {
+			t.Errorf("%s is an alarm: %v", dir, findings)
 		}
 	}
 	evil := map[string]func(git string) error{
@@ -145,8 +145,8 @@ func TestTodo(t *testing.T) {
 			}
 			s.later(fd, dir)
 			unix.Close(fd)
-			if harmless(s.facts) != want {
-				t.Errorf("%s: %q: %v", name, text, s.facts)
+			if harmless(s.findings) != want {
+				t.Errorf("%s: %q: %v", name, text, s.findings)
 			}
 		}
 	}
@@ -289,12 +289,12 @@ func TestListed(t *testing.T) {
 	}
 	for _, own := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), ".git")
-		survey := func() []fact {
-			l := newLooker([]*record{{}}, noIndexes())
-			return l.survey(dir, &repository{own: own, tree: filepath.Dir(dir)}).facts
+		survey := func() []finding {
+			l := newComparison([]*record{{}}, noIndexes())
+			return l.survey(dir, &repository{own: own, tree: filepath.Dir(dir)}).findings
 		}
-		told := func(facts []fact, path string) bool {
-			for _, f := range facts {
+		told := func(findings []finding, path string) bool {
+			for _, f := range findings {
 				if f.path == path && f.text != "" {
 					return true
 				}
@@ -312,8 +312,8 @@ func TestListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if facts := survey(); !harmless(facts) {
-			t.Errorf("own %v: %v", own, facts)
+		if findings := survey(); !harmless(findings) {
+			t.Errorf("own %v: %v", own, findings)
 		}
 		for _, d := range dirs {
 			path := filepath.Join(dir, d, "x")
@@ -350,8 +350,8 @@ func TestListed(t *testing.T) {
 		}
 		v := newSurvey(noIndexes(), nil)
 		v.listing = 100
-		if v.changing(dir, dir, ""); !strings.Contains(fmt.Sprint(v.facts), errMany.Error()) {
-			t.Errorf("a bound is not told of: %v", v.facts)
+		if v.changing(dir, dir, ""); !strings.Contains(fmt.Sprint(v.findings), errMany.Error()) {
+			t.Errorf("a bound is not told of: %v", v.findings)
 		}
 	}
 }
@@ -377,8 +377,8 @@ func TestBack(t *testing.T) {
 	git(top, "worktree", "add", "-q", tree)
 	private := filepath.Join(top, ".git/worktrees/wt")
 	look := func(dir, tree string) bool {
-		l := newLooker([]*record{{}}, noIndexes())
-		return harmless(l.survey(dir, &repository{own: true, tree: tree}).facts)
+		l := newComparison([]*record{{}}, noIndexes())
+		return harmless(l.survey(dir, &repository{own: true, tree: tree}).findings)
 	}
 	for i, want := range []bool{true, false} {
 		if i > 0 {
@@ -484,7 +484,7 @@ func TestListedLast(t *testing.T) {
 	s := newSurvey(noIndexes(), nil)
 	s.listing = 90
 	s.changing(dir, dir, "")
-	if text := fmt.Sprint(s.facts); !strings.Contains(text, "rr-cache/x") || !strings.Contains(text, "sequencer/x") || !strings.Contains(text, errMany.Error()) {
+	if text := fmt.Sprint(s.findings); !strings.Contains(text, "rr-cache/x") || !strings.Contains(text, "sequencer/x") || !strings.Contains(text, errMany.Error()) {
 		t.Error(text)
 	}
 }

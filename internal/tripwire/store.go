@@ -25,7 +25,7 @@ type Store struct {
 }
 
 // DamagedError is a record, or a directory of records, that cannot be
-// believed: a link, somebody else's, writable by others, damaged or too large.
+// believed: a link, another user's, writable by others, damaged or too large.
 // A run has to be refused then, since what it says may be what a command wants
 // to be said.
 type DamagedError struct {
@@ -107,7 +107,7 @@ func inOrder(watches []Watch) []Watch {
 
 // load reads the record of root, an empty one when there is none, and behind it
 // those of the directories above.
-func (s Store) load(root string) (*looker, error) {
+func (s Store) load(root string) (*comparison, error) {
 	recs, ix := []*record{{root: root}}, noIndexes()
 	if s.Dir != "" {
 		f, err := s.open()
@@ -122,7 +122,7 @@ func (s Store) load(root string) (*looker, error) {
 			ix = f.indexes(root)
 		}
 	}
-	return newLooker(recs, ix), nil
+	return newComparison(recs, ix), nil
 }
 
 func (f *files) load(root string) ([]*record, error) {
@@ -241,7 +241,7 @@ func (s Store) Accept(root string, paths ...string) error {
 		if err != nil {
 			return err
 		}
-		l := newLooker(recs, f.indexes(root))
+		l := newComparison(recs, f.indexes(root))
 		for i, r := range recs {
 			mine := paths
 			if i > 0 {

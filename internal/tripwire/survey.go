@@ -12,33 +12,33 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// fact is something in a repository that makes git run or read something, or that
+// finding is something in a repository that makes git run or read something, or that
 // could not be looked at.
-type fact struct {
+type finding struct {
 	path string // of the .git, or of what could not be looked at
 	text string // a line for a person; "" says only that a repository is there
 	key  string // what tells it from others, when the text does not
 	// unread is what is told of even where a repository was there from the
-	// beginning: nobody knows what it held.
+	// beginning: no one knows what it held.
 	unread bool
 }
 
-func (f *fact) hash() string { return sum([]byte(f.path + "\x00" + f.text + "\x00" + f.key))[:24] }
+func (f *finding) hash() string { return sum([]byte(f.path + "\x00" + f.text + "\x00" + f.key))[:24] }
 
 // survey looks at a repository and at those that git in it goes on to: those that
 // its index names, its submodules, its linked work trees. It finds what a plain
 // init, clone, worktree add or submodule add does not leave.
 type survey struct {
-	indexes *indexes
-	apart   map[string]bool // git directories that are looked at on their own, and each with its work tree (pair)
-	seen    map[string]bool // those that were looked at in this survey, likewise
-	left    int             // repositories that may still be looked at
-	names   int             // of repositories, the same
-	listing int             // names in git directories that may still be listed
-	full    bool            // there were more
-	buf     []byte
-	index   bool
-	facts   []fact
+	indexes  *indexes
+	apart    map[string]bool // git directories that are looked at on their own, and each with its work tree (pair)
+	seen     map[string]bool // those that were looked at in this survey, likewise
+	left     int             // repositories that may still be looked at
+	names    int             // of repositories, the same
+	listing  int             // names in git directories that may still be listed
+	full     bool            // there were more
+	buf      []byte
+	index    bool
+	findings []finding
 }
 
 // pair is a git directory with a work tree. One directory can have several, and
@@ -61,23 +61,23 @@ func newSurvey(ix *indexes, apart map[string]bool) *survey {
 
 // surveyGit looks at what git would find under a path: a .git, or a bare
 // repository.
-func surveyGit(ix *indexes, path string) []fact {
+func surveyGit(ix *indexes, path string) []finding {
 	s := newSurvey(ix, nil)
 	s.found(path)
-	return s.facts
+	return s.findings
 }
 
 // harmless reports whether there is nothing to tell.
-func harmless(facts []fact) bool {
-	return !slices.ContainsFunc(facts, func(f fact) bool { return f.text != "" })
+func harmless(findings []finding) bool {
+	return !slices.ContainsFunc(findings, func(f finding) bool { return f.text != "" })
 }
 
 func (s *survey) add(path, text, key string) {
-	s.facts = append(s.facts, fact{path: path, text: text, key: key})
+	s.findings = append(s.findings, finding{path: path, text: text, key: key})
 }
 
 func (s *survey) unread(path, text, key string) {
-	s.facts = append(s.facts, fact{path: path, text: text, key: key, unread: true})
+	s.findings = append(s.findings, finding{path: path, text: text, key: key, unread: true})
 }
 
 // unseen tells of what could not be looked at.

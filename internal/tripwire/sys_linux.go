@@ -75,7 +75,7 @@ func openPlain(path string, resolve uint64) (fd int, err error) {
 
 // openTarget opens what a link in a directory leads to, where that lies in the
 // directory as well and on the same file system: only there can a command write
-// it, and only there opening it waits for nobody.
+// it, and only there opening it waits for no one.
 func openTarget(dir, rel string, flags int) (int, error) {
 	base, err := openAt(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
