@@ -13,12 +13,12 @@ import (
 )
 
 // act is something that can be tried inside. Where it is not refused it does no
-// damage: it undoes at once what it did, or, as create, at the end. undo does so
-// from outside, should the probe have died, and reports whether it had to.
+// damage: it undoes at once what it did, or, as create, at the end. undo does so,
+// also from outside, should the probe have died; nil is for what leaves nothing.
 type act struct {
 	name string
 	try  func(q *question, a *answer) error
-	undo func(path, to string) (left bool, err error)
+	undo func(path, to string) error
 }
 
 // The acts that a probe knows.
@@ -49,7 +49,7 @@ var acts = [...]act{
 	{actRead, openForReading, nil},
 	{actOpen, openForWriting, nil},
 	{actCreate, create, removeMade},
-	{actRename, rename, moveBack},
+	{actRename, rename, func(path, to string) error { return move(to, path) }},
 	{actLink, link, removeLink},
 	{actRemove, removeNot, nil},
 	{actMode, sameMode, nil},
@@ -201,12 +201,11 @@ func create(q *question, a *answer) error {
 // makeFile makes an empty file. With Landlock one may be made and not be opened
 // then: that is no refusal.
 func makeFile(path string) error {
-	there := func() bool { var st unix.Stat_t; return unix.Lstat(path, &st) == nil }
-	if there() {
+	if lkind(path) != "" {
 		return unix.EEXIST
 	}
 	err := Do("create", path, "")
-	if errors.Is(err, unix.EACCES) && there() {
+	if errors.Is(err, unix.EACCES) && lkind(path) != "" {
 		return nil
 	}
 	return err
@@ -214,22 +213,18 @@ func makeFile(path string) error {
 
 // removeMade removes something of a random name that the probe has made, of
 // whatever kind; a directory has to be empty, and so has a file.
-func removeMade(path, _ string) (left bool, err error) {
+func removeMade(path, _ string) error {
 	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil {
-		return false, nil
+	err := unix.Lstat(path, &st)
+	switch kind := kindOf(st.Mode); {
+	case err != nil:
+		return err
+	case kind == kindDir:
+		return unix.Rmdir(path)
+	case kind == kindFile && st.Size > 0:
+		return unix.EEXIST // nothing of the probe's
 	}
-	switch kindOf(st.Mode) {
-	case kindDir:
-		err = unix.Rmdir(path)
-	case kindFile:
-		if st.Size == 0 {
-			err = unix.Unlink(path)
-		}
-	default:
-		err = unix.Unlink(path)
-	}
-	return true, err
+	return unix.Unlink(path)
 }
 
 // rename moves a path to a free name beside it and back at once.
@@ -237,7 +232,7 @@ func rename(q *question, a *answer) error {
 	if err := move(q.path(), q.to()); err != nil {
 		return a.inDir(err, q.path())
 	}
-	if _, err := moveBack(q.path(), q.to()); err != nil {
+	if err := move(q.to(), q.path()); err != nil {
 		// Whoever asked puts it back. That it could be moved is the answer.
 		a.Step = "moved back: " + errnoName(int(errnoOf(err)))
 	}
@@ -246,19 +241,10 @@ func rename(q *question, a *answer) error {
 
 // move is rename(2) that overwrites nothing.
 func move(from, to string) error {
-	var st unix.Stat_t
-	if err := unix.Lstat(to, &st); err == nil {
+	if lkind(to) != "" {
 		return unix.EEXIST
 	}
 	return Do("rename", from, to)
-}
-
-func moveBack(path, to string) (left bool, err error) {
-	var st unix.Stat_t
-	if unix.Lstat(to, &st) != nil {
-		return false, nil
-	}
-	return true, move(to, path)
 }
 
 // link makes a second name for a file, opens it for writing by that name, and
@@ -278,13 +264,11 @@ func link(q *question, a *answer) error {
 }
 
 // removeLink removes a second name of a file, or an empty file.
-func removeLink(path, to string) (left bool, err error) {
+func removeLink(path, to string) error {
 	var st, first unix.Stat_t
-	if unix.Lstat(to, &st) != nil {
-		return false, nil
-	}
-	if unix.Lstat(path, &first) == nil && first.Ino == st.Ino && first.Dev == st.Dev && st.Nlink > 1 {
-		return true, unix.Unlink(to)
+	if unix.Lstat(to, &st) == nil && unix.Lstat(path, &first) == nil && first.Ino == st.Ino && first.Dev == st.Dev &&
+		st.Nlink > 1 {
+		return unix.Unlink(to)
 	}
 	return removeMade(to, "")
 }
@@ -294,15 +278,12 @@ func removeLink(path, to string) (left bool, err error) {
 // before that.
 func removeNot(q *question, a *answer) error {
 	path, act, no := q.path(), "rmdir", unix.ENOTDIR
-	var st unix.Stat_t
-	err := unix.Lstat(path, &st)
-	if err == nil {
-		if kindOf(st.Mode) == kindDir {
-			act, no = "unlink", unix.EISDIR
-		}
-		if err = Do(act, path, ""); err == no {
-			return nil
-		}
+	if lkind(path) == kindDir {
+		act, no = "unlink", unix.EISDIR
+	}
+	err := Do(act, path, "")
+	if err == no {
+		return nil
 	}
 	return a.inDir(err, path)
 }

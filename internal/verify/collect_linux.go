@@ -125,15 +125,6 @@ func openDevices() []string {
 	return slices.DeleteFunc(strings.Fields(doors), func(path string) bool { return !permitted(path, unix.R_OK) })
 }
 
-// lkind is what a path is, links not followed; "" for nothing.
-func lkind(path string) string {
-	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil {
-		return ""
-	}
-	return kindOf(st.Mode)
-}
-
 // canonical follows the links in a path; one that leads nowhere is itself.
 func canonical(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -2,10 +2,9 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
-	"io"
 	"os"
-	"os/exec"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,8 +22,7 @@ type fixtures struct {
 	helper int      // process id
 
 	listeners []*listener
-	cmd       *exec.Cmd
-	input     io.Closer
+	idle      *run  // the process
 	fds       []int // open without close-on-exec
 }
 
@@ -61,12 +59,9 @@ func newFixtures() (*fixtures, error) {
 }
 
 func (f *fixtures) close() {
-	if f.input != nil {
-		f.input.Close()
-	}
-	if f.cmd != nil && f.cmd.Process != nil {
-		t := time.AfterFunc(time.Second, func() { _ = f.cmd.Process.Kill() })
-		_ = f.cmd.Wait()
+	if f.helper != 0 {
+		t := time.AfterFunc(time.Second, func() { _ = f.idle.cmd.Process.Kill() })
+		_ = f.idle.end()
 		t.Stop()
 	}
 	for _, fd := range f.fds {
@@ -87,23 +82,13 @@ func (f *fixtures) close() {
 // help starts a process with a word on its command line, and proves that the word
 // is found and that a signal reaches it.
 func (f *fixtures) help() error {
-	f.cmd = exec.Command("/proc/self/exe", probeName, wordIdle, f.word)
-	f.cmd.Args[0] = "sbx"
-	in, err := f.cmd.StdinPipe()
-	if err != nil {
+	var err error
+	if f.idle, err = startSelf(context.Background(), nil, probeName, wordIdle, f.word); err != nil {
 		return err
 	}
-	out, err := f.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	f.input = in
-	if err := f.cmd.Start(); err != nil {
-		return err
-	}
-	f.helper = f.cmd.Process.Pid
+	f.helper = f.idle.cmd.Process.Pid
 	b := make([]byte, 1)
-	if _, err := out.Read(b); err != nil {
+	if _, err := f.idle.out.Read(b); err != nil {
 		return err
 	}
 	seen := (&question{Act: actSearch, Text: f.word}).answer()
@@ -114,7 +99,7 @@ func (f *fixtures) help() error {
 	if signalled.Errno != 0 {
 		return unix.Errno(signalled.Errno)
 	}
-	_, err = out.Read(b)
+	_, err = f.idle.out.Read(b)
 	return err
 }
 

@@ -18,24 +18,22 @@ func restore(tg *target, asked []question) []Result {
 	var out []Result
 	for _, q := range slices.Backward(asked) {
 		path, to := tg.outsidePath(string(q.Path)), tg.outsidePath(string(q.To))
+		made := path
+		if to != "" {
+			made = to
+		}
 		i := slices.IndexFunc(acts[:], func(a act) bool { return a.name == q.Act && a.undo != nil })
-		if i < 0 || strings.HasPrefix(path, runDir) { // that goes with the run
+		if i < 0 || strings.HasPrefix(path, runDir) || lkind(made) == "" { // the directory of the run goes with it
 			continue
 		}
-		left, err := acts[i].undo(path, to)
-		if !left {
-			continue
-		}
-		r := Result{Section: secLeft, Name: "left", Subject: path, Verdict: Hole,
-			Detail: "the probe could make it on the host"}
-		switch {
-		case q.Act == actRename && err != nil:
-			r.Name, r.Detail = "moved", fmt.Sprintf("it has been moved away to %s and cannot be put back: %v",
-				policy.Plain(to), err)
-		case q.Act == actRename:
-			r.Name, r.Detail = "moved", "it had been moved away, and was put back from outside"
-		case q.Act == actLink:
-			r.Subject = to
+		r := Result{Section: secLeft, Name: "left", Subject: made, Verdict: Hole}
+		r.Detail = "the probe could make it on the host"
+		err := acts[i].undo(path, to)
+		if q.Act == actRename {
+			r.Name, r.Subject, r.Detail = "moved", path, "it had been moved away, and was put back from outside"
+			if err != nil {
+				r.Detail = fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", policy.Plain(to), err)
+			}
 		}
 		out = append(out, r)
 	}

@@ -60,6 +60,15 @@ func lookAt(path string) fileInfo {
 	return f
 }
 
+// lkind is what a path is, links not followed; "" for nothing.
+func lkind(path string) string {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return ""
+	}
+	return kindOf(st.Mode)
+}
+
 func kindOf(mode uint32) string {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFREG:

@@ -74,7 +74,7 @@ func attempt(asked []question, tell func(answer) bool) (made []question) {
 // clean removes what was made, the last first.
 func clean(made []question) {
 	for _, q := range slices.Backward(made) {
-		_, _ = removeMade(q.path(), "")
+		_ = removeMade(q.path(), "")
 	}
 }
 

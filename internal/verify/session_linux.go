@@ -105,9 +105,7 @@ func (sub *Subject) ask(tg *target, asked []question, stop <-chan os.Signal) (ma
 	return nil, r.why(err)
 }
 
-// run is sbx with the probe for its command, in a sandbox. The flags are those of
-// the run that is verified, so that it goes all the way that a run goes: it looks
-// at its own environment and descriptors, plans, and executes.
+// run is sbx, started for a verification.
 type run struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -115,29 +113,35 @@ type run struct {
 	said bytes.Buffer // the beginning of what it says
 }
 
+// start runs sbx with the probe for its command, in a sandbox. The flags are those
+// of the run that is verified, so that it goes all the way that a run goes: it
+// looks at its own environment and descriptors, plans, and executes.
 func (sub *Subject) start(ctx context.Context, asked []question, more ...string) (*run, error) {
-	flags := slices.Insert(slices.Clone(sub.Flags), min(2, len(sub.Flags)), more...)
-	r := &run{cmd: exec.CommandContext(ctx, "/proc/self/exe", flags...)}
-	r.cmd.Args[0], r.cmd.Env, r.cmd.Stderr = "sbx", sub.Host.Environ, r
-	in, err := r.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := r.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
 	data, err := json.Marshal(asked)
 	if err != nil {
 		return nil, err
 	}
-	r.in, r.out = in, out
-	if err := r.cmd.Start(); err != nil {
+	flags := slices.Insert(slices.Clone(sub.Flags), min(2, len(sub.Flags)), more...)
+	r, err := startSelf(ctx, sub.Host.Environ, flags...)
+	if err != nil {
 		return nil, err
 	}
 	// A child that ends at once reads nothing; its answers tell.
-	_, _ = in.Write(append(data, '\n'))
+	_, _ = r.in.Write(append(data, '\n'))
 	return r, nil
+}
+
+// startSelf starts this program, with pipes.
+func startSelf(ctx context.Context, env []string, args ...string) (r *run, err error) {
+	r = &run{cmd: exec.CommandContext(ctx, "/proc/self/exe", args...)}
+	r.cmd.Args[0], r.cmd.Env, r.cmd.Stderr = "sbx", env, r
+	if r.in, err = r.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if r.out, err = r.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return r, r.cmd.Start()
 }
 
 // Write takes what the run says.
