@@ -228,7 +228,7 @@ func full() *target {
 		Nonce:  "n", CWD: "/p", Scratch: "/tmp", Seccomp: "default", Spaces: map[string]string{"pid": "pid:[1]", "net": "net:[1]", "user": "user:[1]"},
 		Hidden:  []secret{{Path: "/p/.env", Out: fileInfo{Kind: kindFile, Read: true}}, {Path: "/s", Out: fileInfo{Kind: kindSocket}}},
 		Guarded: []guardedPath{{Path: "/p/.git/hooks", Kind: kindDir}, {Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
-		Places: []place{{Path: "/etc"}}, Plan: []plannedMount{{"/p", policy.Write}}, Servers: []server{{Name: "TCP", question: question{Act: actTCP}, Heard: yes}},
+		Places: []place{{Path: "/etc"}}, Plan: mounts{{Path: "/p", Access: policy.Write}}, Servers: []server{{Name: "TCP", question: question{Act: actTCP}, Heard: yes}},
 		Sockets: []socket{{Name: "docker", Path: "/run/docker.sock"}}, Env: variables{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
 		Own: ownFiles{Manifest: "/run/sbx/policy.json", Dir: "/run/sbx", Programs: map[string]string{"/usr/bin/bwrap": ""}}, Helper: 7, Word: "w",
 	}

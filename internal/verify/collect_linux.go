@@ -36,7 +36,7 @@ func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 		Feigned:    plan.Report.Filter != nil && plan.Report.Filter.Feigns,
 		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: ownSpaces(),
 		Kernel: outcomes(planted.helper), Pass: plan.Keep,
-		Helper: planted.helper, Word: planted.word, Env: environment(plan, planted),
+		Helper: planted.helper, Word: planted.word, Env: environment(plan, planted), Plan: c.mounts,
 	}
 	if sub.Remap != sub.Host.CWD {
 		c.target.Remap = sub.Remap
@@ -50,7 +50,6 @@ func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 		if !c.target.Walls && m.Access == policy.Private && (c.target.Scratch == "" || m.Path == "/tmp") {
 			c.target.Scratch = m.Path
 		}
-		c.target.Plan = append(c.target.Plan, plannedMount{m.Path, m.Access})
 	}
 	for _, m := range mountPoints() {
 		c.target.Host = append(c.target.Host, string(m.Path))

@@ -45,7 +45,7 @@ func (l listed) at(path string) (e ManifestEntry) {
 	return e
 }
 
-// inside makes the tg of the sandbox that this process is in, by what its
+// inside makes the target of the sandbox that this process is in, by what its
 // manifest says: nothing is known of the host. kind is the type of a file.
 func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *target {
 	l := listed(m.Paths)
@@ -87,12 +87,12 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		}
 		if write && e.Access != "write" {
 			for dir := policy.Dir(e.Path); dir != "/" && l.at(dir).Access == "write"; dir = policy.Dir(dir) {
-				if !slices.Contains(s.Moves, dir) {
-					s.Moves = append(s.Moves, dir)
-				}
+				s.Moves = append(s.Moves, dir)
 			}
 		}
 	}
+	slices.Sort(s.Moves)
+	s.Moves = slices.Compact(s.Moves)
 	for _, dir := range s.Moves {
 		if s.Walls && m.Writable != nil && !m.Writable(dir) {
 			s.Frozen = append(s.Frozen, dir)

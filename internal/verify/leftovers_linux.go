@@ -17,27 +17,39 @@ import (
 func restore(tg *target, asked []question) []Result {
 	var out []Result
 	for _, q := range slices.Backward(asked) {
-		path, to := tg.outsidePath(string(q.Path)), tg.outsidePath(string(q.To))
-		made := path
-		if to != "" {
-			made = to
-		}
-		i := slices.IndexFunc(acts[:], func(a act) bool { return a.name == q.Act && a.undo != nil })
-		if i < 0 || strings.HasPrefix(path, runDir) || lkind(made) == "" { // the directory of the run goes with it
+		undo, path, made := tg.leaves(q)
+		if undo == nil || strings.HasPrefix(path, runDir) ||
+			lkind(made) == "" { // the directory of the run goes with it
 			continue
 		}
 		r := Result{Section: secLeft, Name: "left", Subject: made, Verdict: Hole}
 		r.Detail = "the probe could make it on the host"
-		err := acts[i].undo(path, to)
+		err := undo(path, made)
 		if q.Act == actRename {
 			r.Name, r.Subject, r.Detail = "moved", path, "it had been moved away, and was put back from outside"
 			if err != nil {
-				r.Detail = fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", policy.Plain(to), err)
+				r.Detail = fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", policy.Plain(made),
+					err)
 			}
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// leaves is how to undo an act from outside, what it is about, and the name that it
+// could leave; nil for an act that leaves nothing.
+func (s *target) leaves(q question) (undo func(path, made string) error, path, made string) {
+	path, made = s.outsidePath(string(q.Path)), s.outsidePath(string(q.To))
+	if made == "" {
+		made = path
+	}
+	for i := range acts {
+		if acts[i].name == q.Act {
+			undo = acts[i].undo
+		}
+	}
+	return undo, path, made
 }
 
 // touched are the directories of the host in which the probe could change
@@ -46,11 +58,8 @@ func touched(tg *target, asked []question, answers map[int]answer) map[string]bo
 	out := make(map[string]bool)
 	for _, q := range asked {
 		if a, ok := answers[q.ID]; ok && a.Errno == 0 {
-			switch q.Act {
-			case actCreate, actRename:
-				out[policy.Dir(tg.outsidePath(string(q.Path)))] = true
-			case actLink:
-				out[policy.Dir(tg.outsidePath(string(q.To)))] = true
+			if undo, _, made := tg.leaves(q); undo != nil {
+				out[policy.Dir(made)] = true
 			}
 		}
 	}

@@ -116,13 +116,7 @@ func (s *target) planned(path string) (a policy.Access, named bool) {
 	if policy.Within(path, "/proc") || policy.Within(path, "/dev") && path != "/dev" {
 		return policy.Private, true
 	}
-	named = path == "/" || path == "/dev" || s.Own.Dir != "" && policy.Within(path, s.Own.Dir)
-	for _, p := range s.Plan {
-		if policy.Within(path, p.Path) {
-			a = p.Access
-		}
-		named = named || p.Path == path
-	}
-	shows := a == policy.Read || a == policy.Write || a == policy.Protect
-	return a, named || shows && slices.Contains(s.Host, path)
+	m := s.Plan.at(path)
+	named = path == "/" || path == "/dev" || s.Own.Dir != "" && policy.Within(path, s.Own.Dir) || m.Path == path
+	return m.Access, named || m.shows() && slices.Contains(s.Host, path)
 }

@@ -36,8 +36,8 @@ type target struct {
 	Unborn  []string // protected names that do not exist, in writable directories
 	Scratch string   // a private directory, or "" for none
 	Places  []place
-	Plan    []plannedMount // what is mounted, parents first
-	Host    []string       // mount points of the host, which a bind brings along
+	Plan    mounts   // what is mounted, parents first
+	Host    []string // mount points of the host, which a bind brings along
 	Servers []server
 	Sockets []socket
 	Kernel  map[string]int    // trials by name: what the same call gives outside
@@ -92,12 +92,6 @@ type place struct {
 	Able    bool   // outside a file can be made in it
 	Private bool   // it is a place of the sandbox's own
 	Opened  string // the rule that makes it writable
-}
-
-// plannedMount is a path that the plan mounts, or gives by what it mounts above.
-type plannedMount struct {
-	Path   string
-	Access policy.Access
 }
 
 // server is an address at which this process listens.
