@@ -13,6 +13,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/golden"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
@@ -84,6 +85,9 @@ func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 	if fd.Name == "what has to be mounted" {
 		return policy.Quote(regexp.MustCompile(`[0-9]+ [0-9]+ `).ReplaceAllString(string(fd.Data), ""))
 	}
+	if fd.Name == "order for the stage" {
+		return policy.Quote(initConfig(p.Stage))
+	}
 	if fd.Name != "seccomp filter" {
 		return policy.Quote(string(fd.Data))
 	}
@@ -93,6 +97,58 @@ func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 		t.Errorf("the filter is not that of %+v (%v)", o, err)
 	}
 	return fmt.Sprintf("level %s, root %v, net %v", o.Level, o.Root, o.Net)
+}
+
+// initConfig shows what process 1 is told: a line of a key and a value for each, ended
+// by NUL.
+func initConfig(cfg *pid1.InitConfig) string {
+	var b strings.Builder
+	put := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\x00", key, value) }
+	put("sbx", 1)
+	put("path", cfg.Path)
+	put("group", byte(cfg.Group))
+	put("mask", cfg.Mask)
+	if cfg.Limit > 0 {
+		put("limit", int64(cfg.Limit*1e9))
+	}
+	for _, l := range cfg.Rlimits {
+		put("rlimit", fmt.Sprint(l.Resource, " ", l.Max))
+	}
+	if cfg.OOM >= 0 {
+		put("oom", cfg.OOM)
+	}
+	put("memory", cfg.Memory)
+	for _, fd := range cfg.Reopen {
+		put("reopen", fd)
+	}
+	if r := cfg.Ruleset; r != nil {
+		put("wall", fmt.Sprint(uint64(r.FS), " ", uint64(r.Net), " ", uint64(r.Scope)))
+		for _, rule := range r.Rules {
+			put("beneath", fmt.Sprintf("%d %d %d %s", uint64(rule.Allow), rule.Dev, rule.Ino, rule.Path))
+		}
+	}
+	for _, fd := range cfg.Keep {
+		put("keep", fd)
+	}
+	for _, m := range cfg.Masks {
+		put("watch", fmt.Sprintf("%d %d %s", m.Kind, len(m.Top), m.Path))
+	}
+	for _, word := range cfg.Hints {
+		put("hint", word)
+	}
+	if cfg.Filter != nil {
+		put("filter", fmt.Sprintf("%x", cfg.Filter))
+	}
+	w := cfg.Parent
+	for i, fd := range []int{w.Status, w.Stat, w.Epoll, w.Signal, w.Read, w.Write, w.WatchdogRead, w.WatchdogWrite, w.Stderr} {
+		if fd >= 0 {
+			put(strings.Fields("status stat epoll signal read write guard relief stderr")[i], fd)
+		}
+	}
+	for _, word := range cfg.Argv {
+		put("argv", word)
+	}
+	return b.String() + "look=\x00" + string(cfg.Expected)
 }
 
 // cases are the runs with a golden file of their own: every profile on every

@@ -58,8 +58,8 @@ type Means struct {
 	Drop    []string // names of variables that Prefix adds, besides those
 	Cgroups []Cgroup // to make and join just before the execution
 
-	// Rlimits are for the command. The stage sets them, each no higher than the hard
-	// limit that is there already; without a stage they are set just before the execution.
+	// Rlimits are for the command. Process 1 sets them, each no higher than the hard
+	// limit that exists already; without one of sbx they are set just before the execution.
 	Rlimits []pid1.Rlimit
 	Staged  bool
 
@@ -97,8 +97,8 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Key + " cannot be enforced here: " + r.Why }
 
 // staff are the processes and threads of sbx's own that a control group counts
-// beside the command's: bwrap and its reaper, or bwrap and the stage, which as a Go
-// program has some threads. (To RLIMIT_NPROC the stage adds its own.)
+// beside the command's: bwrap and its reaper, or bwrap and process 1, which as a Go
+// program has some threads. (To RLIMIT_NPROC process 1 adds its own.)
 const (
 	directStaff = 2
 	staff       = 9

@@ -31,7 +31,7 @@ func TestCourier(t *testing.T) {
 		"two at once": {
 			{arrived{term | usr1, usr1}, true, usr1, term},
 		},
-		"to the stage alone": {
+		"to process 1 alone": {
 			{arrived{0, term}, true, term, 0},
 		},
 		"continued after each stop": {
