@@ -47,7 +47,7 @@ func printHint(args []string) {
 	}
 	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Setting: m.Setting, Full: full,
 		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
-	_, _ = syscall.Write(1, []byte(hint.Line(b, say, status, args[end+1:])))
+	_, _ = stdout.WriteString(hint.Line(b, say, status, args[end+1:]))
 }
 
 // full reports whether a file system has no room left.

@@ -75,7 +75,9 @@ func colour(sgr, text string) string {
 func shellLine(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = text.ShellWord(w)
+		if out[i] = text.ShellWord(w); out[i] == w && strings.Contains(w, "=") {
+			out[i] = "'" + w + "'" // else it might be an assignment
+		}
 	}
 	return strings.Join(out, " ")
 }
