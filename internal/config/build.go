@@ -89,7 +89,8 @@ func (b *builder) open(t table, path []word) (table, error) {
 		case next.keys == nil || b.made[next.path] == closed:
 			return next, b.twice(w, next.path)
 		case last && found && b.made[next.path] != implied:
-			return next, b.src.errorf(w.at, "table %s is defined twice, first on line %d", short(joined(path)), b.src.line(b.src.at[next.path]))
+			return next, b.src.errorf(w.at, "table %s is defined twice, first on line %d", short(joined(path)),
+				b.src.line(b.src.at[next.path]))
 		case last:
 			b.made[next.path], b.src.at[next.path] = opened, w.at
 		}

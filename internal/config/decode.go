@@ -126,7 +126,8 @@ func (s *source) real(e entry, low, high float64) (float64, error) {
 	}
 	n, err := read[float64](s, e, "a number")
 	if err == nil && !(low <= n && n <= high) {
-		err = s.errorf(e.at, "%s: want a number from %s to %s, got %s", keyText(e.key), digits(low), digits(high), digits(n))
+		err = s.errorf(e.at, "%s: want a number from %s to %s, got %s", keyText(e.key), digits(low), digits(high),
+			digits(n))
 	}
 	return n, err
 }
@@ -179,7 +180,8 @@ func validToolName(s string) bool { return validName(s, "_-.+", "ABCDEFGHIJKLMNO
 func validName(s, others, also string) bool {
 	for i := range len(s) {
 		c := s[i]
-		ok := 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte(also, c) >= 0 || i > 0 && strings.IndexByte(others, c) >= 0
+		ok := 'a' <= c && c <= 'z' || '0' <= c && c <= '9' ||
+			strings.IndexByte(also, c) >= 0 || i > 0 && strings.IndexByte(others, c) >= 0
 		if !ok {
 			return false
 		}

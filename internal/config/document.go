@@ -77,7 +77,8 @@ func (doc *document) key(e entry) error {
 	k := topKey(e.key)
 	switch {
 	case e.key == "execution":
-		return doc.errorf(e.at, "execution.sandbox has to be the only table of a file; write its keys at the top instead")
+		return doc.errorf(e.at, "execution.sandbox has to be the only table of a file; "+
+			"write its keys at the top instead")
 	case k == nil:
 		return doc.unknownKey(e, topNames())
 	}
@@ -209,8 +210,10 @@ func (doc *document) readRoots(e entry) error {
 	roots := make([]string, len(words))
 	for i, w := range words {
 		path, _, err := sampleVars.Expand(strings.TrimSuffix(w.text, "/*"))
-		if err != nil || strings.ContainsAny(path, "*?") || strings.Contains(w.text, "$CWD") || strings.Contains(w.text, "$ROOT") {
-			return doc.errorf(w.at, "roots: want absolute paths, or with ~/ or $HOME, the last element of which may be *; got %s", short(w.text))
+		if err != nil || strings.ContainsAny(path, "*?") || strings.Contains(w.text, "$CWD") ||
+			strings.Contains(w.text, "$ROOT") {
+			return doc.errorf(w.at, "roots: want absolute paths, or with ~/ or $HOME, "+
+				"the last element of which may be *; got %s", short(w.text))
 		}
 		roots[i] = w.text
 	}

@@ -32,9 +32,11 @@ func (l *loader) checkExtends(doc *document) error {
 		case sum.depth > maxChain:
 			return doc.errorf(p.at, "profile %s: extends is nested more than %d deep", policy.Quote(p.Name), maxChain)
 		case sum.visits > maxVisits:
-			return doc.errorf(p.at, "profile %s: extends adds up more than %d profiles", policy.Quote(p.Name), maxVisits)
+			return doc.errorf(p.at, "profile %s: extends adds up more than %d profiles", policy.Quote(p.Name),
+				maxVisits)
 		case sum.items > maxSum:
-			return doc.errorf(p.at, "profile %s: its lists add up to more than %d elements", policy.Quote(p.Name), maxSum)
+			return doc.errorf(p.at, "profile %s: its lists add up to more than %d elements", policy.Quote(p.Name),
+				maxSum)
 		}
 	}
 	return nil
@@ -70,7 +72,8 @@ func (w *adder) add(name string, path []string) (load, error) {
 			if err != nil {
 				return load{}, err
 			}
-			sum = load{max(sum.depth, up.depth+1), min(sum.visits+up.visits, maxVisits+1), min(sum.items+up.items, maxSum+1)}
+			sum = load{max(sum.depth, up.depth+1), min(sum.visits+up.visits, maxVisits+1),
+				min(sum.items+up.items, maxSum+1)}
 		}
 	}
 	w.done[name] = sum

@@ -65,7 +65,8 @@ func (s *search) layer(layer policy.Layer, paths []string) error {
 			continue
 		}
 		if first != "" {
-			return &FileError{Path: path, Text: "there is " + policy.Plain(first) + " as well, and which of the two counts is not for sbx to guess", Hint: "keep one of them"}
+			return &FileError{Path: path, Text: "there is " + policy.Plain(first) +
+				" as well, and which of the two counts is not for sbx to guess", Hint: "keep one of them"}
 		}
 		first = path
 	}

@@ -71,7 +71,8 @@ func (r *hclReader) bounded(tokens hclsyntax.Tokens) error {
 			return r.src.errorf(at, `heredocs are not read: write a string in quotes, with \n`)
 		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
 			c := t.Bytes[0]
-			return r.src.errorf(at, "templates are not read: only plain values stand here (%c%c{ is a plain %c{)", c, c, c)
+			return r.src.errorf(at, "templates are not read: only plain values stand here (%c%c{ is a plain %c{)",
+				c, c, c)
 		}
 		if words > maxTokens {
 			return r.src.errorf(at, "more than %d words and signs", maxTokens)
@@ -83,8 +84,10 @@ func (r *hclReader) bounded(tokens hclsyntax.Tokens) error {
 // literalTokens are what a file of literal values is made of.
 var literalTokens = []hclsyntax.TokenType{
 	hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenNewline, hclsyntax.TokenComment, hclsyntax.TokenEOF,
-	hclsyntax.TokenOQuote, hclsyntax.TokenQuotedLit, hclsyntax.TokenCQuote, hclsyntax.TokenNumberLit, hclsyntax.TokenMinus,
-	hclsyntax.TokenOBrack, hclsyntax.TokenCBrack, hclsyntax.TokenOBrace, hclsyntax.TokenCBrace, hclsyntax.TokenComma, hclsyntax.TokenColon,
+	hclsyntax.TokenOQuote, hclsyntax.TokenQuotedLit, hclsyntax.TokenCQuote,
+	hclsyntax.TokenNumberLit, hclsyntax.TokenMinus,
+	hclsyntax.TokenOBrack, hclsyntax.TokenCBrack, hclsyntax.TokenOBrace, hclsyntax.TokenCBrace,
+	hclsyntax.TokenComma, hclsyntax.TokenColon,
 }
 
 // literal refuses expressions before the parser sees them: it is recursive,
@@ -94,7 +97,8 @@ func (r *hclReader) literal(tokens hclsyntax.Tokens) error {
 		at := t.Range.Start.Byte
 		switch {
 		case !slices.Contains(literalTokens, t.Type):
-			return r.src.errorf(at, "%s: only plain values stand here: text in quotes, numbers, true, false, lists and objects", short(string(t.Bytes)))
+			return r.src.errorf(at, "%s: only plain values stand here: text in quotes, numbers, true, false, "+
+				"lists and objects", short(string(t.Bytes)))
 		case t.Type == hclsyntax.TokenMinus && (i+1 == len(tokens) || tokens[i+1].Type != hclsyntax.TokenNumberLit):
 			return r.src.errorf(at, `"-" stands before a number only`)
 		case t.Type == hclsyntax.TokenNumberLit && len(t.Bytes) > 32:
@@ -197,7 +201,8 @@ func (r *hclReader) value(expr hclsyntax.Expression, depth int, path string) (an
 		r.close(out)
 		return out.keys, nil
 	}
-	return nil, r.src.errorf(at, "%s: only plain values stand here; text is written in quotes", short(r.text(expr.Range())))
+	return nil, r.src.errorf(at, "%s: only plain values stand here; text is written in quotes",
+		short(r.text(expr.Range())))
 }
 
 func (r *hclReader) text(at hcl.Range) string {
@@ -209,7 +214,8 @@ func (r *hclReader) text(at hcl.Range) string {
 func (r *hclReader) number(rng hcl.Range) (any, error) {
 	at := rng.Start.Byte
 	text := strings.ReplaceAll(strings.ReplaceAll(r.text(rng), " ", ""), "\t", "")
-	if digits := strings.TrimPrefix(text, "-"); len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] && digits[1] <= '9' {
+	if digits := strings.TrimPrefix(text, "-"); len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] &&
+		digits[1] <= '9' {
 		return nil, r.src.errorf(at, "%s: a number does not start with 0", short(text))
 	}
 	if strings.ContainsAny(text, ".eE") {

@@ -53,7 +53,7 @@ type Settings struct {
 	Direct         bool
 
 	Shells        map[string]string // of sbx-sh and its like: name to absolute path
-	Roots         []string          // trees that commands of sbx-sh may write, as written; nil for the working directory
+	Roots         []string          // trees that commands of sbx-sh may write; nil for the working directory
 	LoginFallback bool              // a login shell runs bare where no sandbox can be had
 
 	Profiles policy.Set

@@ -59,7 +59,8 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 		switch {
 		case key == "share_pid" && !base.SharePID:
 			what = "with Landlock the processes of the host are visible"
-		case key == "private_paths" && slices.ContainsFunc(base.Rules, func(r policy.Rule) bool { return r.Access == policy.Private }):
+		case key == "private_paths" && slices.ContainsFunc(base.Rules,
+			func(r policy.Rule) bool { return r.Access == policy.Private }):
 			what = "with Landlock no directory is private"
 		case key == "allow_network" && !base.Network:
 			what = "with Landlock the interfaces and connections of the host can be listed"
@@ -95,7 +96,8 @@ func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 	if topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback) {
 		fallback = b.Fallback
 	}
-	return fallback, s.LoginFallback && b.LoginFallback, unlocked + " does not count: " + s.Locked[0] + " is locked by " + s.Where["locked."+s.Locked[0]]
+	return fallback, s.LoginFallback && b.LoginFallback, unlocked + " does not count: " + s.Locked[0] +
+		" is locked by " + s.Where["locked."+s.Locked[0]]
 }
 
 func (s *Settings) locked(key, what, source string) error {

@@ -3,6 +3,9 @@
 package config
 
 import (
+	"errors"
+	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -46,7 +49,8 @@ func (c *candidate) read() ([]byte, error) {
 	if err != nil {
 		return nil, c.bad("cannot be opened", err)
 	}
-	defer func() { _ = syscall.Close(fd) }()
+	f := os.NewFile(uintptr(fd), c.real)
+	defer f.Close()
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil {
 		return nil, c.bad("cannot be looked at", err)
@@ -57,7 +61,7 @@ func (c *candidate) read() ([]byte, error) {
 	if err := c.checkDirs(); err != nil {
 		return nil, err
 	}
-	return c.readAll(fd)
+	return c.readAll(f)
 }
 
 // candidate is a file that may become configuration.
@@ -103,15 +107,18 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 	// Home managers link to files of root's. A project has no business to:
 	// as root, its errors would quote files that only root can read.
 	case c.away && (st.Uid != 0 || c.layer == policy.Project):
-		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + policy.Plain(c.real), Hint: "put the file itself there"}
+		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + policy.Plain(c.real),
+			Hint: "put the file itself there"}
 	case !c.owner(st.Uid):
-		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " + c.owners(), Hint: "look at what it says, then chown it"}
+		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " +
+			c.owners(), Hint: "look at what it says, then chown it"}
 	case mode&0o002 != 0 || mode&0o020 != 0 && !c.ownGroup(st.Gid):
 		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + policy.Plain(c.real)}
 	// Root's may have more, as in the store of Nix: what others cannot write by
 	// one name they cannot write by another.
 	case c.alone && st.Nlink > 1 && int(st.Uid) == syscall.Geteuid():
-		return &FileError{Path: c.path, Text: "has another name (a hard link), by which a command could write it", Hint: "cp it to a new file, and name that"}
+		return &FileError{Path: c.path, Text: "has another name (a hard link), by which a command could write it",
+			Hint: "cp it to a new file, and name that"}
 	case st.Size > MaxSize:
 		return c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
 	}
@@ -154,9 +161,11 @@ func (c *candidate) checkDirs() error {
 		mode := uint32(st.Mode)
 		switch {
 		case !c.owner(st.Uid):
-			return c.bad("its directory "+policy.Plain(dir)+" is owned by uid "+strconv.FormatUint(uint64(st.Uid), 10)+", "+c.owners(), nil)
+			return c.bad("its directory "+policy.Plain(dir)+" is owned by uid "+strconv.FormatUint(uint64(st.Uid),
+				10)+", "+c.owners(), nil)
 		case mode&0o022 != 0 && mode&syscall.S_ISVTX == 0:
-			return &FileError{Path: c.path, Text: "its directory " + policy.Plain(dir) + " is writable by others", Hint: "chmod go-w " + policy.Plain(dir)}
+			return &FileError{Path: c.path, Text: "its directory " + policy.Plain(dir) + " is writable by others",
+				Hint: "chmod go-w " + policy.Plain(dir)}
 		}
 	}
 	return nil
@@ -164,25 +173,15 @@ func (c *candidate) checkDirs() error {
 
 // readAll reads up to the limit: what fstat said of the size may be no longer
 // true, and is 0 for files of the kernel.
-func (c *candidate) readAll(fd int) ([]byte, error) {
-	buf := make([]byte, 0, 4096)
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := syscall.Read(fd, buf[len(buf):min(cap(buf), MaxSize+1)])
-		switch {
-		case err == syscall.EINTR:
-			continue
-		case err != nil:
-			return nil, c.bad("cannot be read", err)
-		case n == 0:
-			return buf, nil
-		}
-		if buf = buf[:len(buf)+n]; len(buf) > MaxSize {
-			return nil, c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
-		}
+func (c *candidate) readAll(f *os.File) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	switch {
+	case err != nil:
+		return nil, c.bad("cannot be read", errors.Unwrap(err))
+	case len(data) > MaxSize:
+		return nil, c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
 	}
+	return data, nil
 }
 
 func open(path string, flags int) (fd int, err error) {

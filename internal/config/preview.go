@@ -85,7 +85,8 @@ func ignoredIn(s *Settings, path string) []string {
 func (t *preview) loosens() error {
 	b, a := t.before, t.after
 	if b.DefaultProfile != a.DefaultProfile {
-		t.add("", policy.Change{Key: "default_profile", What: a.DefaultProfile, From: b.DefaultProfile, To: a.DefaultProfile, Wider: true})
+		t.add("", policy.Change{Key: "default_profile", What: a.DefaultProfile, From: b.DefaultProfile,
+			To: a.DefaultProfile, Wider: true})
 		if err := t.compare("the default", []string{b.DefaultProfile}, []string{a.DefaultProfile}); err != nil {
 			return err
 		}
@@ -137,7 +138,8 @@ func (t *preview) compare(label string, before, after []string) error {
 	}
 	for _, c := range policy.Widened(b, a) {
 		// A pair of profiles is of interest for what neither does alone.
-		if len(after) == 2 && slices.ContainsFunc(t.Loosens, func(l Looser) bool { return l.Key == c.Key && l.What == c.What && l.To == c.To }) {
+		if len(after) == 2 && slices.ContainsFunc(t.Loosens,
+			func(l Looser) bool { return l.Key == c.Key && l.What == c.What && l.To == c.To }) {
 			continue
 		}
 		t.add(label, c)

@@ -178,7 +178,8 @@ func (doc *document) item(key string, w word) error {
 	case len(w.text) > maxPath:
 		return doc.errorf(w.at, "%s: longer than %d bytes", key, maxPath)
 	case strings.HasPrefix(key, "env_") && !validEnvPattern(w.text):
-		return doc.errorf(w.at, "%s: %s is no name of a variable: want letters, digits, _ and, for any run of these, *", key, short(w.text))
+		return doc.errorf(w.at, "%s: %s is no name of a variable: want letters, digits, _ and, for any run of these, *",
+			key, short(w.text))
 	}
 	return nil
 }
@@ -195,8 +196,10 @@ func validEnvPattern(s string) bool {
 // sampleVars have a value for each variable, to check what is written before
 // it is known where the command will run.
 var sampleVars = policy.Vars{
-	CWD: "/home/user/project", Root: "/home/user/project", Home: "/home/user", TmpDir: "/tmp", Config: "/home/user/.config",
-	Cache: "/home/user/.cache", Data: "/home/user/.local/share", State: "/home/user/.local/state", Run: "/run/user/1000",
+	CWD: "/home/user/project", Root: "/home/user/project", Home: "/home/user", TmpDir: "/tmp",
+	Config: "/home/user/.config",
+	Cache:  "/home/user/.cache", Data: "/home/user/.local/share", State: "/home/user/.local/state",
+	Run: "/run/user/1000",
 }
 
 // checkProfile resolves the profile by itself, which finds what is wrong with

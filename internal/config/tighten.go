@@ -72,7 +72,8 @@ func (t *tightener) limits() error {
 	case items > untrustedItems:
 		return t.doc.errorf(0, "more than %d elements in lists"+tooMuch, untrustedItems)
 	case t.l.narrowed > untrustedProfiles:
-		return t.doc.errorf(0, "more than %d profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust", untrustedProfiles)
+		return t.doc.errorf(0, "more than %d profiles in the files of this project: too much for files that are "+
+			"not trusted; leave some out, or agree to them with sbx trust", untrustedProfiles)
 	}
 	return nil
 }

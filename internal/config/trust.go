@@ -238,7 +238,8 @@ func (s TrustStore) bad(path string, err error) error {
 	case len(path) <= len(s.Dir) && strings.Contains(unsafe.Why, "link"):
 		out.Text = "not a directory"
 	default:
-		words := strings.NewReplacer("it belongs to", "owned by", "not to you", "not by you", "it changes while it is", "changed while it was")
+		words := strings.NewReplacer("it belongs to", "owned by", "not to you", "not by you", "it changes while it is",
+			"changed while it was")
 		out.Text = strings.TrimPrefix(words.Replace(unsafe.Why), "it is ")
 	}
 	return out

@@ -58,7 +58,8 @@ func (t *tightener) withFloor(p *profileDoc) (*profileDoc, error) {
 // KeepFloor puts back into a policy what no project file may take from a run, a
 // trusted one neither, however it goes about it (by a profile that it extends
 // or makes the default): the tier that is needed, that limits are
-// enforced, and that a run ends when what is hidden from it is not any more. Asked are the profiles that the user named, none when the default
+// enforced, and that a run ends when what is hidden from it is not any more. Asked are the profiles
+// that the user named, none when the default
 // counts; over are the flags on top of them, which are the user's own word.
 func (s *Settings) KeepFloor(pol *policy.Policy, asked []string, vars policy.Vars, over ...*policy.Profile) error {
 	if s.Outside == nil {

@@ -22,7 +22,8 @@ func Diff(a, b *Policy) []Change {
 	for i := range av {
 		if av[i].Value != bv[i].Value {
 			k := av[i].Key
-			out = append(out, Change{k, bv[i].Value, orNone(av[i].Value), orNone(bv[i].Value), Wider(k, av[i].Value, bv[i].Value)})
+			out = append(out, Change{k, bv[i].Value, orNone(av[i].Value), orNone(bv[i].Value),
+				Wider(k, av[i].Value, bv[i].Value)})
 		}
 	}
 	out = append(out, diffPaths(a, b)...)
@@ -103,7 +104,10 @@ func diffExceptions(a, b *Policy) []Change {
 }
 
 func (p *Policy) hasExcept(r Rule) bool {
-	return slices.ContainsFunc(p.Rules, func(o Rule) bool { return o.Except && o.Path == r.Path && o.Access == r.Access })
+	return slices.ContainsFunc(p.Rules, func(o Rule) bool {
+		return o.Except && o.Path == r.Path &&
+			o.Access == r.Access
+	})
 }
 
 func (p *Policy) hasPatterns(dir string) bool {
@@ -119,7 +123,8 @@ func implied(over, under, x, y Access) bool {
 	return over.reach() >= x.reach() && under.reach() <= y.reach()
 }
 
-var pathKeys = [...]string{Private: "private_paths", Write: "writable_paths", Read: "readonly_paths", Protect: "protected_paths", Block: "blocked_paths"}
+var pathKeys = [...]string{Private: "private_paths", Write: "writable_paths", Read: "readonly_paths",
+	Protect: "protected_paths", Block: "blocked_paths"}
 
 // pathKey names the key that made the difference: the block or protect rule
 // that came or went, else the grant.

@@ -31,7 +31,8 @@ func (e *expander) rule(it element) (r Rule, ok bool, err error) {
 	}
 	if rest, found := strings.CutPrefix(text, "!"); found {
 		if it.access != Block && it.access != Protect {
-			return r, false, errors.New(Quote(text) + `: "!" takes names out of patterns, in blocked_paths and protected_paths only`)
+			return r, false, errors.New(Quote(text) +
+				`: "!" takes names out of patterns, in blocked_paths and protected_paths only`)
 		}
 		r.Except, text = true, rest
 	}

@@ -37,12 +37,14 @@ var keys = [...]Key{
 		Field: func(p *Profile) any { return &p.NewSession }, policy: func(p *Policy) any { return &p.NewSession },
 	},
 	{
-		Name: "seccomp", Words: []string{"default", "strict", "dev", "off"}, rank: []string{"strict", "default", "dev", "off"}, unsaid: "default",
+		Name: "seccomp", Words: []string{"default", "strict", "dev", "off"},
+		rank: []string{"strict", "default", "dev", "off"}, unsaid: "default",
 		Field: func(p *Profile) any { return &p.Seccomp }, policy: func(p *Policy) any { return &p.Seccomp },
 	},
 	{
-		Name: "git", Words: []string{"none", "commit", "full"}, rank: []string{"none", "commit", "full"}, unsaid: "none",
-		Field: func(p *Profile) any { return &p.Git }, policy: func(p *Policy) any { return &p.Git },
+		Name: "git", Words: []string{"none", "commit", "full"}, rank: []string{"none", "commit", "full"},
+		unsaid: "none",
+		Field:  func(p *Profile) any { return &p.Git }, policy: func(p *Policy) any { return &p.Git },
 	},
 	{
 		Name: "cache", Words: []string{"none", "private"}, rank: []string{}, unsaid: "none",
@@ -57,8 +59,9 @@ var keys = [...]Key{
 		Field: func(p *Profile) any { return &p.Environment }, policy: func(p *Policy) any { return &p.Environment },
 	},
 	{
-		Name: "limits", Words: []string{"enforce", "best-effort"}, rank: []string{"enforce", "best-effort"}, unsaid: "enforce",
-		Field: func(p *Profile) any { return &p.Limits }, policy: func(p *Policy) any { return &p.Limits },
+		Name: "limits", Words: []string{"enforce", "best-effort"}, rank: []string{"enforce", "best-effort"},
+		unsaid: "enforce",
+		Field:  func(p *Profile) any { return &p.Limits }, policy: func(p *Policy) any { return &p.Limits },
 	},
 	{
 		Name: "min_tier", Words: []string{"full", "reduced"}, rank: []string{"full", "reduced"}, unsaid: "reduced",
@@ -70,11 +73,13 @@ var keys = [...]Key{
 	},
 	{
 		Name: "timeout_seconds", Low: 0.001, High: 365 * 24 * 3600,
-		Field: func(p *Profile) any { return &p.TimeoutSeconds }, policy: func(p *Policy) any { return &p.TimeoutSeconds },
+		Field:  func(p *Profile) any { return &p.TimeoutSeconds },
+		policy: func(p *Policy) any { return &p.TimeoutSeconds },
 	},
 	{
 		Name: "memory_limit_mb", Low: 1, High: maxMB,
-		Field: func(p *Profile) any { return &p.MemoryLimitMB }, policy: func(p *Policy) any { return &p.MemoryLimitMB },
+		Field:  func(p *Profile) any { return &p.MemoryLimitMB },
+		policy: func(p *Policy) any { return &p.MemoryLimitMB },
 	},
 	{
 		Name: "cpus", Low: 0.01, High: 4096,

@@ -49,7 +49,8 @@ func isPlain(text string) bool {
 	if text, ok := strings.CutPrefix(text, "$"); ok {
 		rest = strings.TrimPrefix(text, varName(text))
 	}
-	return strings.HasPrefix(rest, "/") && rest != "/" && path.Clean(rest) == rest && !strings.ContainsAny(rest, "$*?\x00")
+	return strings.HasPrefix(rest, "/") && rest != "/" && path.Clean(rest) == rest &&
+		!strings.ContainsAny(rest, "$*?\x00")
 }
 
 // layers are profiles laid over each other, parents first. What they say of
@@ -81,7 +82,8 @@ type element struct {
 func (l *layers) paths() iter.Seq[element] {
 	return func(yield func(element) bool) {
 		for n, p := range l.parts {
-			source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items, Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
+			source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items,
+				Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
 			for _, ref := range p.order() {
 				if n < l.first[ref.Access] {
 					continue

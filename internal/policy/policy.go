@@ -90,7 +90,8 @@ func (s Set) walk(visit func(*Profile), name string, path []string) error {
 		return s.unknown(name, path)
 	}
 	if slices.Contains(path, name) {
-		return &Error{Source: s.written(path), Text: "extends goes in a circle: " + strings.Join(append(path, name), " -> ")}
+		return &Error{Source: s.written(path), Text: "extends goes in a circle: " +
+			strings.Join(append(path, name), " -> ")}
 	}
 	if len(path) > maxDepth {
 		return &Error{Source: stack[0].Source, Text: "extends is nested too deep"}
@@ -163,7 +164,8 @@ func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, 
 
 func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	pol := &Policy{
-		Profiles: selected, EnvPass: p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet), Where: p.Where,
+		Profiles: selected, EnvPass: p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),
+		Where: p.Where,
 	}
 	pol.setScalars(&p.Profile)
 	for i := range pol.EnvSet {
@@ -193,7 +195,8 @@ func (pol *Policy) addRules(p *layers, vars Vars) error {
 	pol.anchor(p, vars)
 	pol.addLent(&p.Profile, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
-		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD && (a.Layer == Flag) == (b.Layer == Flag)
+		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD &&
+			(a.Layer == Flag) == (b.Layer == Flag)
 	})
 	return nil
 }
@@ -241,7 +244,8 @@ func (pol *Policy) unhide() {
 			continue
 		}
 		first := i // an exception is sorted behind what it is about
-		for first > 0 && pol.Rules[first-1].Path == pol.Rules[i].Path && !pol.Rules[first-1].Except && plain(&pol.Rules[first-1]) {
+		for first > 0 && pol.Rules[first-1].Path == pol.Rules[i].Path && !pol.Rules[first-1].Except &&
+			plain(&pol.Rules[first-1]) {
 			first--
 		}
 		pol.Rules = slices.Delete(pol.Rules, first, i)

@@ -227,7 +227,8 @@ func (s *RuleSet) match(rules, excepts []Rule, path string) {
 
 // from is the index of the first rule whose path is not before path.
 func (p *Policy) from(path string) int {
-	i, _ := slices.BinarySearchFunc(p.Rules, path, func(r Rule, path string) int { return strings.Compare(r.Path, path) })
+	i, _ := slices.BinarySearchFunc(p.Rules, path,
+		func(r Rule, path string) int { return strings.Compare(r.Path, path) })
 	return i
 }
 

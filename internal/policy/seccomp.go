@@ -28,7 +28,8 @@ func (pol *Policy) expandSeccomp(vars Vars) error {
 	case err != nil:
 		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + err.Error()}
 	case !ok:
-		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + Quote(pol.Seccomp) + ": a variable in it has no value here"}
+		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + Quote(pol.Seccomp) +
+			": a variable in it has no value here"}
 	}
 	pol.Seccomp = path
 	return nil

@@ -23,7 +23,7 @@ type Vars struct {
 	State  string // $XDG_STATE_HOME
 	Run    string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
 	Lent   []Lent // directories that variables of the tools' own name
-	Also   *Vars  // what variables say that are not believed: hidden and protected there as well, and nothing granted; nil for none
+	Also   *Vars  // what variables say that are not believed: only hides and protects; nil for none
 }
 
 // VarNames are the variables a path may hold.
@@ -203,7 +203,8 @@ func unknownVar(text, name string) error {
 
 func varName(s string) string {
 	i := 0
-	for i < len(s) && (s[i] == '_' || 'A' <= s[i] && s[i] <= 'Z' || 'a' <= s[i] && s[i] <= 'z' || i > 0 && '0' <= s[i] && s[i] <= '9') {
+	for i < len(s) && (s[i] == '_' || 'A' <= s[i] && s[i] <= 'Z' || 'a' <= s[i] && s[i] <= 'z' || i > 0 &&
+		'0' <= s[i] && s[i] <= '9') {
 		i++
 	}
 	return s[:i]
