@@ -23,16 +23,15 @@ type Checker struct {
 	// Ruleset is what the kernel lets through, with Landlock; nil where mounts decide.
 	Ruleset *landlock.Ruleset
 
-	// Seatbelt says that sandbox-exec decides, by the marks, Network what it was told.
+	// Seatbelt says that sandbox-exec decides, by the rules, Network what it was told.
 	Seatbelt, Network bool
 
-	res    *host.Resolver
 	Beyond *view.View // the host, when it can be looked at; nil inside
 	Later  *policy.Policy
-	ruled  map[inode]landlock.FS  // of Wall
-	unmade map[string]landlock.FS // of Wall, about what the run makes first
-	Keep   []int                  // with Belt: descriptors that the command keeps
-	shut   map[string]bool        // with Belt, inside: what may not be looked at
+	Keep   []int // with sandbox-exec: descriptors that the command keeps
+
+	engine engine
+	res    *host.Resolver
 }
 
 // Verdict is what a command may do with a path, and why.
@@ -59,14 +58,54 @@ type Remedy struct {
 	Text  string   // beside Flags a remark on them
 }
 
+// engine is what differs between the engines.
+type engine interface {
+	// rule returns the rule that decides about a path, given the deepest one at or
+	// above it: that one, or nil where it says nothing about the path.
+	rule(path string, deepest *view.Rule) *view.Rule
+	// place says what kind of place a path is in.
+	place(path string, r *view.Rule) place
+	// allow sets what may be done at a path, permissions included.
+	allow(v *Verdict, p place)
+
+	// texts are the sentences on what is usual.
+	texts() *texts
+	// blocked says why the path cannot be followed, "" where it can.
+	blocked(v *Verdict) string
+	// explain is a sentence on what only this engine has, "" for what is usual.
+	explain(v *Verdict, p place) string
+	// immovable says, after a sentence on something the host has, that it stays.
+	immovable(v *Verdict) string
+	// remedy adds the remedies for what only this engine has; done ends the search.
+	remedy(v *Verdict, p place, path string, exists bool) (done bool)
+	// writeRemedy adds what makes a path writable, where only this engine has it.
+	writeRemedy(v *Verdict, p place, path string) (done bool)
+	// remark changes the remedies that were found.
+	remark(v *Verdict, p place)
+}
+
+// start chooses the engine, at the first question.
+func (s *Checker) start() {
+	switch {
+	case s.Seatbelt:
+		e := &seatbelt{Checker: s}
+		if s.Beyond == nil {
+			e.denied = make(map[string]bool)
+			s.FS = deniedFS{s.FS, e.denied}
+		}
+		s.engine = e
+	case s.Ruleset != nil:
+		s.engine = &rules{Checker: s}
+	default:
+		s.engine = &mounts{s}
+	}
+	s.res = host.NewResolver(s.FS)
+}
+
 // Ask answers for an absolute path by its name inside.
 func (s *Checker) Ask(path string) Verdict {
-	if s.res == nil {
-		if s.Seatbelt && s.Beyond == nil {
-			s.shut = make(map[string]bool)
-			s.FS = deniedFS{s.FS, s.shut}
-		}
-		s.res = host.NewResolver(s.FS)
+	if s.engine == nil {
+		s.start()
 	}
 	a := Verdict{Path: policy.Clean(path)}
 	a.To = a.Path
@@ -86,21 +125,10 @@ func (s *Checker) Ask(path string) Verdict {
 		a.Why = policy.Plain(a.To) + " is not a directory"
 		return a
 	}
-	if s.Seatbelt {
-		s.checkSeatbelt(&a)
-		a.Why = s.explainSeatbelt(&a)
-		s.addSeatbeltRemedies(&a)
-		return a
-	}
-	if s.Ruleset != nil {
-		s.checkLandlock(&a)
-		a.Why = s.explainLandlock(&a)
-		s.addLandlockRemedies(&a)
-		return a
-	}
-	s.checkMounts(&a)
-	a.Why = s.explainMounts(&a)
-	s.addRemedies(&a)
+	p := s.place(a.To, a.Rule)
+	s.engine.allow(&a, p)
+	a.Why = s.explain(&a, p)
+	s.addRemedies(&a, p)
 	return a
 }
 
@@ -179,7 +207,7 @@ func (s *Checker) unreachable(err error) (why, fixed string) {
 
 const OwnUser = "a sandbox gives no more than your own user has"
 
-// ruleFor is the deepest mark at or above a path.
+// ruleFor is the rule that decides about a path, nil for none.
 func (s *Checker) ruleFor(path string) *view.Rule {
 	var best *view.Rule
 	for i := range s.Rules {
@@ -187,10 +215,7 @@ func (s *Checker) ruleFor(path string) *view.Rule {
 			best = m // parents come before children
 		}
 	}
-	if s.Seatbelt {
-		return s.seatbeltRuleFor(path, best)
-	}
-	return best
+	return s.engine.rule(path, best)
 }
 
 // contains reports whether a path is at or below another. A Mac's volumes fold case.
@@ -211,91 +236,33 @@ func (s *Checker) Pinned(path string) bool {
 	return false
 }
 
-// zone is a kind of place, by whose files they are.
-type zone uint8
+// place is a kind of place, by whose files they are.
+type place uint8
 
 const (
-	nowhere zone = iota // no rule opens it
-	theirs              // the host's, as far as a rule opens it
-	private             // the sandbox's own, gone after the run
-	masked              // in the place of what is hidden
-	kernel              // /proc
-	devices             // /dev
-	sbx                 // ManifestDir
+	unopened place = iota // no rule opens it
+	shown                 // the host's, as far as a rule opens it
+	private               // the sandbox's own, gone after the run; or closed
+	hidden                // what the host has is hidden
+	proc                  // /proc
+	devices               // /dev
+	sbx                   // ManifestDir
 )
 
-func (s *Checker) zone(path string, m *view.Rule) zone {
+// place is where a path lies that rule r decides about.
+func (s *Checker) place(path string, r *view.Rule) place { return s.engine.place(path, r) }
+
+// ruledPlace goes by the rule alone.
+func ruledPlace(r *view.Rule) place {
 	switch {
-	case s.Seatbelt:
-		return s.seatbeltZone(path, m)
-	case policy.Within(path, "/proc"):
-		return kernel
-	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):
-		return devices
-	case s.Ruleset == nil && policy.Within(path, host.ManifestDir) && (m == nil || m.Access == policy.Private):
-		return sbx
-	case m == nil:
-		return nowhere
-	case m.Access == policy.Private && m.Closed && s.Ruleset == nil:
-		return nowhere
-	case m.Access == policy.Private:
+	case r == nil:
+		return unopened
+	case r.Access == policy.Private:
 		return private
-	case m.Access == policy.Block:
-		return masked
+	case r.Access == policy.Block:
+		return hidden
 	}
-	return theirs
-}
-
-// writable reports whether rules let the command change what is at a place,
-// permissions aside.
-func (s *Checker) writable(path string, m *view.Rule) bool {
-	switch s.zone(path, m) {
-	case theirs:
-		return m.Access == policy.Write
-	case private:
-		return true
-	case kernel:
-		// Read-only for root, but for what was open before.
-		return s.Host.UID != 0 && path != "/proc" || strings.HasPrefix(path, "/proc/self/fd/")
-	}
-	return false
-}
-
-// checkMounts works out what may be done with what is there.
-func (s *Checker) checkMounts(a *Verdict) {
-	z := s.zone(a.To, a.Rule)
-	if z == masked && a.To == a.Rule.Path {
-		return
-	}
-	may := func(rwx byte) bool { return s.FS.Access(a.To, rwx) }
-	switch a.Kind {
-	case host.Absent:
-		a.Write = s.canCreate(a.To)
-	case host.Dir:
-		a.Read = may('r')
-		a.Write = z != kernel && s.writable(a.To, a.Rule) && may('w') && may('x')
-	case host.File:
-		a.Read = may('r')
-		a.Write = s.writable(a.To, a.Rule) && may('w')
-	case host.Fifo:
-		// It holds nothing of the file system, so a read-only mount does not
-		// keep anyone from writing to it.
-		a.Read, a.Write = may('r'), may('w')
-	case host.Socket:
-		a.Connect = may('w')
-	case host.Device:
-		// bwrap mounts the host's files so that devices cannot be opened.
-		a.Read, a.Write = z == devices && may('r'), z == devices && may('w')
-	}
-}
-
-// canCreate reports whether something can be made at a path where nothing is,
-// with the directories above it.
-func (s *Checker) canCreate(path string) bool {
-	dir, kind := s.Nearest(path)
-	m := s.ruleFor(dir)
-	z := s.zone(dir, m)
-	return kind == host.Dir && z != kernel && s.writable(dir, m) && s.FS.Access(dir, 'w') && s.FS.Access(dir, 'x')
+	return shown
 }
 
 // Nearest is the nearest thing at or above a canonical path that is there.
