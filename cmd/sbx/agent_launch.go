@@ -83,7 +83,7 @@ func (l *launch) policy(c *agentCmd) error {
 	if s.Host.CWD == "" {
 		return app.Failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
-	if err := s.Host.WritableRoot(s.Host.CWD); err != nil {
+	if err := s.Host.Writable(s.Host.CWD); err != nil {
 		return app.Failed("the working directory "+err.Error(), "cd to a project first")
 	}
 	names := slices.Clone(s.Policy.Profiles)

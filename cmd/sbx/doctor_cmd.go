@@ -251,11 +251,7 @@ func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Diagnostics) bool {
 		d.add("bwrap", "bad", err.Error(), nil)
 		return false
 	}
-	line := text.Plain(b.Path) + " " + b.Version.String() + ", tried and working"
-	if pkg := host.Package("", b.Path); pkg != "" {
-		line += " (package " + pkg + ")"
-	}
-	d.add("bwrap", "ok", line, nil)
+	d.add("bwrap", "ok", text.Plain(b.Path)+" "+b.Version.String()+", tried and working", nil)
 	if b.Version.Less(bwrapargs.HasSize) {
 		d.add("bwrap", "note", "this version cannot bound the size of private directories",
 			[]string{f.Install() + " (0.7 or newer)"})

@@ -57,7 +57,7 @@ func toolDirectory(c Caller) (*Caller, error) {
 	if h.CWD == "" {
 		return &c, nil // refused when the plan is made
 	}
-	err := h.WritableRoot(h.CWD)
+	err := h.Writable(h.CWD)
 	if err == nil {
 		return &c, nil
 	}
@@ -93,7 +93,7 @@ func clientRoot(c Caller) (*Caller, error) {
 		return nil, Failed(text.Plain(root)+", the root of what may be written ("+by+"), is not there any more, or leads elsewhere now",
 			"something was renamed or put in its place; start again from the right directory")
 	}
-	if err := c.Host.WritableRoot(root); err != nil {
+	if err := c.Host.Writable(root); err != nil {
 		return nil, Failed("the root of what may be written ("+by+") "+err.Error(), "")
 	}
 	return c.at(root), nil
@@ -143,7 +143,7 @@ func (c *Caller) unpinned(cwd, asked string) (root, by string) {
 	default:
 		return "", ""
 	}
-	if c.Host.WritableRoot(root) != nil {
+	if c.Host.Writable(root) != nil {
 		return "", ""
 	}
 	return root, by

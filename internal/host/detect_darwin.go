@@ -155,6 +155,3 @@ func BootID() string {
 
 // Proc is true: nothing here needs a /proc.
 func Proc() bool { return true }
-
-// Package knows nothing of packages: sandbox-exec belongs to the system.
-func Package(root, path string) string { return "" }

@@ -128,10 +128,6 @@ func (h *Host) StartDir() string {
 	return h.CWD
 }
 
-// WritableRoot returns an error that says why a canonical path cannot be a tree
-// that commands may write.
-func (h *Host) WritableRoot(path string) error { return h.Writable(path) }
-
 // Writable returns an error that says why a canonical path cannot be a
 // writable tree.
 func (h *Host) Writable(path string) error {

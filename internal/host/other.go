@@ -47,8 +47,5 @@ func Forget(*Host, string) bool { return false }
 // Proc is false: other systems have none, or none of use.
 func Proc() bool { return false }
 
-// Package knows nothing of other systems.
-func Package(root, path string) string { return "" }
-
 // RefreshSockets does nothing: the engine of this system goes by paths.
 func (h *Host) RefreshSockets(string, Bwrap) {}

@@ -150,7 +150,7 @@ func TestInstallHint(t *testing.T) {
 		"unheard":                           "install the package bubblewrap with your package manager",
 		"deb":                               "install the package bubblewrap with your package manager",
 	} {
-		if got := InstallHint(distro); got != want {
+		if got := installHint(distro); got != want {
 			t.Errorf("%q: %s, want %s", distro, got, want)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 // from the host or the container says so. None turns a wall off for every
 // program where another way is known.
 
-// InstallHint is the line that installs bubblewrap with the system's own
+// installHint is the line that installs bubblewrap with the system's own
 // package manager. distro is ID and ID_LIKE of os-release(5).
-func InstallHint(distro string) string {
+func installHint(distro string) string {
 	for _, word := range strings.Fields(distro) {
 		for _, m := range managers {
 			if strings.Contains(" "+m.ids+" ", " "+word+" ") {
@@ -38,8 +38,8 @@ var managers = []struct{ ids, line string }{
 	{"clear-linux-os", "sudo swupd bundle-add bubblewrap"},
 }
 
-// Install is InstallHint for who asks: root has no need of sudo.
-func (f Diagnostics) Install() string { return asRoot(f, InstallHint(f.Distro)) }
+// Install is installHint for who asks: root has no need of sudo.
+func (f Diagnostics) Install() string { return asRoot(f, installHint(f.Distro)) }
 
 func installHints(f Diagnostics) []string {
 	hints := []string{f.Install()}
@@ -101,7 +101,7 @@ func appArmorHints(f Diagnostics, path string) []string {
 		hints = append(hints, containerHints(f)...)
 	}
 	if path != "/usr/bin/bwrap" {
-		hints = append(hints, "the profile is for /usr/bin/bwrap, and sbx found "+policy.Plain(path)+": "+InstallHint(f.Distro))
+		hints = append(hints, "the profile is for /usr/bin/bwrap, and sbx found "+policy.Plain(path)+": "+installHint(f.Distro))
 	}
 	for i := range hints {
 		hints[i] = asRoot(f, hints[i])

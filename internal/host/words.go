@@ -8,8 +8,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Tilde shortens a path in the home directory.
-func (h *Host) Tilde(path string) (rest string, ok bool) {
+// tilde shortens a path in the home directory.
+func (h *Host) tilde(path string) (rest string, ok bool) {
 	if len(h.Homes) > 0 && h.Homes[0] != "/" && policy.Within(path, h.Homes[0]) {
 		return path[len(h.Homes[0]):], true
 	}
@@ -17,7 +17,7 @@ func (h *Host) Tilde(path string) (rest string, ok bool) {
 }
 
 func (h *Host) Shown(path string) string {
-	if rest, ok := h.Tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
+	if rest, ok := h.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
 		return "~" + rest
 	}
 	return policy.Plain(path)
@@ -27,7 +27,7 @@ func (h *Host) Shown(path string) string {
 // expanded or run.
 func ShellWord(w string) string {
 	switch {
-	case w != "" && WordSafe(w):
+	case w != "" && wordSafe(w):
 		return w
 	case Plain(w):
 		return SingleQuoted(w)
@@ -48,7 +48,7 @@ func ShellWord(w string) string {
 
 func SingleQuoted(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
 
-func WordSafe(w string) bool {
+func wordSafe(w string) bool {
 	return strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""
 }
 

@@ -32,7 +32,7 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 			continue
 		}
 		full := host.Join(policy.Clean(dir), name)
-		to, ok := v.Visible(full)
+		to, ok := v.visible(full)
 		if !ok || to.Info.Kind == host.Dir || h.IsShim(v.Res, full, name, to) {
 			continue
 		}
@@ -59,7 +59,7 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 		}
 		full := host.Join(policy.Clean(dir), name)
 		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.IsShim(v.Res, full, name, to) {
-			if _, seen := v.Visible(dir); seen && to.Path != full {
+			if _, seen := v.visible(dir); seen && to.Path != full {
 				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
 			}
 			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
@@ -71,7 +71,7 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 // runnable reports why the file at an absolute path cannot be executed inside.
 func runnable(v *View, h *host.Host, name, full string) error {
 	shown := policy.Plain(name)
-	to, ok := v.Visible(full)
+	to, ok := v.visible(full)
 	switch {
 	case !ok && to.Info.Kind != host.Absent:
 		if Shows(v.Access(to.Path)) { // a link on the way is what is missing
@@ -114,7 +114,7 @@ func interpreter(v *View, h *host.Host, shown, path string) error {
 	if full[0] != '/' {
 		full = host.Join(h.StartDir(), full)
 	}
-	if to, ok := v.Visible(full); !ok || to.Info.Kind != host.File {
+	if to, ok := v.visible(full); !ok || to.Info.Kind != host.File {
 		return &host.Error{Status: host.StatusNoExec, Text: shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox", Hint: ""}
 	}
 	return nil

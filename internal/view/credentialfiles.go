@@ -143,12 +143,12 @@ func (c *cleaner) report() error {
 func (c *cleaner) list(files []withheld) string {
 	var out []string
 	for i, w := range files {
-		if i == MaxNamed {
+		if i == maxNamed {
 			out = append(out, strconv.Itoa(len(files)-i)+" more files")
 			break
 		}
 		names := w.names
-		more := max(len(names)-MaxNamed, 0)
+		more := max(len(names)-maxNamed, 0)
 		names = slices.Clone(names[:len(names)-more])
 		for i := range names {
 			names[i] = policy.Plain(names[i])

@@ -390,5 +390,5 @@ func (c *cleaner) closed(to host.Resolved) bool {
 	return to.Info.UID != c.v.Host.UID && !c.v.Host.FS.Access(to.Path, 'r') && (to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
 }
 
-// MaxNamed bounds how many hidden files a line names.
-const MaxNamed = 3
+// maxNamed bounds how many hidden files a line names.
+const maxNamed = 3

@@ -65,7 +65,7 @@ func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []po
 		case "PWD":
 			value = v.Inside(pwd)
 		case "SHELL":
-			if _, ok := v.Visible(value); !ok {
+			if _, ok := v.visible(value); !ok {
 				value = "/bin/sh"
 			}
 		}
@@ -148,7 +148,7 @@ func holdsTemp(v *View, dir string) bool {
 	if i, ok := v.Find(to.Path); ok && v.Entries[i].Rule.Access == policy.Private {
 		return true
 	}
-	_, seen := v.Visible(dir)
+	_, seen := v.visible(dir)
 	return seen && to.Info.Kind == host.Dir && v.Access(to.Path) == policy.Write
 }
 
@@ -162,7 +162,7 @@ func prunePath(v *View, path string) string {
 		if !strings.HasPrefix(dir, "/") || slices.Contains(keep, dir) {
 			continue
 		}
-		if to, ok := v.Visible(dir); ok && to.Info.Kind == host.Dir && !slices.Contains(shims, to.Path) {
+		if to, ok := v.visible(dir); ok && to.Info.Kind == host.Dir && !slices.Contains(shims, to.Path) {
 			keep = append(keep, v.Inside(dir))
 		}
 	}

@@ -66,9 +66,9 @@ func (v *View) carries(l host.Hop) bool {
 	return slices.ContainsFunc(v.Links, func(o host.Hop) bool { return o.Path == l.Path })
 }
 
-// Visible resolves a path as the sandbox will see it. ok is false when it or
+// visible resolves a path as the sandbox will see it. ok is false when it or
 // a link on the way is not there inside.
-func (v *View) Visible(path string) (host.Resolved, bool) {
+func (v *View) visible(path string) (host.Resolved, bool) {
 	to, err := v.Res.Resolve(policy.Clean(path))
 	if err != nil || to.Info.Kind == host.Absent || !Shows(v.Access(to.Path)) {
 		return to, false
@@ -76,9 +76,9 @@ func (v *View) Visible(path string) (host.Resolved, bool) {
 	if v.DenyAbsent { // any link can be opened
 		v.addLinks(to.Links)
 	}
-	return to, v.CarriesAll(to.Links)
+	return to, v.carriesAll(to.Links)
 }
 
-func (v *View) CarriesAll(links []host.Hop) bool {
+func (v *View) carriesAll(links []host.Hop) bool {
 	return !slices.ContainsFunc(links, func(l host.Hop) bool { return !v.carries(l) })
 }

@@ -108,7 +108,7 @@ func (v *View) KeepPWD() string {
 		return v.Host.StartDir()
 	}
 	v.addLinks(to.Links)
-	if !v.CarriesAll(to.Links) {
+	if !v.carriesAll(to.Links) {
 		return v.Host.StartDir()
 	}
 	return pwd
@@ -117,7 +117,7 @@ func (v *View) KeepPWD() string {
 // CheckWorkingDir refuses a working directory that the sandbox would not have: bwrap
 // would silently start in the home directory.
 func (v *View) CheckWorkingDir(cwd string) error {
-	if _, ok := v.Visible(cwd); ok {
+	if _, ok := v.visible(cwd); ok {
 		return nil
 	}
 	if v.Access(cwd) == policy.Private {
