@@ -3,10 +3,10 @@ package engine
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Filter is a seccomp filter from a file, for people.
@@ -54,18 +54,9 @@ func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
 		f.Notes = append(f.Notes, policy.Plain(path)+": "+n)
 	}
 	if len(f.Hinders) > 0 {
-		f.Notes = append(f.Notes, policy.Plain(path)+" refuses "+listed(f.Hinders)+": without that not even /bin/true starts")
+		f.Notes = append(f.Notes, policy.Plain(path)+" refuses "+text.And(f.Hinders)+": without that not even /bin/true starts")
 	}
 	p.Report.Filter = f
 	p.Report.Notes = append(slices.Clip(p.Report.Notes), f.Notes...)
 	return code, nil
-}
-
-// listed is "a, b and c".
-func listed(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

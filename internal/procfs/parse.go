@@ -12,9 +12,9 @@ func Field(text, key string) string {
 	return ""
 }
 
-// StartTime returns the 22nd field of the text of /proc/PID/stat, the 20th after
+// startTime returns the 22nd field of the text of /proc/PID/stat, the 20th after
 // the name, which may hold anything; "" when there is none.
-func StartTime(text string) string {
+func startTime(text string) string {
 	end := len(text) - 1
 	for end >= 0 && text[end] != ')' {
 		end--

@@ -23,7 +23,7 @@ func TestStartTime(t *testing.T) {
 	rest := " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20\n"
 	for text, want := range map[string]string{"12 (sh)" + rest: "4711", "12 (a) S 1 (b)" + rest: "4711",
 		"12 (sh) S 1 2": "", "": "", "12": ""} {
-		if got := StartTime(text); got != want {
+		if got := startTime(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

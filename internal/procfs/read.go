@@ -103,7 +103,7 @@ func MountID(fd int) string {
 // was, and "" when there is no such process or it is hidden.
 func Started(pid int) string {
 	text, _ := Head("/proc/"+digits(pid)+"/stat", 4096)
-	return StartTime(text)
+	return startTime(text)
 }
 
 // Namespace returns the number of a namespace of this process, "0" where there is

@@ -8,17 +8,12 @@ import (
 )
 
 // And is "a, b and c".
-func And(words []string) string { return joined(words, " and ") }
-
-// Or is "a, b or c".
-func Or(words []string) string { return joined(words, " or ") }
-
-func joined(words []string, conjunction string) string {
+func And(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + conjunction + words[last]
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // Few names the first most of some words: "a, b and 3 more".

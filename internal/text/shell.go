@@ -10,7 +10,7 @@ import (
 // shell: nothing in it is expanded or run, nor obeyed by the terminal.
 func ShellWord(w string) string {
 	switch {
-	case w != "" && ShellSafe(w):
+	case w != "" && shellSafe(w):
 		return w
 	case utf8.ValidString(w) && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
@@ -29,8 +29,8 @@ func ShellWord(w string) string {
 	return b.String() + "'"
 }
 
-// ShellSafe reports whether a text means itself to each shell, be it a word or a
+// shellSafe reports whether a text means itself to each shell, be it a word or a
 // part of one.
-func ShellSafe(w string) bool {
+func shellSafe(w string) bool {
 	return strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-") == ""
 }

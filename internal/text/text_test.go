@@ -47,9 +47,6 @@ func TestLists(t *testing.T) {
 			t.Errorf("And: %q, want %q", got, want)
 		}
 	}
-	if got := Or(words); got != "a, b or c" {
-		t.Errorf("Or: %q", got)
-	}
 	for most, want := range []string{" and 3 more", "a and 2 more", "a, b and 1 more", "a, b, c", "a, b, c"} {
 		if got := Few(words, most, ", "); got != want {
 			t.Errorf("Few: %q, want %q", got, want)
