@@ -38,7 +38,8 @@ type Places struct {
 // In is the places of a fixture in a directory. Each profile closes the one for
 // temporary files, so a fixture belongs below /tmp, on macOS /private/tmp.
 func In(dir string) Places {
-	return Places{CWD: filepath.Join(dir, "proj"), Home: filepath.Join(dir, "home"), Outside: filepath.Join(dir, "out"), Tmp: filepath.Join(dir, "tmp")}
+	return Places{CWD: filepath.Join(dir, "proj"), Home: filepath.Join(dir, "home"), Outside: filepath.Join(dir, "out"),
+		Tmp: filepath.Join(dir, "tmp")}
 }
 
 // Expand replaces $CWD, $HOME and $OUTSIDE at the front of a target. $TMP, the
@@ -57,7 +58,8 @@ const Marker = "the program ran"
 
 // Odd are names that a careless writer of profiles or arguments gets wrong.
 var Odd = []string{
-	`with space`, `quote"d`, `it's`, `back\slash`, `p") (allow default) (x "`, `$HOME`, `[a-z]*?`, `-dash`, `ünï-日本`, `{a,b}`, `%41`, `a=b`,
+	`with space`, `quote"d`, `it's`, `back\slash`, `p") (allow default) (x "`, `$HOME`, `[a-z]*?`, `-dash`, `ünï-日本`,
+	`{a,b}`, `%41`, `a=b`,
 }
 
 // Layout is the fixture, parents first: a home and a project with secrets,
@@ -69,28 +71,36 @@ func Layout() []Node {
 	file := func(path string) Node { return Node{path, File, 0o644, "content of " + path + "\n"} }
 	secret := func(path string) Node { return Node{path, File, 0o600, "secret of " + path + "\n"} }
 	program := func(path string) Node { return Node{path, File, 0o755, "#!/bin/sh\necho " + Marker + "\n"} }
-	link := func(path, to string) Node { return Node{path, Link, 0, to} }
-	nodes := []Node{
-		dir("$CWD"), file("$CWD/a"), file("$CWD/b"), file("$CWD/c"), file("$CWD/d"), file("$CWD/e"), program("$CWD/run"),
-		dir("$CWD/sub"), file("$CWD/sub/a"), file("$CWD/sub/b"), file("$CWD/sub/c"), file("$CWD/sub/d"), dir("$CWD/sub/empty"), dir("$CWD/sub/move"),
-		dir("$CWD/sub/deep"), file("$CWD/sub/deep/a"),
-		// Secrets.
-		secret("$CWD/.env"), secret("$CWD/.env.local"), secret("$CWD/server.key"), file("$CWD/.env.example"),
-		// What the host runs later.
-		dir("$CWD/.git"), {"$CWD/.git/HEAD", File, 0o644, "ref: refs/heads/main\n"}, {"$CWD/.git/config", File, 0o644, "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"},
-		dir("$CWD/.git/hooks"), program("$CWD/.git/hooks/pre-commit"), dir("$CWD/.git/objects"), dir("$CWD/.git/refs"), dir("$CWD/.git/refs/heads"), dir("$CWD/.git/info"),
-		dir("$CWD/.vscode"), file("$CWD/.vscode/settings.json"), file("$CWD/.pre-commit-config.yaml"),
-		link("$CWD/to-inside", "sub/a"), link("$CWD/to-outside", "$OUTSIDE/file"), link("$CWD/to-outside-dir", "$OUTSIDE"), link("$CWD/to-secret", "$HOME/.ssh/id_ed25519"), link("$CWD/to-env", ".env"), link("$CWD/to-hooks", ".git/hooks"),
-		{"$CWD/host.sock", Socket, 0, ""},
-
-		dir("$HOME"), file("$HOME/notes"), {"$HOME/.gitconfig", File, 0o644, "[user]\n\tname = u\n"}, file("$HOME/.bashrc"),
-		private("$HOME/.ssh"), secret("$HOME/.ssh/id_ed25519"), program("$HOME/.ssh/run"), private("$HOME/.aws"), secret("$HOME/.aws/credentials"), secret("$HOME/.netrc"), secret("$HOME/.bash_history"),
-		private("$HOME/.docker"), secret("$HOME/.docker/config.json"), dir("$HOME/.config"), dir("$HOME/.config/gh"), secret("$HOME/.config/gh/hosts.yml"), dir("$HOME/.config/tool"), file("$HOME/.config/tool/settings"),
-		dir("$HOME/.cache"), dir("$HOME/.cache/tool"), file("$HOME/.cache/tool/file"),
-		dir("$HOME/.local"), dir("$HOME/.local/bin"), program("$HOME/.local/bin/tool"), dir("$HOME/dir"), file("$HOME/dir/file"), program("$HOME/dir/run"),
-		dir("$HOME/Library"), private("$HOME/Library/Keychains"), secret("$HOME/Library/Keychains/login.keychain-db"), {"$HOME/host.sock", Socket, 0, ""},
-
-		dir("$OUTSIDE"), file("$OUTSIDE/file"), file("$OUTSIDE/other"), program("$OUTSIDE/run"), dir("$OUTSIDE/dir"), file("$OUTSIDE/dir/file"), dir("$OUTSIDE/empty"), {"$OUTSIDE/host.sock", Socket, 0, ""},
+	listener := func(path string) Node { return Node{path, Socket, 0, ""} }
+	var nodes []Node
+	add := func(in string, node func(path string) Node, names string) {
+		for _, name := range strings.Fields(names) {
+			nodes = append(nodes, node(strings.TrimSuffix(in+"/"+name, "/.")))
+		}
+	}
+	add("$CWD", dir, ". sub sub/empty sub/move sub/deep .git .git/hooks .git/objects .git/refs .git/refs/heads .git/info .vscode")
+	add("$CWD", file, "a b c d e sub/a sub/b sub/c sub/d sub/deep/a .env.example")
+	add("$CWD", file, ".vscode/settings.json .pre-commit-config.yaml") // what the host runs later
+	add("$CWD", program, "run .git/hooks/pre-commit")
+	add("$CWD", secret, ".env .env.local server.key")
+	add("$CWD", listener, "host.sock")
+	add("$HOME", dir, ". .config .config/gh .config/tool .cache .cache/tool .local .local/bin dir Library")
+	add("$HOME", private, ".ssh .aws .docker Library/Keychains")
+	add("$HOME", file, "notes .bashrc .config/tool/settings .cache/tool/file dir/file")
+	add("$HOME", program, ".ssh/run .local/bin/tool dir/run")
+	add("$HOME", secret, ".ssh/id_ed25519 .aws/credentials .netrc .bash_history .docker/config.json .config/gh/hosts.yml")
+	add("$HOME", secret, "Library/Keychains/login.keychain-db")
+	add("$HOME", listener, "host.sock")
+	add("$OUTSIDE", dir, ". dir empty")
+	add("$OUTSIDE", file, "file other dir/file")
+	add("$OUTSIDE", program, "run")
+	add("$OUTSIDE", listener, "host.sock")
+	nodes = append(nodes, Node{"$HOME/.gitconfig", File, 0o644, "[user]\n\tname = u\n"},
+		Node{"$CWD/.git/HEAD", File, 0o644, "ref: refs/heads/main\n"},
+		Node{"$CWD/.git/config", File, 0o644, "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"})
+	for _, link := range [][2]string{{"inside", "sub/a"}, {"outside", "$OUTSIDE/file"}, {"outside-dir", "$OUTSIDE"},
+		{"secret", "$HOME/.ssh/id_ed25519"}, {"env", ".env"}, {"hooks", ".git/hooks"}} {
+		nodes = append(nodes, Node{"$CWD/to-" + link[0], Link, 0, link[1]})
 	}
 	for _, name := range Odd {
 		nodes = append(nodes, file("$CWD/sub/"+name), dir("$HOME/dir/"+name), secret("$HOME/dir/"+name+"/file"))

@@ -85,7 +85,8 @@ func Rows() []Row {
 
 // ops are the acts, with the number of things they are done to.
 var ops = map[string]int{
-	"read": 1, "list": 1, "stat": 1, "write": 1, "truncate": 1, "create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1, "rename": 2, "link": 2, "symlink": 2, "chmod": 1,
+	"read": 1, "list": 1, "stat": 1, "write": 1, "truncate": 1, "create": 1, "mkdir": 1, "unlink": 1, "rmdir": 1,
+	"rename": 2, "link": 2, "symlink": 2, "chmod": 1,
 	"device": 1, "exec": 1, "fork": 0, "tmp": 0, "env": 1,
 	"connect-unix": 1, "bind-unix": 1, "connect-ip": 1, "listen-ip": 1,
 	"signal-outside": 0, "see-outside": 0, "environ-outside": 0,
@@ -200,19 +201,22 @@ type Mismatch struct {
 }
 
 func (m Mismatch) String() string {
-	return fmt.Sprintf("table.txt:%d: %s under %s (%s): %s, and the table says %s: %s", m.Row.Line, m.Row.Name(), m.Profile, m.Engine, Word(m.Allowed), Word(!m.Allowed), m.Detail)
+	return fmt.Sprintf("table.txt:%d: %s under %s (%s): %s, and the table says %s: %s", m.Row.Line, m.Row.Name(),
+		m.Profile, m.Engine, Word(m.Allowed), Word(!m.Allowed), m.Detail)
 }
 
 // Compare lets decide answer for every row, in the order of the table, and
 // returns what the table does not say. Decide gets the row as it is; the
 // placeholders are its own to expand. An error of decide ends the comparison:
 // what cannot be answered counts as nothing.
-func Compare(engine string, version, profile int, decide func(Row) (allowed bool, detail string, err error)) ([]Mismatch, error) {
+func Compare(engine string, version, profile int,
+	decide func(Row) (allowed bool, detail string, err error)) ([]Mismatch, error) {
 	var all []Mismatch
 	for _, r := range Rows() {
 		allowed, detail, err := decide(r)
 		if err != nil {
-			return all, fmt.Errorf("table.txt:%d: %s under %s (%s): %w", r.Line, r.Name(), Profiles[profile], engine, err)
+			return all, fmt.Errorf("table.txt:%d: %s under %s (%s): %w", r.Line, r.Name(), Profiles[profile], engine,
+				err)
 		}
 		if allowed != r.Expect(engine, version, profile) {
 			all = append(all, Mismatch{r, Profiles[profile], engine, allowed, detail})
