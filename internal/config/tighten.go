@@ -109,10 +109,7 @@ func (t *tightener) profile(p *profileDoc) (*profileDoc, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := make(map[string]string)
-	for _, s := range p.Scalars() {
-		values[s.Key] = s.Value
-	}
+	values := scalars(p.Profile)
 	kept := make(map[string]bool)
 	for key, at := range p.keyAt {
 		ok, quiet := t.key(p.Name, key, values[key], said)
@@ -140,11 +137,16 @@ func (t *tightener) said(name string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := make(map[string]string)
-	for _, s := range flat.Scalars() {
-		said[s.Key] = s.Value
+	return scalars(flat), nil
+}
+
+// scalars are the single values that a profile says, by key.
+func scalars(p *policy.Profile) map[string]string {
+	values := make(map[string]string)
+	for _, s := range p.Scalars() {
+		values[s.Key] = s.Value
 	}
-	return said, nil
+	return values
 }
 
 // key decides about one key of a profile. A key that is left out quietly asks
@@ -179,17 +181,8 @@ func (t *tightener) tightest(key, value string) (keep, quiet bool) {
 			}
 		}
 	}
-	// A policy of no profile has the values that stand for unsaid ones.
-	zero, err := policy.Resolve(nil, nil, policy.Vars{})
-	if err != nil {
-		return false, false
-	}
-	for _, s := range zero.Scalars() {
-		if s.Key == key {
-			return policy.Tighter(key, s.Value, value), value == s.Value
-		}
-	}
-	return false, false
+	unsaid := policy.KeyOf(key).Unsaid()
+	return policy.Tighter(key, unsaid, value), value == unsaid
 }
 
 // lists narrows the lists that were kept.

@@ -151,6 +151,13 @@ func (pol *Policy) Scalars() []Scalar {
 	return out
 }
 
+// Unsaid returns what counts when no profile says the key.
+func (k *Key) Unsaid() string {
+	var pol Policy
+	pol.setScalars(&Profile{})
+	return valueText(k.policy(&pol))
+}
+
 // setScalars gives every single value of the policy the profile's.
 func (pol *Policy) setScalars(p *Profile) {
 	for i := range keys {
