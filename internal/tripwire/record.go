@@ -153,45 +153,43 @@ func compare(kind Kind, path string, kind2 Kind, path2 string) int {
 	return int(kind) - int(kind2)
 }
 
-// merge returns the entries with watches laid over them, and whether they are others
-// then: those that are not in the record are added, and names that a pattern or a
-// directory no longer has are forgotten, lest they come back unnoticed. Both are
-// sorted.
-func (r *record) merge(watches []Watch, now int64) (out []entry, changed bool) {
-	out = make([]entry, 0, len(r.entries)+len(watches))
+// merge returns what watches change in the record: entries to put, those that are not
+// in it and those of a pattern or a directory that no longer has all its names, lest
+// they come back unnoticed; and names to drop, which stand as they were and were
+// looked at for the last time. Both are sorted.
+func (r *record) merge(watches []Watch, now int64) (put []entry, drop []string) {
 	old := r.entries
 	for _, w := range watches {
 		for len(old) > 0 && compare(old[0].kind, old[0].path, w.Kind, w.Path) < 0 {
-			out, old = append(out, old[0]), old[1:]
+			old = old[1:]
 		}
 		if len(old) == 0 || old[0].kind != w.Kind || old[0].path != w.Path {
-			out, changed = append(out, entry{kind: w.Kind, path: w.Path, state: w.State, time: now}), true
+			put = append(put, entry{kind: w.Kind, path: w.Path, state: w.State, time: now})
 			continue
 		}
-		e := old[0]
-		if old = old[1:]; e.state != w.State {
-			was := e.state
-			switch {
-			case w.Kind == Repository:
-				e.state = mergedRepository(was, w.State)
-			case w.Kind.lists():
-				e.state = both(was, w.State)
-			}
-			changed = changed || e.state != was
+		state := old[0].state
+		switch {
+		case state == w.State:
+			continue
+		case w.Kind == Repository:
+			state = mergedRepository(state, w.State)
+		case w.Kind.lists():
+			state = both(state, w.State)
 		}
-		out = append(out, e)
+		if state != old[0].state {
+			e := old[0]
+			e.state = state
+			put = append(put, e)
+		}
 	}
-	out = append(out, old...)
-	// Those that stand as they were are looked at for the last time.
-	n := len(out)
-	out = slices.DeleteFunc(out, func(e entry) bool {
-		if !e.rests(watches, now) {
-			return false
+	for i := range r.entries {
+		if e := &r.entries[i]; e.rests(watches, now) {
+			if state, err := Look(e.kind, e.path); err == nil && state == e.state {
+				drop = append(drop, e.path)
+			}
 		}
-		state, err := Look(e.kind, e.path)
-		return err == nil && state == e.state
-	})
-	return out, changed || len(out) < n
+	}
+	return put, drop
 }
 
 // aDay is how long a name that a person accepted is watched on, in seconds: it is

@@ -64,7 +64,8 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	more, put := s.obeyed(l.recs[0], listed)
 	more = slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })
 	changes := inPlace(append(l.changes, more...))
-	if _, changed := l.recs[0].merge(watches, time.Now().Unix()); !changed && len(put) == 0 { // nearly always
+	laid, drop := l.recs[0].merge(watches, time.Now().Unix())
+	if len(laid)+len(drop)+len(put) == 0 { // nearly always
 		if l.ix.fresh {
 			// What cannot be kept is read again.
 			_ = s.change(func(f *files) error { f.keepIndexes(root, l.ix); return nil })
@@ -183,11 +184,13 @@ func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error
 		if r == nil {
 			r = &record{root: root}
 		}
-		entries, changed := r.merge(watches, time.Now().Unix())
-		if !changed && len(put) == 0 {
+		laid, drop := r.merge(watches, time.Now().Unix())
+		if len(laid)+len(drop)+len(put) == 0 {
 			return nil
 		}
-		r.entries = entries
+		dropped := func(e entry) bool { return e.kind == Name && slices.Contains(drop, e.path) }
+		r.entries = slices.DeleteFunc(r.entries, dropped)
+		r.put(laid)
 		r.put(put)
 		for i := range r.entries {
 			e := &r.entries[i]
