@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
@@ -15,18 +14,13 @@ type aliasCmd struct {
 }
 
 func (c *aliasCmd) Run() error {
-	s, dir, err := loadShims()
+	s, dir, _, err := loadShims()
 	if err != nil {
 		return err
 	}
-	names := unique(c.Tools)
-	if len(names) == 0 {
-		if names, err = shimNames(dir); err != nil {
-			return err
-		}
-		if len(names) == 0 {
-			return app.Failed("aliases for which tools?", "sbx alias "+c.Shell+" npm pip cargo")
-		}
+	names, err := namedOr(dir, c.Tools, "aliases for which tools?", "sbx alias "+c.Shell+" npm pip cargo")
+	if err != nil {
+		return err
 	}
 	var b strings.Builder
 	for _, name := range names {

@@ -27,7 +27,7 @@ func (c *initCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	dir := s.ConfigDir()
+	dir := s.Host.Config
 	if dir == "" {
 		return app.Failed("there is no home directory to write a config file in", "sbx init --print")
 	}

@@ -53,14 +53,9 @@ func (c *shimAddCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	names := unique(c.Tools)
-	if len(names) == 0 {
-		if names, err = shimNames(dir); err != nil {
-			return err
-		}
-		if len(names) == 0 {
-			return app.Failed("which tools?", "sbx shim add npm pip cargo go make")
-		}
+	names, err := namedOr(dir, c.Tools, "which tools?", "sbx shim add npm pip cargo go make")
+	if err != nil {
+		return err
 	}
 	for _, name := range names { // all or none
 		if err := shims.CheckShim(name); err != nil {
@@ -186,11 +181,7 @@ func (c *shimRemoveCmd) Run() error {
 }
 
 func (c *shimListCmd) Run() error {
-	s, dir, err := loadShims()
-	if err != nil {
-		return err
-	}
-	list, err := shimList(s, dir)
+	s, _, list, err := loadShims()
 	if err != nil {
 		return err
 	}
@@ -215,22 +206,6 @@ func (c *shimListCmd) Run() error {
 	return w.Flush()
 }
 
-// shims are the user's, with what is behind them.
-func shimList(s *app.Context, dir shims.Dir) ([]shimJSON, error) {
-	links, err := dir.List()
-	if err != nil {
-		return nil, err
-	}
-	out := []shimJSON{}
-	for _, l := range links {
-		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken,
-			Profile: profileOf(s, l.Name)}
-		j.Program, _ = s.Host.Tool(l.Name, s.Host.Path())
-		out = append(out, j)
-	}
-	return out, nil
-}
-
 // profileOf is the profile that a shim runs with when neither SBX_PROFILE nor
 // SBX_FLAGS says another.
 func profileOf(s *app.Context, tool string) string {
@@ -243,9 +218,7 @@ func profileOf(s *app.Context, tool string) string {
 // shimState is what the commands need that change shims.
 func shimState(command string) (*app.Caller, shims.Dir, error) {
 	if outer, ok := app.Inside(); ok {
-		return nil, "", app.Failed("sbx "+command+" does not work inside a sandbox ("+strings.Join(outer.Profiles,
-			"+")+")",
-			"shims are for shells outside")
+		return nil, "", outer.Refuses(command, "shims are for shells outside")
 	}
 	s, err := app.Here("")
 	if err != nil {
@@ -255,14 +228,24 @@ func shimState(command string) (*app.Caller, shims.Dir, error) {
 	return s, dir, err
 }
 
-// loadShims is what the commands need that tell of shims and their profiles.
-func loadShims() (*app.Context, shims.Dir, error) {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
-	if err != nil {
-		return nil, "", err
+// loadShims is what the commands need that tell of shims: the user's, with what is
+// behind them.
+func loadShims() (s *app.Context, dir shims.Dir, list []shimJSON, err error) {
+	if s, err = app.Load(app.ForRun(app.Flags{}, nil)); err != nil {
+		return nil, "", nil, err
 	}
-	dir, err := s.ShimsDir()
-	return s, dir, err
+	if dir, err = s.ShimsDir(); err != nil {
+		return nil, "", nil, err
+	}
+	links, err := dir.List()
+	list = []shimJSON{}
+	for _, l := range links {
+		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken,
+			Profile: profileOf(s, l.Name)}
+		j.Program, _ = s.Host.Tool(l.Name, s.Host.Path())
+		list = append(list, j)
+	}
+	return s, dir, list, err
 }
 
 func shimNames(dir shims.Dir) ([]string, error) {
@@ -270,6 +253,18 @@ func shimNames(dir shims.Dir) ([]string, error) {
 	var names []string
 	for _, l := range links {
 		names = append(names, l.Name)
+	}
+	return names, err
+}
+
+// namedOr are the names given, or else those of all shims.
+func namedOr(dir shims.Dir, given []string, question, hint string) ([]string, error) {
+	if len(given) > 0 {
+		return unique(given), nil
+	}
+	names, err := shimNames(dir)
+	if err == nil && len(names) == 0 {
+		err = app.Failed(question, hint)
 	}
 	return names, err
 }

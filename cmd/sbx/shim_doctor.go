@@ -49,11 +49,7 @@ type shimAnswer struct {
 }
 
 func (c *shimDoctorCmd) Run() error {
-	s, dir, err := loadShims()
-	if err != nil {
-		return err
-	}
-	list, err := shimList(s, dir)
+	s, dir, list, err := loadShims()
 	if err != nil {
 		return err
 	}

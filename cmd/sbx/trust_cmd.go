@@ -127,8 +127,7 @@ func (c *untrustCmd) Run() error {
 // reach in a sandbox anyway; this says so.
 func notInside(name string) error {
 	if outer, ok := app.Inside(); ok {
-		return app.Failed("sbx "+name+" does not work inside a sandbox ("+strings.Join(outer.Profiles, "+")+")",
-			"what is trusted is for the user to say, outside")
+		return outer.Refuses(name, "what is trusted is for the user to say, outside")
 	}
 	return nil
 }

@@ -131,9 +131,6 @@ func (c *Caller) dir(text string) string {
 // CacheDir is where sbx keeps what it can find out again, "" without a home.
 func (c *Caller) CacheDir() string { return c.dir("$XDG_CACHE_HOME/sbx") }
 
-// ConfigDir is the directory of the user's config file, "" without a home.
-func (c *Caller) ConfigDir() string { return c.Host.Config }
-
 // outermost is the outermost work tree that holds the working directory.
 func (c *Caller) outermost() string {
 	if c.Vars.Root == "" {

@@ -167,44 +167,41 @@ func (c *Caller) FlagPath(flag, path string) (string, error) {
 }
 
 func (f *Flags) limits(p *policy.Profile) error {
-	if f.Timeout != "" {
-		d, err := time.ParseDuration(f.Timeout)
-		if n, nerr := strconv.ParseFloat(f.Timeout, 64); nerr == nil {
-			d, err = time.Duration(n*float64(time.Second)), nil
+	for _, l := range []struct {
+		flag, value, what, hint string
+		set                     func(value string) bool
+	}{
+		{"--timeout", f.Timeout, "a duration", "write 30s, 5m or 1h30m", func(v string) bool {
+			d, err := time.ParseDuration(v)
+			if n, nerr := strconv.ParseFloat(v, 64); nerr == nil {
+				d, err = time.Duration(n*float64(time.Second)), nil
+			}
+			p.TimeoutSeconds = d.Seconds()
+			return err == nil && d > 0
+		}},
+		{"--memory", f.Memory, "a size in whole mebibytes", "write 512M or 2G", func(v string) bool {
+			mb, ok := size(v)
+			p.MemoryLimitMB = int(mb)
+			return ok && mb == float64(int(mb))
+		}},
+		{"--file-size", f.FileSize, "a size", "write 512K, 100M or 2G", func(v string) (ok bool) {
+			p.FileSizeMB, ok = size(v)
+			return ok
+		}},
+		{"--cpus", f.CPUs, "a number of processors", "write 2, or 0.5 for half of one", func(v string) bool {
+			n, err := strconv.ParseFloat(v, 64)
+			p.CPUs = n
+			return err == nil && n >= minCPUs && n <= maxCPUs
+		}},
+		{"--procs", f.Procs, "a number of processes", "write 64", func(v string) bool {
+			n, err := strconv.Atoi(v)
+			p.Procs = n
+			return err == nil && n >= 1 && n <= maxProcs
+		}},
+	} {
+		if l.value != "" && !l.set(l.value) {
+			return Failed(l.flag+": "+text.Plain(l.value)+" is not "+l.what, l.hint)
 		}
-		if err != nil || d <= 0 {
-			return Failed("--timeout: "+text.Plain(f.Timeout)+" is not a duration", "write 30s, 5m or 1h30m")
-		}
-		p.TimeoutSeconds = d.Seconds()
-	}
-	if f.Memory != "" {
-		mb, ok := size(f.Memory)
-		if !ok || mb != float64(int(mb)) {
-			return Failed("--memory: "+text.Plain(f.Memory)+" is not a size in whole mebibytes", "write 512M or 2G")
-		}
-		p.MemoryLimitMB = int(mb)
-	}
-	if f.FileSize != "" {
-		mb, ok := size(f.FileSize)
-		if !ok {
-			return Failed("--file-size: "+text.Plain(f.FileSize)+" is not a size", "write 512K, 100M or 2G")
-		}
-		p.FileSizeMB = mb
-	}
-	if f.CPUs != "" {
-		n, err := strconv.ParseFloat(f.CPUs, 64)
-		if err != nil || !(n >= minCPUs && n <= maxCPUs) {
-			return Failed("--cpus: "+text.Plain(f.CPUs)+" is not a number of processors",
-				"write 2, or 0.5 for half of one")
-		}
-		p.CPUs = n
-	}
-	if f.Procs != "" {
-		n, err := strconv.Atoi(f.Procs)
-		if err != nil || n < 1 || n > maxProcs {
-			return Failed("--procs: "+text.Plain(f.Procs)+" is not a number of processes", "write 64")
-		}
-		p.Procs = n
 	}
 	return nil
 }
