@@ -19,14 +19,14 @@ type Floor struct {
 	Engine  string // SBX_ENGINE
 }
 
-// tightened is the policy with the floor on top, which must not give more.
-func (c *Context) tightened() (*policy.Policy, error) {
+// tightened is the context with the floor on top, which must not give more.
+func (c *Context) tightened() (*Context, error) {
 	f := c.Inv.floor
 	if f.Engine != "" && f.Engine != "auto" && f.Engine != host.EngineBwrap && f.Engine != host.EngineSeatbelt {
 		return nil, notFromHere("SBX_ENGINE", f.Engine)
 	}
 	if !f.Given && f.Profile == "" {
-		return c.Policy, nil
+		return c, nil
 	}
 	if flag := f.Flags.beyondPolicy(); flag != "" {
 		return nil, notFromHere("SBX_FLAGS", flag)
@@ -38,14 +38,14 @@ func (c *Context) tightened() (*policy.Policy, error) {
 	if !f.Given {
 		from = "SBX_PROFILE"
 	}
-	pol, err := c.resolve(flags.over(c.Inv.Flags))
+	out, err := c.Resolved(flags.over(c.Inv.Flags))
 	if err != nil {
 		return nil, err
 	}
-	for _, change := range policy.WiderOnly(policy.Diff(c.Policy, pol)) {
+	for _, change := range policy.WiderOnly(policy.Diff(c.Policy, out.Policy)) {
 		return nil, notFromHere(from, change.Key+" "+change.What)
 	}
-	return pol, nil
+	return out, nil
 }
 
 func notFromHere(name, what string) error {

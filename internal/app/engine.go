@@ -81,7 +81,7 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 
 // PlanSelf is the plan of sbx itself with some words: all else is as in any run.
 func (c *Context) PlanSelf(by engine.Chosen, words []string) (*engine.Plan, error) {
-	req, err := c.request(command{}, by)
+	req, err := c.request(command{argv0: c.Inv.Flags.Argv0}, by)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func Load(inv Invocation) (*Context, error) {
 	if c.Policy, err = c.resolve(inv.Flags); err != nil {
 		return nil, err
 	}
-	if c.Policy, err = c.tightened(); err != nil {
+	if c, err = c.tightened(); err != nil {
 		return nil, err
 	}
 	log.Info("resolved policy", "profiles", c.Policy.Profiles, "rules", len(c.Policy.Rules))
