@@ -78,7 +78,8 @@ func Layout() []Node {
 			nodes = append(nodes, node(strings.TrimSuffix(in+"/"+name, "/.")))
 		}
 	}
-	add("$CWD", dir, ". sub sub/empty sub/move sub/deep .git .git/hooks .git/objects .git/refs .git/refs/heads .git/info .vscode")
+	add("$CWD", dir, ". sub sub/empty sub/move sub/deep .vscode")
+	add("$CWD", dir, ".git .git/hooks .git/objects .git/refs .git/refs/heads .git/info")
 	add("$CWD", file, "a b c d e sub/a sub/b sub/c sub/d sub/deep/a .env.example")
 	add("$CWD", file, ".vscode/settings.json .pre-commit-config.yaml") // what the host runs later
 	add("$CWD", program, "run .git/hooks/pre-commit")
@@ -88,8 +89,8 @@ func Layout() []Node {
 	add("$HOME", private, ".ssh .aws .docker Library/Keychains")
 	add("$HOME", file, "notes .bashrc .config/tool/settings .cache/tool/file dir/file")
 	add("$HOME", program, ".ssh/run .local/bin/tool dir/run")
-	add("$HOME", secret, ".ssh/id_ed25519 .aws/credentials .netrc .bash_history .docker/config.json .config/gh/hosts.yml")
-	add("$HOME", secret, "Library/Keychains/login.keychain-db")
+	add("$HOME", secret, ".ssh/id_ed25519 .aws/credentials .netrc .bash_history .docker/config.json")
+	add("$HOME", secret, ".config/gh/hosts.yml Library/Keychains/login.keychain-db")
 	add("$HOME", listener, "host.sock")
 	add("$OUTSIDE", dir, ". dir empty")
 	add("$OUTSIDE", file, "file other dir/file")
