@@ -8,13 +8,18 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
-// New computes the plan for the engine of the host. The error is an [*Error].
+// New computes the plan for the engine that was chosen. The error is a
+// [*host.Error].
 func New(req engine.Request, h *host.Host) (*engine.Plan, error) {
-	switch req.Engine.Name {
+	return engine.New(chosen(req.Engine), req, h)
+}
+
+func chosen(c engine.Chosen) engine.Engine {
+	switch c.Name {
 	case host.EngineLandlock:
-		return landlock.Plan(req, h)
+		return landlock.Engine{Chosen: c}
 	case host.EngineSeatbelt:
-		return seatbelt.Plan(req, h)
+		return seatbelt.Engine{Chosen: c}
 	}
-	return bwrap.Plan(req, h)
+	return bwrap.Engine{Program: c.Bwrap}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Descriptors decides what passes: pipes, unnamed socket pairs, and the regular
+// descriptors decides what passes: pipes, unnamed socket pairs, and the regular
 // files that the policy gives anyway. Everything else could lead out of the
 // sandbox: a directory is a door to the host's tree, a named socket a service, a
 // pidfd another process, a file of the kernel's the memory of one. What the
 // caller has as 0, 1 and 2 he has given to this command; from 3 up a descriptor
 // may have been left open by anybody.
-func (p *Plan) Descriptors(req Request, h *host.Host, v *view.View) error {
+func (p *Plan) descriptors(req Request, h *host.Host, v *view.View) error {
 	var closed []*host.FD
 	for i := range h.FDs {
 		fd := &h.FDs[i]

@@ -13,8 +13,8 @@ func Wanted(pol *policy.Policy) limits.Wanted {
 	return limits.Wanted{MemoryMB: pol.MemoryLimitMB, CPUs: pol.CPUs, Procs: pol.Procs, FileSizeMB: pol.FileSizeMB}
 }
 
-// ApplyLimits finds what puts the limits into force.
-func (p *Plan) ApplyLimits(req Request, h *host.Host, v *view.View, pol *policy.Policy) error {
+// applyLimits finds what puts the limits into force.
+func (p *Plan) applyLimits(req Request, h *host.Host, v *view.View, pol *policy.Policy) error {
 	want := Wanted(pol)
 	if !want.Any() {
 		return nil

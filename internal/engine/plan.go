@@ -111,8 +111,8 @@ type Request struct {
 	Filter *seccomp.File // what the policy's seccomp names, when that is a file
 }
 
-// Variables are the ones that tell the command where it is.
-func (p *Plan) Variables(pol *policy.Policy) []policy.Var {
+// variables are the ones that tell the command where it is.
+func (p *Plan) variables(pol *policy.Policy) []policy.Var {
 	vars := []policy.Var{
 		{Name: "SBX_PROFILE", Value: strings.Join(pol.Profiles, ",")},
 		{Name: "SBX_TIER", Value: p.Tier},

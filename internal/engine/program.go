@@ -8,9 +8,9 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Tied lets no socket pass that could be pointed at one of the host's: without
+// refuseLooseSockets lets no socket pass that could be pointed at one of the host's: without
 // a network namespace nothing else stands in between.
-func (p *Plan) Tied(h *host.Host) error {
+func (p *Plan) refuseLooseSockets(h *host.Host) error {
 	for _, fd := range h.FDs {
 		switch {
 		case !fd.Loose:

@@ -20,26 +20,31 @@ func Whence(pol *policy.Policy, key string) string {
 // policy.json does elsewhere.
 const ManifestName = "policy.json"
 
-// Session plans the directory of the run: 0700, with the manifest in it and the
-// directory for temporary files. Nobody is there to remove it when the command
-// has ended; the next run does it, see sweep.
-func Session(p *Plan, c Chosen) (dir, tmp string, err error) {
+// OwnDir plans the private cache and the directory of the run, for engines
+// without mounts: mode 0700, with the manifest in it and the directory for
+// temporary files. No process is left to remove it when the command has ended; a
+// later run does. The first of the variables is TMPDIR.
+func (r *Run) OwnDir(c Chosen) ([]policy.Var, error) {
+	if err := r.privateCache(); err != nil {
+		return nil, err
+	}
 	if c.Runtime == "" {
-		return "", "", &host.Error{Status: host.StatusFailed, Text: "there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, and others can replace what is in /tmp", Hint: "set HOME"}
+		return nil, Fail("there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, "+
+			"and others can replace what is in /tmp", "set HOME")
 	}
-	dir = c.Runtime + "/" + c.Instance
-	tmp = dir + "/tmp"
-	p.Dirs = append(p.Dirs, c.Runtime, dir, tmp)
-	if p.Report.Unkept != "" {
-		p.CacheDst = tmp + "/cache"
-		p.Dirs = append(p.Dirs, p.CacheDst)
+	r.Session = c.Runtime + "/" + c.Instance
+	tmp := r.Session + "/tmp"
+	r.Dirs = append(r.Dirs, c.Runtime, r.Session, tmp)
+	if r.Report.Unkept != "" {
+		r.CacheDst = tmp + "/cache"
+		r.Dirs = append(r.Dirs, r.CacheDst)
 	}
-	return dir, tmp, nil
+	return []policy.Var{{Name: "TMPDIR", Value: tmp}, {Name: "SBX_MANIFEST", Value: r.Session + "/" + ManifestName}}, nil
 }
 
-// PrivateCache is [Plan.cache] without mounts: the directory is used where it
-// is.
-func PrivateCache(p *Plan, req Request, v *view.View, pol *policy.Policy) error {
+// privateCache uses the project's cache where it is.
+func (r *Run) privateCache() error {
+	p, req, v, pol := r.Plan, r.Request, r.View, r.Policy
 	if pol.Cache != "private" || req.Cache == "" || len(v.Host.Homes) == 0 {
 		return nil
 	}
@@ -54,9 +59,9 @@ func PrivateCache(p *Plan, req Request, v *view.View, pol *policy.Policy) error 
 	if err != nil || p.Report.Unkept != "" { // then it is with the temporary files, see session
 		return err
 	}
-	r := &policy.Rule{Path: src, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
+	rule := &policy.Rule{Path: src, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
 	v.Entries = append(slices.DeleteFunc(v.Entries, func(m view.Entry) bool { return policy.Within(m.Path, src) }),
-		view.Entry{Path: src, Info: host.Info{Kind: host.Dir}, Rule: r, Src: src})
+		view.Entry{Path: src, Info: host.Info{Kind: host.Dir}, Rule: rule, Src: src})
 	v.Sort()
 	p.CacheDst = src
 	return nil

@@ -295,72 +295,59 @@ func manifest(p *engine.Plan, v *view.View, pol *policy.Policy, more []bwrapargs
 	return append(append(ops, more...), bwrapargs.Op{Kind: bwrapargs.RemountRO, Dst: host.ManifestDir})
 }
 
-// Plan makes the plan for bwrap.
-func Plan(req engine.Request, h *host.Host) (*engine.Plan, error) {
-	pol, err := view.Prepare(req.Policy, h)
-	if err != nil {
+// Engine is bwrap: namespaces and mounts, so that what a command may not see does
+// not exist.
+type Engine struct{ Program host.Bwrap }
+
+func (e Engine) Traits() engine.Traits {
+	return engine.Traits{Name: host.EngineBwrap, Tier: host.TierFull, Path: e.Program.Path}
+}
+
+func (Engine) Refuse(engine.Request, *policy.Policy, *host.Host) error { return nil }
+
+func (Engine) Arrange(r *engine.Run) error {
+	if err := r.View.HideSockets(r.Policy); err != nil {
+		return err
+	}
+	return r.View.RemapTo(r.Request.Remap)
+}
+
+func (Engine) Own(r *engine.Run) ([]policy.Var, error) {
+	if err := cache(r.Plan, r.Request, r.View, r.Policy); err != nil {
 		return nil, err
 	}
-	res := host.NewResolver(h.FS)
-	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
-	v, own, err := view.New(pol, h, res, false)
-	if err != nil {
-		return nil, err
-	}
-	v.Root = req.Root
-	if err := v.HideSockets(pol); err != nil {
-		return nil, err
-	}
-	if err := v.RemapTo(req.Remap); err != nil {
-		return nil, err
-	}
-	v.HideProjectFiles(req.Root, git)
-	if err := v.RemoveCredentials(req.Root, git); err != nil {
-		return nil, err
-	}
-	p := &engine.Plan{Engine: host.EngineBwrap, Tier: host.TierFull, Path: req.Engine.Bwrap.Path, Dirs: own}
-	if err := p.Descriptors(req, h, v); err != nil {
-		return nil, err
-	}
-	if err := cache(p, req, v, pol); err != nil {
-		return nil, err
-	}
-	v.ShareTmp(req.Tmp)
-	if err := p.ApplyLimits(req, h, v, pol); err != nil {
-		return nil, err
-	}
-	p.Pwd = v.KeepPWD()
-	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, p.Variables(pol))
-	path, _ := host.LookupEnv(p.Env, "PATH")
-	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
-		return nil, err
-	}
+	r.View.ShareTmp(r.Request.Tmp)
+	return nil, nil
+}
+
+func (Engine) Plan(r *engine.Run) (err error) {
+	path, _ := host.LookupEnv(r.Env, "PATH")
 	switch {
-	case len(req.Self) > 0:
-		p.Report.Command = SelfInside
-	case len(req.Command) > 0:
-		if p.Report.Command, err = view.LookCommand(v, h, req.Command[0], path); err != nil {
-			return nil, err
+	case len(r.Request.Self) > 0:
+		r.Report.Command = SelfInside
+	case len(r.Request.Command) > 0:
+		if r.Report.Command, err = view.LookCommand(r.View, r.Host, r.Request.Command[0], path); err != nil {
+			return err
 		}
 	}
-	p.Report.Policy, p.Report.View = pol, v
-	if odd := host.Join(host.Join(req.Root, ".git"), "commondir"); pol.Git == "commit" && v.Has(odd) {
-		v.Loose = append(v.Loose, policy.Plain(odd)+" exists, and no repository of its own has one: look what it says before you run git outside")
+	odd := host.Join(host.Join(r.Request.Root, ".git"), "commondir")
+	if r.Policy.Git == "commit" && r.View.Has(odd) {
+		r.Report.Notes = append(r.Report.Notes, policy.Plain(odd)+
+			" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
-	v.Loose = append(v.Loose, git.Notes...)
-	p.Report.Notes, p.Report.Once = slices.Concat(p.Closed, v.Loose, v.Notes), v.Once
-	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
-	if err := arguments(p, req, h, v, pol); err != nil {
-		return nil, err
+	return arguments(r.Plan, r.Request, r.Host, r.View, r.Policy)
+}
+
+func (e Engine) Unenforced(r *engine.Run) []string {
+	out := slices.Concat(RulesetGaps(r.Plan, r.Policy, r.Host), gaps(e.Program), []string{engine.GapSockets})
+	r.Report.Usual = 1
+	r.Report.OwnSession = !sharesGroup(r.Plan, r.Policy, r.Host)
+	if !r.Report.OwnSession && !r.Restricts(landlock.Signal) {
+		r.Report.Usual++
+		out = append(out, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal "+
+			"what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
 	}
-	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, RulesetGaps(p, pol, h), gaps(req.Engine.Bwrap), p.Limits.Gaps, []string{engine.GapSockets})
-	p.Report.Usual = 1
-	p.Report.OwnSession = !sharesGroup(p, pol, h)
-	if !p.Report.OwnSession && !p.Restricts(landlock.Signal) {
-		p.Report.Usual++
-		p.Gaps = append(p.Gaps, "in a script or pipeline on a terminal the command is in the caller's process group: it can signal what runs beside it (new_session = \"yes\" prevents it and takes the terminal away)")
-	}
-	return p, nil
+	return out
 }
 
 // gaps are the promises that this engine on this host cannot keep whole.

@@ -13,87 +13,63 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Plan makes the plan for Landlock: this process limits itself and becomes
-// the command, so there is no other process, and nothing that would have to
-// be installed. What Landlock cannot do is a gap, and where a promise hangs on
-// it a refusal.
-func Plan(req engine.Request, h *host.Host) (*engine.Plan, error) {
-	pol, err := view.Prepare(req.Policy, h)
-	if err != nil {
-		return nil, err
-	}
-	if err := unsupported(req, pol, h); err != nil {
-		return nil, err
-	}
-	res := host.NewResolver(h.FS)
-	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
-	v, own, err := view.New(pol, h, res, false)
-	if err != nil {
-		return nil, err
-	}
-	v.Root, v.NoMounts, v.Watched = req.Root, true, pol.Protected == "watch"
-	p := &engine.Plan{Engine: host.EngineLandlock, Tier: host.TierReduced, Dirs: own, Confined: &engine.Confined{NoCaps: h.UID == 0}}
-	if err := p.Descriptors(req, h, v); err != nil {
-		return nil, err
-	}
-	if err := p.Tied(h); err != nil {
-		return nil, err
-	}
-	if err := engine.PrivateCache(p, req, v, pol); err != nil {
-		return nil, err
-	}
-	if err := p.ApplyLimits(req, h, v, pol); err != nil {
-		return nil, err
-	}
+// Engine is Landlock: this process limits itself and becomes the command, so
+// there is no other process, and nothing that would have to be installed. What
+// Landlock cannot do is a gap, and where a promise hangs on it a refusal.
+type Engine struct{ Chosen engine.Chosen }
+
+func (Engine) Traits() engine.Traits {
+	return engine.Traits{Name: host.EngineLandlock, Tier: host.TierReduced, NoMounts: true}
+}
+
+func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error {
+	return unsupported(req, pol, h)
+}
+
+func (Engine) Arrange(r *engine.Run) error {
+	r.View.Watched = r.Policy.Protected == "watch"
+	r.Confined = &engine.Confined{NoCaps: r.Host.UID == 0}
+	return nil
+}
+
+func (e Engine) Own(r *engine.Run) ([]policy.Var, error) { return r.OwnDir(e.Chosen) }
+
+func (e Engine) Plan(r *engine.Run) error {
+	p, v, h := r.Plan, r.View, r.Host
 	if len(p.Limits.Prefix) > 0 {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "limits for all processes together cannot be had here: systemd-run would have to start a sandbox that is up already",
-			Hint: "use limits = \"best-effort\", or install bubblewrap"}
+		return engine.Fail("limits for all processes together cannot be had here: systemd-run would have to start a sandbox that is up already",
+			"use limits = \"best-effort\", or install bubblewrap")
 	}
-	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
-		return nil, err
-	}
-	p.Pwd = v.KeepPWD()
-	session, tmp, err := engine.Session(p, req.Engine)
-	if err != nil {
-		return nil, err
-	}
-	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: tmp}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + engine.ManifestName}))
 	for _, e := range p.LateEnv { // nothing but the command is loaded with them
 		p.Env = append(p.Env, e.Name+"="+e.Value)
 	}
 	p.LateEnv = nil
-	if err := p.Program(req, h, v); err != nil {
-		return nil, err
-	}
-	v.HideProjectFiles(req.Root, git)
-	if err := v.RemoveCredentials(req.Root, git); err != nil {
-		return nil, err
+	if err := p.Program(r.Request, h, v); err != nil {
+		return err
 	}
 	c, err := buildRules(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkSockets(v, h); err != nil {
-		return nil, err
+		return err
 	}
-	p.Report.Policy, p.Report.View = pol, v
-	v.Loose = append(v.Loose, git.Notes...)
-	p.Report.Notes = slices.Concat(p.Closed, c.notes(h), v.Loose)
-	p.Report.Watch, p.Report.Exposed = v.WatchList(git.Watch, req.Tmp), c.exposed
-	p.Report.Movable = c.moved
-	addRules(p, c, pol, h, tmp)
-	if err := filters(p, req, pol, h); err != nil {
-		return nil, err
+	notes := c.notes(h)
+	p.Report.Notes, p.Report.Exposed, p.Report.Movable = notes, c.exposed, c.moved
+	addRules(p, c, r.Policy, h, p.Session+"/tmp")
+	if err := filters(p, r.Request, r.Policy, h); err != nil {
+		return err
 	}
-	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, c.gaps, c.notes(h), p.Gaps, reducedGaps(pol, h), p.Limits.Gaps)
-	p.Session = session
+	p.Gaps = slices.Concat(c.gaps, notes, p.Gaps)
 	p.Report.Ruleset, p.Report.Made = &p.Confined.Ruleset, p.Dirs
-	if req.Engine.Lack != nil {
-		p.Lack = req.Engine.Lack.Reason
+	if e.Chosen.Lack != nil {
+		p.Lack = e.Chosen.Lack.Reason
 	}
-	p.Files = []engine.OwnFile{{Path: session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, pol)}}
-	return p, nil
+	p.Files = []engine.OwnFile{{Path: p.Session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, r.Policy)}}
+	return nil
 }
+
+func (Engine) Unenforced(r *engine.Run) []string { return reducedGaps(r.Policy, r.Host) }
 
 // checkSockets refuses to open a socket by name where the kernel cannot tell that one
 // from others.
@@ -108,9 +84,7 @@ func checkSockets(v *view.View, h *host.Host) error {
 
 // unsupported refuses what this engine cannot do at all.
 func unsupported(req engine.Request, pol *policy.Policy, h *host.Host) error {
-	no := func(what, hint string) error {
-		return &host.Error{Status: host.StatusFailed, Text: what, Hint: hint}
-	}
+	no := engine.Fail
 	const full = "it needs tier full: sbx doctor says how to get there"
 	switch {
 	case h.Landlock < 1:

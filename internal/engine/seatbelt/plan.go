@@ -14,77 +14,59 @@ import (
 	"github.com/sbx-sandbox/sbx/sbpl"
 )
 
-// Plan makes the plan for sandbox-exec, which puts the sandbox around itself and
-// becomes the command: there is no other process. Rules go by the paths of the
-// host, so nothing is in another place than outside; what is private elsewhere
-// is closed, and $TMPDIR is a directory of the run's own.
-func Plan(req engine.Request, h *host.Host) (*engine.Plan, error) {
-	pol, err := view.Prepare(req.Policy, h)
+// Engine is sandbox-exec, which puts the sandbox around itself and becomes the
+// command: there is no other process. Rules go by the paths of the host, so
+// nothing is in another place than outside; what is private elsewhere is closed,
+// and $TMPDIR is a directory of the run's own.
+type Engine struct{ Chosen engine.Chosen }
+
+func (Engine) Traits() engine.Traits {
+	return engine.Traits{Name: host.EngineSeatbelt, Tier: host.TierFull, Path: host.SandboxExec, NoMounts: true, DenyAbsent: true}
+}
+
+func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error {
+	return unsupported(req, pol)
+}
+
+func (Engine) Arrange(r *engine.Run) error {
+	r.View.Project = cmp.Or(r.Request.Root, r.Host.CWD)
+	return nil
+}
+
+func (e Engine) Own(r *engine.Run) ([]policy.Var, error) {
+	vars, err := r.OwnDir(e.Chosen)
 	if err != nil {
 		return nil, err
 	}
-	if err := unsupported(req, pol); err != nil {
-		return nil, err
-	}
-	res := host.NewResolver(h.FS)
-	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
-	v, own, err := view.New(pol, h, res, true)
-	if err != nil {
-		return nil, err
-	}
-	p := &engine.Plan{Engine: host.EngineSeatbelt, Tier: host.TierFull, Path: host.SandboxExec, Dirs: own}
-	if err := p.Descriptors(req, h, v); err != nil {
-		return nil, err
-	}
-	if err := p.Tied(h); err != nil {
-		return nil, err
-	}
-	if err := engine.PrivateCache(p, req, v, pol); err != nil {
-		return nil, err
-	}
-	session, tmp, err := engine.Session(p, req.Engine)
-	if err != nil {
-		return nil, err
-	}
-	p.Session = session
-	v.AddOwn(tmp, host.Dir, policy.Write)
-	v.AddOwn(session+"/"+engine.ManifestName, host.File, policy.Read)
-	v.NoMounts, v.Project = true, cmp.Or(req.Root, h.CWD)
-	v.HideProjectFiles(req.Root, git)
-	if err := v.RemoveCredentials(req.Root, git); err != nil {
-		return nil, err
-	}
-	if err := p.ApplyLimits(req, h, v, pol); err != nil {
-		return nil, err
-	}
-	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
-		return nil, err
-	}
-	p.Pwd = v.KeepPWD()
-	set := append(p.Variables(pol), policy.Var{Name: "TMPDIR", Value: short(tmp)}, policy.Var{Name: "SBX_MANIFEST", Value: session + "/" + engine.ManifestName})
-	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(set, macVariables(p, h, v, pol, tmp)...))
-	if n := len(p.LateEnv); n > 0 { // sandbox-exec would obey them, before there are walls
+	tmp := vars[0].Value
+	vars[0].Value = short(tmp)
+	r.View.AddOwn(tmp, host.Dir, policy.Write)
+	r.View.AddOwn(r.Session+"/"+engine.ManifestName, host.File, policy.Read)
+	return append(vars, macVariables(r.Plan, r.Host, r.View, r.Policy, tmp)...), nil
+}
+
+func (Engine) Plan(r *engine.Run) error {
+	p, v, h, pol := r.Plan, r.View, r.Host, r.Policy
+	if n := len(p.LateEnv); n > 0 { // sandbox-exec would obey them, before it confines itself
 		p.Gaps = append(p.Gaps, "what loaders obey ("+p.LateEnv[n-1].Name+") does not reach the command: sandbox-exec, a program of the system's, is started first")
 	}
 	p.LateEnv = nil
-	words, err := command(p, req, h, v)
+	words, err := command(p, r.Request, h, v)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.Report.Policy, p.Report.View, p.Report.Made, p.Report.Keep = pol, v, slices.Clone(p.Dirs), p.Keep
-	v.Loose = append(v.Loose, git.Notes...)
-	p.Report.Notes = slices.Concat(p.Closed, v.Loose)
-	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
-	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, gaps(pol), p.Limits.Gaps)
+	p.Report.Made, p.Report.Keep = slices.Clone(p.Dirs), p.Keep
 	p.Files = []engine.OwnFile{{Path: p.Session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, pol)}}
 	text, err := writeProfile(p, v, pol, h)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.Argv = slices.Concat([]string{host.SandboxExec}, text.Words(), []string{"--"}, words)
 	modelPaths(p, h)
-	return p, nil
+	return nil
 }
+
+func (Engine) Unenforced(r *engine.Run) []string { return gaps(r.Policy) }
 
 // Modelled is the engine of a host that is seen as a Mac, see [host.AsMac].
 func Modelled() engine.Chosen {
@@ -102,7 +84,7 @@ func short(path string) string {
 
 // unsupported refuses what this engine cannot do at all.
 func unsupported(req engine.Request, pol *policy.Policy) error {
-	no := func(what, hint string) error { return &host.Error{Status: host.StatusFailed, Text: what, Hint: hint} }
+	no := engine.Fail
 	switch {
 	case pol.TimeoutSeconds > 0:
 		return no("a time limit cannot be enforced on macOS ("+engine.Whence(pol, "timeout_seconds")+"): nothing of sbx is left to end the command", "timeout(1) of coreutils ends the command, but not what it started in sessions of their own")

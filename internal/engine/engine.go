@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Engine is a way to hold a command to a policy. What is the same for all of
+// them is in [New].
+type Engine interface {
+	Traits() Traits
+	// Refuse is the error of what the engine cannot do at all.
+	Refuse(Request, *policy.Policy, *host.Host) error
+	// Arrange changes the view: what only this engine shows or hides.
+	Arrange(*Run) error
+	// Own adds the directories of the run's own, and returns the variables that say
+	// where they are.
+	Own(*Run) ([]policy.Var, error)
+	// Plan adds what is executed, and the rules or mounts around it.
+	Plan(*Run) error
+	// Unenforced are the gaps of every run with this policy, the most general last.
+	Unenforced(*Run) []string
+}
+
+// Traits are what tells engines apart.
+type Traits struct {
+	Name string // host.EngineBwrap and so on
+	Tier string
+	Path string // of the program that is executed in front of the command; "" for none
+
+	NoMounts   bool // every path keeps its place
+	DenyAbsent bool // what does not exist is named in rules, too
+}
+
+// Run is a plan in the making, with what it is made of.
+type Run struct {
+	*Plan
+	Request Request
+	Host    *host.Host
+	View    *view.View
+	Policy  *policy.Policy
+}
+
+// New makes the plan. The error is a [*host.Error].
+func New(e Engine, req Request, h *host.Host) (*Plan, error) {
+	pol, err := view.Prepare(req.Policy, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Refuse(req, pol, h); err != nil {
+		return nil, err
+	}
+	t := e.Traits()
+	res := host.NewResolver(h.FS)
+	pol, git := view.GuardGit(view.BlockPointedFiles(pol, h), h, req.Root, res)
+	v, own, err := view.New(pol, h, res, t.DenyAbsent)
+	if err != nil {
+		return nil, err
+	}
+	v.Root, v.NoMounts = req.Root, t.NoMounts
+	p := &Plan{Engine: t.Name, Tier: t.Tier, Path: t.Path, Dirs: own}
+	p.Report.Policy, p.Report.View = pol, v
+	r := &Run{Plan: p, Request: req, Host: h, View: v, Policy: pol}
+	if err := e.Arrange(r); err != nil {
+		return nil, err
+	}
+	v.HideProjectFiles(req.Root, git)
+	if err := v.RemoveCredentials(req.Root, git); err != nil {
+		return nil, err
+	}
+	if err := r.descriptors(t); err != nil {
+		return nil, err
+	}
+	vars, err := e.Own(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.applyLimits(req, h, v, pol); err != nil {
+		return nil, err
+	}
+	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
+		return nil, err
+	}
+	p.Pwd = v.KeepPWD()
+	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(p.variables(pol), vars...))
+	v.Loose = append(v.Loose, git.Notes...)
+	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
+	if err := e.Plan(r); err != nil {
+		return nil, err
+	}
+	p.Report.Notes, p.Report.Once = slices.Concat(p.Closed, p.Report.Notes, v.Loose, v.Notes), v.Once
+	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, p.Limits.Gaps, e.Unenforced(r))
+	return p, nil
+}
+
+func (r *Run) descriptors(t Traits) error {
+	if err := r.Plan.descriptors(r.Request, r.Host, r.View); err != nil || !t.NoMounts {
+		return err
+	}
+	return r.refuseLooseSockets(r.Host)
+}
+
+// Fail is the error of a run that cannot be planned, and what to do.
+func Fail(text, hint string) error {
+	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
+}
