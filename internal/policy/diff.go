@@ -33,11 +33,6 @@ func Diff(a, b *Policy) []Change {
 			out = append(out, c)
 		}
 	}
-	for _, it := range b.EnvPass {
-		if passesAgain(a, b, it) {
-			out = append(out, Change{"env_pass", it.Text, "none", it.Text, true})
-		}
-	}
 	out = append(out, diffItems("env_drop", a.EnvDrop, b.EnvDrop, false)...)
 	out = append(out, diffVars(a.EnvSet, b.EnvSet)...)
 	slices.SortStableFunc(out, func(x, y Change) int {
@@ -49,8 +44,17 @@ func Diff(a, b *Policy) []Change {
 	return out
 }
 
-// Widened lists what b gives more than a.
-func Widened(a, b *Policy) []Change { return WiderOnly(Diff(a, b)) }
+// Widened lists what b gives more than a, for locks and untrusted files: to
+// [Diff] it adds variables that a later layer lets through once more.
+func Widened(a, b *Policy) []Change {
+	out := WiderOnly(Diff(a, b))
+	for _, it := range b.EnvPass {
+		if passesAgain(a, b, it) {
+			out = append(out, Change{"env_pass", it.Text, "none", it.Text, true})
+		}
+	}
+	return out
+}
 
 // WiderOnly returns the changes that give more.
 func WiderOnly(changes []Change) []Change {
