@@ -32,7 +32,7 @@ type Manifest struct {
 	Environment string            `json:"environment"`
 	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
-	Paths       []ManifestPath    `json:"paths"`   // parents before children
+	Paths       []manifestPath    `json:"paths"`   // parents before children
 	Env         []ManifestEnv     `json:"env"`     // but for what is inherited, and what is on no list
 	Wall        *manifestWall     `json:"wall"`    // with Landlock
 }
@@ -55,8 +55,8 @@ type manifestWall struct {
 	} `json:"rules"`
 }
 
-// ManifestPath is a place inside with the rule in force there.
-type ManifestPath struct {
+// manifestPath is a place inside with the rule in force there.
+type manifestPath struct {
 	Path   string `json:"path"`
 	Hex    string `json:"hex"`    // the bytes of a path that is not UTF-8
 	Access string `json:"access"` // private, closed (private, with Landlock and sandbox-exec), write, read, protect, block
