@@ -57,8 +57,8 @@ func Exec(p *engine.Plan, h *host.Host) error {
 		}
 	}
 	undo := func() {}
-	if p.Stage != nil {
-		undo = p.Stage.Parent.Divert()
+	if p.Init != nil {
+		undo = p.Init.Parent.Divert()
 	}
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
 	undo()
@@ -68,25 +68,25 @@ func Exec(p *engine.Plan, h *host.Host) error {
 // prepareStage opens what leads from the stage to this process, and lets the
 // kernel end everything should the stage not have done so when the time is up.
 func prepareStage(p *engine.Plan) error {
-	if p.Ends != nil {
-		if err := pid1.PrepareDirect(*p.Ends); err != nil {
+	if p.Setup != nil {
+		if err := pid1.PrepareDirect(*p.Setup); err != nil {
 			return unplaced("guard", err)
 		}
 		return nil
 	}
-	if p.Stage == nil { // with no engine
+	if p.Init == nil { // with no engine
 		pid1.BeforeExec()
 		return nil
 	}
 
-	mask, err := pid1.PrepareParent(p.Stage.Parent, p.Stage.Group, p.Limit > 0)
+	mask, err := pid1.PrepareParent(p.Init.Parent, p.Init.Group, p.Limit > 0)
 	if err != nil {
 		return unplaced("signals", err)
 	}
-	p.Stage.Mask = mask
+	p.Init.Mask = mask
 	for i := range p.FDs {
-		if p.FDs[i].Num == p.OrderFD {
-			p.FDs[i].Data = p.Stage.Encode()
+		if p.FDs[i].Num == p.InitFD {
+			p.FDs[i].Data = p.Init.Encode()
 		}
 	}
 	if p.Limit > 0 {
@@ -107,14 +107,14 @@ func enter(p *engine.Plan) error {
 	if err != nil {
 		return failed(err.Error())
 	}
-	if p.Stage == nil || p.Stage.OOM < 0 {
+	if p.Init == nil || p.Init.OOM < 0 {
 		return nil
 	}
 	if fd < 0 {
-		p.Stage.OOM = -1
+		p.Init.OOM = -1
 		return nil
 	}
-	if err := putAt(fd, p.Stage.OOM); err != nil {
+	if err := putAt(fd, p.Init.OOM); err != nil {
 		return failed("control group: " + err.Error())
 	}
 	return nil

@@ -76,7 +76,7 @@ func TestFilterLoaded(t *testing.T) {
 			continue
 		}
 		got := ""
-		if p.Stage != nil && slices.Equal(p.Stage.Filter, code) {
+		if p.Init != nil && slices.Equal(p.Init.Filter, code) {
 			got = "stage"
 		}
 		base := false
@@ -121,8 +121,8 @@ func TestFilterWholeProcess(t *testing.T) {
 		filter func(*engine.Plan) []byte
 		whole  bool
 	}{
-		{"a process of its own", func(*machine) {}, func(p *engine.Plan) []byte { return p.Stage.Filter }, false},
-		{"shared processes", func(m *machine) { m.over.SharePID = policy.Yes }, func(p *engine.Plan) []byte { return p.Stage.Filter }, true},
+		{"a process of its own", func(*machine) {}, func(p *engine.Plan) []byte { return p.Init.Filter }, false},
+		{"shared processes", func(m *machine) { m.over.SharePID = policy.Yes }, func(p *engine.Plan) []byte { return p.Init.Filter }, true},
 		{"Landlock", func(m *machine) { m.landlock = 7 }, func(p *engine.Plan) []byte { return p.Confined.Filters[1].Code }, true},
 	} {
 		m := filtered(t, "/etc/f.json", "/etc/f.json")
@@ -150,7 +150,7 @@ func TestFilterUnread(t *testing.T) {
 	}
 	m.over.Seccomp = "dev"
 	p, _, err := m.plan(t)
-	if err != nil || p.Report.Filter != nil || p.Stage.Filter != nil {
+	if err != nil || p.Report.Filter != nil || p.Init.Filter != nil {
 		t.Error(err, p)
 	}
 }

@@ -86,7 +86,7 @@ func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 		return policy.Quote(regexp.MustCompile(`[0-9]+ [0-9]+ `).ReplaceAllString(string(fd.Data), ""))
 	}
 	if fd.Name == "order for the stage" {
-		return policy.Quote(initConfig(p.Stage))
+		return policy.Quote(initConfig(p.Init))
 	}
 	if fd.Name != "seccomp filter" {
 		return policy.Quote(string(fd.Data))

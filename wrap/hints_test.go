@@ -35,10 +35,10 @@ func TestHintWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Stage == nil {
+		if p.Init == nil {
 			return nil
 		}
-		return p.Stage.Hints
+		return p.Init.Hints
 	}
 	want := engine.Hints{On: true, Tool: "git", Agent: "x", Locked: []string{"a", "b"}, Flags: true, Lost: []string{"/home/u/bin2", "/nowhere"}}
 	if d := cmp.Diff(want, engine.ParseHints(plan(m))); d != "" {

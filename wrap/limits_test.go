@@ -77,10 +77,10 @@ func TestLimitsArrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []pid1.Rlimit{{Resource: 1, Max: 1 << 20}}
-	if d := cmp.Diff(want, p.Stage.Rlimits); d != "" || p.Stage.Memory != "64 MiB" || p.Stage.OOM < bwrap.FirstFD || !p.Limits.Staged || len(p.Limits.Cgroups) != 1 {
-		t.Error(d, p.Stage, p.Limits)
+	if d := cmp.Diff(want, p.Init.Rlimits); d != "" || p.Init.Memory != "64 MiB" || p.Init.OOM < bwrap.FirstFD || !p.Limits.Staged || len(p.Limits.Cgroups) != 1 {
+		t.Error(d, p.Init, p.Limits)
 	}
-	if slices.ContainsFunc(p.FDs, func(fd bwrapargs.FD) bool { return fd.Num == p.Stage.OOM }) {
+	if slices.ContainsFunc(p.FDs, func(fd bwrapargs.FD) bool { return fd.Num == p.Init.OOM }) {
 		t.Error("the number is another descriptor's, too")
 	}
 
@@ -89,8 +89,8 @@ func TestLimitsArrive(t *testing.T) {
 	if p, _, err = m.plan(t); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(append(want, pid1.Rlimit{Resource: 6, Max: 9}), p.Stage.Rlimits); d != "" || p.Stage.OOM != -1 || p.Stage.Memory != "" {
-		t.Error(d, p.Stage)
+	if d := cmp.Diff(append(want, pid1.Rlimit{Resource: 6, Max: 9}), p.Init.Rlimits); d != "" || p.Init.OOM != -1 || p.Init.Memory != "" {
+		t.Error(d, p.Init)
 	}
 
 	m = withLimits(over, delegated)
@@ -98,13 +98,13 @@ func TestLimitsArrive(t *testing.T) {
 	if p, _, err = m.plan(t); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(want, p.Limits.Rlimits); d != "" || p.Stage != nil || p.Limits.Staged {
+	if d := cmp.Diff(want, p.Limits.Rlimits); d != "" || p.Init != nil || p.Limits.Staged {
 		t.Error(d, p.Limits)
 	}
 	// A stage that only looks and becomes the command cannot set anything.
 	m = withLimits(over, delegated)
 	m.over.SharePID = policy.Yes
-	if p, _, err = m.plan(t); err != nil || p.Limits.Staged || len(p.Stage.Rlimits) > 0 || p.Stage.OOM != -1 {
+	if p, _, err = m.plan(t); err != nil || p.Limits.Staged || len(p.Init.Rlimits) > 0 || p.Init.OOM != -1 {
 		t.Error(p, err)
 	}
 }
@@ -131,7 +131,7 @@ func TestScopePrefix(t *testing.T) {
 	if d := cmp.Diff(want, p.Argv); d != "" || p.Path != want[0] {
 		t.Error(p.Path, d)
 	}
-	if d := cmp.Diff(m.command, p.Stage.Argv); d != "" {
+	if d := cmp.Diff(m.command, p.Init.Argv); d != "" {
 		t.Error(d)
 	}
 	if got, _ := host.LookupEnv(p.Env, "XDG_RUNTIME_DIR"); got != "/run/user/1000" {

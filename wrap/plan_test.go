@@ -161,7 +161,7 @@ func TestDescriptorNumbers(t *testing.T) {
 	for _, fd := range p.FDs {
 		got = append(got, fd.Num)
 	}
-	w := p.Stage.Parent
+	w := p.Init.Parent
 	got = append(got, w.Status, w.Epoll, w.Signal, w.Read, w.Write, w.Stat)
 	want := []int{33, 34, 35, 36, 37, 38, 21, 24, 26, 27, 28, 29, -1}
 	if d := cmp.Diff(want, got); d != "" || p.Argv[2] != "33" || p.Argv[6] != "21" {
@@ -186,7 +186,7 @@ func TestTimeLimit(t *testing.T) {
 	if at, _, _ := s.walk(p.Argv[4], true); at.hostPath() != "/usr/local/bin/sbx" || !at.m.ro {
 		t.Errorf("%s is %q", p.Argv[4], at.hostPath())
 	}
-	if p.Stage.Limit != 2.5 || !slices.Equal(p.Argv[len(p.Argv)-4:], append([]string{"20"}, "sh", "-c", "echo 'hello, world'")) {
+	if p.Init.Limit != 2.5 || !slices.Equal(p.Argv[len(p.Argv)-4:], append([]string{"20"}, "sh", "-c", "echo 'hello, world'")) {
 		t.Errorf("%q", p.Argv)
 	}
 }
@@ -218,7 +218,7 @@ func TestTooManyArguments(t *testing.T) {
 	m := user(debian + home("/home/u", "1000"))
 	m.command = append([]string{"sh"}, make([]string, 9000)...)
 	p, _, err := m.plan(t)
-	if err != nil || !slices.Equal(p.Stage.Argv, m.command) || len(p.Argv) != 8 || p.Argv[7] != "sh" {
+	if err != nil || !slices.Equal(p.Init.Argv, m.command) || len(p.Argv) != 8 || p.Argv[7] != "sh" {
 		t.Error(err, p)
 	}
 	m.request.Direct = true
@@ -544,12 +544,12 @@ func TestSelf(t *testing.T) {
 		if d := cmp.Diff(words, p.Argv[4:]); d != "" {
 			t.Error(d)
 		}
-		if o := p.Stage; o.Path != "/run/sbx/sbx" || o.Limit != p.Limit || o.Expected != nil {
+		if o := p.Init; o.Path != "/run/sbx/sbx" || o.Limit != p.Limit || o.Expected != nil {
 			t.Errorf("%+v", o)
 		}
 	}
 	minor = 8
-	if self = plan([]string{"--probe"}, 0); self.Stage.Expected == nil {
+	if self = plan([]string{"--probe"}, 0); self.Init.Expected == nil {
 		t.Error("bwrap 0.8 binds by name, and nothing looks at it")
 	}
 }

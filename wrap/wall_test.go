@@ -193,7 +193,7 @@ func TestWalls(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stays := p.Stage != nil && p.Stage.Group != pid1.NoInit
+			stays := p.Init != nil && p.Init.Group != pid1.NoInit
 			if slices.Contains(p.Gaps, bwrap.Unwatched) == stays {
 				t.Errorf("process 1 stays: %t, and the gaps are %q", stays, p.Gaps)
 			}
@@ -202,14 +202,14 @@ func TestWalls(t *testing.T) {
 				t.Error(d)
 			}
 			switch {
-			case p.Stage == nil:
+			case p.Init == nil:
 				if c.scope != 0 || !c.direct && c.pid != policy.Yes {
 					t.Error("no stage")
 				}
-			case p.Stage.Group != c.group:
-				t.Errorf("group %d", p.Stage.Group)
-			case c.scope == 0 && p.Stage.Ruleset != nil || c.scope != 0 && !cmp.Equal(p.Stage.Ruleset, &landlock.Ruleset{Scope: c.scope}):
-				t.Errorf("%+v", p.Stage.Ruleset)
+			case p.Init.Group != c.group:
+				t.Errorf("group %d", p.Init.Group)
+			case c.scope == 0 && p.Init.Ruleset != nil || c.scope != 0 && !cmp.Equal(p.Init.Ruleset, &landlock.Ruleset{Scope: c.scope}):
+				t.Errorf("%+v", p.Init.Ruleset)
 			}
 		})
 	}
@@ -241,7 +241,7 @@ func TestStrictWalls(t *testing.T) {
 		if known, _, _ := landlock.Known(abi); wall != nil && (wall.FS&^known != 0 || wall.FS&landlock.ResolveUnix != 0) {
 			t.Errorf("%d: handles %#x", abi, wall.FS)
 		}
-		q := &engine.Plan{Stage: &pid1.InitConfig{Ruleset: wall}}
+		q := &engine.Plan{Init: &pid1.InitConfig{Ruleset: wall}}
 		var gaps []string
 		if want.gap != "" {
 			gaps = []string{want.gap}
@@ -297,11 +297,11 @@ func TestReopened(t *testing.T) {
 			want := []int{0}
 			switch {
 			case !c.reopen:
-				if !slices.Equal(p.Copy, want) || p.Reopen != nil || p.Stage != nil && p.Stage.Reopen != nil {
+				if !slices.Equal(p.Copy, want) || p.Reopen != nil || p.Init != nil && p.Init.Reopen != nil {
 					t.Errorf("copy %v, reopen %v", p.Copy, p.Reopen)
 				}
 				return
-			case p.Copy != nil || !slices.Equal(p.Reopen, want) || p.Stage == nil || !slices.Equal(p.Stage.Reopen, want):
+			case p.Copy != nil || !slices.Equal(p.Reopen, want) || p.Init == nil || !slices.Equal(p.Init.Reopen, want):
 				t.Fatalf("copy %v, reopen %v", p.Copy, p.Reopen)
 			}
 			s, err := simulate(fs, p)

@@ -198,8 +198,8 @@ func writeLimits(b *strings.Builder, p *engine.Plan) {
 	for _, l := range p.Limits.Rlimits {
 		fmt.Fprintf(b, "rlimit  %s %d\n", limits.Resource(l.Resource), l.Max)
 	}
-	if p.Stage != nil && p.Stage.OOM >= 0 {
-		fmt.Fprintf(b, "fd %-4d counts kills for want of memory\n", p.Stage.OOM)
+	if p.Init != nil && p.Init.OOM >= 0 {
+		fmt.Fprintf(b, "fd %-4d counts kills for want of memory\n", p.Init.OOM)
 	}
 }
 
@@ -246,7 +246,7 @@ func fdFor(fd bwrapargs.FD) fdJSON {
 // the caller started, or the guard sees bwrap.
 func wires(p *engine.Plan) []bwrapargs.FD {
 	var fds []bwrapargs.FD
-	if e := p.Ends; e != nil {
+	if e := p.Setup; e != nil {
 		fds = append(fds, bwrapargs.FD{Num: e.Setup, Name: "pipe, writing end, open while bwrap sets up"})
 		if e.Alive >= 0 {
 			fds = append(fds, bwrapargs.FD{Num: e.Alive, Name: "pipe, writing end, open while process 1 lives"})
@@ -255,10 +255,10 @@ func wires(p *engine.Plan) []bwrapargs.FD {
 			fds = append(fds, bwrapargs.FD{Num: e.Info, Name: "file for the number of bwrap's child"})
 		}
 	}
-	if p.Stage == nil {
+	if p.Init == nil {
 		return fds
 	}
-	w := p.Stage.Parent
+	w := p.Init.Parent
 	for _, f := range []struct {
 		n    int
 		name string

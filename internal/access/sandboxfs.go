@@ -17,7 +17,7 @@ type sandboxFS struct {
 	made  map[string]bool   // directories that hold mount points and links, made by bwrap
 	links map[string]string // made by bwrap, with what they hold
 	stage bool              // sbx itself lies in ManifestDir
-	Files map[string]string // what the stage opens anew, with the names on the host
+	Files map[string]string // what process 1 opens anew, with the names on the host
 }
 
 func NewSandboxFS(v *view.View, stage bool) *sandboxFS {

@@ -17,7 +17,7 @@ func (r *Report) checker() *access.Checker {
 	if v.NoMounts {
 		s.FS = access.NewHostFS(v, r.Made)
 	} else {
-		f := access.NewSandboxFS(v, r.Staged)
+		f := access.NewSandboxFS(v, r.SelfInside)
 		f.Files, s.FS = r.Files, f
 	}
 	for i := range v.Entries {

@@ -21,7 +21,7 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 		return unkept(err.Error())
 	}
 	if err != nil || parent.Info.Kind != host.Absent && parent.Info.Kind != host.Dir {
-		return "", &host.Error{Status: host.StatusFailed, Text: "private cache: " + policy.Plain(policy.Dir(dir)) + " is not a directory", Hint: ""}
+		return "", Fail("private cache: "+policy.Plain(policy.Dir(dir))+" is not a directory", "")
 	}
 	var missing []string
 	for _, elem := range []string{"", "/projects", name} {
@@ -32,7 +32,7 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 		case err == host.ErrDenied:
 			return unkept(policy.Plain(policy.Dir(dir+elem)) + " may not be searched")
 		case err != nil || info.Kind != host.Absent && info.Kind != host.Dir:
-			return "", &host.Error{Status: host.StatusFailed, Text: "private cache: " + policy.Plain(dir+elem) + " is not a directory of the caller's own", Hint: "move it away, or use --cache none"}
+			return "", Fail("private cache: "+policy.Plain(dir+elem)+" is not a directory of the caller's own", "move it away, or use --cache none")
 		case info.Kind == host.Absent:
 			missing = append(missing, dir+elem)
 		}

@@ -45,7 +45,7 @@ func (p *Plan) descriptors(req Request, h *host.Host, v *view.View) error {
 	}
 	for _, n := range req.KeepFDs {
 		if n > 2 && !slices.Contains(p.Keep, n) {
-			return &host.Error{Status: host.StatusFailed, Text: "--keep-fd " + strconv.Itoa(n) + ": the descriptor is not open", Hint: ""}
+			return Fail("--keep-fd "+strconv.Itoa(n)+": the descriptor is not open", "")
 		}
 	}
 	p.Closed = closedLine(h, closed)
@@ -59,19 +59,18 @@ var Stdio = [3]string{"standard input", "standard output", "standard error"}
 func misgiven(fd *host.FD) error {
 	switch {
 	case fd.Kind == host.FDDir || fd.Kind == host.FDPathRef:
-		return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is a directory, which would lead out of the sandbox", Hint: ""}
+		return Fail(Stdio[fd.Num]+" is a directory, which would lead out of the sandbox", "")
 	case fd.Kernel && !strings.HasPrefix(fd.Path, "/") && strings.Contains(fd.Path, ":["):
-		return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a namespace and no file that can be read", Hint: ""}
+		return Fail(Stdio[fd.Num]+" is "+policy.Plain(fd.Path)+", a namespace and no file that can be read", "")
 	case fd.Kernel && fd.Writes:
-		return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is " + policy.Plain(fd.Path) + ", a file of the kernel's that is open for writing, which would lead out of the sandbox",
-			Hint: "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …"}
+		return Fail(Stdio[fd.Num]+" is "+policy.Plain(fd.Path)+", a file of the kernel's that is open for writing, which would lead out of the sandbox", "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …")
 	}
 	return nil
 }
 
 // shield sees to it that a file which is open for reading alone stays so. By a
 // descriptor of the caller's, on a mount that the sandbox does not govern, the
-// command could open it for writing (/proc/self/fd) and change its mode: the stage
+// command could open it for writing (/proc/self/fd) and change its mode: process 1
 // opens it anew on a read-only mount, or it is replaced by a sealed copy. It
 // passes as it is, with its offset and its locks, where the command could do the
 // same by the name, and from 3 up where no name is left and where the file is
@@ -107,13 +106,12 @@ func (p *Plan) shield(req Request, h *host.Host, v *view.View, fd *host.FD) erro
 }
 
 func tooLarge(fd *host.FD) error {
-	return &host.Error{Status: host.StatusFailed, Text: "descriptor " + strconv.Itoa(fd.Num) + " is a file of more than 64 MiB that the policy does not let the command write",
-		Hint: "pipe it instead: cat FILE | sbx …"}
+	return Fail("descriptor "+strconv.Itoa(fd.Num)+" is a file of more than 64 MiB that the policy does not let the command write", "pipe it instead: cat FILE | sbx …")
 }
 
 // MaxCopy bounds, in bytes, the read-only files that are copied so that the
-// command cannot open them anew for writing through /proc/self/fd, where the
-// stage cannot open them on a read-only mount.
+// command cannot open them anew for writing through /proc/self/fd, where
+// process 1 cannot open them on a read-only mount.
 const MaxCopy = 64 << 20
 
 // closedLine says which descriptors the command does not get that it would have had

@@ -34,7 +34,7 @@ func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
 		return nil, nil
 	}
 	if req.Filter == nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "seccomp: " + policy.Plain(path) + " was not read", Hint: ""}
+		return nil, Fail("seccomp: "+policy.Plain(path)+" was not read", "")
 	}
 	if err := p.Report.View.GuardFilter(path); err != nil {
 		return nil, err
@@ -44,11 +44,11 @@ func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
 	file.WholeProcess = p.Confined != nil || p.Report.Policy.SharePID
 	code, err := file.Filter(h.Arch)
 	if err != nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: ""}
+		return nil, Fail(err.Error(), "")
 	}
 	f := &Filter{Path: path, Rules: req.Filter.Rules(), Feigns: req.Filter.Feigns()}
 	if f.Hinders, err = req.Filter.Hinders(h.Arch); err != nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: ""}
+		return nil, Fail(err.Error(), "")
 	}
 	for _, n := range req.Filter.Notes() {
 		f.Notes = append(f.Notes, policy.Plain(path)+": "+n)

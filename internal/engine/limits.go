@@ -30,10 +30,10 @@ func (p *Plan) applyLimits(req Request, h *host.Host, v *view.View, pol *policy.
 		} else if v.NoMounts {
 			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
 		}
-		return &host.Error{Status: host.StatusFailed, Text: text, Hint: refused.Hint}
+		return Fail(text, refused.Hint)
 	}
 	if err != nil {
-		return &host.Error{Status: host.StatusFailed, Text: err.Error(), Hint: ""}
+		return Fail(err.Error(), "")
 	}
 	p.Limits = *means
 	return nil

@@ -25,12 +25,12 @@ type Plan struct {
 	Env      []string         // NAME=value
 	FDs      []bwrapargs.FD   // made just before the execution, at these numbers
 	Keep     []int            // descriptors of the caller that pass, beyond 0, 1, 2
-	Reopen   []int            // of 0, 1, 2 and Keep: read-only files that the stage opens anew, on a read-only mount
+	Reopen   []int            // of 0, 1, 2 and Keep: read-only files that process 1 opens anew, on a read-only mount
 	Copy     []int            // of these, too: read-only files to be replaced by a copy
 	Dirs     []string         // directories of sbx's own to be made first, mode 0700
-	Limit    float64          // seconds until the stage ends everything, and some more until the kernel does; 0 is no limit
-	Stage    *pid1.InitConfig // what the stage is told; nil without one
-	Ends     *pid1.SetupFDs   // what bwrap has of the guard's where no stage stays; nil elsewhere
+	Limit    float64          // seconds until process 1 ends everything, and some more until the kernel does; 0 is no limit
+	Init     *pid1.InitConfig // what process 1 is told; nil without one
+	Setup    *pid1.SetupFDs   // bwrap's ends of the pipes to the set-up watchdog where no process 1 stays; nil elsewhere
 	Session  string           // directory of this run alone, to be removed by a later one; "" for none
 	Files    []OwnFile        // made in Session just before the execution
 	Confined *Confined        // what this process puts around itself, with Landlock; nil elsewhere
@@ -43,7 +43,7 @@ type Plan struct {
 	Closed   []string     // of the caller's descriptors, for people
 	Pwd      string       // the working directory, by the caller's name for it
 	CacheDst string       // where the private cache is seen; "" without one
-	OrderFD  int          // the descriptor that the order is read from
+	InitFD   int          // the descriptor that Init is read from
 }
 
 // Report is what a person may want to know of a plan and no execution needs.
@@ -69,13 +69,13 @@ type Report struct {
 	Exposed []string
 	Movable []string // directories that these lie in, which can be put in another's place
 
-	View    *view.View
-	Staged  bool              // sbx itself is in ManifestDir
-	Files   map[string]string // what the stage opens anew: paths inside, and on the host
-	Made    []string          // directories that the run makes first
-	Keep    []int             // with sandbox-exec: as in the plan
-	Ruleset *landlock.Ruleset // with Landlock
-	Checker *access.Checker   // made when somebody asks
+	View       *view.View
+	SelfInside bool              // sbx itself is in ManifestDir
+	Files      map[string]string // what process 1 opens anew: paths inside, and on the host
+	Made       []string          // directories that the run makes first
+	Keep       []int             // with sandbox-exec: as in the plan
+	Ruleset    *landlock.Ruleset // with Landlock
+	Checker    *access.Checker   // made when somebody asks
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -103,7 +103,7 @@ type Request struct {
 	KeepFDs []int    // named by the caller with --keep-fd
 	Cache   string   // directory for private caches, "" when there is no home
 	Remap   string   // show the working directory here; "" is where it is
-	Direct  bool     // no stage of sbx's around the command
+	Direct  bool     // no process 1 of sbx around the command
 	Tmp     string   // what /tmp is inside, where it is private: a directory of the session's; "" for an empty one
 
 	Hints Hints // what is said after the command has failed
@@ -186,7 +186,7 @@ type OwnFile struct {
 
 // Restricts reports whether the command is kept from something by Landlock.
 func (p *Plan) Restricts(s landlock.Scope) bool {
-	return p.Stage != nil && p.Stage.Ruleset != nil && p.Stage.Ruleset.Scope&s == s
+	return p.Init != nil && p.Init.Ruleset != nil && p.Init.Ruleset.Scope&s == s
 }
 
 // Scoped names what Landlock keeps the command from, in the words of

@@ -15,7 +15,7 @@ func (p *Plan) refuseLooseSockets(h *host.Host) error {
 		switch {
 		case !fd.Loose:
 		case fd.Num <= 2:
-			return &host.Error{Status: host.StatusFailed, Text: Stdio[fd.Num] + " is a socket that is not connected or for datagrams, which leads out of the sandbox", Hint: ""}
+			return Fail(Stdio[fd.Num]+" is a socket that is not connected or for datagrams, which leads out of the sandbox", "")
 		default:
 			p.Keep = slices.DeleteFunc(p.Keep, func(n int) bool { return n == fd.Num })
 		}

@@ -30,7 +30,7 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 		return nil // rules about files, and no mounts that could be lost
 	}
 	r := Result{Section: secHidden, Name: "replace", Subject: "a hidden file, on the host"}
-	if plan.Stage == nil || plan.Stage.Group == pid1.NoInit {
+	if plan.Init == nil || plan.Init.Group == pid1.NoInit {
 		r.Verdict, r.Detail = Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
 		return []Result{r}
 	}

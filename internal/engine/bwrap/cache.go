@@ -47,7 +47,7 @@ func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy)
 		}
 		for at := m.Path; at != dst; at = policy.Dir(at) {
 			if info, err := v.Host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == host.Link {
-				return &host.Error{Status: host.StatusFailed, Text: policy.Plain(at) + " is a link in the private cache, and nothing can be opened through it", Hint: "remove " + policy.Plain(src+at[len(dst):])}
+				return engine.Fail(policy.Plain(at)+" is a link in the private cache, and nothing can be opened through it", "remove "+policy.Plain(src+at[len(dst):]))
 			}
 		}
 	}

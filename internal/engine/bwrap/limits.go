@@ -41,8 +41,7 @@ func prefix(p *engine.Plan) error {
 		return nil
 	}
 	if slices.ContainsFunc(p.Argv, func(word string) bool { return strings.IndexByte(word, '$') >= 0 }) {
-		return &host.Error{Status: host.StatusFailed, Text: "a word of the command holds $, and some versions of systemd-run, which makes the control group, would replace what follows",
-			Hint: "leave out --direct, or pass the words in a file"}
+		return engine.Fail("a word of the command holds $, and some versions of systemd-run, which makes the control group, would replace what follows", "leave out --direct, or pass the words in a file")
 	}
 	// Its own words are in front: "--" ends them.
 	p.Argv = slices.Concat(p.Limits.Prefix, []string{p.Path}, p.Argv[1:])

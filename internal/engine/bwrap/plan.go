@@ -43,18 +43,18 @@ func arguments(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, p
 	if err := giveFilter(p, &a, own, req.Engine.Bwrap); err != nil {
 		return err
 	}
-	a.Init = p.Stage != nil && p.Stage.Group != pid1.NoInit
+	a.Init = p.Init != nil && p.Init.Group != pid1.NoInit
 	a.Session = !a.Init && ownSession(pol, h)
 	if !a.Init {
-		p.Ends = &pid1.SetupFDs{Setup: next(), Alive: -1, Info: -1}
+		p.Setup = &pid1.SetupFDs{Setup: next(), Alive: -1, Info: -1}
 		if pol.SharePID { // there is no process 1 that could hold a pipe
-			p.Ends.Info = next()
-			a.Info = p.Ends.Info
+			p.Setup.Info = next()
+			a.Info = p.Setup.Info
 		} else {
-			p.Ends.Alive = next()
-			a.Sync = p.Ends.Alive
+			p.Setup.Alive = next()
+			a.Sync = p.Setup.Alive
 		}
-		a.Block = p.Ends.Setup
+		a.Block = p.Setup.Setup
 	}
 	a.Ops = append(a.Ops, manifest(p, v, pol, self)...)
 	a.Ops = append(a.Ops, remountReadOnly(v)...)
@@ -62,19 +62,18 @@ func arguments(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, p
 		a.Ops[i].Dst = v.Inside(a.Ops[i].Dst)
 	}
 	if watched := masks(a.Ops, pol); a.Init {
-		p.Stage.Masks = watched
+		p.Init.Masks = watched
 	} else if len(watched) > 0 {
 		p.Gaps = append(p.Gaps, Unwatched)
 	}
 	if pol.Seccomp != "off" {
 		filter, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network})
 		if err != nil {
-			return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
+			return engine.Fail("seccomp: "+err.Error(), "")
 		}
 		a.Seccomp = filter
 	} else if req.Engine.Bwrap.Version.Less(bwrapargs.HasUserns) {
-		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + req.Engine.Bwrap.Version.String() + " cannot refuse nested user namespaces without seccomp",
-			Hint: `install bubblewrap 0.8 or newer, or leave seccomp = "default"`}
+		return engine.Fail("bwrap "+req.Engine.Bwrap.Version.String()+" cannot refuse nested user namespaces without seccomp", `install bubblewrap 0.8 or newer, or leave seccomp = "default"`)
 	}
 	// The options go through a descriptor: nothing of the policy shows in ps.
 	argsFD := next()
@@ -83,8 +82,8 @@ func arguments(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, p
 	if err != nil {
 		return err
 	}
-	if p.Stage != nil {
-		fds = append(fds, bwrapargs.FD{Num: p.OrderFD, Name: "order for the stage", Data: p.Stage.Encode()})
+	if p.Init != nil {
+		fds = append(fds, bwrapargs.FD{Num: p.InitFD, Name: "order for the stage", Data: p.Init.Encode()})
 	}
 	p.FDs = slices.Concat([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, p.FDs, fds)
 	p.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
@@ -123,7 +122,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		req.Direct = true // the stage would have nothing to do
 	}
 	if req.Direct && req.Argv0 != "" {
-		return nil, nil, &host.Error{Status: host.StatusFailed, Text: "--argv0 needs the stage", Hint: "leave out --direct and --share-pid"}
+		return nil, nil, engine.Fail("--argv0 needs the stage", "leave out --direct and --share-pid")
 	}
 	if req.Direct && len(req.Self) == 0 {
 		return words, nil, nil
@@ -140,7 +139,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 		return words, nil, nil
 	}
 	show := []bwrapargs.Op{{Kind: bwrapargs.ROBind, Src: self, Dst: SelfInside}}
-	p.Report.Staged = true
+	p.Report.SelfInside = true
 	if req.Direct {
 		return words, show, nil
 	}
@@ -155,7 +154,7 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	if wall != nil && wall.FS != 0 {
 		o.Expected, o.Keep = expectPrivate(v, o.Expected), p.Keep
 	}
-	p.OrderFD = next()
+	p.InitFD = next()
 	if o.Group != pid1.NoInit {
 		o.Parent = pid1.ParentFDs{Status: next(), Stat: -1, Epoll: next(), Signal: next(), Read: next(), Write: next(), WatchdogRead: next(), WatchdogWrite: next(), Stderr: next()}
 		if o.Group == pid1.Foreground {
@@ -171,8 +170,8 @@ func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View, pol
 	if o.Group != pid1.NoInit {
 		o.Hints = p.HintWords(req, h, v)
 	}
-	p.Stage = o
-	return append([]string{SelfInside, pid1.InitName, strconv.Itoa(p.OrderFD)}, words...), show, nil
+	p.Init = o
+	return append([]string{SelfInside, pid1.InitName, strconv.Itoa(p.InitFD)}, words...), show, nil
 }
 
 // processGroup is how the command stands to the caller's process group. In front of
@@ -196,7 +195,7 @@ func processGroup(pol *policy.Policy, h *host.Host) pid1.Group {
 // sharesGroup reports whether the command can signal the caller's group:
 // kill(0, …) knows no namespaces.
 func sharesGroup(p *engine.Plan, pol *policy.Policy, h *host.Host) bool {
-	return !ownSession(pol, h) && (p.Stage == nil || p.Stage.Group == pid1.Shared || p.Stage.Group == pid1.NoInit)
+	return !ownSession(pol, h) && (p.Init == nil || p.Init.Group == pid1.Shared || p.Init.Group == pid1.NoInit)
 }
 
 // fit gives the command's words to the stage by the order when they are more
@@ -205,16 +204,15 @@ func sharesGroup(p *engine.Plan, pol *policy.Policy, h *host.Host) bool {
 func fit(p *engine.Plan, command []string, options int) ([]string, error) {
 	n := options + len(command) + 4
 	const before = 3 // the stage's own words
-	inOrder := len(p.Limits.Prefix) > 0 && p.Stage != nil && len(command) > before
+	inOrder := len(p.Limits.Prefix) > 0 && p.Init != nil && len(command) > before
 	if n <= maxArgs && !inOrder {
 		return command, nil
 	}
-	if p.Stage == nil || len(command) <= before {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "bwrap takes no more than " + strconv.Itoa(maxArgs) + " arguments, and this run needs " + strconv.Itoa(n),
-			Hint: "pass the arguments through a file or xargs; without --direct and --share-pid there is no such limit"}
+	if p.Init == nil || len(command) <= before {
+		return nil, engine.Fail("bwrap takes no more than "+strconv.Itoa(maxArgs)+" arguments, and this run needs "+strconv.Itoa(n), "pass the arguments through a file or xargs; without --direct and --share-pid there is no such limit")
 	}
-	if p.Stage.Argv == nil {
-		p.Stage.Argv = command[before:]
+	if p.Init.Argv == nil {
+		p.Init.Argv = command[before:]
 	}
 	return command[:before+1], nil
 }
@@ -224,7 +222,7 @@ func needsSelf(pol *policy.Policy) error {
 	if pol.TimeoutSeconds == 0 {
 		what = "this"
 	}
-	return &host.Error{Status: host.StatusFailed, Text: what + " needs sbx itself inside, and it cannot be put there", Hint: "leave /run to the sandbox, and sbx in a file"}
+	return engine.Fail(what+" needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file")
 }
 
 // ownSession reports whether the command gets a session of its own, and with it
@@ -268,11 +266,10 @@ func numbers(p *engine.Plan, h *host.Host) func() int {
 func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, b host.Bwrap) error {
 	switch {
 	case code == nil:
-	case p.Stage != nil:
-		p.Stage.Filter = code
+	case p.Init != nil:
+		p.Init.Filter = code
 	case b.Version.Less(bwrapargs.HasTwoFilters):
-		return &host.Error{Status: host.StatusFailed, Text: "bwrap " + b.Version.String() + " takes no second system call filter, and without the stage nobody else loads the one from " + policy.Plain(p.Report.Policy.Seccomp),
-			Hint: "leave out --direct, or install bubblewrap 0.6 or newer"}
+		return engine.Fail("bwrap "+b.Version.String()+" takes no second system call filter, and without the stage nobody else loads the one from "+policy.Plain(p.Report.Policy.Seccomp), "leave out --direct, or install bubblewrap 0.6 or newer")
 	default:
 		a.Filter = code
 	}

@@ -125,7 +125,7 @@ func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string
 	if pol.SharePID && !p.Restricts(landlock.Signal) {
 		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeWall, "6.12"))
 	}
-	if view.StrictWalls(pol) && (p.Stage == nil || p.Stage.Ruleset == nil || p.Stage.Ruleset.FS == 0) {
+	if view.StrictWalls(pol) && (p.Init == nil || p.Init.Ruleset == nil || p.Init.Ruleset.FS == 0) {
 		out = append(out, "there is no second wall around the files, mounts alone hide them"+why(fileWall, "6.2"))
 	}
 	return out

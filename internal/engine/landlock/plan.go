@@ -76,7 +76,7 @@ func (Engine) Unenforced(r *engine.Run) []string { return reducedGaps(r.Policy, 
 func checkSockets(v *view.View, h *host.Host) error {
 	for i := range v.Entries {
 		if m := &v.Entries[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Access) && m.Rule.Layer != policy.Builtin {
-			return &host.Error{Status: host.StatusFailed, Text: m.Rule.Source + ": " + policy.Plain(m.Path) + " is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", Hint: "it needs tier full: sbx doctor says how to get there"}
+			return engine.Fail(m.Rule.Source+": "+policy.Plain(m.Path)+" is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", "it needs tier full: sbx doctor says how to get there")
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func filters(p *engine.Plan, req engine.Request, pol *policy.Policy, h *host.Hos
 	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network,
 		Host: true, NoInet: !pol.Network, NoUnix: !unix, NoTruncate: h.Landlock < engine.ABITruncate})
 	if err != nil {
-		return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
+		return engine.Fail("seccomp: "+err.Error(), "")
 	}
 	p.Confined.Filters = append(p.Confined.Filters, engine.Program{Name: "seccomp filter", Code: code})
 	if code, err = p.CommandFilter(req, h); code != nil {

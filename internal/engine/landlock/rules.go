@@ -3,6 +3,7 @@ package landlock
 import (
 	"slices"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -193,8 +194,7 @@ func each(spots []region, do func(s region, below []region)) {
 
 func (c *ruleBuilder) rule(s region, allow landlock.FS) {
 	if len(c.rules) == maxCarved {
-		c.err = &host.Error{Status: host.StatusFailed, Text: "Landlock cannot take anything out of a directory, and the entries around what is hidden or protected are too many to be named (" + policy.Plain(policy.Dir(s.path)) + ")",
-			Hint: "move what is hidden or protected into a directory of its own"}
+		c.err = engine.Fail("Landlock cannot take anything out of a directory, and the entries around what is hidden or protected are too many to be named ("+policy.Plain(policy.Dir(s.path))+")", "move what is hidden or protected into a directory of its own")
 		return
 	}
 	r := landlock.Rule{Path: s.path, Allow: allow, Fleeting: s.info.Ino == 0 && s.src == ""}

@@ -203,14 +203,14 @@ func writeProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host
 	text, err := s.profile.Compile()
 	var path *sbpl.PathError
 	if errors.As(err, &path) {
-		return nil, &host.Error{Status: host.StatusFailed, Text: policy.Quote(path.Path) + " " + path.Why + ": sandbox-exec cannot be told of it", Hint: "rename it, or start elsewhere"}
+		return nil, engine.Fail(policy.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot be told of it", "rename it, or start elsewhere")
 	}
 	var size *sbpl.SizeError
 	if errors.As(err, &size) {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "there is more to hide and to protect here than sandbox-exec can be told of (" + size.Error() + ")", Hint: "move what is hidden into a directory of its own, or start further down"}
+		return nil, engine.Fail("there is more to hide and to protect here than sandbox-exec can be told of ("+size.Error()+")", "move what is hidden into a directory of its own, or start further down")
 	}
 	if err != nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the profile for sandbox-exec: " + err.Error(), Hint: ""}
+		return nil, engine.Fail("the profile for sandbox-exec: "+err.Error(), "")
 	}
 	return text, nil
 }
@@ -220,9 +220,9 @@ func writeProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host
 func CheckPlan(p *engine.Plan) error {
 	switch {
 	case p.Engine != host.EngineSeatbelt || p.Path != host.SandboxExec:
-		return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: the plan is for another engine than " + host.EngineSeatbelt, Hint: ""}
-	case p.Stage != nil || p.Confined != nil || p.Limit > 0 || len(p.FDs)+len(p.Copy)+len(p.Reopen)+len(p.Limits.Cgroups)+len(p.Limits.Prefix) > 0:
-		return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: the plan asks for what macOS cannot do", Hint: ""}
+		return engine.Fail("Failed to initialize sandbox: the plan is for another engine than "+host.EngineSeatbelt, "")
+	case p.Init != nil || p.Confined != nil || p.Limit > 0 || len(p.FDs)+len(p.Copy)+len(p.Reopen)+len(p.Limits.Cgroups)+len(p.Limits.Prefix) > 0:
+		return engine.Fail("Failed to initialize sandbox: the plan asks for what macOS cannot do", "")
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func NotExecuted(p *engine.Plan, err error) error {
 	case errors.Is(err, syscall.ENOENT):
 		return host.NoSandboxExec()
 	}
-	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + policy.Plain(p.Path) + ": " + err.Error(), Hint: ""}
+	return engine.Fail("Failed to initialize sandbox: "+policy.Plain(p.Path)+": "+err.Error(), "")
 }
 
 // modelPaths writes the rest of a plan as it would be on a Mac.
