@@ -74,7 +74,7 @@ func TestCleaned(t *testing.T) {
 				if view.Shows(v.Access(path)) {
 					got = shown
 				}
-				if i, ok := v.Find(path); ok && v.Entries[i].Copied && v.Entries[i].Access == policy.Read {
+				if m := v.At(path); m != nil && m.Copied && m.Access == policy.Read {
 					got = copied
 				}
 				if got != want {

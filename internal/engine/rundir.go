@@ -52,7 +52,7 @@ func (r *Run) privateCache() error {
 	if err != nil || v.Access(home.Path) != policy.Private {
 		return nil
 	}
-	if _, taken := v.Find(host.Join(home.Path, ".cache")); taken {
+	if v.At(host.Join(home.Path, ".cache")) != nil {
 		return nil
 	}
 	src, err := p.CacheDir(req, v)

@@ -14,15 +14,15 @@ import (
 func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 	switch {
 	case name == "":
-		return "", &host.Error{Status: host.StatusNotFound, Text: "the command is an empty word", Hint: ""}
+		return "", notFound("the command is an empty word", "")
 	case strings.IndexByte(name, 0) >= 0:
-		return "", &host.Error{Status: host.StatusFailed, Text: "the command holds a NUL byte", Hint: ""}
+		return "", failed("the command holds a NUL byte", "")
 	case strings.IndexByte(name, '/') >= 0:
 		full := name
 		if full[0] != '/' {
 			full = host.Join(h.StartDir(), full)
 		} else if v.Inside(policy.Clean(full)) != policy.Clean(full) {
-			return "", &host.Error{Status: host.StatusNotFound, Text: policy.Plain(name) + ": the working directory is at " + policy.Plain(v.remap) + " inside", Hint: "name it as " + policy.Plain(v.Inside(policy.Clean(full)))}
+			return "", notFound(policy.Plain(name)+": the working directory is at "+policy.Plain(v.remap)+" inside", "name it as "+policy.Plain(v.Inside(policy.Clean(full))))
 		}
 		return full, runnable(v, h, name, full)
 	}
@@ -47,7 +47,15 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", &host.Error{Status: host.StatusNotFound, Text: policy.Plain(name) + ": command not found", Hint: hiddenHint(v, h, name)}
+	return "", notFound(policy.Plain(name)+": command not found", hiddenHint(v, h, name))
+}
+
+func notFound(text, hint string) error {
+	return &host.Error{Status: host.StatusNotFound, Text: text, Hint: hint}
+}
+
+func notExecutable(text string) error {
+	return &host.Error{Status: host.StatusNoExec, Text: text}
 }
 
 // hiddenHint says where a command is that the host has and the sandbox has not.
@@ -60,9 +68,9 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 		full := host.Join(policy.Clean(dir), name)
 		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.IsShim(v.Res, full, name, to) {
 			if _, seen := v.visible(dir); seen && to.Path != full {
-				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
+				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + host.ShellWord(policy.Dir(to.Path))
 			}
-			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use " + "-r " + host.ShellWord(policy.Dir(to.Path))
+			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + host.ShellWord(policy.Dir(to.Path))
 		}
 	}
 	return ""
@@ -77,17 +85,17 @@ func runnable(v *View, h *host.Host, name, full string) error {
 		if Shows(v.Access(to.Path)) { // a link on the way is what is missing
 			for _, l := range to.Links {
 				if !v.carries(l) {
-					return &host.Error{Status: host.StatusNotFound, Text: shown + ": not visible in the sandbox", Hint: "to open the directory of the link, use " + "-r " + host.ShellWord(policy.Dir(l.Path))}
+					return notFound(shown+": not visible in the sandbox", "to open the directory of the link, use -r "+host.ShellWord(policy.Dir(l.Path)))
 				}
 			}
 		}
-		return &host.Error{Status: host.StatusNotFound, Text: shown + ": not visible in the sandbox", Hint: "to open it, use " + "-r " + host.ShellWord(to.Path)}
+		return notFound(shown+": not visible in the sandbox", "to open it, use -r "+host.ShellWord(to.Path))
 	case !ok:
-		return &host.Error{Status: host.StatusNotFound, Text: shown + ": no such file or directory", Hint: ""}
+		return notFound(shown+": no such file or directory", "")
 	case to.Info.Kind == host.Dir:
-		return &host.Error{Status: host.StatusNoExec, Text: shown + ": is a directory", Hint: ""}
+		return notExecutable(shown + ": is a directory")
 	case to.Info.Kind != host.File || to.Info.Mode&0o111 == 0 || !h.FS.Access(to.Path, 'x'):
-		return &host.Error{Status: host.StatusNoExec, Text: shown + ": permission denied", Hint: ""}
+		return notExecutable(shown + ": permission denied")
 	}
 	return interpreter(v, h, shown, to.Path)
 }
@@ -115,7 +123,7 @@ func interpreter(v *View, h *host.Host, shown, path string) error {
 		full = host.Join(h.StartDir(), full)
 	}
 	if to, ok := v.visible(full); !ok || to.Info.Kind != host.File {
-		return &host.Error{Status: host.StatusNoExec, Text: shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox", Hint: ""}
+		return notExecutable(shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox")
 	}
 	return nil
 }

@@ -100,13 +100,10 @@ func (c *cleaner) show(to host.Resolved, copied []byte, names []string, good boo
 		c.had = append(c.had, w)
 		return
 	}
-	m := &Entry{Path: to.Path, Info: to.Info}
-	if i, ok := c.v.Find(to.Path); ok {
-		m = &c.v.Entries[i]
-	} else {
-		c.made = append(c.made, Entry{})
+	m := c.v.At(to.Path)
+	if m == nil {
+		c.made = append(c.made, Entry{Path: to.Path, Info: to.Info})
 		m = &c.made[len(c.made)-1]
-		m.Path, m.Info = to.Path, to.Info
 	}
 	if m.turn(copied); !good {
 		m.Rule.Access, m.Access, m.Copied = policy.Block, policy.Block, false
@@ -133,7 +130,7 @@ func (c *cleaner) report() error {
 	}
 	text += ", of which this engine can show no copy without them"
 	if StrictWalls(c.g.pol) {
-		return &host.Error{Status: host.StatusFailed, Text: text, Hint: remedy}
+		return failed(text, remedy)
 	}
 	c.v.Loose = append(c.v.Loose, text+": "+remedy)
 	return nil

@@ -92,7 +92,7 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 		}
 	}
 	if n := len(c.made); n > MaxMatches {
-		return &host.Error{Status: host.StatusFailed, Text: strconv.Itoa(n) + " settings files here hold credentials or are too many to be searched for some, too many to hide one by one", Hint: "remove them, or run in a directory with fewer repositories"}
+		return failed(strconv.Itoa(n)+" settings files here hold credentials or are too many to be searched for some, too many to hide one by one", "remove them, or run in a directory with fewer repositories")
 	}
 	if len(c.made)+len(c.shut) > 0 {
 		// What holds a place in a directory that is hidden now would show it.
@@ -187,7 +187,7 @@ var keys = []string{"git-crypt", "annex/creds"}
 func (c *cleaner) repository(dir string, depth int) {
 	for _, name := range keys {
 		to, err := c.v.Res.Resolve(host.Join(dir, name))
-		if _, taken := c.v.Find(to.Path); err == nil && !taken && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
+		if err == nil && c.v.At(to.Path) == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
 			c.seen[to.Path] = true
 			r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "keys of git-crypt and git-annex"}
 			c.made = append(c.made, Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block})
@@ -342,16 +342,16 @@ func (c *cleaner) hide(dir string) {
 		return
 	}
 	w := withheld{to.Path, []string{"all of it: it cannot be searched for some"}}
-	i, there := c.v.Find(to.Path)
-	if there && c.wanted(&c.v.Entries[i]) || c.full(to.Path) {
+	there := c.v.At(to.Path)
+	if there != nil && c.wanted(there) || c.full(to.Path) {
 		c.had = append(c.had, w)
 		return
 	}
 	c.shut = append(c.shut, to.Path)
 	r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "it may hold credentials, and cannot be searched for them"}
 	m := Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block}
-	if there {
-		c.v.Entries[i] = m
+	if there != nil {
+		*there = m
 		c.v.Sort()
 	} else {
 		c.made = append(c.made, m)
@@ -377,11 +377,8 @@ func (c *cleaner) visible(name string) (to host.Resolved, ok bool) {
 		return to, false
 	}
 	c.seen[to.Path] = true
-	if i, ok := c.v.Find(to.Path); ok {
-		m := &c.v.Entries[i]
-		return to, !m.Copied && !c.wanted(m)
-	}
-	return to, true
+	m := c.v.At(to.Path)
+	return to, m == nil || !m.Copied && !c.wanted(m)
 }
 
 // closed reports whether the command cannot open what cannot be read here either.

@@ -27,7 +27,7 @@ func (v *View) MayPass(h *host.Host, fd *host.FD) bool {
 	if !ok {
 		return false
 	}
-	if i, ok := v.Find(to.Path); ok && v.Entries[i].Copied {
+	if m := v.At(to.Path); m != nil && m.Copied {
 		return false // the command sees a copy, for a reason
 	}
 	a := v.Access(to.Path)

@@ -11,7 +11,7 @@ import (
 func (v *View) addAliases(found []resolvedRule) ([]resolvedRule, error) {
 	mounts, err := v.Host.FS.Mounts()
 	if err != nil {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "cannot list the mounts of this machine: " + err.Error(), Hint: "is /proc mounted?"}
+		return nil, failed("cannot list the mounts of this machine: "+err.Error(), "is /proc mounted?")
 	}
 	t := host.NewMountTable(mounts)
 	v.table = t

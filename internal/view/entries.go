@@ -91,12 +91,20 @@ func (v *View) effectiveAccess(m *Entry) policy.Access {
 	return a
 }
 
-// outerAccess is the access of what a mount lies in.
-func (v *View) outerAccess(m *Entry) policy.Access {
+// parent is the entry that one lies in, nil for none.
+func (v *View) parent(m *Entry) *Entry {
 	if m.Parent < 0 {
-		return policy.Unseen
+		return nil
 	}
-	return v.Entries[m.Parent].Access
+	return &v.Entries[m.Parent]
+}
+
+// outerAccess is the access of what an entry lies in.
+func (v *View) outerAccess(m *Entry) policy.Access {
+	if over := v.parent(m); over != nil {
+		return over.Access
+	}
+	return policy.Unseen
 }
 
 // ComparePaths orders by elements, so that everything below a directory comes
@@ -128,13 +136,13 @@ func (v *View) pinParents() {
 		if m.Redundant || m.Access == policy.Write || v.outerAccess(m) != policy.Write {
 			continue
 		}
-		top := &v.Entries[m.Parent]
-		for top.Parent >= 0 && v.outerAccess(top) == policy.Write {
-			top = &v.Entries[top.Parent]
+		top := v.parent(m)
+		for v.outerAccess(top) == policy.Write {
+			top = v.parent(top)
 		}
 		for dir := policy.Dir(m.Path); dir != top.Path && !have[dir]; dir = policy.Dir(dir) {
 			have[dir] = true
-			if _, ok := v.Find(dir); ok {
+			if v.At(dir) != nil {
 				continue
 			}
 			r := &policy.Rule{Path: dir, Access: policy.Write, Layer: m.Rule.Layer, Source: m.Rule.Source}
@@ -151,45 +159,34 @@ func (v *View) pinParents() {
 	}
 }
 
-// above returns the mount with the nearest path strictly above.
-func (v *View) above(path string) (Entry, bool) {
-	if path != "/" {
-		if i, ok := v.nearest(policy.Dir(path)); ok {
-			return v.Entries[i], true
-		}
-	}
-	return Entry{}, false
-}
-
-// nearest is the index of the mount at a path or nearest above.
-func (v *View) nearest(path string) (int, bool) {
+// nearest is the entry at a path or nearest above it, nil for none.
+func (v *View) nearest(path string) *Entry {
 	for {
-		if i, ok := v.Find(path); ok {
-			return i, true
-		}
-		if path == "/" {
-			return 0, false
+		if m := v.At(path); m != nil || path == "/" {
+			return m
 		}
 		path = policy.Dir(path)
 	}
 }
 
-func (v *View) Find(path string) (int, bool) {
-	return slices.BinarySearchFunc(v.Entries, path, func(m Entry, p string) int { return ComparePaths(m.Path, p) })
+// At is the entry at a canonical path, nil for none.
+func (v *View) At(path string) *Entry {
+	i, ok := slices.BinarySearchFunc(v.Entries, path, func(m Entry, p string) int { return ComparePaths(m.Path, p) })
+	if !ok {
+		return nil
+	}
+	return &v.Entries[i]
 }
 
 // Has reports whether a rule is in force at a canonical path that exists.
 func (v *View) Has(path string) bool {
-	i, ok := v.Find(path)
-	return ok && !v.Entries[i].Redundant
+	m := v.At(path)
+	return m != nil && !m.Redundant
 }
 
 // Access returns what may be done with a canonical path.
 func (v *View) Access(path string) policy.Access {
-	if i, ok := v.Find(path); ok {
-		return v.Entries[i].Access
-	}
-	if m, ok := v.above(path); ok {
+	if m := v.nearest(path); m != nil {
 		return m.Access
 	}
 	return policy.Unseen

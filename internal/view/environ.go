@@ -145,7 +145,7 @@ func holdsTemp(v *View, dir string) bool {
 	if err != nil || !strings.HasPrefix(dir, "/") {
 		return false
 	}
-	if i, ok := v.Find(to.Path); ok && v.Entries[i].Rule.Access == policy.Private {
+	if m := v.At(to.Path); m != nil && m.Rule.Access == policy.Private {
 		return true
 	}
 	_, seen := v.visible(dir)

@@ -37,8 +37,8 @@ func (v *View) Outside(path string) (host string, ok bool) {
 // InForceAt is the mount that governs a path of the host, nil for none.
 func (v *View) InForceAt(path string) *Entry {
 	for {
-		if i, ok := v.Find(path); ok && v.InForce(&v.Entries[i]) {
-			return &v.Entries[i]
+		if m := v.At(path); m != nil && v.InForce(m) {
+			return m
 		}
 		if path == "/" {
 			return nil
@@ -106,5 +106,5 @@ func (v *View) RootBound() bool {
 // not make it. Lists of some hundred names make a profile longer than the system
 // takes.
 func (m *Entry) Unneeded(v *View) bool {
-	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused && !policy.Within(m.Path, v.Project) && (m.Parent < 0 || v.Entries[m.Parent].Access != policy.Write)
+	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused && !policy.Within(m.Path, v.Project) && v.outerAccess(m) != policy.Write
 }

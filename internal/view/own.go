@@ -12,7 +12,7 @@ import (
 func (v *View) GuardFilter(path string) error {
 	to, err := v.Res.Resolve(path)
 	if err != nil {
-		return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + err.Error(), Hint: ""}
+		return failed("seccomp: "+err.Error(), "")
 	}
 	at := []string{to.Path}
 	for _, l := range to.Links {
@@ -20,8 +20,8 @@ func (v *View) GuardFilter(path string) error {
 	}
 	for _, name := range at {
 		if v.writes(name) {
-			return &host.Error{Status: host.StatusFailed, Text: "seccomp: " + policy.Plain(path) + " could be written by the command, which would choose its own filter (" + policy.Plain(name) + " is writable in the sandbox)",
-				Hint: "move the file to ~/.config/sbx, or protect it: protected_paths = [" + policy.Quote(path) + "]"}
+			return failed("seccomp: "+policy.Plain(path)+" could be written by the command, which would choose its own filter ("+policy.Plain(name)+" is writable in the sandbox)",
+				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+policy.Quote(path)+"]")
 		}
 	}
 	return nil
@@ -132,25 +132,25 @@ func (v *View) refuseWritable(dir, what, hint string) error {
 	if err != nil {
 		return nil // out of the command's reach, too
 	}
-	by := -1
+	var by *Entry
 	for _, name := range v.aliases(to.Path) {
-		if v.Access(name) == policy.Write {
-			by, _ = v.nearest(name)
+		if m := v.nearest(name); m != nil && m.Access == policy.Write {
+			by = m
 		}
 	}
 	for i := range v.Entries {
 		if m := &v.Entries[i]; m.Access == policy.Write && !m.Redundant && policy.Within(m.Path, to.Path) {
-			by = i
+			by = m
 		}
 	}
-	if by < 0 {
+	if by == nil {
 		return nil
 	}
 	if to.Info.Kind == host.Absent {
-		hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) + "; or let the XDG variables name a place that no command writes"
+		hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) +
+			"; or let the XDG variables name a place that no command writes"
 	}
-	m := &v.Entries[by]
-	return &host.Error{Status: host.StatusFailed, Text: policy.Plain(dir) + " " + what + ", and is never made writable (" + policy.Plain(m.Path) + " is, by " + m.Rule.Source + ")", Hint: hint}
+	return failed(policy.Plain(dir)+" "+what+", and is never made writable ("+policy.Plain(by.Path)+" is, by "+by.Rule.Source+")", hint)
 }
 
 // SelfPath is the file of sbx itself, false when it cannot be put inside.

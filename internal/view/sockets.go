@@ -37,7 +37,7 @@ func (v *View) HideSockets(pol *policy.Policy) error {
 	}
 	slices.SortFunc(masks, ComparePaths)
 	if masks = v.groupSockets(masks); len(masks) > MaxMatches {
-		return &host.Error{Status: host.StatusFailed, Text: strconv.Itoa(len(masks)) + " sockets lie in directories that the profile shows, too many to hide one by one", Hint: "hide the directories with --block or blocked_paths"}
+		return failed(strconv.Itoa(len(masks))+" sockets lie in directories that the profile shows, too many to hide one by one", "hide the directories with --block or blocked_paths")
 	}
 	for _, path := range masks {
 		info, err := v.Host.FS.Lstat(path)
@@ -113,16 +113,9 @@ func (v *View) Intended(path string) bool {
 			return true
 		}
 	}
-	i, ok := v.nearest(path)
-	if !ok {
-		return false
-	}
-	if v.Entries[i].Path == path {
-		return true // named, and settled by that
-	}
-	for ; i >= 0; i = v.Entries[i].Parent {
-		if m := &v.Entries[i]; m.Rule.Layer != policy.Builtin && m.Access == policy.Write {
-			return true
+	for m := v.nearest(path); m != nil; m = v.parent(m) {
+		if m.Path == path || m.Rule.Layer != policy.Builtin && m.Access == policy.Write {
+			return true // at the path itself: named, and settled by that
 		}
 	}
 	return false

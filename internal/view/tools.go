@@ -330,12 +330,12 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 			return errors.New(policy.Plain(l.Path) + " is a link in a directory that sandboxes may have written")
 		}
 	}
-	switch i, ok := v.nearest(to); {
-	case !ok || v.Entries[i].Access == policy.Unseen || v.Entries[i].Access == policy.Read:
-	case v.Entries[i].Access != policy.Private:
-		return errors.New("it is there already, to " + v.Entries[i].Access.String())
-	case v.Entries[i].Rule.Layer != policy.Builtin || v.Entries[i].Path == to:
-		return errors.New(policy.Plain(v.Entries[i].Path) + " is private (" + v.Entries[i].Rule.Source + ")")
+	switch m := v.nearest(to); {
+	case m == nil || m.Access == policy.Unseen || m.Access == policy.Read:
+	case m.Access != policy.Private:
+		return errors.New("it is there already, to " + m.Access.String())
+	case m.Rule.Layer != policy.Builtin || m.Path == to:
+		return errors.New(policy.Plain(m.Path) + " is private (" + m.Rule.Source + ")")
 	}
 	return nil
 }

@@ -102,16 +102,15 @@ func (v *View) RemapTo(path string) error {
 	if path == "" || path == v.Host.CWD {
 		return nil
 	}
-	if over, ok := v.above(v.Host.CWD); ok && Shows(over.Access) {
-		return &host.Error{Status: host.StatusFailed, Text: "--workspace: the working directory lies in " + policy.Plain(over.Path) + ", which is visible at its own place", Hint: "run from the root of the work tree, with a profile that does not show what is above"}
+	if over := v.nearest(policy.Dir(v.Host.CWD)); v.Host.CWD != "/" && over != nil && Shows(over.Access) {
+		return failed("--workspace: the working directory lies in "+policy.Plain(over.Path)+", which is visible at its own place", "run from the root of the work tree, with a profile that does not show what is above")
 	}
-	_, under := v.above(path)
-	_, taken := v.Find(path)
+	taken := v.nearest(path) != nil
 	for _, own := range []string{"/proc", "/dev", "/run"} {
 		taken = taken || policy.Within(path, own)
 	}
-	if path[0] != '/' || path == "/" || under || taken {
-		return &host.Error{Status: host.StatusFailed, Text: "--workspace: " + policy.Plain(path) + " is not a free place in the sandbox", Hint: "use a new name at the top, like /workspace"}
+	if path[0] != '/' || path == "/" || taken {
+		return failed("--workspace: "+policy.Plain(path)+" is not a free place in the sandbox", "use a new name at the top, like /workspace")
 	}
 	v.remap = path
 	return nil
@@ -260,6 +259,11 @@ func (v *View) preloadDir(rules []policy.Rule) {
 	}
 }
 
+// failed is an error of sbx's own, with what to do about it.
+func failed(text, hint string) error {
+	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
+}
+
 func absent(r *policy.Rule) error {
 	return errors.New(policy.Plain(r.Path) + ": no such file or directory")
 }
@@ -269,7 +273,7 @@ func RuleError(r *policy.Rule, err error) error {
 	if errors.As(err, &e) {
 		return host.Silent(e, r.Path, r.Source)
 	}
-	return &host.Error{Status: host.StatusFailed, Text: r.Source + ": " + err.Error()}
+	return failed(r.Source+": "+err.Error(), "")
 }
 
 func (v *View) expandPattern(pol *policy.Policy, r *policy.Rule) ([]resolvedRule, error) {

@@ -58,15 +58,6 @@ func (v *View) creates(w tripwire.Watch) bool {
 	case tripwire.Nested, tripwire.Listed:
 		dir = w.Path
 	}
-	return v.Access(dir) == policy.Write && v.src(dir) == ""
-}
-
-// src is where the content at a canonical path comes from when that is not the
-// host's own file: the private cache.
-func (v *View) src(path string) string {
-	if i, ok := v.Find(path); ok {
-		return v.Entries[i].Src
-	}
-	m, _ := v.above(path)
-	return m.Src
+	m := v.nearest(dir) // a Src is not the host's own file: the private cache
+	return m != nil && m.Access == policy.Write && m.Src == ""
 }

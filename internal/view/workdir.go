@@ -15,8 +15,8 @@ import (
 func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	r, ok := pol.Decide(h.CWD)
 	if hidden, b := hides(pol, h.CWD); hidden {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory " + policy.Plain(h.CWD) + " is hidden (" + b.Source + ": blocked " + policy.Plain(b.Path) + ")",
-			Hint: "cd to a project first"}
+		return nil, failed("the working directory "+policy.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+policy.Plain(b.Path)+")",
+			"cd to a project first")
 	}
 	if !ok || r.Path != h.CWD || r.Access != policy.Write && r.Access != policy.Read {
 		return pol, nil
@@ -30,7 +30,7 @@ func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 		if h.ByName {
 			hint = "cd to a project first, or say less in SBX_FLAGS and the config file: neither makes it writable"
 		}
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory " + place.Error(), Hint: hint}
+		return nil, failed("the working directory "+place.Error(), hint)
 	}
 	return withoutCWD(pol), nil
 }
@@ -68,7 +68,7 @@ func withoutCWD(pol *policy.Policy) *policy.Policy {
 // Prepare refuses what cannot be enforced and settles the working directory.
 func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	if h.CWD == "" {
-		return nil, &host.Error{Status: host.StatusFailed, Text: "the working directory does not exist any more", Hint: "cd to a directory that exists"}
+		return nil, failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
 	if err := timeLimit(pol); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func withNetwork(pol *policy.Policy) *policy.Policy {
 // timeLimit refuses one that nothing could put into force.
 func timeLimit(pol *policy.Policy) error {
 	if pol.TimeoutSeconds > 0 && pol.SharePID {
-		return &host.Error{Status: host.StatusFailed, Text: "a time limit needs a process namespace of its own", Hint: "leave out share_pid, or timeout_seconds"}
+		return failed("a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (v *View) CheckWorkingDir(cwd string) error {
 		return nil
 	}
 	if v.Access(cwd) == policy.Private {
-		if i, ok := v.Find(cwd); ok && !v.Entries[i].Redundant {
+		if v.Has(cwd) {
 			return nil
 		}
 	}
@@ -135,5 +135,5 @@ func (v *View) CheckWorkingDir(cwd string) error {
 	case v.Host.ByName:
 		how = "with SBX_FLAGS='-r " + policy.Plain(cwd) + "'"
 	}
-	return &host.Error{Status: host.StatusFailed, Text: "the working directory " + policy.Plain(cwd) + " is not visible in the sandbox", Hint: "cd to a project, or open it " + how}
+	return failed("the working directory "+policy.Plain(cwd)+" is not visible in the sandbox", "cd to a project, or open it "+how)
 }

@@ -21,7 +21,7 @@ func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy)
 		return nil
 	}
 	dst := host.Join(home.Path, ".cache")
-	if _, taken := v.Find(dst); taken {
+	if v.At(dst) != nil {
 		return nil
 	}
 	src, err := p.CacheDir(req, v)
