@@ -135,27 +135,19 @@ func (c *cleaner) tree(dir string) {
 	if err != nil {
 		return // only who knows a name finds something
 	}
-	names := slices.DeleteFunc(directories(entries), func(name string) bool {
-		apart := c.v.Host.OnRemote(host.Join(dir, name))
-		if apart {
-			c.v.Notes = append(c.v.Notes, policy.Plain(host.Join(dir, name))+" is on a FUSE or network file system and is not looked at: the command can read the credentials in the settings of a repository there")
-		}
-		return apart
-	})
-	below := make([]string, 0, 2*len(names))
-	for _, n := range names {
-		below = append(below, n+"/.git", n+"/HEAD")
+	remote := func(path string) {
+		c.v.Notes = append(c.v.Notes, policy.Plain(path)+" is on a FUSE or network file system and is not looked at: "+
+			"the command can read the credentials in the settings of a repository there")
 	}
-	there := c.v.Host.FS.Exist(dir, below)
-	for i, name := range names {
+	c.g.below(dir, entries, remote, func(name string, git, head bool) {
 		sub := host.Join(dir, name)
-		if there[2*i] {
+		if git {
 			c.checkout(sub)
 		}
-		if there[2*i+1] && c.g.bare(sub) {
+		if head && c.g.bare(sub) {
 			c.repository(sub, 0)
 		}
-	}
+	})
 }
 
 // checkout looks at the repository of a work tree.

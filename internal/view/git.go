@@ -73,18 +73,22 @@ const (
 func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver) (*policy.Policy, *gitGuard) {
 	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, more: maxPrograms, done: make(map[string]bool, 8)}
 	g.trees = g.writableTrees()
-	inTree := g.pol.Access(h.CWD) == policy.Write && policy.Within(h.CWD, root)
-	if inTree {
-		g.home(root, g.level())
-		if root != h.CWD {
-			g.tree(h.CWD)
+	switch a := g.pol.Access(h.CWD); {
+	case a == policy.Write && policy.Within(h.CWD, root):
+		level := policy.Write
+		if g.pol.Git == "none" {
+			level = policy.Read
 		}
-	} else if Shows(g.pol.Access(h.CWD)) {
-		g.home(root, policy.Read)
+		g.worktree(root, level)
+		if root != h.CWD {
+			g.worktree(h.CWD, policy.Unseen)
+		}
+	case Shows(a):
+		g.worktree(root, policy.Read)
 	}
 	for _, dir := range g.trees {
 		if dir != root && dir != h.CWD {
-			g.tree(dir)
+			g.worktree(dir, policy.Unseen)
 		}
 	}
 	for _, dir := range g.trees {
@@ -100,12 +104,7 @@ func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver)
 		g.users()
 		g.foremost()
 	}
-	if len(g.rules) == 0 {
-		return pol, g
-	}
-	out := *pol
-	out.Add(g.rules...)
-	return &out, g
+	return withRules(pol, g.rules), g
 }
 
 // writableTrees are the working directory and what a person made writable
@@ -125,58 +124,28 @@ func (g *gitGuard) writableTrees() []string {
 	return out
 }
 
-func (g *gitGuard) level() policy.Access {
-	if g.pol.Git == "none" {
-		return policy.Read
-	}
-	return policy.Write
-}
-
 func (g *gitGuard) add(path string, a policy.Access) {
 	g.rules = append(g.rules, policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "git = " + g.pol.Git})
 }
 
-// home is the work tree of the working directory: its git directory is opened
-// at the level asked for, wherever it is.
-func (g *gitGuard) home(root string, level policy.Access) {
-	git := host.Join(root, ".git")
-	info, err := g.host.FS.Lstat(git)
-	if err == nil && info.Kind != host.Absent {
-		g.unbare(root)
-		g.hookLinks(host.Join(root, ".husky"))
-	}
-	switch {
-	case err != nil || info.Kind == host.Absent:
-		g.tree(root)
-	case info.Kind == host.Dir && info.UID == g.host.UID && level == policy.Write:
-		g.add(git, policy.Write)
-		g.guard(git, root)
-	case info.Kind == host.File:
-		g.add(git, policy.Protect)
-		g.pointer(root, git, info, level)
-	default:
-		g.gits = append(g.gits, git)
-		g.add(git, policy.Protect)
-	}
-}
-
-// tree guards the repository at the top of a writable directory. It opens
-// nothing.
-func (g *gitGuard) tree(dir string) {
+// worktree guards the repository at the top of a directory. level is what its git
+// directory is opened for, wherever it is; Unseen opens nothing.
+func (g *gitGuard) worktree(dir string, level policy.Access) {
 	git := host.Join(dir, ".git")
 	info, err := g.host.FS.Lstat(git)
 	g.unbare(dir)
 	g.hookLinks(host.Join(dir, ".husky"))
 	switch {
-	case err != nil:
+	case err != nil || info.Kind == host.Absent: // which the tripwire watches
 		g.add(git, policy.Protect)
-	case info.Kind == host.Absent:
-		g.add(git, policy.Protect) // for the tripwire
-	case info.Kind == host.Dir && g.pol.Git != "none":
-		g.guard(git, dir)
 	case info.Kind == host.File:
 		g.add(git, policy.Protect)
-		g.pointer(dir, git, info, policy.Unseen)
+		g.pointer(dir, git, info, level)
+	case info.Kind == host.Dir && level == policy.Write && info.UID == g.host.UID:
+		g.add(git, policy.Write)
+		g.guard(git, dir)
+	case info.Kind == host.Dir && level == policy.Unseen && g.pol.Git != "none":
+		g.guard(git, dir)
 	default:
 		g.gits = append(g.gits, git)
 		g.add(git, policy.Protect)
@@ -233,42 +202,58 @@ func (g *gitGuard) nested(dir string) {
 		}
 	}
 	g.obeyed(to.Path, entries)
-	names := directories(entries)
-	if r, ok := g.host.FS.(*host.RemoteFS); ok && len(r.Far) > 0 {
-		names = slices.DeleteFunc(names, func(name string) bool { return g.farAway(host.Join(to.Path, name)) })
-	}
-	below := make([]string, 0, 2*len(names))
-	for _, n := range names {
-		below = append(below, n+"/.git", n+"/HEAD")
-	}
 	var found []string
-	there := g.host.FS.Exist(to.Path, below)
-	for i, name := range names {
-		sub, err := g.res.Resolve(host.Join(to.Path, name))
-		git := there[2*i]
-		if err != nil || sub.Info.Kind != host.Dir || !git && !(there[2*i+1] && g.bare(sub.Path)) {
-			continue
+	remote := func(path string) {
+		g.Notes = append(g.Notes, policy.Plain(path)+" is on a FUSE or network file system"+g.host.MountType(path)+
+			" and is not looked at: a repository there is neither protected nor watched")
+	}
+	g.below(to.Path, entries, remote, func(name string, git, head bool) {
+		path := host.Join(to.Path, name)
+		sub, err := g.res.Resolve(path)
+		if err != nil || sub.Info.Kind != host.Dir || !git && !(head && g.bare(sub.Path)) {
+			return
 		}
 		// A link is a way to a repository, too, wherever that is.
 		found = append(found, name)
-		if sub.Path != host.Join(to.Path, name) {
-			g.seenAs(host.Join(to.Path, name)) // a repository in its place has the same name
+		if sub.Path != path {
+			g.seenAs(path) // a repository in its place has the same name
 		}
-		if sub.Path == host.Join(to.Path, name) || g.inTrees(sub.Path) {
+		if sub.Path == path || g.inTrees(sub.Path) {
 			g.inside(sub.Path, git)
 		}
-	}
+	})
 	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Nested, Path: to.Path, State: strings.Join(found, "/")})
 }
 
-// farAway leaves out a directory that some other machine or program would have
-// to be asked about.
-func (g *gitGuard) farAway(path string) bool {
-	apart := g.host.OnRemote(path)
-	if apart {
-		g.Notes = append(g.Notes, policy.Plain(path)+" is on a FUSE or network file system"+g.host.MountType(path)+" and is not looked at: a repository there is neither protected nor watched")
+// below calls f for each entry of a directory that may be a directory or a link to
+// one, sorted (of other files there may be very many), with whether a .git and a
+// HEAD exist in it. remote is called for one that some other machine or program
+// would have to be asked about.
+func (g *gitGuard) below(dir string, entries []host.Entry, remote func(path string), f func(name string, git, head bool)) {
+	var names []string
+	for _, e := range entries {
+		if (e.Kind == host.Dir || e.Kind == host.Link || e.Kind == host.Absent) && e.Name != ".git" {
+			names = append(names, e.Name)
+		}
 	}
-	return apart
+	slices.Sort(names)
+	if r, ok := g.host.FS.(*host.RemoteFS); ok && len(r.Far) > 0 {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			apart := g.host.OnRemote(host.Join(dir, name))
+			if apart {
+				remote(host.Join(dir, name))
+			}
+			return apart
+		})
+	}
+	paths := make([]string, 0, 2*len(names))
+	for _, n := range names {
+		paths = append(paths, n+"/.git", n+"/HEAD")
+	}
+	there := g.host.FS.Exist(dir, paths)
+	for i, name := range names {
+		f(name, there[2*i], there[2*i+1])
+	}
 }
 
 // inside guards a repository in a writable directory, with mounts of its own as
@@ -281,7 +266,7 @@ func (g *gitGuard) inside(dir string, git bool) {
 	switch {
 	case g.done[at]:
 	case g.inner > 0:
-		g.tree(dir)
+		g.worktree(dir, policy.Unseen)
 	case g.inner > maxNested-MaxPlain:
 		g.gits = append(g.gits, at)
 		g.add(at, policy.Protect)
@@ -362,19 +347,6 @@ func namesOf(entries []host.Entry) []string {
 	return names
 }
 
-// directories are the names of entries that may be directories or links to
-// such, sorted. Of the others there may be very many.
-func directories(entries []host.Entry) []string {
-	var names []string
-	for _, e := range entries {
-		if (e.Kind == host.Dir || e.Kind == host.Link || e.Kind == host.Absent) && e.Name != ".git" {
-			names = append(names, e.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 // seen notes a git directory or file and reports whether it was looked at
 // already.
 func (g *gitGuard) seen(path string) bool {
@@ -385,8 +357,11 @@ func (g *gitGuard) seen(path string) bool {
 	return false
 }
 
-func (g *gitGuard) exists(path string) bool {
-	info, err := g.host.FS.Lstat(path)
+func (g *gitGuard) exists(path string) bool { return exists(g.host.FS, path) }
+
+// exists reports whether there is something at a path; errors count as that.
+func exists(fs host.FS, path string) bool {
+	info, err := fs.Lstat(path)
 	return err != nil || info.Kind != host.Absent
 }
 

@@ -19,6 +19,11 @@ func BlockPointedFiles(pol *policy.Policy, h *host.Host) *policy.Policy {
 			rules = append(rules, policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: "$" + name})
 		}
 	})
+	return withRules(pol, rules)
+}
+
+// withRules is a policy with more rules.
+func withRules(pol *policy.Policy, rules []policy.Rule) *policy.Policy {
 	if len(rules) == 0 {
 		return pol
 	}

@@ -390,7 +390,7 @@ func (v *View) sources(path string) error {
 	err := v.sources(policy.Dir(path))
 	switch {
 	case err != nil:
-	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"}, func(name string) bool { return v.exists(host.Join(path, name)) }):
+	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"}, func(name string) bool { return exists(v.Host.FS, host.Join(path, name)) }):
 		err = errors.New(policy.Plain(path) + " is a work tree")
 	case v.ran(path):
 		err = errors.New(policy.Plain(path) + " is a directory that sandboxes ran in")
@@ -409,7 +409,7 @@ func (v *View) ran(dir string) bool {
 		v.stores = make([]string, 0, 2*len(v.Host.Own))
 		for _, own := range v.Host.Own {
 			for _, name := range []string{"projects", "tripwire"} {
-				if v.exists(host.Join(own, name)) {
+				if exists(v.Host.FS, host.Join(own, name)) {
 					v.stores = append(v.stores, host.Join(own, name))
 				}
 			}
@@ -421,14 +421,8 @@ func (v *View) ran(dir string) bool {
 		if host.Base(store) == "tripwire" {
 			name = record
 		}
-		return v.exists(host.Join(store, name))
+		return exists(v.Host.FS, host.Join(store, name))
 	})
-}
-
-// exists reports whether there is something; errors count as that.
-func (v *View) exists(path string) bool {
-	info, err := v.Host.FS.Lstat(path)
-	return err != nil || info.Kind != host.Absent
 }
 
 // beside reports whether a rule is about what lies beside a directory of
