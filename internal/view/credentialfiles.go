@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,9 +48,10 @@ func (c *cleaner) git(name string, depth int) {
 	})
 }
 
-// settings looks at a settings file of a package manager.
-func (c *cleaner) settings(name string) {
-	to, ok := c.visible(name)
+// settings looks at a settings file of a package manager, or at another that clean
+// knows how to read.
+func (c *cleaner) settings(path string, clean func(name string, data []byte) ([]byte, []string, error)) {
+	to, ok := c.visible(path)
 	if !ok {
 		return
 	}
@@ -60,10 +62,19 @@ func (c *cleaner) settings(name string) {
 		}
 		return
 	}
-	copied, names, err := credentials.Lines(host.Base(name), data)
+	copied, names, err := clean(host.Base(path), data)
 	if err != nil || len(names) > 0 || len(copied) != len(data) {
 		c.show(to, copied, names, err == nil)
 	}
+}
+
+// withoutURL is for a file that names a remote: it cannot be shown when that is a
+// URL with a password.
+func withoutURL(_ string, data []byte) ([]byte, []string, error) {
+	if credentials.In(data) {
+		return nil, nil, errors.New("a URL with a password")
+	}
+	return data, nil, nil
 }
 
 // hidden shows a project's settings file that is hidden for the credentials that

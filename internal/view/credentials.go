@@ -44,10 +44,9 @@ type cleaner struct {
 func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: MaxNames, seen: make(map[string]bool, 16)}
 	for _, home := range v.Host.Homes {
-		c.git(host.Join(home, ".gitconfig"), 0)
-		c.git(host.Join(home, ".config/git/config"), 0)
-		c.git(host.Join(home, ".linuxbrew/etc/gitconfig"), 0)
-		c.git(host.Join(home, ".nix-profile/etc/gitconfig"), 0)
+		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig", ".nix-profile/etc/gitconfig"} {
+			c.git(host.Join(home, name), 0)
+		}
 	}
 	for i := range g.pol.Rules {
 		if r := &g.pol.Rules[i]; host.Base(r.Path) == "config" && host.Base(policy.Dir(r.Path)) == "git" && IsGrant(r) {
@@ -82,7 +81,7 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 			continue
 		}
 		for _, name := range []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"} {
-			c.settings(host.Join(top, name))
+			c.settings(host.Join(top, name), credentials.Lines)
 		}
 	}
 	for i := range v.Entries {
@@ -181,8 +180,7 @@ func (c *cleaner) repository(dir string, depth int) {
 		to, err := c.v.Res.Resolve(host.Join(dir, name))
 		if err == nil && c.v.At(to.Path) == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
 			c.seen[to.Path] = true
-			r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "keys of git-crypt and git-annex"}
-			c.made = append(c.made, Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block})
+			c.made = append(c.made, blocked(to.Path, to.Info, "keys of git-crypt and git-annex"))
 		}
 	}
 	c.configs(dir)
@@ -219,23 +217,10 @@ func (c *cleaner) configs(dir string) {
 				continue
 			}
 			for _, f := range files {
-				c.remote(host.Join(sub, f.Name))
+				c.settings(host.Join(sub, f.Name), withoutURL)
 			}
 		}
 	}
-}
-
-// remote hides a file that names a remote by a URL with a password.
-func (c *cleaner) remote(name string) {
-	to, ok := c.visible(name)
-	if !ok {
-		return
-	}
-	data, err := c.v.Host.FS.Content(to.Path, to.Info, maxSettings)
-	if err == nil && !credentials.In(data) || err != nil && c.closed(to) {
-		return
-	}
-	c.show(to, nil, nil, false)
 }
 
 // modules looks at the git directories of submodules. One of a submodule called
@@ -340,8 +325,7 @@ func (c *cleaner) hide(dir string) {
 		return
 	}
 	c.shut = append(c.shut, to.Path)
-	r := &policy.Rule{Path: to.Path, Access: policy.Block, Layer: policy.Builtin, Source: "it may hold credentials, and cannot be searched for them"}
-	m := Entry{Path: to.Path, Info: to.Info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block}
+	m := blocked(to.Path, to.Info, "it may hold credentials, and cannot be searched for them")
 	if there != nil {
 		*there = m
 		c.v.Sort()

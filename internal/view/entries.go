@@ -24,6 +24,12 @@ type Entry struct {
 	Copy   []byte // its content
 }
 
+// blocked is an entry that hides what is at a path.
+func blocked(path string, info host.Info, source string) Entry {
+	r := &policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: source}
+	return Entry{Path: path, Info: info, Rule: r, rules: policy.RuleSet{Give: r}, Access: policy.Block}
+}
+
 // merge adds up the rules at each canonical path, parents first.
 func (v *View) merge(found []resolvedRule) {
 	at := make(map[string]int, len(found))

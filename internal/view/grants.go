@@ -86,6 +86,10 @@ func (v *View) skip(p *resolvedRule, why error) {
 		why = errors.New(policy.Plain(p.name) + " leads through a link that a command could have made")
 	}
 	v.Gaps = append(v.Gaps, p.rule.Source+": not opened: "+why.Error())
+	v.refuse(p, why)
+}
+
+func (v *View) refuse(p *resolvedRule, why error) {
 	if v.Refused == nil {
 		v.Refused = make(map[string]string, 4)
 	}

@@ -26,17 +26,12 @@ func (v *View) HideSockets(pol *policy.Policy) error {
 			}
 		}
 	})
-	var masks []string
-	for _, path := range v.socketsShown() {
-		if !slices.Contains(masks, path) {
-			masks = append(masks, path)
-		}
-	}
+	masks := v.socketsShown()
 	if len(masks) == 0 {
 		return nil
 	}
 	slices.SortFunc(masks, ComparePaths)
-	if masks = v.groupSockets(masks); len(masks) > MaxMatches {
+	if masks = v.groupSockets(slices.Compact(masks)); len(masks) > MaxMatches {
 		return failed(strconv.Itoa(len(masks))+" sockets lie in directories that the profile shows, too many to hide one by one", "hide the directories with --block or blocked_paths")
 	}
 	for _, path := range masks {
@@ -44,10 +39,7 @@ func (v *View) HideSockets(pol *policy.Policy) error {
 		if err != nil || !isEndpoint(info.Kind) && info.Kind != host.Dir {
 			continue
 		}
-		r := &policy.Rule{Path: path, Access: policy.Block, Layer: policy.Builtin, Source: SourceSocket}
-		m := Entry{Path: path, Info: info, Rule: r}
-		m.rules.Add(r)
-		v.Entries = append(v.Entries, m)
+		v.Entries = append(v.Entries, blocked(path, info, SourceSocket))
 	}
 	v.Sort()
 	v.pinParents()

@@ -45,72 +45,55 @@ func Tools(h *host.Host, environ []string) []policy.Lent {
 	return out
 }
 
-// ToolMarks says for a variable that names the directory of a toolchain what is
-// in every such directory, one of it at least: no other directory can be opened
-// by giving its name. They are written as ls -F has them: "/" ends directories,
-// "*" programs. It is nil for all other variables.
+// toolMarks says for each variable that names the directory of a toolchain, sorted,
+// what is in every such directory, one of it at least: no other directory can be
+// opened by giving its name. They are written as ls -F has them: "/" ends
+// directories, "*" programs.
+var toolMarks = [...]struct {
+	name  string
+	marks []string
+}{
+	{"ASDF_DATA_DIR", []string{"installs/"}},
+	{"ASDF_DIR", []string{"asdf.sh"}},
+	{"BUN_INSTALL", []string{"bin/bun*"}},
+	{"CARGO_HOME", []string{"registry/index/", "registry/cache/", "bin/cargo*"}},
+	{"COMPOSER_HOME", []string{"vendor/composer/"}},
+	{"CONDA_PREFIX", []string{"conda-meta/"}},
+	{"DENO_INSTALL", []string{"bin/deno*"}},
+	{"DOTNET_ROOT", []string{"host/fxr/"}},
+	{"FNM_DIR", []string{"node-versions/"}},
+	{"FNM_MULTISHELL_PATH", []string{"bin/node*"}},
+	{"GEM_HOME", []string{"specifications/"}},
+	{"GHCUP_INSTALL_BASE_PREFIX", []string{".ghcup/bin/"}},
+	{"GOENV_ROOT", []string{"shims/", "libexec/goenv*"}},
+	{"GOPATH", []string{"pkg/mod/", "pkg/sumdb/"}},
+	{"GOROOT", []string{"bin/go*"}},
+	{"GRADLE_HOME", []string{"bin/gradle*"}},
+	{"HOMEBREW_PREFIX", []string{"bin/brew*"}},
+	{"JAVA_HOME", []string{"bin/java*"}},
+	{"JENV_ROOT", []string{"shims/", "libexec/jenv*"}},
+	{"M2_HOME", []string{"bin/mvn*"}},
+	{"MAVEN_HOME", []string{"bin/mvn*"}},
+	{"MISE_DATA_DIR", []string{"installs/"}},
+	{"NODENV_ROOT", []string{"shims/", "libexec/nodenv*"}},
+	{"NVM_DIR", []string{"nvm.sh", "versions/node/"}},
+	{"PIPX_HOME", []string{"venvs/"}},
+	{"PNPM_HOME", []string{"pnpx*", "global/5/"}},
+	{"PYENV_ROOT", []string{"shims/", "libexec/pyenv*"}},
+	{"RBENV_ROOT", []string{"shims/", "libexec/rbenv*"}},
+	{"RUSTUP_HOME", []string{"toolchains/"}},
+	{"SDKMAN_DIR", []string{"bin/sdkman-init.sh"}},
+	{"VIRTUAL_ENV", []string{"pyvenv.cfg"}},
+	{"VOLTA_HOME", []string{"tools/image/"}},
+}
+
+// ToolMarks are the marks of the directory that a variable names, nil for one that
+// names no toolchain.
 func ToolMarks(name string) []string {
-	switch name {
-	case "ASDF_DATA_DIR", "MISE_DATA_DIR":
-		return []string{"installs/"}
-	case "ASDF_DIR":
-		return []string{"asdf.sh"}
-	case "BUN_INSTALL":
-		return []string{"bin/bun*"}
-	case "CARGO_HOME":
-		return []string{"registry/index/", "registry/cache/", "bin/cargo*"}
-	case "COMPOSER_HOME":
-		return []string{"vendor/composer/"}
-	case "CONDA_PREFIX":
-		return []string{"conda-meta/"}
-	case "DENO_INSTALL":
-		return []string{"bin/deno*"}
-	case "DOTNET_ROOT":
-		return []string{"host/fxr/"}
-	case "FNM_DIR":
-		return []string{"node-versions/"}
-	case "FNM_MULTISHELL_PATH":
-		return []string{"bin/node*"}
-	case "GEM_HOME":
-		return []string{"specifications/"}
-	case "GHCUP_INSTALL_BASE_PREFIX":
-		return []string{".ghcup/bin/"}
-	case "GOENV_ROOT":
-		return []string{"shims/", "libexec/goenv*"}
-	case "GOPATH":
-		return []string{"pkg/mod/", "pkg/sumdb/"}
-	case "GOROOT":
-		return []string{"bin/go*"}
-	case "GRADLE_HOME":
-		return []string{"bin/gradle*"}
-	case "HOMEBREW_PREFIX":
-		return []string{"bin/brew*"}
-	case "JAVA_HOME":
-		return []string{"bin/java*"}
-	case "JENV_ROOT":
-		return []string{"shims/", "libexec/jenv*"}
-	case "M2_HOME", "MAVEN_HOME":
-		return []string{"bin/mvn*"}
-	case "NODENV_ROOT":
-		return []string{"shims/", "libexec/nodenv*"}
-	case "NVM_DIR":
-		return []string{"nvm.sh", "versions/node/"}
-	case "PIPX_HOME":
-		return []string{"venvs/"}
-	case "PNPM_HOME":
-		return []string{"pnpx*", "global/5/"}
-	case "PYENV_ROOT":
-		return []string{"shims/", "libexec/pyenv*"}
-	case "RBENV_ROOT":
-		return []string{"shims/", "libexec/rbenv*"}
-	case "RUSTUP_HOME":
-		return []string{"toolchains/"}
-	case "SDKMAN_DIR":
-		return []string{"bin/sdkman-init.sh"}
-	case "VIRTUAL_ENV":
-		return []string{"pyvenv.cfg"}
-	case "VOLTA_HOME":
-		return []string{"tools/image/"}
+	for i := range toolMarks {
+		if toolMarks[i].name == name {
+			return toolMarks[i].marks
+		}
 	}
 	return nil
 }
@@ -273,10 +256,7 @@ func (v *View) openToolDirs(found []resolvedRule) {
 			}
 		}
 		if err != nil {
-			if v.Refused == nil {
-				v.Refused = make(map[string]string, 4)
-			}
-			v.Refused[p.name] = "not opened: " + err.Error()
+			v.refuse(p, err)
 			continue
 		}
 		p.skip, lent = false, true

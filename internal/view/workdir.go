@@ -32,7 +32,9 @@ func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 		}
 		return nil, failed("the working directory "+place.Error(), hint)
 	}
-	return withoutCWD(pol), nil
+	// A read-only grant of the working directory alone would open everything at the
+	// root of everything. What a person named stays.
+	return without(pol, func(r policy.Rule) bool { return r.OfCWD && r.Access == policy.Read }), nil
 }
 
 // hides reports whether path is or lies below a blocked path that nothing
@@ -55,13 +57,10 @@ func hides(pol *policy.Policy, path string) (bool, policy.Rule) {
 	return false, policy.Rule{}
 }
 
-// withoutCWD takes back a read-only grant of the working directory alone: at
-// the root of everything it would open everything. What a person named stays.
-func withoutCWD(pol *policy.Policy) *policy.Policy {
+// without is a policy without some of its rules.
+func without(pol *policy.Policy, drop func(policy.Rule) bool) *policy.Policy {
 	out := *pol
-	out.Rules = slices.DeleteFunc(slices.Clone(pol.Rules), func(r policy.Rule) bool {
-		return r.OfCWD && r.Access == policy.Read
-	})
+	out.Rules = slices.DeleteFunc(slices.Clone(pol.Rules), drop)
 	return &out
 }
 
@@ -70,29 +69,16 @@ func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	if h.CWD == "" {
 		return nil, failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
-	if err := timeLimit(pol); err != nil {
-		return nil, err
-	}
-	return workdir(withNetwork(pol), h)
-}
-
-// withNetwork leaves out what is for runs without the network only: the cache
-// of a tool that has none of its own cannot be read-only where it downloads.
-func withNetwork(pol *policy.Policy) *policy.Policy {
-	if !pol.Network || !slices.ContainsFunc(pol.Rules, func(r policy.Rule) bool { return r.Offline }) {
-		return pol
-	}
-	out := *pol
-	out.Rules = slices.DeleteFunc(slices.Clone(pol.Rules), func(r policy.Rule) bool { return r.Offline })
-	return &out
-}
-
-// timeLimit refuses one that nothing could put into force.
-func timeLimit(pol *policy.Policy) error {
 	if pol.TimeoutSeconds > 0 && pol.SharePID {
-		return failed("a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds")
+		return nil, failed("a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds")
 	}
-	return nil
+	// The cache of a tool that has none of its own is read-only in runs without the
+	// network only: where it downloads it has to write.
+	offline := func(r policy.Rule) bool { return r.Offline }
+	if pol.Network && slices.ContainsFunc(pol.Rules, offline) {
+		pol = without(pol, offline)
+	}
+	return workdir(pol, h)
 }
 
 // KeepPWD returns the working directory by the name that the caller's shell
