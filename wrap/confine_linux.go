@@ -13,6 +13,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // confineSelf puts the walls of a plan around this process and makes it the command.
@@ -69,7 +70,8 @@ func settle(h *host.Host, cacheDir string) (place, instance string) {
 	}
 	for _, dir := range dirs {
 		var st syscall.Stat_t
-		if strings.HasPrefix(dir, "/") && policy.Clean(dir) == dir && syscall.Lstat(dir, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
+		if strings.HasPrefix(dir, "/") && policy.Clean(dir) == dir && syscall.Lstat(dir, &st) == nil &&
+			st.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
 			int(st.Uid) == h.UID && st.Mode&0o077 == 0 && canonical(dir) && unix.Access(dir, unix.W_OK) == nil {
 			place = dir + "/sbx"
 			break
@@ -101,35 +103,12 @@ func canonical(dir string) bool {
 	return err == nil && to.Path == dir
 }
 
-// started is when a process was started, in clock ticks since the machine was,
-// and "" for one that is not there: the 22nd field of proc_pid_stat(5), the
-// 20th after the name, which may hold anything.
-func started(pid int) string {
-	data, err := host.OS{}.Head("/proc/"+strconv.Itoa(pid)+"/stat", 4096)
-	if err != nil {
-		return ""
-	}
-	text := string(data)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 {
-		return ""
-	}
-	return fields[19]
-}
+// started is when a process was started, "" for one that does not exist or is hidden.
+func started(pid int) string { return procfs.Started(pid) }
 
 // processes tells the namespaces of processes and time of this machine and of one
 // start of it apart.
 func processes() string {
 	boot, _, _ := strings.Cut(host.Sysctl("/proc/sys/kernel/random/boot_id"), "-")
-	return nsNumber("pid") + "." + nsNumber("time") + "." + boot
-}
-
-// nsNumber is the number of a namespace of this process, 0 where there is none
-// of the kind.
-func nsNumber(kind string) string {
-	text, err := host.OS{}.Readlink("/proc/self/ns/" + kind)
-	if err != nil {
-		return "0"
-	}
-	return strings.Trim(strings.TrimPrefix(text, kind), ":[]")
+	return procfs.Namespace("pid") + "." + procfs.Namespace("time") + "." + boot
 }
