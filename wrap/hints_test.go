@@ -7,21 +7,8 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/engine"
-	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
-
-// Who pastes a lever runs nothing by it, whatever a file is called.
-func TestLeversAreShellWords(t *testing.T) {
-	for word, want := range map[string]string{
-		"/a/b-c.d_e": "/a/b-c.d_e", "/a b": "'/a b'", "/$(x)`y`": "'/$(x)`y`'", "/it's": `'/it'\''s'`, "": "''", "/é": "'/é'",
-		"/z\x01$(touch P)'`y`\\!": `$'/z\001$(touch P)\047` + "`y`" + `\134\041'`, "/\xff": `$'/\377'`, "/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`,
-	} {
-		if got := host.ShellWord(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
-		}
-	}
-}
 
 // What sbx knows outside reaches the process that explains a failure, and what is
 // not needed does not.

@@ -246,13 +246,13 @@ func (h *hinter) lever(to, path string, access policy.Access, m *view.Rule, does
 		return isLocked
 	case h.say.Agent != "":
 		return ": sbx agent " + typed + " " + h.say.Agent + does
-	case !h.say.Config && h.say.Tool != "" && !host.Plain(path):
+	case !h.say.Config && h.say.Tool != "" && !text.Printable(path):
 		return ": sbx " + typed + " -- " + text.ShellWord(h.say.Tool) + " …" + does
 	case !h.say.Config:
 		return ": " + h.flags(typed) + does
 	case m != nil && m.Written == path && (m.Access == policy.Block || m.Access == policy.Protect):
 		return ": no configuration file can undo that; sbx " + typed + " -- COMMAND does" // at one path the tighter rule wins
-	case !host.Plain(path):
+	case !text.Printable(path):
 		return ": sbx " + typed + " -- COMMAND" + does // not every file can hold that name
 	}
 	return ": " + key + " = [" + policy.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig() + does

@@ -102,7 +102,7 @@ func (h *hinter) flags(flag string) string {
 	if h.say.Flags {
 		had, flag = `"$SBX_FLAGS"`, " "+flag
 	}
-	return "SBX_FLAGS=" + had + host.SingleQuoted(flag) + " " + text.ShellWord(h.say.Tool) + " …"
+	return "SBX_FLAGS=" + had + text.SingleQuoted(flag) + " " + text.ShellWord(h.say.Tool) + " …"
 }
 
 func (h *hinter) inConfig() string {
@@ -136,7 +136,7 @@ func (h *hinter) by(key string) string {
 
 // named is the source of a rule: "go, $GOMODCACHE", "/home/u/x y.toml:3:1".
 func named(source string) string {
-	if host.Plain(source) {
+	if text.Printable(source) {
 		return source
 	}
 	return policy.Quote(source)

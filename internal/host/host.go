@@ -197,6 +197,22 @@ func (h *Host) TrustedLink(l Hop) bool {
 	return true
 }
 
+// tilde shortens a path in the home directory.
+func (h *Host) tilde(path string) (rest string, ok bool) {
+	if len(h.Homes) > 0 && h.Homes[0] != "/" && policy.Within(path, h.Homes[0]) {
+		return path[len(h.Homes[0]):], true
+	}
+	return path, false
+}
+
+// Shown is a path as a message has it: short where it lies in the home directory.
+func (h *Host) Shown(path string) string {
+	if rest, ok := h.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
+		return "~" + rest
+	}
+	return policy.Plain(path)
+}
+
 // Error is a run that cannot be, with the exit status that says so.
 type Error struct {
 	Status int

@@ -155,10 +155,7 @@ func spentSetting(f Diagnostics) string {
 func lastLine(text string) string {
 	lines, s := strings.Split(text, "\n"), ""
 	for i := len(lines) - 1; i >= 0 && s == ""; i-- {
-		s = lines[i]
-		for cut := true; cut; {
-			s, cut = strings.CutPrefix(strings.TrimSpace(s), "bwrap:")
-		}
+		s = withoutName(lines[i])
 	}
 	s = strings.TrimRight(s, ".")
 	if s == "" {
@@ -167,12 +164,15 @@ func lastLine(text string) string {
 	if len(s) > 200 {
 		s = s[:200]
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	return OneLine(strings.ToValidUTF8(s, "?"))
+}
+
+// withoutName is a line of bwrap's without "bwrap: ".
+func withoutName(s string) string {
+	for cut := true; cut; {
+		s, cut = strings.CutPrefix(strings.TrimSpace(s), "bwrap:")
+	}
+	return s
 }
 
 func isSmall(max string) bool { return max == "0" || max == "1" }

@@ -10,10 +10,7 @@ import (
 func SetupFailure(said string, facts func() Diagnostics) *Error {
 	// What came later may follow from what came first.
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
-	reason := strings.TrimSpace(first)
-	for cut := true; cut; {
-		reason, cut = strings.CutPrefix(strings.TrimSpace(reason), "bwrap:")
-	}
+	reason := withoutName(first)
 	e := &Error{StatusFailed, "Failed to initialize sandbox: " + reason, "sbx doctor tries what bwrap can do here"}
 	scarce := []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files", "Too many users", "No space left on device"}
 	switch {

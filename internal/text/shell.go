@@ -12,8 +12,8 @@ func ShellWord(w string) string {
 	switch {
 	case w != "" && shellSafe(w):
 		return w
-	case utf8.ValidString(w) && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	case Printable(w):
+		return SingleQuoted(w)
 	}
 	// A shell that does not know $'…' reads the same as a dollar sign and a word
 	// in single quotes, so no quote may stand in it.
@@ -27,6 +27,14 @@ func ShellWord(w string) string {
 		}
 	}
 	return b.String() + "'"
+}
+
+// SingleQuoted writes a text as a shell has it between single quotes.
+func SingleQuoted(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
+
+// Printable reports whether a text can be shown as it is.
+func Printable(w string) bool {
+	return utf8.ValidString(w) && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // shellSafe reports whether a text means itself to each shell, be it a word or a

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // LookCommand finds the file that executing name will run, as the sandbox will
@@ -68,9 +69,9 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 		full := host.Join(policy.Clean(dir), name)
 		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.IsShim(v.Res, full, name, to) {
 			if _, seen := v.visible(dir); seen && to.Path != full {
-				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + host.ShellWord(policy.Dir(to.Path))
+				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
 			}
-			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + host.ShellWord(policy.Dir(to.Path))
+			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
 		}
 	}
 	return ""
@@ -85,11 +86,11 @@ func runnable(v *View, h *host.Host, name, full string) error {
 		if Shows(v.Access(to.Path)) { // a link on the way is what is missing
 			for _, l := range to.Links {
 				if !v.carries(l) {
-					return notFound(shown+": not visible in the sandbox", "to open the directory of the link, use -r "+host.ShellWord(policy.Dir(l.Path)))
+					return notFound(shown+": not visible in the sandbox", "to open the directory of the link, use -r "+text.ShellWord(policy.Dir(l.Path)))
 				}
 			}
 		}
-		return notFound(shown+": not visible in the sandbox", "to open it, use -r "+host.ShellWord(to.Path))
+		return notFound(shown+": not visible in the sandbox", "to open it, use -r "+text.ShellWord(to.Path))
 	case !ok:
 		return notFound(shown+": no such file or directory", "")
 	case to.Info.Kind == host.Dir:
