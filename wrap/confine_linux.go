@@ -109,6 +109,6 @@ func started(pid int) string { return procfs.Started(pid) }
 // processes tells the namespaces of processes and time of this machine and of one
 // start of it apart.
 func processes() string {
-	boot, _, _ := strings.Cut(host.Sysctl("/proc/sys/kernel/random/boot_id"), "-")
+	boot, _, _ := strings.Cut(procfs.Line("/proc/sys/kernel/random/boot_id"), "-")
 	return procfs.Namespace("pid") + "." + procfs.Namespace("time") + "." + boot
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
@@ -285,17 +286,13 @@ func Inside() bool {
 // Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
 // mounted later does not appear in a sandbox that is already there.
 func (OS) Mounts() ([]Mount, error) {
-	data, err := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
-	if err == nil && len(data) == maxMountinfo {
-		err = errors.New("more than 4 MiB of mounts")
-	}
+	text, err := procfs.Read("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
-	return parseMounts(string(data)), nil
+	mounts := make([]Mount, 0, 64)
+	return slices.AppendSeq(mounts, procfs.Mounts(text)), nil
 }
-
-const maxMountinfo = 4 << 20
 
 // InSeatbelt is false: only macOS has it.
 func InSeatbelt() bool { return false }

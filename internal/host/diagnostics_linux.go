@@ -8,6 +8,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
@@ -17,13 +18,13 @@ import (
 func GatherDiagnostics(h *Host) Diagnostics {
 	f := Diagnostics{
 		Root: h.UID == 0, Distro: strings.Join(release("ID=", "ID_LIKE="), " "), Release: strings.Join(release("VERSION_ID="), ""),
-		MaxUserns: Sysctl(sysctls[1]), AppArmor: Sysctl(sysctls[2]), UsernsClone: Sysctl(sysctls[3]), Spent: spent(),
-		WSL: wsl(Sysctl("/proc/sys/kernel/osrelease")), Filtered: statusLine("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
+		MaxUserns: procfs.Line(sysctls[1]), AppArmor: procfs.Line(sysctls[2]), UsernsClone: procfs.Line(sysctls[3]), Spent: spent(),
+		WSL: wsl(procfs.Line("/proc/sys/kernel/osrelease")), Filtered: procfs.Status("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
 	}
-	mounts, _ := OS{}.Head("/proc/self/mountinfo", maxMountinfo)
-	f.Container = container(h, string(mounts))
+	mounts, _ := procfs.Read("/proc/self/mountinfo")
+	f.Container = container(h, mounts)
 	f.Confined = confined(h)
-	f.Unit = unit(readOneLine("/proc/self/cgroup"))
+	f.Unit = unit(procfs.Line("/proc/self/cgroup"))
 	f.Chroot = chrooted()
 	switch {
 	case isSet(h, "GITHUB_ACTIONS"):
@@ -31,7 +32,7 @@ func GatherDiagnostics(h *Host) Diagnostics {
 	case isSet(h, "GITLAB_CI"):
 		f.CI = "gitlab"
 	}
-	if uids := strings.Fields(readOneLine("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
+	if uids := strings.Fields(procfs.Line("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
 		f.Userns = true
 	}
 	for _, p := range []string{profileFile, "/etc/apparmor.d/bwrap"} {
@@ -57,9 +58,9 @@ func container(h *Host, mounts string) string {
 	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
 		return ""
 	}
-	manager := readOneLine("/run/systemd/container")
+	manager := procfs.Line("/run/systemd/container")
 	if manager == "" {
-		manager = readOneLine("/run/host/container-manager")
+		manager = procfs.Line("/run/host/container-manager")
 	}
 	named, _ := LookupEnv(h.Environ, "container")
 	switch {
@@ -90,7 +91,7 @@ func container(h *Host, mounts string) string {
 
 // confined names a sandbox that is no container.
 func confined(h *Host) string {
-	label := readOneLine("/proc/self/attr/current")
+	label := procfs.Line("/proc/self/attr/current")
 	switch {
 	case exists("/.flatpak-info"):
 		return "flatpak"
@@ -168,22 +169,11 @@ func wsl(osrelease string) int {
 // make one.
 func spent() string {
 	for _, kind := range []string{"mnt", "pid", "net", "ipc", "uts", "cgroup"} {
-		if Sysctl("/proc/sys/user/max_"+kind+"_namespaces") == "0" {
+		if procfs.Line("/proc/sys/user/max_"+kind+"_namespaces") == "0" {
 			return "user.max_" + kind + "_namespaces"
 		}
 	}
 	return ""
-}
-
-// statusLine returns a field of /proc/self/status.
-func statusLine(name string) string {
-	data, _ := OS{}.Head("/proc/self/status", 8<<10)
-	_, rest, ok := strings.Cut("\n"+string(data), "\n"+name+":")
-	if !ok {
-		return ""
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(line)
 }
 
 // filters reports whether system call filters can be set: the kernel finds

@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -130,23 +131,9 @@ func (OS) Content(path string, want Info, n int) ([]byte, error) {
 
 // upTo returns the first n bytes.
 func upTo(fd int, path string, n int) ([]byte, error) {
-	buf := make([]byte, min(n, 8<<10))
-	got := 0
-	for got < n {
-		if got == len(buf) {
-			buf = append(buf, make([]byte, min(n-got, len(buf)))...)
-		}
-		k, err := syscall.Read(fd, buf[got:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, &os.PathError{Op: "read", Path: path, Err: err}
-		}
-		if k == 0 {
-			break
-		}
-		got += k
+	text, err := procfs.FromFD(fd, n)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
 	}
-	return buf[:got], nil
+	return []byte(text), nil
 }

@@ -4,53 +4,11 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
-// Mount is one line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
-type Mount struct {
-	Dev   string // "8:1"
-	Root  string // of the mount, in its file system
-	Point string // where it is mounted
-	Type  string // of the file system: "ext4", "fuse.sshfs"; "" where that is not known
-}
-
-// parseMounts reads mountinfo: "36 35 98:0 /root /point opts - type source".
-func parseMounts(text string) []Mount {
-	mounts := make([]Mount, 0, 64)
-	for text != "" {
-		var line string
-		line, text, _ = strings.Cut(text, "\n")
-		var field [5]string
-		for i := range field {
-			field[i], line, _ = strings.Cut(line, " ")
-		}
-		if field[4] != "" {
-			_, kind, _ := strings.Cut(" "+line, " - ") // behind options, of which there may be none
-			kind, _, _ = strings.Cut(kind, " ")
-			mounts = append(mounts, Mount{field[2], unescape(field[3]), unescape(field[4]), kind})
-		}
-	}
-	return mounts
-}
-
-// unescape takes back the kernel's \040 for a space and the like.
-func unescape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) && octal(s[i+1]) && octal(s[i+2]) && octal(s[i+3]) {
-			b.WriteByte((s[i+1]-'0')<<6 | (s[i+2]-'0')<<3 | (s[i+3] - '0'))
-			i += 3
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-func octal(c byte) bool { return '0' <= c && c <= '7' }
+// Mount is a line of the mount table.
+type Mount = procfs.Mount
 
 // MountTable finds the other names of a file: those that it has because its
 // file system, or a directory of it, is mounted more than once.

@@ -6,14 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseMounts(t *testing.T) {
-	text := "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n23 22 0:5 / /dev rw - devtmpfs udev rw\n99 22 8:1 /home/a\\040b /mnt/x\\134y\\012z rw - ext4 /dev/sda1 rw\nodd line\n"
-	want := []Mount{{"8:1", "/", "/", "ext4"}, {"0:5", "/", "/dev", "devtmpfs"}, {"8:1", "/home/a b", "/mnt/x\\y\nz", "ext4"}}
-	if d := cmp.Diff(want, parseMounts(text)); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestAliases(t *testing.T) {
 	tests := []struct {
 		name   string

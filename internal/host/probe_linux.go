@@ -13,6 +13,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
@@ -183,7 +184,7 @@ func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	}
 	b.WriteByte('\n')
 	for _, name := range sysctls {
-		b.WriteString(Sysctl(name) + "\n")
+		b.WriteString(procfs.Line(name) + "\n")
 	}
 	b.WriteString(kernelState())
 	return b.String()
@@ -203,41 +204,17 @@ func kernelState() string {
 	mode, _, _ := syscall.RawSyscall(syscall.SYS_PRCTL, unix.PR_GET_SECCOMP, 0, 0)
 	number(uint64(mode))
 	if mode != 0 {
-		b.WriteString(statusLine("Seccomp_filters"))
+		b.WriteString(procfs.Status("Seccomp_filters"))
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var caps [2]unix.CapUserData
 	_ = unix.Capget(&header, &caps[0])
 	number(uint64(caps[1].Effective)<<32 | uint64(caps[0].Effective))
-	b.WriteString(policy.Quote(readOneLine("/proc/self/attr/current")))
-	if Sysctl(sysctls[2]) == "1" { // each profile that is loaded or taken away counts
-		b.WriteString(" " + policy.Quote(readOneLine("/sys/kernel/security/apparmor/revision")))
+	b.WriteString(policy.Quote(procfs.Line("/proc/self/attr/current")))
+	if procfs.Line(sysctls[2]) == "1" { // each profile that is loaded or taken away counts
+		b.WriteString(" " + policy.Quote(procfs.Line("/sys/kernel/security/apparmor/revision")))
 	}
 	return b.String() + "\n"
-}
-
-// readOneLine returns what one read of a file gives, "" when that fails. Some files
-// of the kernel wait for news at the second.
-func readOneLine(path string) string {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return ""
-	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 256)
-	n, err := syscall.Read(fd, buf)
-	if err != nil || n < 0 {
-		return ""
-	}
-	return strings.TrimRight(string(buf[:n]), "\n\x00")
-}
-
-func Sysctl(name string) string {
-	data, err := OS{}.Head(name, 64)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(data))
 }
 
 // cached returns the version of a kept verdict, and what was seen of sockets. Only

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // TestRemotes: what asks elsewhere is known by the mount table, and asked once.
 func TestRemotes(t *testing.T) {
-	table := parseMounts(`1 0 8:1 / / rw - ext4 /dev/sda rw
+	table := slices.Collect(procfs.Mounts(`1 0 8:1 / / rw - ext4 /dev/sda rw
 2 1 0:31 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw
 3 1 0:40 / /home rw - autofs auto.home rw
 4 3 0:41 /u /home/u rw shared:3 master:4 - nfs4 server:/u rw
@@ -17,7 +19,7 @@ func TestRemotes(t *testing.T) {
 7 1 0:43 / /win rw - fuseblk /dev/sdc rw
 8 1 0:44 / /over rw - 9p drvfs rw
 9 1 0:45 / /over rw - tmpfs none rw
-`)
+`))
 	var asked []string
 	dead := ""
 	fresh := func() *RemoteFS {

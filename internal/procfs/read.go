@@ -10,6 +10,11 @@ func Head(path string, n int) (string, error) {
 		return "", err
 	}
 	defer syscall.Close(fd)
+	return FromFD(fd, n)
+}
+
+// FromFD returns the next n bytes of an open file.
+func FromFD(fd, n int) (string, error) {
 	buf := make([]byte, min(n, 8<<10))
 	got := 0
 	for got < n {
@@ -29,6 +34,25 @@ func Head(path string, n int) (string, error) {
 		got += k
 	}
 	return string(buf[:got]), nil
+}
+
+// Line returns what one read of a file gives, up to 256 bytes without the end of the
+// line, and "" when that fails. At a second read some files of the kernel wait.
+func Line(path string) string {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer syscall.Close(fd)
+	var buf [256]byte
+	n, err := syscall.Read(fd, buf[:])
+	if err != nil {
+		return ""
+	}
+	for n > 0 && (buf[n-1] == '\n' || buf[n-1] == 0) {
+		n--
+	}
+	return string(buf[:n])
 }
 
 // largest is more than the kernel shows in any file that is read whole.
