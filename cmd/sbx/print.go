@@ -150,7 +150,7 @@ func writeArgv(b *strings.Builder, p *engine.Plan) {
 	for i := 3; i+1 < n; i += 2 {
 		fmt.Fprintf(b, "%s        %s\n", p.Argv[i], shellLine(p.Argv[i+1:i+2]))
 	}
-	fmt.Fprintf(b, "argv    %s\n", shellLine(slices.Concat(p.Argv[:1], []string{"-p", "…", "-D", "…"}, p.Argv[n:])))
+	fmt.Fprintf(b, "argv    %s -p … -D … %s\n", shellLine(p.Argv[:1]), shellLine(p.Argv[n:]))
 }
 
 func (c *confinedJSON) write(b *strings.Builder) {

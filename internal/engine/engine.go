@@ -93,6 +93,9 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 	}
 	p.Report.Notes, p.Report.Once = slices.Concat(p.Closed, p.Report.Notes, v.Loose, v.Notes), v.Once
 	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, p.Limits.Gaps, e.Unenforced(r))
+	if p.Session != "" { // elsewhere it is a mount
+		p.Files = []OwnFile{{Path: p.Session + "/" + ManifestName, Data: Manifest(p, v, pol)}}
+	}
 	return p, nil
 }
 

@@ -65,7 +65,6 @@ func (e Engine) Plan(r *engine.Run) error {
 	if e.Chosen.Lack != nil {
 		p.Lack = e.Chosen.Lack.Reason
 	}
-	p.Files = []engine.OwnFile{{Path: p.Session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, r.Policy)}}
 	return nil
 }
 

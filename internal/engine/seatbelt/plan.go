@@ -56,7 +56,6 @@ func (Engine) Plan(r *engine.Run) error {
 		return err
 	}
 	p.Report.Made, p.Report.Keep = slices.Clone(p.Dirs), p.Keep
-	p.Files = []engine.OwnFile{{Path: p.Session + "/" + engine.ManifestName, Data: engine.Manifest(p, v, pol)}}
 	text, err := writeProfile(p, v, pol, h)
 	if err != nil {
 		return err
