@@ -116,7 +116,7 @@ func TestEveryProfileResolves(t *testing.T) {
 			for stand, vars := range stands {
 				p := resolveOn(t, goos, vars, name)
 				for _, r := range p.Rules {
-					if !strings.HasPrefix(r.Path, "/") || policy.Clean(r.Path) != r.Path || r.Must || r.Layer != policy.Builtin || r.Source == "" {
+					if !strings.HasPrefix(r.Path, "/") || filepath.Clean(r.Path) != r.Path || r.Must || r.Layer != policy.Builtin || r.Source == "" {
 						t.Errorf("%s: %s, %s: %+v", goos, name, stand, r)
 					}
 				}

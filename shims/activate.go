@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Shells are those that [Activate] and [Alias] write for; "sh" is any POSIX shell.
@@ -40,7 +40,7 @@ func Quote(shell, text string) string {
 func Activate(shell, dir, completion string) (string, error) {
 	if strings.IndexByte(dir, ':') >= 0 {
 		return "", fmt.Errorf("%s holds a colon, which PATH cannot: let XDG_DATA_HOME name another place",
-			policy.Plain(dir))
+			text.Plain(dir))
 	}
 	completion = uncomment(completion)
 	q := Quote(shell, dir)

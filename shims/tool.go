@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // NameError is a name for which there can be no shim.
@@ -57,13 +57,13 @@ var builtins = []string{
 // CheckName returns a [*NameError] that says why there is no shim and no alias
 // for a name, or nil. The names are those that [tools.NAME] can have in a config file.
 func CheckName(name string) error {
-	shown := policy.Plain(name)
+	shown := text.Plain(name)
 	switch {
 	case name == "":
 		return &NameError{"the name is empty", ""}
 	case strings.IndexByte(name, '/') >= 0:
 		return &NameError{shown + ": a shim has a name, not a path",
-			"sbx shim add " + policy.Plain(filepath.Base(name))}
+			"sbx shim add " + text.Plain(filepath.Base(name))}
 	case strings.HasPrefix(name, "sbx"):
 		return &NameError{shown + ": names that begin with sbx are sbx's own", ""}
 	case len(name) > 64 || !plainName(name):
@@ -124,7 +124,7 @@ const (
 func (d Dir) Check() error {
 	path := string(d)
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
-		return fmt.Errorf("%s is not a plain absolute path", policy.Plain(path))
+		return fmt.Errorf("%s is not a plain absolute path", text.Plain(path))
 	}
 	for _, dir := range []string{filepath.Dir(path), path} {
 		info, err := os.Lstat(dir)
@@ -135,7 +135,7 @@ func (d Dir) Check() error {
 			return err
 		}
 		if why := unsafe(info); why != "" {
-			return fmt.Errorf("%s %s: no place for what your shells run", policy.Plain(dir), why)
+			return fmt.Errorf("%s %s: no place for what your shells run", text.Plain(dir), why)
 		}
 	}
 	return checkWay(path)
@@ -146,7 +146,7 @@ func (d Dir) Check() error {
 // sticky directory they can make names, but not replace those of the user or root.
 func checkWay(path string) error {
 	bad := func(at, why string) error {
-		return fmt.Errorf("%s %s: no place for what your shells run (%s)", policy.Plain(at), why, policy.Plain(path))
+		return fmt.Errorf("%s %s: no place for what your shells run (%s)", text.Plain(at), why, text.Plain(path))
 	}
 	root := uint32(0) // or who stands for it where a namespace has no number for root
 	if st := new(syscall.Stat_t); syscall.Stat("/", st) == nil {
@@ -243,7 +243,7 @@ func (d Dir) link(name, target string) (Change, error) {
 	case err == nil:
 		change = Renewed
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s is no link, so it is not sbx's: move it away first", policy.Plain(path))
+		return "", fmt.Errorf("%s is no link, so it is not sbx's: move it away first", text.Plain(path))
 	}
 	next := filepath.Join(string(d), ".new-"+strconv.FormatUint(rand.Uint64(), 36))
 	if err := os.Symlink(target, next); err != nil {
@@ -275,7 +275,7 @@ func (d Dir) Remove(name string) (was bool, err error) {
 	case err != nil:
 		return false, err
 	case info.Mode()&fs.ModeSymlink == 0:
-		return false, fmt.Errorf("%s is no link, so it is not sbx's: it stays", policy.Plain(path))
+		return false, fmt.Errorf("%s is no link, so it is not sbx's: it stays", text.Plain(path))
 	}
 	return true, os.Remove(path)
 }

@@ -1,13 +1,14 @@
 package wrap
 
 import (
+	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Bare is the plan that runs a command without any sandbox, as a shell would:
@@ -27,7 +28,7 @@ func Bare(command []string, h *host.Host) (*engine.Plan, error) {
 			continue
 		}
 		full := host.Join(dir, name)
-		if abs := policy.Clean(h.Absolute(full)); h.Linked(res, abs, name) {
+		if abs := filepath.Clean(h.Absolute(full)); h.Linked(res, abs, name) {
 			continue
 		}
 		err := host.BareRunnable(h, name, full)
@@ -42,7 +43,7 @@ func Bare(command []string, h *host.Host) (*engine.Plan, error) {
 	if denied != nil {
 		return nil, denied
 	}
-	return nil, &host.Error{Status: host.StatusNotFound, Text: policy.Plain(name) + ": command not found", Hint: ""}
+	return nil, &host.Error{Status: host.StatusNotFound, Text: text.Plain(name) + ": command not found", Hint: ""}
 }
 
 // Become replaces this process by a bare plan. It returns only when it fails,
@@ -53,5 +54,5 @@ func Become(p *engine.Plan) error {
 	if err == syscall.ENOEXEC { // a script without a first line, which every shell runs
 		err = syscall.Exec("/bin/sh", append([]string{"/bin/sh", p.Path}, p.Argv[1:]...), p.Env)
 	}
-	return &host.Error{Status: host.StatusNoExec, Text: policy.Plain(p.Path) + ": " + err.Error(), Hint: ""}
+	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error(), Hint: ""}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -20,7 +21,7 @@ func walls(p *engine.Plan) string {
 	w := p.Confined.Ruleset
 	fmt.Fprintf(&b, "handled %#x, net %#x, scope %#x\n", uint64(w.FS), uint64(w.Net), uint64(w.Scope))
 	for _, r := range w.Rules {
-		fmt.Fprintf(&b, "\t%#-7x %s\n", uint64(r.Allow), policy.Plain(r.Path))
+		fmt.Fprintf(&b, "\t%#-7x %s\n", uint64(r.Allow), text.Plain(r.Path))
 	}
 	return b.String()
 }

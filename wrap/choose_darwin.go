@@ -2,13 +2,13 @@ package wrap
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Choose finds the engine for a run: there is one. Whether it
@@ -32,7 +32,7 @@ func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 // believed only where it leads to one of those.
 func settle(h *host.Host, cacheDir string) (runtime, instance string) {
 	if dir, ok := host.LookupEnv(h.Environ, "TMPDIR"); ok && len(dir) > 0 && dir[0] == '/' && !host.HasDotDot(dir) {
-		to, err := host.NewResolver(host.OS{}).Resolve(policy.Clean(dir)) // /var is a link
+		to, err := host.NewResolver(host.OS{}).Resolve(filepath.Clean(dir)) // /var is a link
 		if err == nil && host.UserTemp(to.Path) && to.Info.Kind == host.Dir && to.Info.UID == h.UID && to.Info.Mode&0o077 == 0 && unix.Access(to.Path, unix.W_OK) == nil {
 			runtime = to.Path + "/sbx"
 		}

@@ -2,6 +2,7 @@ package wrap
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // confineSelf puts the walls of a plan around this process and makes it the command.
@@ -29,7 +30,7 @@ func confineSelf(p *engine.Plan) error {
 	}
 	wall, err := c.Ruleset.Open()
 	if err != nil {
-		return failed(policy.Plain(err.Error()))
+		return failed(text.Plain(err.Error()))
 	}
 	// From here on this thread alone counts: it executes the command.
 	runtime.LockOSThread()
@@ -44,7 +45,7 @@ func confineSelf(p *engine.Plan) error {
 	if _, ok := err.(syscall.Errno); !ok {
 		return failed(err.Error())
 	}
-	return &host.Error{Status: host.StatusNoExec, Text: policy.Plain(p.Path) + ": " + err.Error(), Hint: ""}
+	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error(), Hint: ""}
 }
 
 // dropCaps gives up all capabilities for good, as bwrap does: root is then a
@@ -70,7 +71,7 @@ func settle(h *host.Host, cacheDir string) (place, instance string) {
 	}
 	for _, dir := range dirs {
 		var st syscall.Stat_t
-		if strings.HasPrefix(dir, "/") && policy.Clean(dir) == dir && syscall.Lstat(dir, &st) == nil &&
+		if strings.HasPrefix(dir, "/") && filepath.Clean(dir) == dir && syscall.Lstat(dir, &st) == nil &&
 			st.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
 			int(st.Uid) == h.UID && st.Mode&0o077 == 0 && canonical(dir) && unix.Access(dir, unix.W_OK) == nil {
 			place = dir + "/sbx"

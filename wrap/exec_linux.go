@@ -13,7 +13,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Exec replaces this process by the plan. It returns only when it fails, with
@@ -62,7 +62,7 @@ func Exec(p *engine.Plan, h *host.Host) error {
 	}
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
 	undo()
-	return failed(policy.Plain(p.Path) + ": " + err.Error())
+	return failed(text.Plain(p.Path) + ": " + err.Error())
 }
 
 // prepareStage opens what leads from the stage to this process, and lets the

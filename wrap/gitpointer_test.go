@@ -3,6 +3,7 @@ package wrap
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func belongs(fs *fakeFS) (open []string) {
 		if !strings.HasPrefix(text, "/") {
 			text = dir + "/" + text
 		}
-		at, _, _, err := fs.namei(policy.Clean(text), true)
+		at, _, _, err := fs.namei(filepath.Clean(text), true)
 		if err != nil {
 			return ""
 		}

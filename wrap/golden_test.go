@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // describe writes a whole plan, one word per line.
@@ -26,7 +28,7 @@ func describe(t *testing.T, p *engine.Plan, uid int) string {
 	list := func(name string, words []string) {
 		b.WriteString(name + ":\n")
 		for _, w := range words {
-			b.WriteString("\t" + policy.Plain(w) + "\n")
+			b.WriteString("\t" + text.Plain(w) + "\n")
 		}
 	}
 	if p.Engine == host.EngineSeatbelt {
@@ -83,13 +85,13 @@ func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 		return "the file"
 	}
 	if fd.Name == "what has to be mounted" {
-		return policy.Quote(regexp.MustCompile(`[0-9]+ [0-9]+ `).ReplaceAllString(string(fd.Data), ""))
+		return strconv.Quote(regexp.MustCompile(`[0-9]+ [0-9]+ `).ReplaceAllString(string(fd.Data), ""))
 	}
 	if fd.Name == "order for the stage" {
-		return policy.Quote(initConfig(p.Init))
+		return strconv.Quote(initConfig(p.Init))
 	}
 	if fd.Name != "seccomp filter" {
-		return policy.Quote(string(fd.Data))
+		return strconv.Quote(string(fd.Data))
 	}
 	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Net: p.Report.Policy.Network}
 	want, err := seccomp.Filter(o)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -407,7 +408,7 @@ func rulesOf(p *engine.Plan) []string {
 	var out []string
 	head := ""
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		line = param.ReplaceAllStringFunc(line, func(m string) string { return policy.Quote(params[param.FindStringSubmatch(m)[1]]) })
+		line = param.ReplaceAllStringFunc(line, func(m string) string { return strconv.Quote(params[param.FindStringSubmatch(m)[1]]) })
 		switch {
 		case strings.HasPrefix(line, "  "):
 			line = head + " " + strings.TrimRight(strings.TrimSpace(line), ")")

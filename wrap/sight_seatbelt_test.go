@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -278,7 +279,7 @@ func TestGoldenMacAnswers(t *testing.T) {
 				rule = a.Rule.Word() + " " + a.Rule.Written + " (" + a.Rule.Source + ")"
 			}
 			words := told(a)
-			fmt.Fprintf(&b, "%s\n  may  %s\n  to   %s\n  rule %s\n  why  %s\n  lever %s\n", policy.Quote(path), words[0], policy.Quote(a.To), rule, words[1], words[2])
+			fmt.Fprintf(&b, "%s\n  may  %s\n  to   %s\n  rule %s\n  why  %s\n  lever %s\n", strconv.Quote(path), words[0], strconv.Quote(a.To), rule, words[1], words[2])
 		}
 		golden.Check(t, "mac-why-"+profile, b.String())
 	}

@@ -3,6 +3,7 @@ package wrap
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -178,7 +179,7 @@ func (s *sim) walk(path string, last bool) (at simPlace, kind host.Kind, links i
 // destination makes the mount point of an operation, as bwrap does, with the
 // directories above it. The host must never be changed by that.
 func (s *sim) destination(path string, want host.Kind) (simPlace, bool) {
-	if path == "" || path[0] != '/' || policy.Clean(path) != path {
+	if path == "" || path[0] != '/' || filepath.Clean(path) != path {
 		s.complain("destination %q is not a clean absolute path", path)
 		return simPlace{}, false
 	}

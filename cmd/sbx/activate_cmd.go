@@ -2,10 +2,10 @@ package main
 
 import (
 	"os"
+	"strconv"
 
 	"github.com/sbx-sandbox/sbx/completions"
 	"github.com/sbx-sandbox/sbx/internal/app"
-	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
@@ -52,6 +52,6 @@ func shellName(named, command string) (string, error) {
 	if shell := shims.ShellOf(os.Getenv("SHELL")); shell != "" {
 		return shell, nil
 	}
-	return "", app.Failed("cannot tell which shell this is for: SHELL is "+text.Quote(os.Getenv("SHELL")),
+	return "", app.Failed("cannot tell which shell this is for: SHELL is "+strconv.Quote(os.Getenv("SHELL")),
 		"name it: sbx "+command+" bash, zsh, fish or sh")
 }

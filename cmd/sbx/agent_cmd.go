@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
@@ -113,7 +114,7 @@ func unknownAgent(name string) error {
 	if near := text.Nearest(name, agents.Names()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return app.Failed(text.Quote(name)+" is no client that sbx knows", hint)
+	return app.Failed(strconv.Quote(name)+" is no client that sbx knows", hint)
 }
 
 // refusedAgent is the error for a client whose commands cannot be put inside.

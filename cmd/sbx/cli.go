@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -284,7 +285,7 @@ func envFlags() ([]string, error) {
 	}
 	// The library stops without a word at |, ;, && and >.
 	if p.Position != -1 {
-		return nil, app.Failed("SBX_FLAGS: "+text.Quote(line)+" holds a character that ends a command",
+		return nil, app.Failed("SBX_FLAGS: "+strconv.Quote(line)+" holds a character that ends a command",
 			"quote it, or take it out")
 	}
 	return flags, onlyFlags(flags)
@@ -362,15 +363,15 @@ func usage(err error, left []string) error {
 // stray is the error for a command without -- before it.
 func stray(word string, left []string) error {
 	for i, w := range left {
-		if w != word && text.Quote(w) != word {
+		if w != word && strconv.Quote(w) != word {
 			continue
 		}
 		if slices.Contains(commandNames, w) && i > 0 {
-			return app.Failed("unexpected word "+text.Quote(w),
+			return app.Failed("unexpected word "+strconv.Quote(w),
 				"sbx "+shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
 		}
 		line := append(slices.Clone(left[:i]), "--")
-		return app.Failed("unexpected word "+text.Quote(w)+": a command comes after --",
+		return app.Failed("unexpected word "+strconv.Quote(w)+": a command comes after --",
 			"sbx "+shellLine(append(line, left[i:]...)))
 	}
 	return app.Failed("unexpected word "+word, "a command comes after --")

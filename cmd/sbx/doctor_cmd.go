@@ -384,7 +384,7 @@ func (d *diagnosis) names(path string) {
 				continue
 			}
 			told = append(told, dir)
-			d.add("PATH", "note", "it holds a directory that is not absolute ("+text.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
+			d.add("PATH", "note", "it holds a directory that is not absolute ("+strconv.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
 			continue
 		}
 		name := filepath.Join(dir, "sbx")

@@ -13,7 +13,7 @@ import (
 )
 
 // stdout is the only way to standard output. File names, arguments and the
-// contents of files reach a terminal escaped (policy.Escape), whichever command
+// contents of files reach a terminal escaped (text.Escape), whichever command
 // prints them; a file or a pipe gets every byte as it is.
 var stdout = &output{}
 

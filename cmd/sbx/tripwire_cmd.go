@@ -392,7 +392,7 @@ func pendingOf(changes []tripwire.Change) []pendingJSON {
 			j.What, j.Since = "", ""
 		}
 		if !utf8.ValidString(c.Path) {
-			j.Quoted = text.Quote(c.Path)
+			j.Quoted = strconv.Quote(c.Path)
 		}
 		out = append(out, j)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -304,7 +305,7 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 		path = in.cwd + "/" + path
 	}
 	ans := in.path(path)
-	a := &answerJSON{Word: word, Name: policy.Clean(path), Inside: ans.Path, Type: kindName(ans.Kind),
+	a := &answerJSON{Word: word, Name: filepath.Clean(path), Inside: ans.Path, Type: kindName(ans.Kind),
 		Seen: &ans.Seen, Read: &ans.Read, Write: &ans.Write, Connect: &ans.Connect, Why: ans.Why, NoLever: ans.Fixed}
 	if ans.To != ans.Path {
 		a.LeadsTo = ans.To

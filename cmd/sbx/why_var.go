@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
@@ -86,7 +87,7 @@ func (in *insight) answerVariable(name string) (*answerJSON, error) {
 			a.NoLever = "--env takes names of letters, digits and _"
 		}
 	case v.action == "pass":
-		a.lever("drop", "env_drop = ["+text.Quote(name)+"] in a config file")
+		a.lever("drop", "env_drop = ["+strconv.Quote(name)+"] in a config file")
 	}
 	return a, nil
 }

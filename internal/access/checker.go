@@ -2,12 +2,14 @@ package access
 
 import (
 	"errors"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -107,7 +109,7 @@ func (s *Checker) Ask(path string) Verdict {
 	if s.engine == nil {
 		s.start()
 	}
-	a := Verdict{Path: policy.Clean(path)}
+	a := Verdict{Path: filepath.Clean(path)}
 	a.To = a.Path
 	plain, err := s.plain(path)
 	if err == nil {
@@ -122,7 +124,7 @@ func (s *Checker) Ask(path string) Verdict {
 	}
 	a.Rule = s.ruleFor(a.To)
 	if a.Kind != host.Dir && a.Kind != host.Absent && wantsDir(path) {
-		a.Why = policy.Plain(a.To) + " is not a directory"
+		a.Why = text.Plain(a.To) + " is not a directory"
 		return a
 	}
 	p := s.place(a.To, a.Rule)
@@ -136,7 +138,7 @@ func (s *Checker) Ask(path string) Verdict {
 type missingError struct{ path string }
 
 func (e missingError) Error() string {
-	return policy.Plain(e.path) + " is no directory inside, so nothing can be reached through it"
+	return text.Plain(e.path) + " is no directory inside, so nothing can be reached through it"
 }
 
 // plain takes "." and ".." out of a path, as the kernel does: what is before a
@@ -200,7 +202,7 @@ func (s *Checker) unreachable(err error) (why, fixed string) {
 	case errors.As(err, new(host.LoopError)):
 		return "links lead in a circle", "it leads nowhere"
 	case errors.As(err, &denied):
-		return "you may not search " + policy.Plain(denied.Dir) + ", so the command cannot look into it either", OwnUser
+		return "you may not search " + text.Plain(denied.Dir) + ", so the command cannot look into it either", OwnUser
 	}
 	return host.OneLine(err.Error()), ""
 }

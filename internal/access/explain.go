@@ -6,6 +6,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -85,7 +86,7 @@ func (s *Checker) explain(v *Verdict, p place) string {
 		return s.explainPresent(v, p)
 	}
 	if v.Seen {
-		return "a link to " + policy.Plain(v.To) + ": " + s.explainAbsent(v, p)
+		return "a link to " + text.Plain(v.To) + ": " + s.explainAbsent(v, p)
 	}
 	return s.explainAbsent(v, p)
 }
@@ -104,11 +105,11 @@ func (s *Checker) explainPresent(v *Verdict, p place) string {
 	}
 }
 
-func ofRule(text string, r *view.Rule) string {
+func ofRule(answer string, r *view.Rule) string {
 	if r == nil {
-		return text
+		return answer
 	}
-	return strings.ReplaceAll(text, "%s", policy.Plain(r.Path))
+	return strings.ReplaceAll(answer, "%s", text.Plain(r.Path))
 }
 
 // explainShown is about files of the host's that a rule opens.
@@ -149,7 +150,7 @@ func (s *Checker) notPermitted(a *Verdict, what string) string {
 func (s *Checker) explainAbsent(v *Verdict, p place) string {
 	dir, kind := s.Nearest(v.To)
 	if kind != host.Dir {
-		return "nothing can be there: " + policy.Plain(dir) + " is not a directory"
+		return "nothing can be there: " + text.Plain(dir) + " is not a directory"
 	}
 	if text := s.engine.explain(v, p); text != "" {
 		return text
@@ -184,7 +185,7 @@ func (s *Checker) hostHas(path string) string {
 	case s.Beyond.Refused[h] != "":
 		return " (" + s.Beyond.Refused[h] + ")"
 	case to.Path != h:
-		return " (the host has it, at " + policy.Plain(to.Path) + ")"
+		return " (the host has it, at " + text.Plain(to.Path) + ")"
 	}
 	return " (the host has it)"
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -143,7 +144,7 @@ func (s *rules) obstacle(dir string, fewer func(*view.Rule) bool) string {
 	fewerRights := map[policy.Access]string{
 		policy.Block: "hidden", policy.Private: "closed", policy.Protect: "protected", policy.Read: "read-only",
 	}
-	text := policy.Plain(first.Path) + " in it is " + fewerRights[first.Access]
+	text := text.Plain(first.Path) + " in it is " + fewerRights[first.Access]
 	if n > 1 {
 		text += " (one of " + strconv.Itoa(n) + " with fewer rights)"
 	}
@@ -169,7 +170,7 @@ func (s *rules) blocked(*Verdict) string { return "" }
 func (s *rules) explain(v *Verdict, p place) string {
 	if v.Kind == host.Absent {
 		if dir, _ := s.Nearest(v.To); !v.Write && s.frozen(dir) {
-			return "does not exist, and nothing can be made in " + policy.Plain(dir) + ": " + s.explainFrozen(dir)
+			return "does not exist, and nothing can be made in " + text.Plain(dir) + ": " + s.explainFrozen(dir)
 		}
 		return ""
 	}
@@ -219,14 +220,14 @@ func (s *rules) explainOpened(v *Verdict) string {
 // unnamed says why the ruleset has no rule for what the policy opens.
 func (s *rules) unnamed(path string) string {
 	if dir := policy.Dir(path); !s.FS.Access(dir, 'r') {
-		return "what is in " + policy.Plain(dir) + " is opened name by name, and you may not list it"
+		return "what is in " + text.Plain(dir) + " is opened name by name, and you may not list it"
 	}
-	return "what is in " + policy.Plain(policy.Dir(path)) + " is opened name by name, and this was not there when the sandbox began"
+	return "what is in " + text.Plain(policy.Dir(path)) + " is opened name by name, and this was not there when the sandbox began"
 }
 
 func (s *rules) immovable(v *Verdict) string {
 	if up := policy.Dir(v.To); v.To != "/" && s.frozen(up) {
-		return "; it cannot be moved or removed, since " + policy.Plain(up) + " holds something protected or hidden"
+		return "; it cannot be moved or removed, since " + text.Plain(up) + " holds something protected or hidden"
 	}
 	return ""
 }
@@ -255,7 +256,7 @@ func (s *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool
 		}
 		full("write", "")
 	case v.Kind == host.Socket && ownPlace(p):
-		full("connect", ", with -r "+policy.Plain(path))
+		full("connect", ", with -r "+text.Plain(path))
 	case v.Kind == host.Socket:
 		full("connect", "")
 	default:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -84,7 +85,7 @@ func (s *mounts) explain(v *Verdict, p place) string {
 	absent := v.Kind == host.Absent
 	switch {
 	case absent && p == private:
-		return policy.Plain(v.Rule.Path) + " is an empty directory of the sandbox's own" + s.hostHas(v.To) +
+		return text.Plain(v.Rule.Path) + " is an empty directory of the sandbox's own" + s.hostHas(v.To) +
 			"; what is made in it is gone afterwards"
 	case absent && (p == unopened || p == hidden):
 		return mountTexts.absent[p] + s.hostHas(v.To)

@@ -6,6 +6,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -89,9 +90,9 @@ func (s *Checker) openRemedy(a *Verdict, to, flag, path string) Remedy {
 	if m := a.Rule; m != nil && m.Layer == policy.Flag && m.Path == a.To {
 		switch {
 		case m.Access == policy.Block:
-			return Remedy{To: to, Text: "leave out " + m.Source + " " + policy.Plain(m.Written)}
+			return Remedy{To: to, Text: "leave out " + m.Source + " " + text.Plain(m.Written)}
 		case flag == "-w" && m.Access == policy.Read:
-			return Remedy{To: to, Text: "say -w " + policy.Plain(path) + " in the place of " + m.Source}
+			return Remedy{To: to, Text: "say -w " + text.Plain(path) + " in the place of " + m.Source}
 		}
 	}
 	return Remedy{To: to, Flags: []string{flag, path}}
@@ -174,7 +175,7 @@ func (s *Checker) addAbsentRemedies(a *Verdict, p place) {
 	}
 	dir, kind := s.Nearest(a.To)
 	if kind != host.Dir {
-		a.Fixed = policy.Plain(dir) + " is not a directory"
+		a.Fixed = text.Plain(dir) + " is not a directory"
 		return
 	}
 	there, path := Verdict{To: dir, Kind: kind, Rule: s.ruleFor(dir)}, dir

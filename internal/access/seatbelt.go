@@ -6,6 +6,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -87,7 +88,7 @@ func (s *seatbelt) texts() *texts { return &seatbeltTexts }
 
 func (s *seatbelt) blocked(v *Verdict) string {
 	if at := s.stuck(v); at != "" {
-		return "the link " + policy.Plain(at) + " on the way lies in a place that is closed, and following it is " + refused
+		return "the link " + text.Plain(at) + " on the way lies in a place that is closed, and following it is " + refused
 	}
 	return ""
 }
@@ -162,11 +163,11 @@ func (s *seatbelt) explainMissing(v *Verdict, p place) string {
 	case at == v.To:
 		return not + "it would hold something protected or hidden"
 	case s.Pinned(at):
-		return not + policy.Plain(at) + " would hold something protected or hidden, and so cannot be made"
+		return not + text.Plain(at) + " would hold something protected or hidden, and so cannot be made"
 	case at != "" && p == hidden:
-		return not + "the name " + policy.Plain(at) + " is hidden in advance"
+		return not + "the name " + text.Plain(at) + " is hidden in advance"
 	case at != "":
-		return not + "the name " + policy.Plain(at) + " is protected in advance"
+		return not + "the name " + text.Plain(at) + " is protected in advance"
 	case p == private:
 		return ofRule(seatbeltTexts.absent[p], v.Rule) + spare(v, p)
 	}
@@ -202,7 +203,7 @@ func (s *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done b
 		}
 		v.add(r)
 	case stuck && p == shown:
-		v.add(Remedy{To: "read", Text: "call it by its own name, " + policy.Plain(v.To)})
+		v.add(Remedy{To: "read", Text: "call it by its own name, " + text.Plain(v.To)})
 	case v.Kind == host.Socket && !v.Connect:
 		if s.HostMay(path, 'w') {
 			v.add(s.openRemedy(v, "connect", "-r", path))
@@ -356,18 +357,18 @@ func (s *seatbelt) addReservedRemedies(a *Verdict, at string) {
 	if s.Beyond != nil {
 		outside, _ = s.Beyond.Outside(at)
 	}
-	text := "make it where the sandbox is started"
+	advice := "make it where the sandbox is started"
 	switch level, git := strings.CutPrefix(m.Source, "git = "); {
 	case git && level == "commit":
 		a.add(Remedy{To: "write", Flags: []string{"--git", "full"}})
 		return
 	case git:
-		text += ", and then say --git commit"
+		advice += ", and then say --git commit"
 	case s.Host.Writable(outside) != nil:
 		a.Fixed = s.Host.Writable(outside).Error()
 		return
 	case !m.Pinned:
-		text += ", and then say -w " + policy.Plain(outside)
+		advice += ", and then say -w " + text.Plain(outside)
 	}
-	a.add(Remedy{To: "write", Text: text})
+	a.add(Remedy{To: "write", Text: advice})
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -45,7 +46,7 @@ func detect(inv Invocation) (*Caller, error) {
 	}
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"} {
 		if dir := os.Getenv(name); strings.HasPrefix(dir, "/") && strings.Contains(dir+"/", "/../") {
-			return nil, Failed(name+" is "+text.Quote(dir)+", which is not a plain absolute path",
+			return nil, Failed(name+" is "+strconv.Quote(dir)+", which is not a plain absolute path",
 				"secrets are hidden by where it is: write it without ..")
 		}
 	}
@@ -80,7 +81,7 @@ func variables(h *host.Host) policy.Vars {
 		if !strings.HasPrefix(dir, "/") || strings.Contains(dir+"/", "/../") {
 			return ""
 		}
-		return policy.Clean(dir)
+		return filepath.Clean(dir)
 	}
 	v := policy.Vars{
 		CWD: h.CWD, TmpDir: env("TMPDIR"), Config: env("XDG_CONFIG_HOME"), Cache: env("XDG_CACHE_HOME"),
@@ -174,7 +175,7 @@ func linksIn(path string) []string {
 		if !strings.HasPrefix(dir, "/") || !strings.Contains(dir, "sbx/") {
 			continue
 		}
-		dir = policy.Clean(dir)
+		dir = filepath.Clean(dir)
 		above, ok := strings.CutSuffix(dir, "/shims")
 		if !ok {
 			above, ok = strings.CutSuffix(dir, "/shells")
@@ -278,7 +279,7 @@ func (c *Caller) OwnDirs() []string {
 	dirs := []string{"/etc/sbx"}
 	for _, name := range []string{"$XDG_CONFIG_HOME/sbx", "$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx"} {
 		if dir := c.dir(name); dir != "" {
-			dirs = append(dirs, policy.Clean(dir))
+			dirs = append(dirs, filepath.Clean(dir))
 		}
 	}
 	return dirs

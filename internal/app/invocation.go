@@ -152,7 +152,7 @@ func (c *Caller) needs() *policy.Profile {
 	add := func(l *policy.List, path, source string, layer policy.Layer) {
 		// One with a pattern's signs is left out: the plan is refused where it could be written.
 		if strings.HasPrefix(path, "/") && !strings.ContainsAny(path, "*?") {
-			text := strings.ReplaceAll(policy.Clean(path), "$", "$$")
+			text := strings.ReplaceAll(filepath.Clean(path), "$", "$$")
 			l.Items = append(l.Items, policy.Item{Text: text, Source: source, Layer: layer})
 		}
 	}

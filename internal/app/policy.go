@@ -2,10 +2,10 @@ package app
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
-	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // selected are the profiles of a run, and those of them that the user named: a
@@ -51,7 +51,7 @@ func (c *Context) base(names []string) ([]string, error) {
 	if base := c.Settings.DefaultProfile; !set.Module(base) {
 		return append([]string{base}, names...), nil
 	}
-	return nil, Failed("default_profile: "+text.Quote(c.Settings.DefaultProfile)+" is a module, which only adds to a profile",
+	return nil, Failed("default_profile: "+strconv.Quote(c.Settings.DefaultProfile)+" is a module, which only adds to a profile",
 		"write default_profile = \"moderate\", or a profile of yours that extends both")
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
@@ -105,7 +106,7 @@ func (c *Caller) pinned(cwd string) (root, by string, err error) {
 	asked, of := os.Getenv("SBX_ROOT"), cwd
 	if asked != "" {
 		if asked, err = filepath.EvalSymlinks(asked); err != nil || !filepath.IsAbs(asked) {
-			return "", "", Failed("SBX_ROOT is "+text.Quote(os.Getenv("SBX_ROOT"))+", which is not the absolute path of a directory", "")
+			return "", "", Failed("SBX_ROOT is "+strconv.Quote(os.Getenv("SBX_ROOT"))+", which is not the absolute path of a directory", "")
 		}
 		of = asked
 	}

@@ -2,11 +2,12 @@ package config
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // entry is one key of a table. Nothing is converted when its value is read: the
@@ -63,13 +64,13 @@ func keyText(key string) string {
 	if len(key) > 80 {
 		return short(key)
 	}
-	return policy.Plain(key)
+	return text.Plain(key)
 }
 
 // unknown is an error about a word that is none of those known.
 func (s *source) unknown(at int, word string, known []string, format string, args ...any) error {
 	err := s.errorf(at, format, args...)
-	err.Near, err.Known = policy.Nearest(word, known), known
+	err.Near, err.Known = text.Nearest(word, known), known
 	return err
 }
 
@@ -94,7 +95,7 @@ func (s *source) oneOf(e entry, words []string) (string, error) {
 func orList(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = policy.Quote(w)
+		quoted[i] = strconv.Quote(w)
 	}
 	last := len(quoted) - 1
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
@@ -107,7 +108,7 @@ func (s *source) file(e entry, key string) (string, error) {
 	if err == nil && (!strings.HasPrefix(v, "/") || strings.IndexByte(v, 0) >= 0 || len(v) > maxPath) {
 		err = s.errorf(e.at, "%s: want an absolute path, got %s", key, short(v))
 	}
-	return policy.Clean(v), err
+	return filepath.Clean(v), err
 }
 
 // whole reads a whole number from low to high.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -220,6 +219,3 @@ func (doc *document) readRoots(e entry) error {
 	doc.set(e.at, roots, "roots")
 	return nil
 }
-
-// text shows a value as files have it.
-func text(v any) string { return fmt.Sprint(v) }

@@ -2,9 +2,11 @@ package config
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Bounds of one profile with all it extends. Flattening visits a parent once
@@ -30,12 +32,12 @@ func (l *loader) checkExtends(doc *document) error {
 		}
 		switch {
 		case sum.depth > maxChain:
-			return doc.errorf(p.at, "profile %s: extends is nested more than %d deep", policy.Quote(p.Name), maxChain)
+			return doc.errorf(p.at, "profile %s: extends is nested more than %d deep", strconv.Quote(p.Name), maxChain)
 		case sum.visits > maxVisits:
-			return doc.errorf(p.at, "profile %s: extends adds up more than %d profiles", policy.Quote(p.Name),
+			return doc.errorf(p.at, "profile %s: extends adds up more than %d profiles", strconv.Quote(p.Name),
 				maxVisits)
 		case sum.items > maxSum:
-			return doc.errorf(p.at, "profile %s: its lists add up to more than %d elements", policy.Quote(p.Name),
+			return doc.errorf(p.at, "profile %s: its lists add up to more than %d elements", strconv.Quote(p.Name),
 				maxSum)
 		}
 	}
@@ -89,8 +91,8 @@ func (w *adder) check(p *policy.Profile, i int, path []string) error {
 	}
 	if _, ok := w.l.set[parent]; !ok {
 		err.Known = w.l.set.Names()
-		err.Near = policy.Nearest(parent, err.Known)
-		err.Text = "profile " + policy.Quote(p.Name) + ": extends " + policy.Quote(parent) + ": no such profile"
+		err.Near = text.Nearest(parent, err.Known)
+		err.Text = "profile " + strconv.Quote(p.Name) + ": extends " + strconv.Quote(parent) + ": no such profile"
 		return err
 	}
 	if at := slices.Index(path, parent); at >= 0 {

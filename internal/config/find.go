@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Files says where to look for configuration.
@@ -65,7 +66,7 @@ func (s *search) layer(layer policy.Layer, paths []string) error {
 			continue
 		}
 		if first != "" {
-			return &FileError{Path: path, Text: "there is " + policy.Plain(first) +
+			return &FileError{Path: path, Text: "there is " + text.Plain(first) +
 				" as well, and which of the two counts is not for sbx to guess", Hint: "keep one of them"}
 		}
 		first = path
@@ -149,7 +150,7 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	s := policy.Plain(e.Path) + ": " + oneLine(e.Text)
+	s := text.Plain(e.Path) + ": " + oneLine(e.Text)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -96,7 +97,7 @@ func topKey(name string) *key {
 
 // wider reports whether value b gives more than value a.
 func (k *key) wider(a, b any) bool {
-	return slices.Index(k.rank, text(b)) > slices.Index(k.rank, text(a))
+	return slices.Index(k.rank, fmt.Sprint(b)) > slices.Index(k.rank, fmt.Sprint(a))
 }
 
 // topNames are the keys at the top of a file.

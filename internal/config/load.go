@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type File struct {
 }
 
 // dir is the directory of the file, where what it names is looked for.
-func (f File) dir() string { return policy.Dir(policy.Clean(join(f.CWD, f.Path))) }
+func (f File) dir() string { return policy.Dir(filepath.Clean(join(f.CWD, f.Path))) }
 
 func join(dir, path string) string {
 	if strings.HasPrefix(path, "/") {

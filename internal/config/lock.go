@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -86,7 +88,7 @@ func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 	}
 	switch {
 	case topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback):
-		unlocked = "fallback_on_unavailable = " + policy.Quote(s.Fallback) + " in " + s.Where["fallback_on_unavailable"]
+		unlocked = "fallback_on_unavailable = " + strconv.Quote(s.Fallback) + " in " + s.Where["fallback_on_unavailable"]
 	case s.LoginFallback && !b.LoginFallback:
 		unlocked = "login_fallback in " + s.Where["login_fallback"]
 	default:
@@ -117,7 +119,7 @@ func (s *Settings) checkTop(name string, noSandbox bool) error {
 	looser := k.wider(from, to)
 	if k.kind == aFile {
 		looser = from != to
-		from, to = policy.Quote(b.Shell), policy.Quote(s.Shell)
+		from, to = strconv.Quote(b.Shell), strconv.Quote(s.Shell)
 	}
 	if !looser {
 		return nil
@@ -126,7 +128,7 @@ func (s *Settings) checkTop(name string, noSandbox bool) error {
 	if source == b.Where[name] { // changed after the files were read
 		source = ""
 	}
-	return s.locked(name, text(from)+" -> "+text(to), source)
+	return s.locked(name, fmt.Sprint(from)+" -> "+fmt.Sprint(to), source)
 }
 
 // loosens reports whether a change is about a locked key. A grant that opens

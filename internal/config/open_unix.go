@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // exists reports whether anything is at path, dangling links included. Only
@@ -107,13 +108,13 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 	// Home managers link to files of root's. A project has no business to:
 	// as root, its errors would quote files that only root can read.
 	case c.away && (st.Uid != 0 || c.layer == policy.Project):
-		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + policy.Plain(c.real),
+		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + text.Plain(c.real),
 			Hint: "put the file itself there"}
 	case !c.owner(st.Uid):
 		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " +
 			c.owners(), Hint: "look at what it says, then chown it"}
 	case mode&0o002 != 0 || mode&0o020 != 0 && !c.ownGroup(st.Gid):
-		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + policy.Plain(c.real)}
+		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + text.Plain(c.real)}
 	// Root's may have more, as in the store of Nix: what others cannot write by
 	// one name they cannot write by another.
 	case c.alone && st.Nlink > 1 && int(st.Uid) == syscall.Geteuid():
@@ -161,11 +162,11 @@ func (c *candidate) checkDirs() error {
 		mode := uint32(st.Mode)
 		switch {
 		case !c.owner(st.Uid):
-			return c.bad("its directory "+policy.Plain(dir)+" is owned by uid "+strconv.FormatUint(uint64(st.Uid),
+			return c.bad("its directory "+text.Plain(dir)+" is owned by uid "+strconv.FormatUint(uint64(st.Uid),
 				10)+", "+c.owners(), nil)
 		case mode&0o022 != 0 && mode&syscall.S_ISVTX == 0:
-			return &FileError{Path: c.path, Text: "its directory " + policy.Plain(dir) + " is writable by others",
-				Hint: "chmod go-w " + policy.Plain(dir)}
+			return &FileError{Path: c.path, Text: "its directory " + text.Plain(dir) + " is writable by others",
+				Hint: "chmod go-w " + text.Plain(dir)}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -107,7 +108,7 @@ func (doc *document) filter(e entry, name string) (string, error) {
 	if strings.IndexByte("/~$", name[0]) >= 0 {
 		return name, nil
 	}
-	return policy.Clean(strings.ReplaceAll(doc.file.dir(), "$", "$$") + "/" + name), nil
+	return filepath.Clean(strings.ReplaceAll(doc.file.dir(), "$", "$$") + "/" + name), nil
 }
 
 // readExtends takes one name or a list of names.

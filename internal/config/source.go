@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // source is the text of one file, to turn offsets into places.
@@ -19,7 +20,7 @@ type source struct {
 }
 
 func newSource(name string, data []byte) *source {
-	return &source{name: policy.Plain(name), data: data}
+	return &source{name: text.Plain(name), data: data}
 }
 
 // line returns the line of an offset, from 1.
@@ -76,7 +77,7 @@ func oneLine(text string) string {
 // short quotes a word for a message and cuts a long one.
 func short(s string) string {
 	if len(s) > 80 {
-		return policy.Quote(s[:80]) + "…"
+		return strconv.Quote(s[:80]) + "…"
 	}
-	return policy.Quote(s)
+	return strconv.Quote(s)
 }

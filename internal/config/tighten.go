@@ -409,7 +409,7 @@ func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
 }
 
 func (t *tightener) defaultProfile(s setting) (keep bool, err error) {
-	name := text(s.value)
+	name := fmt.Sprint(s.value)
 	if slices.Contains(t.gone, name) {
 		return false, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // TrustStore is a directory with a record for each project file that the user
@@ -139,7 +140,7 @@ func (s TrustStore) read(dir *ownfile.Dir, name string) (*TrustRecord, error) {
 	case !ok:
 		return nil, s.bad(at, errors.New("not a record of a trusted file"))
 	case recordName(path) != name:
-		return nil, s.bad(at, errors.New("a record of another file, "+policy.Plain(path)))
+		return nil, s.bad(at, errors.New("a record of another file, "+text.Plain(path)))
 	}
 	return &TrustRecord{path, []byte(data)}, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -21,18 +22,18 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 		return unkept(err.Error())
 	}
 	if err != nil || parent.Info.Kind != host.Absent && parent.Info.Kind != host.Dir {
-		return "", Fail("private cache: "+policy.Plain(policy.Dir(dir))+" is not a directory", "")
+		return "", Fail("private cache: "+text.Plain(policy.Dir(dir))+" is not a directory", "")
 	}
 	var missing []string
 	for _, elem := range []string{"", "/projects", name} {
 		info, err := v.Host.FS.Lstat(dir + elem)
 		switch {
 		case err == nil && info.Kind == host.Dir && info.UID != v.Host.UID:
-			return unkept(policy.Plain(dir+elem) + " belongs to another user")
+			return unkept(text.Plain(dir+elem) + " belongs to another user")
 		case err == host.ErrDenied:
-			return unkept(policy.Plain(policy.Dir(dir+elem)) + " may not be searched")
+			return unkept(text.Plain(policy.Dir(dir+elem)) + " may not be searched")
 		case err != nil || info.Kind != host.Absent && info.Kind != host.Dir:
-			return "", Fail("private cache: "+policy.Plain(dir+elem)+" is not a directory of the caller's own", "move it away, or use --cache none")
+			return "", Fail("private cache: "+text.Plain(dir+elem)+" is not a directory of the caller's own", "move it away, or use --cache none")
 		case info.Kind == host.Absent:
 			missing = append(missing, dir+elem)
 		}
@@ -43,7 +44,7 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 			return unkept(why.Error())
 		}
 	case !v.Host.FS.Access(dir+name, 'w'):
-		return unkept(policy.Plain(dir+name) + " cannot be written")
+		return unkept(text.Plain(dir+name) + " cannot be written")
 	}
 	p.Dirs = append(p.Dirs, missing...)
 	return host.Join(parent.Path, host.Base(dir)) + name, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -61,9 +62,9 @@ func misgiven(fd *host.FD) error {
 	case fd.Kind == host.FDDir || fd.Kind == host.FDPathRef:
 		return Fail(Stdio[fd.Num]+" is a directory, which would lead out of the sandbox", "")
 	case fd.Kernel && !strings.HasPrefix(fd.Path, "/") && strings.Contains(fd.Path, ":["):
-		return Fail(Stdio[fd.Num]+" is "+policy.Plain(fd.Path)+", a namespace and no file that can be read", "")
+		return Fail(Stdio[fd.Num]+" is "+text.Plain(fd.Path)+", a namespace and no file that can be read", "")
 	case fd.Kernel && fd.Writes:
-		return Fail(Stdio[fd.Num]+" is "+policy.Plain(fd.Path)+", a file of the kernel's that is open for writing, which would lead out of the sandbox", "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …")
+		return Fail(Stdio[fd.Num]+" is "+text.Plain(fd.Path)+", a file of the kernel's that is open for writing, which would lead out of the sandbox", "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …")
 	}
 	return nil
 }

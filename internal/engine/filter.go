@@ -21,9 +21,9 @@ type Filter struct {
 // String names the file and says how large it is.
 func (f *Filter) String() string {
 	if f.Rules == 1 {
-		return policy.Plain(f.Path) + " (1 rule)"
+		return text.Plain(f.Path) + " (1 rule)"
 	}
-	return policy.Plain(f.Path) + " (" + strconv.Itoa(f.Rules) + " rules)"
+	return text.Plain(f.Path) + " (" + strconv.Itoa(f.Rules) + " rules)"
 }
 
 // CommandFilter returns the program of the file that the policy's seccomp names,
@@ -34,7 +34,7 @@ func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
 		return nil, nil
 	}
 	if req.Filter == nil {
-		return nil, Fail("seccomp: "+policy.Plain(path)+" was not read", "")
+		return nil, Fail("seccomp: "+text.Plain(path)+" was not read", "")
 	}
 	if err := p.Report.View.GuardFilter(path); err != nil {
 		return nil, err
@@ -51,10 +51,10 @@ func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
 		return nil, Fail(err.Error(), "")
 	}
 	for _, n := range req.Filter.Notes() {
-		f.Notes = append(f.Notes, policy.Plain(path)+": "+n)
+		f.Notes = append(f.Notes, text.Plain(path)+": "+n)
 	}
 	if len(f.Hinders) > 0 {
-		f.Notes = append(f.Notes, policy.Plain(path)+" refuses "+text.And(f.Hinders)+": without that not even /bin/true starts")
+		f.Notes = append(f.Notes, text.Plain(path)+" refuses "+text.And(f.Hinders)+": without that not even /bin/true starts")
 	}
 	p.Report.Filter = f
 	p.Report.Notes = append(slices.Clip(p.Report.Notes), f.Notes...)

@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -69,8 +69,8 @@ func (p *Plan) HintWords(req Request, h *host.Host, v *view.View) []string {
 func lostDirs(outer, inner string) (lost []string) {
 	kept := strings.Split(inner, ":")
 	for dir := range strings.SplitSeq(outer, ":") {
-		if strings.HasPrefix(dir, "/") && !slices.Contains(kept, dir) && !slices.Contains(lost, policy.Clean(dir)) {
-			lost = append(lost, policy.Clean(dir))
+		if strings.HasPrefix(dir, "/") && !slices.Contains(kept, dir) && !slices.Contains(lost, filepath.Clean(dir)) {
+			lost = append(lost, filepath.Clean(dir))
 		}
 		if len(lost) == 4 {
 			break

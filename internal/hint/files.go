@@ -255,7 +255,7 @@ func (h *hinter) lever(to, path string, access policy.Access, m *view.Rule, does
 	case !text.Printable(path):
 		return ": sbx " + typed + " -- COMMAND" + does // not every file can hold that name
 	}
-	return ": " + key + " = [" + policy.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig() + does
+	return ": " + key + " = [" + strconv.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig() + does
 }
 
 // sbxOwn reports whether sbx keeps files in a directory.
@@ -284,10 +284,10 @@ func (h *hinter) tilde(path string) (rest string, ok bool) {
 
 // shown is a path as people read it.
 func (h *hinter) shown(path string) string {
-	if rest, ok := h.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
+	if rest, ok := h.tilde(path); ok && text.Plain("~"+rest) == "~"+rest {
 		return "~" + rest
 	}
-	return policy.Plain(path)
+	return text.Plain(path)
 }
 
 // typed is a path as a shell takes it.

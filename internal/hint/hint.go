@@ -52,7 +52,7 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 		h.blank,
 	} {
 		if line := explain(); line != "" {
-			return strings.ReplaceAll(policy.Escape(line), "\n", `\n`)
+			return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
 		}
 	}
 	return ""
@@ -124,7 +124,7 @@ const isLocked = "; the administrator has locked that"
 // by is the setting of a key and who says so: "moderate: allow_network = false".
 func (h *hinter) by(key string) string {
 	value, source := h.Setting(key)
-	what := key + " = " + policy.Plain(value)
+	what := key + " = " + text.Plain(value)
 	switch {
 	case source == "":
 		return " (" + what + ")"
@@ -139,7 +139,7 @@ func named(source string) string {
 	if text.Printable(source) {
 		return source
 	}
-	return policy.Quote(source)
+	return strconv.Quote(source)
 }
 
 // notFound is about programs that may be in directories that PATH has lost.
@@ -155,7 +155,7 @@ func (h *hinter) notFound(status int, names []string) string {
 	for _, dir := range h.say.Lost[:min(len(h.say.Lost), maxNamed)] {
 		lost = append(lost, h.shown(dir))
 	}
-	return policy.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " +
+	return text.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " +
 		strings.Join(lost, ", ") + h.lever("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
 }
 
@@ -303,5 +303,5 @@ func (h *hinter) blank() string {
 		names = append(names, strconv.Itoa(more)+" more")
 	}
 	return "hidden here, and reads as empty: " + strings.Join(names, ", ") +
-		h.lever("read", first, policy.Block, nil, " shows "+policy.Plain(path.Base(first)))
+		h.lever("read", first, policy.Block, nil, " shows "+text.Plain(path.Base(first)))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	directory "os/user"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Detect gathers what a plan needs to know of this machine, sandbox-exec aside.
@@ -44,7 +45,7 @@ func self() string {
 	if err != nil {
 		return ""
 	}
-	to, err := NewResolver(OS{}).Resolve(policy.Clean(path))
+	to, err := NewResolver(OS{}).Resolve(filepath.Clean(path))
 	if err != nil || to.Info.Kind != File {
 		return ""
 	}
@@ -58,7 +59,7 @@ func workingDir() string {
 	if err != nil || !strings.HasPrefix(dir, "/") {
 		return ""
 	}
-	dir = OS{}.Spell(policy.Clean(dir))
+	dir = OS{}.Spell(filepath.Clean(dir))
 	var st, here syscall.Stat_t
 	if syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
 		return ""
@@ -72,7 +73,7 @@ func passwdHome(uid int) string {
 	if err != nil || !strings.HasPrefix(u.HomeDir, "/") || HasDotDot(u.HomeDir) {
 		return ""
 	}
-	return policy.Clean(u.HomeDir)
+	return filepath.Clean(u.HomeDir)
 }
 
 // Home is the home directory that the user database has for a user, "" for
@@ -92,7 +93,7 @@ func PasswdShell(uid int) string {
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{"LC_ALL=C"}, "/", time.Second
 	out, err := cmd.Output()
 	if shell := dsclValue(string(out), "UserShell"); err == nil && strings.HasPrefix(shell, "/") {
-		return policy.Clean(shell)
+		return filepath.Clean(shell)
 	}
 	return ""
 }
@@ -137,7 +138,7 @@ func GatherDiagnostics(h *Host) Diagnostics {
 // systemVersion is that of macOS ("15.1").
 func systemVersion() string {
 	v, err := unix.Sysctl("kern.osproductversion")
-	if err != nil || policy.Plain(v) != v {
+	if err != nil || text.Plain(v) != v {
 		return "of an unknown version"
 	}
 	return v

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -16,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
@@ -60,7 +60,7 @@ func (h *Host) places() []string {
 	}
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
 		if dir, ok := LookupEnv(h.Environ, name); ok && strings.HasPrefix(dir, "/") {
-			out = append(out, policy.Clean(dir))
+			out = append(out, filepath.Clean(dir))
 		}
 	}
 	return out
@@ -109,7 +109,7 @@ func passwdField(uid, field int, prefix string) string {
 		}
 		f := strings.SplitN(string(line), ":", 7)
 		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], prefix) {
-			return policy.Clean(f[field])
+			return filepath.Clean(f[field])
 		}
 	}
 	return ""
@@ -132,7 +132,7 @@ func Home(uid int) string {
 		cmd.Env = []string{"LC_ALL=C"}
 		out, err := cmd.Output()
 		if f := strings.Split(strings.TrimSuffix(string(out), "\n"), ":"); err == nil && len(f) == 7 && strings.HasPrefix(f[5], "/") {
-			return policy.Clean(f[5])
+			return filepath.Clean(f[5])
 		}
 		return ""
 	}

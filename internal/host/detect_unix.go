@@ -4,20 +4,19 @@ package host
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // settled refuses a machine on which nobody knows where the secrets are. The
 // users are in the given database.
 func (h *Host) settled(users string) error {
 	if dir, ok := LookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || HasDotDot(dir)) {
-		return &Error{StatusFailed, "HOME is " + policy.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
+		return &Error{StatusFailed, "HOME is " + strconv.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
 	}
 	if len(h.Homes) == 0 {
 		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + users, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
@@ -54,7 +53,7 @@ func (h *Host) leads(tty int) bool {
 func homes(env []string, uid int) []string {
 	var out []string
 	if dir, ok := LookupEnv(env, "HOME"); ok && strings.HasPrefix(dir, "/") && !HasDotDot(dir) {
-		out = append(out, policy.Clean(dir))
+		out = append(out, filepath.Clean(dir))
 	}
 	if dir := passwdHome(uid); dir != "" && (len(out) == 0 || out[0] != dir) {
 		out = append(out, dir)

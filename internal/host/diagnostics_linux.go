@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // GatherDiagnostics reads what a diagnosis needs. Files are asked first: a variable
@@ -76,7 +76,7 @@ func container(h *Host, mounts string) string {
 		return "incus"
 	case exists("/dev/lxd/sock"):
 		return "lxd"
-	case manager != "" && policy.Plain(manager) == manager && len(manager) < 40:
+	case manager != "" && text.Plain(manager) == manager && len(manager) < 40:
 		return manager
 	case isSet(h, "KUBERNETES_SERVICE_HOST"):
 		return "kubernetes"
@@ -193,7 +193,7 @@ func release(keys ...string) []string {
 	for _, key := range keys {
 		for _, line := range strings.Split(string(data), "\n") {
 			if v, ok := strings.CutPrefix(line, key); ok {
-				words = append(words, policy.Plain(strings.Trim(v, `"' `)))
+				words = append(words, text.Plain(strings.Trim(v, `"' `)))
 			}
 		}
 	}

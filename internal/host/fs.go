@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Kind is a type of file.
@@ -114,7 +115,7 @@ type DeniedError struct {
 }
 
 func (e DeniedError) Error() string {
-	return policy.Plain(e.Dir) + " may not be searched, but its owner can change that and find what is in it; chmod u+rwx " + policy.Plain(e.Dir)
+	return text.Plain(e.Dir) + " may not be searched, but its owner can change that and find what is in it; chmod u+rwx " + text.Plain(e.Dir)
 }
 
 // maxLinks is the kernel's own limit, MAXSYMLINKS.
@@ -123,7 +124,7 @@ const maxLinks = 40
 type LoopError struct{ path string }
 
 func (e LoopError) Error() string {
-	return policy.Plain(e.path) + ": too many levels of symbolic links"
+	return text.Plain(e.path) + ": too many levels of symbolic links"
 }
 
 func NewResolver(fs FS) *Resolver {

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/binary"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,7 +24,7 @@ func (o OS) Spell(path string) string {
 		return path
 	}
 	name, err := fullPath(path)
-	if err != nil || name == "" || name[0] != '/' || policy.Clean(name) != name {
+	if err != nil || name == "" || name[0] != '/' || filepath.Clean(name) != name {
 		return path
 	}
 	if short, ok := firmlinked(name); ok && same(short, &st) {

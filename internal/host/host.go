@@ -6,6 +6,7 @@ import (
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Host is what is known of the machine and of the caller, and where sbx keeps
@@ -142,10 +143,10 @@ func (h *Host) Writable(path string) error {
 		}
 	}
 	if h.Config != "" && (policy.Within(h.Config, path) || policy.Within(path, h.Config)) {
-		return &PlaceError{path, "is or holds the place of sbx's own configuration (" + policy.Plain(h.Config) + ")"}
+		return &PlaceError{path, "is or holds the place of sbx's own configuration (" + text.Plain(h.Config) + ")"}
 	}
 	if h.Store != "" && path != h.Tmp && (policy.Within(h.Store, path) || policy.Within(path, h.Store)) {
-		return &PlaceError{path, "is or holds the place of sbx's sessions (" + policy.Plain(h.Store) + ")"}
+		return &PlaceError{path, "is or holds the place of sbx's sessions (" + text.Plain(h.Store) + ")"}
 	}
 	for _, d := range systemExceptions {
 		if policy.Within(path, d) && path != d {
@@ -174,7 +175,7 @@ func (h *Host) Shared(l Hop) bool {
 type PlaceError struct{ path, why string }
 
 func (e *PlaceError) Error() string {
-	return fmt.Sprintf("%s %s and is never made writable", policy.Plain(e.path), e.why)
+	return fmt.Sprintf("%s %s and is never made writable", text.Plain(e.path), e.why)
 }
 
 // TrustedLink reports whether a link was made by the system rather than by
@@ -207,10 +208,10 @@ func (h *Host) tilde(path string) (rest string, ok bool) {
 
 // Shown is a path as a message has it: short where it lies in the home directory.
 func (h *Host) Shown(path string) string {
-	if rest, ok := h.tilde(path); ok && policy.Plain("~"+rest) == "~"+rest {
+	if rest, ok := h.tilde(path); ok && text.Plain("~"+rest) == "~"+rest {
 		return "~" + rest
 	}
-	return policy.Plain(path)
+	return text.Plain(path)
 }
 
 // Error is a run that cannot be, with the exit status that says so.

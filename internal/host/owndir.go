@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // CheckOwnDir says why sbx can have no directory of its own at a path, nil when it is
@@ -28,23 +29,23 @@ func (h *Host) CheckOwnDir(dir string) error {
 	var denied DeniedError
 	switch {
 	case errors.As(err, &denied):
-		return errors.New(policy.Plain(denied.Dir) + " may not be searched")
+		return errors.New(text.Plain(denied.Dir) + " may not be searched")
 	case err == ErrDenied:
-		return errors.New(policy.Plain(at) + " may not be searched")
+		return errors.New(text.Plain(at) + " may not be searched")
 	case err != nil:
 		return err
 	case link.Kind == Link:
-		return errors.New(policy.Plain(missing) + " is a link that leads nowhere")
+		return errors.New(text.Plain(missing) + " is a link that leads nowhere")
 	case to.Info.Kind != Dir:
-		return errors.New(policy.Plain(at) + " is not a directory")
+		return errors.New(text.Plain(at) + " is not a directory")
 	case policy.Within(to.Path, "/proc") || policy.Within(to.Path, "/sys"):
-		return errors.New(policy.Plain(at) + " keeps no files")
+		return errors.New(text.Plain(at) + " keeps no files")
 	case missing != "" && missing != dir && !h.inHome(at, dir):
-		return errors.New(policy.Plain(missing) + " does not exist")
+		return errors.New(text.Plain(missing) + " does not exist")
 	case to.Info.UID != h.UID && (at == dir || h.UID == 0 && to.Info.Mode&0o1000 == 0):
-		return errors.New(policy.Plain(at) + " belongs to another user")
+		return errors.New(text.Plain(at) + " belongs to another user")
 	case !h.FS.Access(to.Path, 'w'):
-		return errors.New(policy.Plain(at) + " cannot be written")
+		return errors.New(text.Plain(at) + " cannot be written")
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Cause names what keeps a sandbox from working.
@@ -115,7 +115,7 @@ func diagnose(f Diagnostics, path, stderr string) *Unavailable {
 		}
 		return &Unavailable{CauseOther, "bwrap may not make namespaces: " + said, deniedHints(f)}
 	}
-	return &Unavailable{CauseOther, "bwrap does not work here: " + said, []string{"run it by hand: " + policy.Plain(path) + " --unshare-user --ro-bind / / true"}}
+	return &Unavailable{CauseOther, "bwrap does not work here: " + said, []string{"run it by hand: " + text.Plain(path) + " --unshare-user --ro-bind / / true"}}
 }
 
 // wall is what was refused: the namespaces themselves, or what comes after.
@@ -197,6 +197,6 @@ func missing(f Diagnostics) *Unavailable {
 }
 
 func tooOld(f Diagnostics, v bwrapargs.Version, path string) *Unavailable {
-	return &Unavailable{CauseOld, policy.Plain(path) + " is version " + v.String() + "; sbx needs " + bwrapargs.Oldest.String() + " or newer",
+	return &Unavailable{CauseOld, text.Plain(path) + " is version " + v.String() + "; sbx needs " + bwrapargs.Oldest.String() + " or newer",
 		append(installHints(f), "a release of the distribution that has a newer one: Debian 11, Ubuntu 20.04, RHEL 8 and what came later")}
 }

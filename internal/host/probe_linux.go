@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // binDirs are where bwrap is looked for first: only root can put files there.
@@ -91,7 +93,7 @@ func locate(h *Host) (string, *syscall.Stat_t, error) {
 		if !strings.HasPrefix(dir, "/") {
 			continue
 		}
-		if path, st := try(policy.Clean(dir), false); st != nil {
+		if path, st := try(filepath.Clean(dir), false); st != nil {
 			return path, st, nil
 		}
 	}
@@ -109,17 +111,17 @@ func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavai
 		return nil, nil
 	}
 	if system && st.Uid == overflowUID {
-		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
+		return nil, &Unavailable{CauseUnsafe, text.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
 	}
 	if !safe(&st, uid) || !system && !safeFile(path, uid) {
-		return nil, &Unavailable{CauseUnsafe, policy.Plain(path) + " could have been put there by another user",
-			[]string{"install bubblewrap in /usr/bin, or: chown root " + policy.Plain(path) + " && chmod go-w " + policy.Plain(path) + " " + policy.Plain(dir)}}
+		return nil, &Unavailable{CauseUnsafe, text.Plain(path) + " could have been put there by another user",
+			[]string{"install bubblewrap in /usr/bin, or: chown root " + text.Plain(path) + " && chmod go-w " + text.Plain(path) + " " + text.Plain(dir)}}
 	}
 	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
-		return nil, &Unavailable{CauseSetUID, policy.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
+		return nil, &Unavailable{CauseSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
 	}
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
-		return nil, &Unavailable{CauseNoExec, policy.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
+		return nil, &Unavailable{CauseNoExec, text.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
 	}
 	return &st, nil
 }
@@ -178,7 +180,7 @@ var sysctls = []string{
 // probeKey is the text that a kept verdict stands under.
 func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	var b strings.Builder
-	b.WriteString("sbx probe 3\n" + policy.Quote(path) + "\n")
+	b.WriteString("sbx probe 3\n" + strconv.Quote(path) + "\n")
 	for _, n := range []int64{int64(uid), int64(st.Dev), int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano(), int64(st.Mode)} {
 		b.WriteString(strconv.FormatInt(n, 10) + " ")
 	}
@@ -210,9 +212,9 @@ func kernelState() string {
 	var caps [2]unix.CapUserData
 	_ = unix.Capget(&header, &caps[0])
 	number(uint64(caps[1].Effective)<<32 | uint64(caps[0].Effective))
-	b.WriteString(policy.Quote(procfs.Line("/proc/self/attr/current")))
+	b.WriteString(strconv.Quote(procfs.Line("/proc/self/attr/current")))
 	if procfs.Line(sysctls[2]) == "1" { // each profile that is loaded or taken away counts
-		b.WriteString(" " + policy.Quote(procfs.Line("/sys/kernel/security/apparmor/revision")))
+		b.WriteString(" " + strconv.Quote(procfs.Line("/sys/kernel/security/apparmor/revision")))
 	}
 	return b.String() + "\n"
 }
@@ -241,7 +243,7 @@ func probe(path string) (bwrapargs.Version, error) {
 	}
 	v, ok := bwrapargs.ParseVersion(out)
 	if !ok || !strings.HasPrefix(out, "bubblewrap ") {
-		return v, notBwrap(facts(), path, "it says "+policy.Quote(lastLine(out)))
+		return v, notBwrap(facts(), path, "it says "+strconv.Quote(lastLine(out)))
 	}
 	if v.Less(bwrapargs.Oldest) {
 		return v, tooOld(facts(), v, path)
@@ -331,7 +333,7 @@ func configError(err error) string {
 
 // busy is the diagnosis for what may be over in a moment.
 func busy(path, why string) *Unavailable {
-	return &Unavailable{CauseBusy, policy.Plain(path) + " could not be tried: " + OneLine(why),
+	return &Unavailable{CauseBusy, text.Plain(path) + " could not be tried: " + OneLine(why),
 		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up",
 			"--engine landlock does without bwrap, with tier reduced"}}
 }
@@ -353,16 +355,16 @@ func output(data []byte, path string, args ...string) (stdout, stderr string, er
 
 // notBwrap is the diagnosis for a program that answers, and is something else.
 func notBwrap(f Diagnostics, path, why string) *Unavailable {
-	return &Unavailable{CauseNotBwrap, policy.Plain(path) + " is not bubblewrap: " + why, append([]string{"move it away"}, installHints(f)...)}
+	return &Unavailable{CauseNotBwrap, text.Plain(path) + " is not bubblewrap: " + why, append([]string{"move it away"}, installHints(f)...)}
 }
 
 // hangs is the diagnosis for a program that does not end within probeTime.
 func hangs(path string) *Unavailable {
-	return &Unavailable{CauseHangs, policy.Plain(path) + " gives no answer",
-		[]string{"run it by hand: " + policy.Plain(path) + " --unshare-all --ro-bind / / --proc /proc true", "a machine under great load can be the reason: run sbx again"}}
+	return &Unavailable{CauseHangs, text.Plain(path) + " gives no answer",
+		[]string{"run it by hand: " + text.Plain(path) + " --unshare-all --ro-bind / / --proc /proc true", "a machine under great load can be the reason: run sbx again"}}
 }
 
 func setUIDHints(path string) []string {
-	return []string{"sudo chmod u-s " + policy.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
+	return []string{"sudo chmod u-s " + text.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
 		"on Arch: sudo pacman -S bubblewrap, in the place of bubblewrap-suid"}
 }

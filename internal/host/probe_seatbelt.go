@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // OtherEngine refuses an engine that macOS does not have, by its name.
@@ -16,7 +16,7 @@ func OtherEngine(name string) *Unavailable {
 	case "", "auto", EngineSeatbelt:
 		return nil
 	}
-	return &Unavailable{CauseSystem, "the engine " + policy.Plain(name) + " is Linux's; macOS has " + EngineSeatbelt, []string{"leave out --engine, or write --engine " + EngineSeatbelt}}
+	return &Unavailable{CauseSystem, "the engine " + text.Plain(name) + " is Linux's; macOS has " + EngineSeatbelt, []string{"leave out --engine, or write --engine " + EngineSeatbelt}}
 }
 
 // What a probe asks for: that walls can be put up, and that they hold. A program
@@ -142,7 +142,7 @@ func seatbeltKey(uid int, numbers []int64, boot, version string) string {
 	for _, n := range numbers {
 		b.WriteString(strconv.FormatInt(n, 10) + " ")
 	}
-	return b.String() + "\n" + policy.Quote(boot) + " " + policy.Quote(version) + "\n"
+	return b.String() + "\n" + strconv.Quote(boot) + " " + strconv.Quote(version) + "\n"
 }
 
 // UserTemp reports whether a canonical path is the directory for temporary files

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Remedies: one line each, best first, ready to paste. What takes a wall away
@@ -101,7 +101,7 @@ func appArmorHints(f Diagnostics, path string) []string {
 		hints = append(hints, containerHints(f)...)
 	}
 	if path != "/usr/bin/bwrap" {
-		hints = append(hints, "the profile is for /usr/bin/bwrap, and sbx found "+policy.Plain(path)+": "+installHint(f.Distro))
+		hints = append(hints, "the profile is for /usr/bin/bwrap, and sbx found "+text.Plain(path)+": "+installHint(f.Distro))
 	}
 	for i := range hints {
 		hints[i] = asRoot(f, hints[i])

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // A file system that asks another machine or another program can keep whoever
@@ -62,7 +63,7 @@ func (r *RemoteFS) on(path string) int {
 type SilentError struct{ Point, Type string }
 
 func (e *SilentError) Error() string {
-	return policy.Plain(e.Point) + " (" + policy.Plain(e.Type) + ") gives no answer"
+	return text.Plain(e.Point) + " (" + text.Plain(e.Type) + ") gives no answer"
 }
 
 // errUnneeded is what is said of a path that nothing has to know anything about.
@@ -149,14 +150,14 @@ func (h *Host) CheckMounts() error {
 // Silent is the end of a run that needs an answer: for a path, and by a rule, or
 // "" for none.
 func Silent(e *SilentError, path, source string) error {
-	text := e.Error() + ", and this run needs one"
+	message := e.Error() + ", and this run needs one"
 	if path != e.Point {
-		text = policy.Plain(path) + ": " + text
+		message = text.Plain(path) + ": " + message
 	}
 	if source != "" {
-		text = source + ": " + text
+		message = source + ": " + message
 	}
-	return &Error{StatusFailed, text, "mend the mount, or take it away: umount -l " + policy.Plain(e.Point)}
+	return &Error{StatusFailed, message, "mend the mount, or take it away: umount -l " + text.Plain(e.Point)}
 }
 
 func (r *RemoteFS) Lstat(path string) (Info, error) {
@@ -225,7 +226,7 @@ func (h *Host) OnRemote(path string) bool {
 func (h *Host) MountType(path string) string {
 	if r, ok := h.FS.(*RemoteFS); ok {
 		if i := r.on(path); i >= 0 {
-			return " (" + policy.Plain(r.table[i].Type) + ")"
+			return " (" + text.Plain(r.table[i].Type) + ")"
 		}
 	}
 	return ""

@@ -2,10 +2,12 @@ package host
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // ShimDirs are the canonical paths of those directories of sbx's links that are
@@ -33,7 +35,7 @@ func (h *Host) IsShim(res *Resolver, full, name string, to Resolved) bool {
 	if to.Path[strings.LastIndexByte(to.Path, '/')+1:] == "sbx" {
 		return true
 	}
-	self, err := res.Resolve(policy.Clean(h.Self))
+	self, err := res.Resolve(filepath.Clean(h.Self))
 	if h.Self == "" || err != nil || self.Info.Kind != File || to.Info.Kind != File {
 		return false
 	}
@@ -66,8 +68,8 @@ func (h *Host) Tool(name, path string) (string, error) {
 			continue
 		}
 		full := Join(dir, name)
-		to, err := res.Resolve(policy.Clean(full))
-		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || h.IsShim(res, policy.Clean(full), name, to) {
+		to, err := res.Resolve(filepath.Clean(full))
+		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || h.IsShim(res, filepath.Clean(full), name, to) {
 			continue
 		}
 		if err := BareRunnable(h, name, full); err == nil {
@@ -79,7 +81,7 @@ func (h *Host) Tool(name, path string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", &Error{StatusNotFound, policy.Plain(name) + ": command not found", ""}
+	return "", &Error{StatusNotFound, text.Plain(name) + ": command not found", ""}
 }
 
 // Path is the caller's search path, and what stands for it when there is none.
@@ -110,7 +112,7 @@ func (h *Host) dropShims(res *Resolver, path string) string {
 		if !strings.HasPrefix(dir, "/") {
 			return false
 		}
-		to, err := res.Resolve(policy.Clean(dir))
+		to, err := res.Resolve(filepath.Clean(dir))
 		return err == nil && slices.Contains(shims, to.Path)
 	})
 	if len(kept) == 0 && len(dirs) > 0 { // an empty PATH would mean the working directory
@@ -120,12 +122,12 @@ func (h *Host) dropShims(res *Resolver, path string) string {
 }
 
 func BareRunnable(h *Host, name, full string) error {
-	to, err := NewResolver(h.FS).Resolve(policy.Clean(h.Absolute(full)))
+	to, err := NewResolver(h.FS).Resolve(filepath.Clean(h.Absolute(full)))
 	switch {
 	case err != nil || to.Info.Kind == Absent:
-		return &Error{StatusNotFound, policy.Plain(name) + ": no such file or directory", ""}
+		return &Error{StatusNotFound, text.Plain(name) + ": no such file or directory", ""}
 	case to.Info.Kind != File || !h.FS.Access(to.Path, 'x'):
-		return &Error{StatusNoExec, policy.Plain(name) + ": permission denied", ""}
+		return &Error{StatusNoExec, text.Plain(name) + ": permission denied", ""}
 	}
 	return nil
 }

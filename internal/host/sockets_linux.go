@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,7 +27,7 @@ func listeningSockets() []string {
 			n = "/run/" + rest
 		}
 		if strings.HasPrefix(n, "/") {
-			out = append(out, policy.Clean(n))
+			out = append(out, filepath.Clean(n))
 		}
 	}
 	slices.Sort(out)

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ func (e *expander) rule(it element) (r Rule, ok bool, err error) {
 	r = Rule{Access: it.access, Layer: it.Layer, Source: it.Source, Must: it.Must, Offline: it.Offline}
 	if it.Layer == Flag {
 		// Absolute already, and taken as it is: $ and * are letters here.
-		r.Path = Clean(text)
+		r.Path = path.Clean(text)
 		return r, true, nil
 	}
 	if it.plain {
@@ -31,7 +32,7 @@ func (e *expander) rule(it element) (r Rule, ok bool, err error) {
 	}
 	if rest, found := strings.CutPrefix(text, "!"); found {
 		if it.access != Block && it.access != Protect {
-			return r, false, errors.New(Quote(text) +
+			return r, false, errors.New(strconv.Quote(text) +
 				`: "!" takes names out of patterns, in blocked_paths and protected_paths only`)
 		}
 		r.Except, text = true, rest

@@ -1,6 +1,9 @@
 package policy
 
-import "slices"
+import (
+	"path"
+	"slices"
+)
 
 // Lent is a directory that a variable of the caller's names: CARGO_HOME,
 // JAVA_HOME, one entry of GOPATH, the directory above one of PATH. Built-in
@@ -55,7 +58,7 @@ func (pol *Policy) addLent(p *Profile, vars Vars) {
 			rest := it.Text[1+len(name):]
 			r := Rule{Access: Read, Layer: Builtin, Source: it.Source + ", $" + name, Lent: uint16(i + 1)}
 			for _, part := range l.parts() {
-				if r.Path = Clean(l.Dir + part + rest); pol.free(r.Path) {
+				if r.Path = path.Clean(l.Dir + part + rest); pol.free(r.Path) {
 					rules = append(rules, r)
 				}
 			}

@@ -2,7 +2,10 @@ package policy
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Policy is what one run may do: paths are absolute, every switch has a value.
@@ -138,10 +141,10 @@ func (s Set) written(names []string) string {
 }
 
 func (s Set) unknown(name string, path []string) error {
-	e := &Error{Text: "no profile is called " + Quote(name), Near: Nearest(name, s.Names()), Known: s.Names()}
+	e := &Error{Text: "no profile is called " + strconv.Quote(name), Near: text.Nearest(name, s.Names()), Known: s.Names()}
 	if len(path) > 0 {
 		last := path[len(path)-1]
-		e.Source, e.Text = s[last][0].Source, "profile "+Quote(last)+": extends "+Quote(name)+": no such profile"
+		e.Source, e.Text = s[last][0].Source, "profile "+strconv.Quote(last)+": extends "+strconv.Quote(name)+": no such profile"
 	}
 	return e
 }
@@ -340,7 +343,7 @@ func (e *Error) Error() string {
 		s = e.Source + ": " + s
 	}
 	if e.Near != "" {
-		s += " (did you mean " + Quote(e.Near) + "?)"
+		s += " (did you mean " + strconv.Quote(e.Near) + "?)"
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 func set(profiles ...*Profile) Set {
@@ -206,7 +207,7 @@ func TestKeys(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"strict", "moderate", "permissive", "go", "node"}
 	for word, want := range map[string]string{"strct": "strict", "moderaet": "moderate", "Moderate": "moderate", "og": "go", "gi": "go", "zzzz": "", "": "", "permisive": "permissive", strings.Repeat("x", 65): "", "nod": "node"} {
-		if got := Nearest(word, known); got != want {
+		if got := text.Nearest(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
@@ -217,7 +218,7 @@ func TestQuoteAndPlain(t *testing.T) {
 		"": `""`, "plain": "plain", "a b": `"a b"`, "a\nb": `"a\nb"`, "\x1b[31m": `"\x1b[31m"`, `a"b`: `"a\"b"`, "it's": `"it's"`, `a\b`: `"a\\b"`,
 		"\xff": `"\xff"`, "é😀": "é😀", "\u202e": `"\u202e"`, "\u00a0": `"\u00a0"`, "\x7f": `"\x7f"`, "/a/b-c_d.e:f": "/a/b-c_d.e:f",
 	} {
-		if got := Plain(in); got != want {
+		if got := text.Plain(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
 	}
@@ -287,7 +288,7 @@ func TestEscape(t *testing.T) {
 		"\U000e0001":                   `\udb40\udc01`,
 		"a real \ufffd, then \xe2\x80": "a real \ufffd, then \\xe2\\x80",
 	} {
-		if got := Escape(in); got != want {
+		if got := text.Escape(in); got != want {
 			t.Errorf("Escape(%q) = %s, want %s", in, got, want)
 		}
 	}

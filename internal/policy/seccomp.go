@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // SeccompFile reports whether a value of the key seccomp names a file, and not
 // one of sbx's own filters.
@@ -28,7 +31,7 @@ func (pol *Policy) expandSeccomp(vars Vars) error {
 	case err != nil:
 		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + err.Error()}
 	case !ok:
-		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + Quote(pol.Seccomp) +
+		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + strconv.Quote(pol.Seccomp) +
 			": a variable in it has no value here"}
 	}
 	pol.Seccomp = path

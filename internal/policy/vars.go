@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -131,9 +132,9 @@ func patternError(shown, text string, access Access) error {
 	dir, last := text[:strings.LastIndexByte(text, '/')+1], text[strings.LastIndexByte(text, '/')+1:]
 	switch {
 	case strings.ContainsAny(dir, "*?") || strings.IndexByte(last, '$') >= 0:
-		return errors.New(Quote(shown) + ": only the last element of a path can be a pattern")
+		return errors.New(strconv.Quote(shown) + ": only the last element of a path can be a pattern")
 	case access != Block && access != Protect:
-		return errors.New(Quote(shown) + ": patterns are for blocked_paths and protected_paths only")
+		return errors.New(strconv.Quote(shown) + ": patterns are for blocked_paths and protected_paths only")
 	}
 	return nil
 }
@@ -145,23 +146,23 @@ func (v *Vars) Expand(text string) (expanded string, ok bool, err error) {
 	case text == "":
 		return "", false, errors.New("an empty path")
 	case strings.IndexByte(text, 0) >= 0:
-		return "", false, errors.New(Quote(text) + ": a path cannot hold a NUL byte")
+		return "", false, errors.New(strconv.Quote(text) + ": a path cannot hold a NUL byte")
 	case text == "~" || strings.HasPrefix(text, "~/"):
 		text = "$HOME" + text[1:]
 	case text[0] == '~':
-		return "", false, errors.New(Quote(text) + ": only ~/ is expanded, not the home of another user")
+		return "", false, errors.New(strconv.Quote(text) + ": only ~/ is expanded, not the home of another user")
 	}
 	if strings.Contains(text, "..") && slices.Contains(strings.Split(text, "/"), "..") {
-		return "", false, errors.New(Quote(text) + `: ".." is not allowed in a configured path`)
+		return "", false, errors.New(strconv.Quote(text) + `: ".." is not allowed in a configured path`)
 	}
 	full, ok, err := v.expand(text)
 	if err != nil || !ok {
 		return "", false, err
 	}
 	if full == "" || full[0] != '/' {
-		return "", false, errors.New(Quote(text) + `: not absolute: start it with /, ~/ or $CWD/`)
+		return "", false, errors.New(strconv.Quote(text) + `: not absolute: start it with /, ~/ or $CWD/`)
 	}
-	return Clean(full), true, nil
+	return path.Clean(full), true, nil
 }
 
 // ExpandValue expands variables in a text that need not be a path.
@@ -197,7 +198,7 @@ func (v *Vars) expand(text string) (string, bool, error) {
 }
 
 func unknownVar(text, name string) error {
-	s := Quote(text) + ": $" + name + " is not expanded; known are $" + strings.Join(VarNames, " $")
+	s := strconv.Quote(text) + ": $" + name + " is not expanded; known are $" + strings.Join(VarNames, " $")
 	return errors.New(s + " (write $$ for a dollar sign)")
 }
 
@@ -209,6 +210,3 @@ func varName(s string) string {
 	}
 	return s[:i]
 }
-
-// Clean is [path.Clean] of an absolute path.
-func Clean(p string) string { return path.Clean(p) }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"strings"
 	"testing"
 
@@ -109,7 +110,7 @@ func FuzzExpand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, v := range []Vars{{}, somebody, {CWD: "/", Root: "/", Home: "/"}} {
 			got, ok, err := v.Expand(text)
-			if ok && (err != nil || !strings.HasPrefix(got, "/") || Clean(got) != got || strings.Contains(got, "\x00") || strings.Contains(got+"/", "/../")) {
+			if ok && (err != nil || !strings.HasPrefix(got, "/") || path.Clean(got) != got || strings.Contains(got, "\x00") || strings.Contains(got+"/", "/../")) {
 				t.Errorf("%q: %q, %v", text, got, err)
 			}
 			if !ok && got != "" {

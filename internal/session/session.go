@@ -31,7 +31,7 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Session is what holds for all commands of one client. The lists are those of
@@ -160,7 +160,7 @@ func Open(dir string, uid int) (*Session, error) {
 	top := base(uid)
 	name, ok := strings.CutPrefix(dir, top+"/")
 	if !ok || !validID(name) {
-		return nil, fmt.Errorf("%s=%s is no session of sbx's", Var, policy.Quote(dir))
+		return nil, fmt.Errorf("%s=%s is no session of sbx's", Var, strconv.Quote(dir))
 	}
 	for _, d := range []string{top, dir} {
 		if err := own(d, uid, os.ModeDir|0o700); err != nil {
@@ -169,7 +169,7 @@ func Open(dir string, uid int) (*Session, error) {
 	}
 	// Its mode is the commands' to change: it is their /tmp.
 	if info, err := os.Lstat(Tmp(dir)); err != nil || !info.IsDir() {
-		return nil, gone(cmp.Or(err, error(fmt.Errorf("%s is no directory", policy.Plain(Tmp(dir))))))
+		return nil, gone(cmp.Or(err, error(fmt.Errorf("%s is no directory", text.Plain(Tmp(dir))))))
 	}
 	path := dir + "/" + file
 	if err := own(path, uid, 0o600); err != nil {
@@ -184,10 +184,10 @@ func Open(dir string, uid int) (*Session, error) {
 	d := json.NewDecoder(f)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
-		return nil, fmt.Errorf("%s: %w", policy.Plain(path), err)
+		return nil, fmt.Errorf("%s: %w", text.Plain(path), err)
 	}
 	if !strings.HasPrefix(s.Root, "/") || !strings.HasPrefix(s.Home, "/") {
-		return nil, fmt.Errorf("%s: without root or home", policy.Plain(path))
+		return nil, fmt.Errorf("%s: without root or home", text.Plain(path))
 	}
 	return &s, nil
 }
@@ -209,11 +209,11 @@ func own(path string, uid int, mode os.FileMode) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&(os.ModeType|os.ModePerm) != mode:
-		return fmt.Errorf("%s is not what sbx made: its mode is %v", policy.Plain(path), info.Mode())
+		return fmt.Errorf("%s is not what sbx made: its mode is %v", text.Plain(path), info.Mode())
 	case !ok || int(st.Uid) != uid:
-		return fmt.Errorf("%s belongs to somebody else", policy.Plain(path))
+		return fmt.Errorf("%s belongs to somebody else", text.Plain(path))
 	case info.Mode().IsRegular() && st.Nlink != 1:
-		return fmt.Errorf("%s has a second name", policy.Plain(path))
+		return fmt.Errorf("%s has a second name", text.Plain(path))
 	}
 	return nil
 }

@@ -9,16 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Quote shows a text that may hold anything, on one line and harmless to a
-// terminal: control and unprintable bytes are escaped.
-func Quote(s string) string { return strconv.Quote(s) }
-
 // Plain shows s as it is when it is an ordinary word, quoted otherwise.
 func Plain(s string) string {
 	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return r == ' ' || r == '"' || r == '\'' || r == '\\' || !unicode.IsPrint(r)
 	}) {
-		return Quote(s)
+		return strconv.Quote(s)
 	}
 	return s
 }

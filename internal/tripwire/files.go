@@ -10,6 +10,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // files is the open directory of a store.
@@ -91,12 +92,12 @@ func (s Store) ownPlace() error {
 	for dir := policy.Dir(s.Dir); ; dir = policy.Dir(dir) {
 		if err := unix.Stat(dir, &st); err == nil {
 			if int(st.Uid) != s.UID && st.Mode&unix.S_ISVTX == 0 {
-				return &UnwritableError{errors.New(policy.Plain(dir) + " belongs to another user")}
+				return &UnwritableError{errors.New(text.Plain(dir) + " belongs to another user")}
 			}
 			return nil
 		}
 		if dir == "/" {
-			return &UnwritableError{errors.New(policy.Plain(s.Dir) + " cannot be made")}
+			return &UnwritableError{errors.New(text.Plain(s.Dir) + " cannot be made")}
 		}
 	}
 }

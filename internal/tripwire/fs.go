@@ -3,6 +3,7 @@ package tripwire
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // openDir opens a directory for use with the calls that end in "at". A link on
@@ -273,7 +275,7 @@ type pathError struct {
 	err  error
 }
 
-func (e *pathError) Error() string { return policy.Plain(e.path) + ": " + e.err.Error() }
+func (e *pathError) Error() string { return text.Plain(e.path) + ": " + e.err.Error() }
 func (e *pathError) Unwrap() error { return e.err }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -283,7 +285,7 @@ func from(dir, path string) string {
 	if path == "" || path[0] != '/' {
 		path = join(dir, path)
 	}
-	return policy.Clean(path)
+	return filepath.Clean(path)
 }
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

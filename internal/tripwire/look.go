@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 func lookName(path string) (string, error) {
@@ -55,7 +56,7 @@ func lookKept(path string) (string, error) {
 	d := &digest{hash: sha256.New(), entries: 20_000, bytes: 32 << 20, depth: 64}
 	d.sub(dir, nameIn(path), &st, 0)
 	if d.lost {
-		return "", errors.New(policy.Plain(path) +
+		return "", errors.New(text.Plain(path) +
 			": more than can be watched (20,000 names, 64 directories deep, all of them readable)")
 	}
 	return "dir " + d.sum(), nil

@@ -3,6 +3,7 @@ package tripwire
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
@@ -24,12 +25,12 @@ func (s *survey) pointer(path, tree string) {
 	common := policy.Dir(policy.Dir(dir))
 	linked := base(policy.Dir(dir)) == "worktrees" && base(common) == ".git" && policy.Within(path, policy.Dir(common))
 	if err != nil || real != dir || !linked && !(module && policy.Within(path, top)) {
-		s.add(path, "it points to "+policy.Quote(dir), real)
+		s.add(path, "it points to "+strconv.Quote(dir), real)
 		if err != nil {
 			return
 		}
 	} else if !s.apart[pair(real, tree)] && treeOf(real) != tree {
-		s.add(path, "it points to "+policy.Quote(dir)+", which does not point back", "")
+		s.add(path, "it points to "+strconv.Quote(dir)+", which does not point back", "")
 	}
 	s.directory(path, real, tree)
 }

@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -61,7 +60,7 @@ func Describe(state string) string {
 	case "":
 		return "nothing"
 	case "link":
-		return "a link to " + policy.Quote(text)
+		return "a link to " + strconv.Quote(text)
 	case "file":
 		if strings.HasSuffix(text, " executable") {
 			return "an executable file"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Bounds of a record. More than that is an error, not a record cut short.
@@ -51,7 +52,7 @@ const (
 	oldLetter   = 'l'
 )
 
-func header(root string) string { return magic + version + " " + policy.Quote(root) + "\n" }
+func header(root string) string { return magic + version + " " + strconv.Quote(root) + "\n" }
 
 // ErrNewer is what becomes of a record that this sbx does not understand: it is
 // left as it is.
@@ -109,7 +110,7 @@ func decode(data, root string) (*record, error) {
 	}
 	rest, ok := strings.CutPrefix(data, header(root))
 	if !ok {
-		return nil, errors.New("it is no record of " + policy.Plain(root))
+		return nil, errors.New("it is no record of " + text.Plain(root))
 	}
 	r := &record{root: root, entries: make([]entry, 0, min(maxWatched, strings.Count(rest, "\x00")/4))}
 	var again []byte

@@ -1,11 +1,12 @@
 package tripwire
 
 import (
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,13 +29,13 @@ func (s *survey) relative(at, common, tree string) {
 			if n == "" || strings.Contains("/~%-$", n[:1]) {
 				continue
 			}
-			here, there := policy.Clean(join(tree, n)), policy.Clean(join(main, n))
+			here, there := filepath.Clean(join(tree, n)), filepath.Clean(join(main, n))
 			state, err := lookName(here)
 			if err == nil && (state == "" || !hooks && strings.HasPrefix(state, "dir ") || alike(here, there, state)) {
 				continue
 			}
 			text := "config: " + set.Full() + "=" + set.Value
-			s.add(at, text+", which is not the same here as in "+policy.Quote(main), state)
+			s.add(at, text+", which is not the same here as in "+strconv.Quote(main), state)
 		}
 	})
 }
@@ -53,7 +54,7 @@ func alike(a, b, state string) bool {
 		}
 	}
 	return !slices.ContainsFunc(names, func(n string) bool {
-		st, err := lstat(policy.Clean(join(a, n)))
+		st, err := lstat(filepath.Clean(join(a, n)))
 		return err != nil || is(&st, unix.S_IFLNK)
 	})
 }

@@ -1,11 +1,12 @@
 package tripwire
 
 import (
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,7 +24,7 @@ func (s *survey) later(fd int, dir string) {
 			continue // told of with the names in the directory
 		}
 		for _, name := range f.names {
-			s.text(state, policy.Clean(join(join(dir, f.dir), name)), f.odd)
+			s.text(state, filepath.Clean(join(join(dir, f.dir), name)), f.odd)
 		}
 		unix.Close(state)
 	}
@@ -56,7 +57,7 @@ func oddBranch(text string) []string {
 	}
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("~^:?*[\\", r) }
 	if name != "detached HEAD" && (strings.HasPrefix(name, "-") || strings.ContainsFunc(name, bad)) {
-		return []string{"no name of a branch: " + policy.Quote(name)}
+		return []string{"no name of a branch: " + strconv.Quote(name)}
 	}
 	return nil
 }
@@ -66,7 +67,7 @@ func oddWords(text string) []string {
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		_, tail, ok := quoted(rest)
 		if !ok {
-			return []string{"not quoted: " + policy.Quote(rest)}
+			return []string{"not quoted: " + strconv.Quote(rest)}
 		}
 		rest = tail
 	}
@@ -93,7 +94,7 @@ func oddNumber(text string) []string {
 	if text = strings.TrimSpace(text); strings.Trim(text, "0123456789") == "" {
 		return nil
 	}
-	return []string{"no number: " + policy.Quote(text)}
+	return []string{"no number: " + strconv.Quote(text)}
 }
 
 func oddSequencer(text string) (odd []string) {
@@ -114,10 +115,10 @@ func oddOptions(text string) (odd []string) {
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		word, tail, ok := quoted(rest)
 		if !ok {
-			return append(odd, "no options: "+policy.Quote(rest))
+			return append(odd, "no options: "+strconv.Quote(rest))
 		}
 		if rest = tail; !plainOption(word) {
-			odd = append(odd, policy.Quote(word))
+			odd = append(odd, strconv.Quote(word))
 		}
 	}
 	return odd

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Store is the directory that records are kept in, one for each root.
@@ -34,7 +35,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return "tripwire: " + policy.Plain(e.Path) + ": " + e.Text
+	return "tripwire: " + text.Plain(e.Path) + ": " + e.Text
 }
 
 // UnwritableError is a store that nothing can be recorded in. What a run leaves
@@ -212,7 +213,7 @@ func (s Store) change(do func(*files) error) error {
 		return err
 	}
 	if f == nil {
-		return &UnwritableError{errors.New(policy.Plain(s.Dir) + " is not there")}
+		return &UnwritableError{errors.New(text.Plain(s.Dir) + " is not there")}
 	}
 	defer f.close()
 	unlock, err := f.lock()

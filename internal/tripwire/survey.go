@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -119,7 +120,7 @@ func (s *survey) found(path string) {
 		s.pointer(path, tree)
 	case kind == unix.S_IFLNK:
 		text, _ := os.Readlink(path)
-		s.add(path, "a link to "+policy.Quote(text), "")
+		s.add(path, "a link to "+strconv.Quote(text), "")
 		if to, err := filepath.EvalSymlinks(path); err == nil {
 			s.directory(path, to, tree)
 		}
@@ -150,10 +151,10 @@ func (s *survey) whole(at, dir, tree string) {
 	if text, ok := s.line(at, dir, "commondir"); ok {
 		common = from(dir, text)
 		if base(policy.Dir(dir)) != "worktrees" || common != policy.Dir(policy.Dir(dir)) {
-			s.add(at, "commondir leads to "+policy.Quote(text), "")
+			s.add(at, "commondir leads to "+strconv.Quote(text), "")
 		}
 		if text, ok := s.line(at, dir, "gitdir"); !ok || tree != "" && from(dir, text) != join(tree, ".git") {
-			s.add(at, "gitdir leads to "+policy.Quote(text), "")
+			s.add(at, "gitdir leads to "+strconv.Quote(text), "")
 		}
 		if s.apart[common] && tree != "" {
 			s.relative(at, common, tree)
@@ -161,7 +162,7 @@ func (s *survey) whole(at, dir, tree string) {
 		s.directory(common, common, treeOf(common))
 	} else {
 		if text, ok := s.line(at, dir, "gitdir"); ok {
-			s.add(at, "gitdir leads to "+policy.Quote(text), "")
+			s.add(at, "gitdir leads to "+strconv.Quote(text), "")
 		}
 		s.settings(at, join(dir, "config"), tree, true)
 		s.hooks(at, join(dir, "hooks"))
@@ -288,11 +289,11 @@ func (s *survey) links(dir, tree string) {
 	for _, name := range index.Trees {
 		var st unix.Stat_t
 		if err := reach(join(tree, strings.TrimSuffix(name, "/")), &st); !unreachable(err) {
-			s.unread(path, "the index could not be read: it has "+policy.Quote(name)+" as a whole", stamp)
+			s.unread(path, "the index could not be read: it has "+strconv.Quote(name)+" as a whole", stamp)
 		}
 	}
 	for _, name := range index.Links {
-		if at := policy.Clean(join(tree, name)); at != tree {
+		if at := filepath.Clean(join(tree, name)); at != tree {
 			s.found(join(at, ".git"))
 		}
 	}

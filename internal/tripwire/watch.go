@@ -2,11 +2,14 @@ package tripwire
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Kind is what a Watch is about.
@@ -108,9 +111,9 @@ func (c *Change) Unseen() bool { return strings.HasPrefix(c.Now, "other (") }
 // cannot be looked at: whoever asks must not take either for "nothing there".
 func Look(kind Kind, path string) (string, error) {
 	if !strings.HasPrefix(path, "/") || strings.IndexByte(path, 0) >= 0 {
-		return "", errors.New(policy.Quote(path) + ": not an absolute path")
+		return "", errors.New(strconv.Quote(path) + ": not an absolute path")
 	}
-	if path = policy.Clean(path); apart(path) {
+	if path = filepath.Clean(path); apart(path) {
 		return "", errApart
 	}
 	switch kind {
@@ -131,7 +134,7 @@ func Look(kind Kind, path string) (string, error) {
 	case Repository:
 		return treeOf(path), nil
 	}
-	return "", errors.New(policy.Plain(path) + ": no such kind of watch")
+	return "", errors.New(text.Plain(path) + ": no such kind of watch")
 }
 
 // lookPattern lists the names in a directory that match.

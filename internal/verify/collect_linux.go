@@ -11,6 +11,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -268,7 +269,7 @@ func (c *collector) links(dir string, names []string) {
 		}
 		if a := c.mounts.at(real); a.shows() && !a.shared() {
 			c.seen[real] = true
-			why := ", by which it can be read, though the hidden " + policy.Plain(path) +
+			why := ", by which it can be read, though the hidden " + text.Plain(path) +
 				" leads to it; hide it by its own name"
 			c.target.Hidden = append(c.target.Hidden, secret{Path: real, Opened: a.Source + why})
 		}

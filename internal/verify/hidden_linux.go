@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // hidden proves that what the policy hides cannot be read: neither the content
@@ -97,7 +97,7 @@ func (s *target) unread(h *secret) judge {
 		for i := range answers {
 			v, d := s.judgeLook(h, &answers[i])
 			if n := i - len(answers) + len(h.Inner); n >= 0 {
-				d = "in it " + policy.Plain(base(h.Inner[n])) + ": " + d
+				d = "in it " + text.Plain(base(h.Inner[n])) + ": " + d
 			}
 			if v == Hole {
 				return v, d

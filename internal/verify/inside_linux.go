@@ -2,11 +2,13 @@ package verify
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -60,7 +62,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 	}
 	above := func(path string) ManifestEntry { return l.at(policy.Dir(path)) }
 	for _, e := range m.Paths {
-		if !strings.HasPrefix(e.Path, "/") || policy.Clean(e.Path) != e.Path {
+		if !strings.HasPrefix(e.Path, "/") || filepath.Clean(e.Path) != e.Path {
 			continue
 		}
 		write := above(e.Path).Access == "write" && e.Path != "/"
@@ -101,7 +103,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 	for _, dir := range dirs {
 		p := place{Path: dir, Private: l.at(dir).Access == "private" && !s.Walls || s.ownPlace(dir)}
 		if e := l.at(dir); e.Access == "write" && (m.Writable == nil || m.Writable(dir)) {
-			p.Opened = e.Access + " " + policy.Plain(e.Path)
+			p.Opened = e.Access + " " + text.Plain(e.Path)
 		}
 		s.Places = append(s.Places, p)
 	}
@@ -110,7 +112,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			k.Opened = "the shared network"
 		}
 		if e := l.at(k.Path); e.Path == k.Path && e.Access != "block" && e.Access != "private" {
-			k.Opened = e.Access + " " + policy.Plain(e.Path)
+			k.Opened = e.Access + " " + text.Plain(e.Path)
 		}
 		s.Sockets = append(s.Sockets, k)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // kernelFiles change how the host works, and so do those of the host's /sys that
@@ -170,9 +170,9 @@ func (s *prover) hostDevices() {
 		for i := range answers {
 			switch a := &answers[i]; {
 			case a.Errno == 0:
-				return Hole, policy.Plain(s.Devices[i]) + " can be opened"
+				return Hole, text.Plain(s.Devices[i]) + " can be opened"
 			case !a.is(unix.EACCES, unix.EPERM):
-				return Unchecked, policy.Plain(s.Devices[i]) + ": " + a.why()
+				return Unchecked, text.Plain(s.Devices[i]) + ": " + a.why()
 			}
 		}
 		return Proved, "closed: " + some(s.Devices)

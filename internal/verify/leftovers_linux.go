@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // restore puts back what the probe moved and removes what it made, should it have
@@ -28,7 +29,7 @@ func restore(tg *target, asked []question) []Result {
 		if q.Act == actRename {
 			r.Name, r.Subject, r.Detail = "moved", path, "it had been moved away, and was put back from outside"
 			if err != nil {
-				r.Detail = fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", policy.Plain(made),
+				r.Detail = fmt.Sprintf("it has been moved away to %s and cannot be put back: %v", text.Plain(made),
 					err)
 			}
 		}

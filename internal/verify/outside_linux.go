@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // outside proves that nothing appears on the host but where the policy lets the
@@ -77,7 +78,7 @@ func (s *prover) closed() {
 	s.prove("use", "private directories", "in tier full a file can be made there",
 		func(answers []answer) (Verdict, string) {
 			if i := slices.IndexFunc(answers, func(a answer) bool { return a.Errno == 0 }); i >= 0 {
-				return Hole, "a file can be made in " + policy.Plain(s.Closed[i]) + ", on the host"
+				return Hole, "a file can be made in " + text.Plain(s.Closed[i]) + ", on the host"
 			}
 			return s.owned(engine.GapPlaces, "closed in their place: "+some(s.Closed))
 		}, acts...)

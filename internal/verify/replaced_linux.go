@@ -15,7 +15,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
-	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // patienceReplaced is how long a run may go on after something hidden was
@@ -80,7 +80,7 @@ func (sub *Subject) replace(path, other string, goesOn bool, control *string) (V
 	var exit *exec.ExitError
 	switch told := strings.Contains(r.said.String(), "it is no longer hidden"); {
 	case !ok:
-		return Unchecked, "the run with it ended without an answer: " + policy.Plain(strings.TrimSpace(r.said.String()))
+		return Unchecked, "the run with it ended without an answer: " + text.Plain(strings.TrimSpace(r.said.String()))
 	case !hidden:
 		return Hole, "it was not hidden in the first place"
 	case err != nil:

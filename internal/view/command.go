@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -22,8 +23,8 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 		full := name
 		if full[0] != '/' {
 			full = host.Join(h.StartDir(), full)
-		} else if v.Inside(policy.Clean(full)) != policy.Clean(full) {
-			return "", notFound(policy.Plain(name)+": the working directory is at "+policy.Plain(v.remap)+" inside", "name it as "+policy.Plain(v.Inside(policy.Clean(full))))
+		} else if v.Inside(filepath.Clean(full)) != filepath.Clean(full) {
+			return "", notFound(text.Plain(name)+": the working directory is at "+text.Plain(v.remap)+" inside", "name it as "+text.Plain(v.Inside(filepath.Clean(full))))
 		}
 		return full, runnable(v, h, name, full)
 	}
@@ -32,7 +33,7 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 		if dir == "" {
 			continue
 		}
-		full := host.Join(policy.Clean(dir), name)
+		full := host.Join(filepath.Clean(dir), name)
 		to, ok := v.visible(full)
 		if !ok || to.Info.Kind == host.Dir || h.IsShim(v.Res, full, name, to) {
 			continue
@@ -48,7 +49,7 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 	if denied != nil {
 		return "", denied
 	}
-	return "", notFound(policy.Plain(name)+": command not found", hiddenHint(v, h, name))
+	return "", notFound(text.Plain(name)+": command not found", hiddenHint(v, h, name))
 }
 
 func notFound(text, hint string) error {
@@ -66,12 +67,12 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 		if !strings.HasPrefix(dir, "/") {
 			continue
 		}
-		full := host.Join(policy.Clean(dir), name)
+		full := host.Join(filepath.Clean(dir), name)
 		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.IsShim(v.Res, full, name, to) {
 			if _, seen := v.visible(dir); seen && to.Path != full {
-				return policy.Plain(full) + " leads to " + policy.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
+				return text.Plain(full) + " leads to " + text.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
 			}
-			return policy.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
+			return text.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
 		}
 	}
 	return ""
@@ -79,7 +80,7 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 
 // runnable reports why the file at an absolute path cannot be executed inside.
 func runnable(v *View, h *host.Host, name, full string) error {
-	shown := policy.Plain(name)
+	shown := text.Plain(name)
 	to, ok := v.visible(full)
 	switch {
 	case !ok && to.Info.Kind != host.Absent:
@@ -124,7 +125,7 @@ func interpreter(v *View, h *host.Host, shown, path string) error {
 		full = host.Join(h.StartDir(), full)
 	}
 	if to, ok := v.visible(full); !ok || to.Info.Kind != host.File {
-		return notExecutable(shown + ": its interpreter " + policy.Plain(word) + " is not in the sandbox")
+		return notExecutable(shown + ": its interpreter " + text.Plain(word) + " is not in the sandbox")
 	}
 	return nil
 }

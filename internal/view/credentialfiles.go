@@ -10,6 +10,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // withheld is a file with the names of the credentials in it.
@@ -159,7 +160,7 @@ func (c *cleaner) list(files []withheld) string {
 		more := max(len(names)-maxNamed, 0)
 		names = slices.Clone(names[:len(names)-more])
 		for i := range names {
-			names[i] = policy.Plain(names[i])
+			names[i] = text.Plain(names[i])
 		}
 		if more > 0 {
 			names = append(names, strconv.Itoa(more)+" more")
@@ -170,7 +171,7 @@ func (c *cleaner) list(files []withheld) string {
 		} else if homes := c.v.Host.Homes; len(homes) > 0 && policy.Within(path, homes[0]) {
 			path = "~" + path[len(homes[0]):]
 		}
-		out = append(out, policy.Plain(path)+" ("+strings.Join(names, ", ")+")")
+		out = append(out, text.Plain(path)+" ("+strings.Join(names, ", ")+")")
 	}
 	return strings.Join(out, ", ")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // SourceCleaned is the source of the rule for a settings file that is shown
@@ -127,7 +128,7 @@ func (c *cleaner) tree(dir string) {
 		c.repository(dir, 0)
 	}
 	if to, err := c.v.Res.Resolve(dir); err != nil || to.Info.Size > maxLooked {
-		c.v.Notes = append(c.v.Notes, policy.Plain(dir)+" has too many entries to be searched: the command can read the credentials in the settings of repositories in it")
+		c.v.Notes = append(c.v.Notes, text.Plain(dir)+" has too many entries to be searched: the command can read the credentials in the settings of repositories in it")
 		return
 	}
 	entries, err := c.v.Res.Entries(dir)
@@ -135,7 +136,7 @@ func (c *cleaner) tree(dir string) {
 		return // only who knows a name finds something
 	}
 	remote := func(path string) {
-		c.v.Notes = append(c.v.Notes, policy.Plain(path)+" is on a FUSE or network file system and is not looked at: "+
+		c.v.Notes = append(c.v.Notes, text.Plain(path)+" is on a FUSE or network file system and is not looked at: "+
 			"the command can read the credentials in the settings of a repository there")
 	}
 	c.g.below(dir, entries, remote, func(name string, git, head bool) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -40,7 +41,7 @@ func (v *View) FileOf(fd *host.FD) (host.Resolved, bool) {
 	if fd.Deleted || fd.Ino == 0 || !strings.HasPrefix(path, "/") {
 		return host.Resolved{}, false
 	}
-	to, err := v.Res.Resolve(policy.Clean(path))
+	to, err := v.Res.Resolve(filepath.Clean(path))
 	return to, err == nil && to.Info.Kind == host.File && to.Info.Ino == fd.Ino && to.Info.Dev == fd.Dev
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -141,7 +142,7 @@ func overrides(pol *policy.Policy, h *host.Host, v *View, set []policy.Var) []po
 
 // holdsTemp reports whether files can be made in a directory inside.
 func holdsTemp(v *View, dir string) bool {
-	to, err := v.Res.Resolve(policy.Clean(dir))
+	to, err := v.Res.Resolve(filepath.Clean(dir))
 	if err != nil || !strings.HasPrefix(dir, "/") {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
@@ -191,7 +192,7 @@ func (g *gitGuard) nested(dir string) {
 		return
 	}
 	if to.Info.Size > maxListed {
-		g.Notes = append(g.Notes, policy.Plain(dir)+" has too many entries to be searched: repositories in it are not guarded, and names that tools obey by themselves are not watched")
+		g.Notes = append(g.Notes, text.Plain(dir)+" has too many entries to be searched: repositories in it are not guarded, and names that tools obey by themselves are not watched")
 		g.large = append(g.large, to.Path)
 		return
 	}
@@ -204,7 +205,7 @@ func (g *gitGuard) nested(dir string) {
 	g.obeyed(to.Path, entries)
 	var found []string
 	remote := func(path string) {
-		g.Notes = append(g.Notes, policy.Plain(path)+" is on a FUSE or network file system"+g.host.MountType(path)+
+		g.Notes = append(g.Notes, text.Plain(path)+" is on a FUSE or network file system"+g.host.MountType(path)+
 			" and is not looked at: a repository there is neither protected nor watched")
 	}
 	g.below(to.Path, entries, remote, func(name string, git, head bool) {

@@ -1,12 +1,14 @@
 package view
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 const (
@@ -29,7 +31,7 @@ func (g *gitGuard) configText(file string) []byte {
 		return nil
 	}
 	if len(data) == maxGitConfig {
-		g.Gaps = append(g.Gaps, policy.Plain(file)+" is too large to be searched for programs that git runs")
+		g.Gaps = append(g.Gaps, text.Plain(file)+" is too large to be searched for programs that git runs")
 	}
 	return data
 }
@@ -95,7 +97,7 @@ func (g *gitGuard) expand(path, dir string) string {
 func (g *gitGuard) plainPath(path, dir string) string {
 	switch rest, home := strings.CutPrefix(path, "~/"); {
 	case home && len(g.host.Homes) > 0:
-		return policy.Clean(host.Join(g.host.Homes[0], rest))
+		return filepath.Clean(host.Join(g.host.Homes[0], rest))
 	case path == "" || path[0] == '~' || path[0] == '%' || path[0] != '/' && dir == "":
 		return ""
 	}
@@ -301,11 +303,11 @@ func (g *gitGuard) users() {
 	g.user("/etc/gitconfig", 0, false)
 	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
 		if path, _ := host.LookupEnv(g.host.Environ, name); strings.HasPrefix(path, "/") {
-			g.user(policy.Clean(path), 0, false)
+			g.user(filepath.Clean(path), 0, false)
 		}
 	}
 	if path, _ := host.LookupEnv(g.host.Environ, "GIT_TEMPLATE_DIR"); strings.HasPrefix(path, "/") {
-		g.template(policy.Clean(path))
+		g.template(filepath.Clean(path))
 	}
 }
 
@@ -371,7 +373,7 @@ func (g *gitGuard) show(path, file string) {
 	for _, home := range g.host.Homes {
 		if path != home && policy.Within(path, home) {
 			if hidden, _ := hides(g.pol, path); !hidden {
-				g.rules = append(g.rules, policy.Rule{Path: path, Access: policy.Read, Layer: policy.Builtin, Source: policy.Plain(file)})
+				g.rules = append(g.rules, policy.Rule{Path: path, Access: policy.Read, Layer: policy.Builtin, Source: text.Plain(file)})
 			}
 		}
 	}

@@ -1,11 +1,13 @@
 package view
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // pointer follows a .git file to the git directory that it names, guards that,
@@ -33,7 +35,7 @@ func (g *gitGuard) pointer(root, file string, info host.Info, level policy.Acces
 		return
 	}
 	if why := g.foreign(root, file, dir, common); why != "" {
-		g.Gaps = append(g.Gaps, policy.Plain(file)+" points to "+policy.Plain(dir)+", which is not opened: "+why)
+		g.Gaps = append(g.Gaps, text.Plain(file)+" points to "+text.Plain(dir)+", which is not opened: "+why)
 		return
 	}
 	g.add(common, level)
@@ -64,7 +66,7 @@ func absolute(text, dir string) string {
 	if text[0] != '/' {
 		text = host.Join(dir, text)
 	}
-	return policy.Clean(text)
+	return filepath.Clean(text)
 }
 
 func (g *gitGuard) ownDir(path string) (string, bool) {

@@ -7,6 +7,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
@@ -133,7 +134,7 @@ func (g *gitGuard) list(dir string) []host.Entry {
 	entries, err := g.res.Entries(dir)
 	if g.left -= len(entries); err != nil || g.left < 0 {
 		if g.add(dir, policy.Protect); err == nil {
-			g.Notes = append(g.Notes, policy.Plain(dir)+" holds too much to be looked at: it is read-only, and .git files that lead there are neither protected nor watched")
+			g.Notes = append(g.Notes, text.Plain(dir)+" holds too much to be looked at: it is read-only, and .git files that lead there are neither protected nor watched")
 		}
 		return nil
 	}
@@ -146,7 +147,7 @@ func (g *gitGuard) worktrees(dir string) {
 	many := len(entries) > maxTrees
 	if many {
 		g.add(dir, policy.Protect)
-		g.Notes = append(g.Notes, policy.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is read-only, and their .git files are watched only (git worktree prune)")
+		g.Notes = append(g.Notes, text.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is read-only, and their .git files are watched only (git worktree prune)")
 	}
 	for _, e := range entries {
 		sub := host.Join(dir, e.Name)
@@ -179,7 +180,7 @@ func (g *gitGuard) modules(dir string, depth int, inside bool) {
 	entries := g.list(dir)
 	if depth > MaxDepth || len(entries) > maxTrees {
 		g.add(dir, policy.Protect)
-		g.Notes = append(g.Notes, policy.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
+		g.Notes = append(g.Notes, text.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
 		return
 	}
 	for _, e := range entries {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // validateGrants drops or refuses grants that a link leads somewhere they were not meant
@@ -83,7 +84,7 @@ func (v *View) validateGrants(found []resolvedRule) error {
 func (v *View) skip(p *resolvedRule, why error) {
 	p.skip = true
 	if why == nil {
-		why = errors.New(policy.Plain(p.name) + " leads through a link that a command could have made")
+		why = errors.New(text.Plain(p.name) + " leads through a link that a command could have made")
 	}
 	v.Gaps = append(v.Gaps, p.rule.Source+": not opened: "+why.Error())
 	v.refuse(p, why)
@@ -115,14 +116,14 @@ func (v *View) validateTarget(p *resolvedRule) error {
 	}
 	for _, dir := range []string{"/proc", "/dev"} {
 		if policy.Within(p.to.Path, dir) {
-			return fmt.Errorf("%s: %s is the sandbox's own and cannot be opened", policy.Plain(p.to.Path), dir)
+			return fmt.Errorf("%s: %s is the sandbox's own and cannot be opened", text.Plain(p.to.Path), dir)
 		}
 	}
 	if p.rule.Access == policy.Write && !p.rule.OfCWD {
 		return v.Host.Writable(p.to.Path)
 	}
 	if p.rule.OfCWD && len(p.to.Links) > 0 { // it was canonical: another sandbox, above, has put a link in its way
-		return fmt.Errorf("%s leads to %s now", policy.Plain(p.name), policy.Plain(p.to.Path))
+		return fmt.Errorf("%s leads to %s now", text.Plain(p.name), text.Plain(p.to.Path))
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func validateHidden(found []resolvedRule, p *resolvedRule) error {
 		if policy.Within(p.name, b.name) && b.to.Path+p.name[len(b.name):] == p.to.Path {
 			continue // the same way leads to both, and the grant goes further on it
 		}
-		return fmt.Errorf("%s leads to %s, which is hidden (%s); to open it, name it", policy.Plain(p.name), policy.Plain(p.to.Path), b.rule.Source)
+		return fmt.Errorf("%s leads to %s, which is hidden (%s); to open it, name it", text.Plain(p.name), text.Plain(p.to.Path), b.rule.Source)
 	}
 	return nil
 }
@@ -149,16 +150,16 @@ func validateHidden(found []resolvedRule, p *resolvedRule) error {
 // validateLinks refuses a grant through a link that a command could have made and
 // that gives more than the command has anyway.
 func (v *View) validateLinks(p *resolvedRule) error {
-	to := policy.Plain(p.to.Path)
+	to := text.Plain(p.to.Path)
 	for _, l := range p.to.Links {
 		if (p.planted || v.Access(policy.Dir(l.Path)) == policy.Write) && wider(p.rule.Access, v.Access(p.to.Path)) {
-			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it", policy.Plain(l.Path), to)
+			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it", text.Plain(l.Path), to)
 		}
 		if p.rule.Layer == policy.Builtin && v.Host.Shared(l) {
-			return fmt.Errorf("%s is a link in a directory that sandboxes may have written", policy.Plain(l.Path))
+			return fmt.Errorf("%s is a link in a directory that sandboxes may have written", text.Plain(l.Path))
 		}
 		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin && !v.Host.TrustedLink(l) {
-			return fmt.Errorf("%s is a link to %s; to make the target writable, name it", policy.Plain(l.Path), to)
+			return fmt.Errorf("%s is a link to %s; to make the target writable, name it", text.Plain(l.Path), to)
 		}
 	}
 	return nil

@@ -1,10 +1,12 @@
 package view
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // looseLinks reports the protected and hidden names that are links in a
@@ -25,7 +27,7 @@ func (v *View) looseLinks(found []resolvedRule) {
 			if p.rule.Access == policy.Protect && !p.rule.Pattern { // those of patterns are watched as such
 				v.replaceableLinks = append(v.replaceableLinks, l)
 			}
-			v.Loose = append(v.Loose, policy.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+p.rule.Access.String()+"ed now, but the command can replace the link")
+			v.Loose = append(v.Loose, text.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+p.rule.Access.String()+"ed now, but the command can replace the link")
 		}
 	}
 }
@@ -69,7 +71,7 @@ func (v *View) carries(l host.Hop) bool {
 // visible resolves a path as the sandbox will see it. ok is false when it or
 // a link on the way is not there inside.
 func (v *View) visible(path string) (host.Resolved, bool) {
-	to, err := v.Res.Resolve(policy.Clean(path))
+	to, err := v.Res.Resolve(filepath.Clean(path))
 	if err != nil || to.Info.Kind == host.Absent || !Shows(v.Access(to.Path)) {
 		return to, false
 	}

@@ -1,10 +1,13 @@
 package view
 
 import (
+	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // GuardFilter refuses a file that the command could write, by whatever name, or
@@ -20,8 +23,8 @@ func (v *View) GuardFilter(path string) error {
 	}
 	for _, name := range at {
 		if v.writes(name) {
-			return failed("seccomp: "+policy.Plain(path)+" could be written by the command, which would choose its own filter ("+policy.Plain(name)+" is writable in the sandbox)",
-				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+policy.Quote(path)+"]")
+			return failed("seccomp: "+text.Plain(path)+" could be written by the command, which would choose its own filter ("+text.Plain(name)+" is writable in the sandbox)",
+				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+strconv.Quote(path)+"]")
 		}
 	}
 	return nil
@@ -147,15 +150,15 @@ func (v *View) refuseWritable(dir, what, hint string) error {
 		return nil
 	}
 	if to.Info.Kind == host.Absent {
-		hint = "make it first, so that it can be hidden: mkdir -p " + policy.Plain(dir) +
+		hint = "make it first, so that it can be hidden: mkdir -p " + text.Plain(dir) +
 			"; or let the XDG variables name a place that no command writes"
 	}
-	return failed(policy.Plain(dir)+" "+what+", and is never made writable ("+policy.Plain(by.Path)+" is, by "+by.Rule.Source+")", hint)
+	return failed(text.Plain(dir)+" "+what+", and is never made writable ("+text.Plain(by.Path)+" is, by "+by.Rule.Source+")", hint)
 }
 
 // SelfPath is the file of sbx itself, false when it cannot be put inside.
 func (v *View) SelfPath(h *host.Host) (string, bool) {
-	self, err := v.Res.Resolve(policy.Clean(h.Self))
+	self, err := v.Res.Resolve(filepath.Clean(h.Self))
 	return self.Path, err == nil && h.Self != "" && self.Info.Kind == host.File && v.OwnsRun()
 }
 

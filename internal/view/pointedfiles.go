@@ -1,6 +1,7 @@
 package view
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ func eachPointer(pol *policy.Policy, h *host.Host, do func(name, path string, le
 					path = host.Join(h.StartDir(), path)
 				}
 				if path[0] == '/' {
-					do(name, policy.Clean(path+s), v.Pass && v.Layer > policy.Builtin)
+					do(name, filepath.Clean(path+s), v.Pass && v.Layer > policy.Builtin)
 				}
 			}
 		}

@@ -4,12 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
@@ -38,7 +40,7 @@ func Tools(h *host.Host, environ []string) []policy.Lent {
 		}
 		for _, dir := range dirs {
 			if dir = strings.TrimRight(dir, "/"); usableToolDir(h, dir) && marked(h, dir, marks) {
-				out = append(out, policy.Lent{Name: name, Dir: policy.Clean(dir)})
+				out = append(out, policy.Lent{Name: name, Dir: filepath.Clean(dir)})
 			}
 		}
 	}
@@ -106,7 +108,7 @@ func marked(h *host.Host, dir string, marks []string) bool {
 		info, err := h.FS.Lstat(dir + "/" + name)
 		if err == nil && info.Kind == host.Link {
 			var to host.Resolved
-			to, err = host.NewResolver(h.FS).Resolve(policy.Clean(dir + "/" + name))
+			to, err = host.NewResolver(h.FS).Resolve(filepath.Clean(dir + "/" + name))
 			info = to.Info
 		}
 		switch {
@@ -127,7 +129,7 @@ func usableToolDir(h *host.Host, dir string) bool {
 	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") || strings.IndexByte(dir, 0) >= 0 {
 		return false
 	}
-	dir = policy.Clean(dir)
+	dir = filepath.Clean(dir)
 	if slices.Contains(host.SharedDirs, dir) || policy.Within(h.CWD, dir) || policy.Within(dir, h.CWD) {
 		return false
 	}
@@ -166,7 +168,7 @@ func reservedPaths(h *host.Host) []reserved {
 	var out []reserved
 	add := func(dir string, deep bool) {
 		if len(dir) > 1 && dir[0] == '/' {
-			out = append(out, reserved{policy.Clean(dir), deep})
+			out = append(out, reserved{filepath.Clean(dir), deep})
 		}
 	}
 	for _, home := range h.Homes {
@@ -219,7 +221,7 @@ func inPath(h *host.Host, value string) []policy.Lent {
 		if part != "bin" && part != "sbin" && part != "shims" || !usableToolDir(h, entry) {
 			continue
 		}
-		entry = policy.Clean(entry)
+		entry = filepath.Clean(entry)
 		if !policy.Within(entry, home) {
 			continue
 		}
@@ -278,9 +280,9 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	}
 	switch {
 	case !v.isToolDir(dir.Path) || !v.isToolDir(to):
-		return errors.New(policy.Plain(to) + " is no place of a toolchain")
+		return errors.New(text.Plain(to) + " is no place of a toolchain")
 	case !policy.Within(to, dir.Path) || to == dir.Path && r.Path != p.toolDir:
-		return errors.New(policy.Plain(r.Path) + " leads out of " + policy.Plain(dir.Path))
+		return errors.New(text.Plain(r.Path) + " leads out of " + text.Plain(dir.Path))
 	}
 	if err := v.foreign(to); err != nil {
 		return err
@@ -291,7 +293,7 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 		}
 	}
 	for _, mark := range ToolMarks(r.Source[strings.LastIndexByte(r.Source, '$')+1:]) {
-		at, err := v.Res.Resolve(policy.Clean(host.Join(dir.Path, strings.TrimRight(mark, "/*"))))
+		at, err := v.Res.Resolve(filepath.Clean(host.Join(dir.Path, strings.TrimRight(mark, "/*"))))
 		if err == nil {
 			err = v.sources(at.Path)
 		}
@@ -302,12 +304,12 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	for i := range found {
 		b := &found[i]
 		if b.rule.Access == policy.Block && b.to.Info.Kind != host.Absent && policy.Within(to, b.to.Path) {
-			return errors.New(policy.Plain(b.to.Path) + " is hidden (" + b.rule.Source + ")")
+			return errors.New(text.Plain(b.to.Path) + " is hidden (" + b.rule.Source + ")")
 		}
 	}
 	for _, l := range p.to.Links {
 		if v.Access(policy.Dir(l.Path)) == policy.Write || v.Host.Shared(l) {
-			return errors.New(policy.Plain(l.Path) + " is a link in a directory that sandboxes may have written")
+			return errors.New(text.Plain(l.Path) + " is a link in a directory that sandboxes may have written")
 		}
 	}
 	switch m := v.nearest(to); {
@@ -315,7 +317,7 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	case m.Access != policy.Private:
 		return errors.New("it is there already, to " + m.Access.String())
 	case m.Rule.Layer != policy.Builtin || m.Path == to:
-		return errors.New(policy.Plain(m.Path) + " is private (" + m.Rule.Source + ")")
+		return errors.New(text.Plain(m.Path) + " is private (" + m.Rule.Source + ")")
 	}
 	return nil
 }
@@ -350,7 +352,7 @@ func (v *View) foreign(path string) error {
 			return err
 		}
 		if uid := to.Info.UID; uid != 0 && uid != v.Host.UID {
-			return errors.New(policy.Plain(path) + " belongs to another user")
+			return errors.New(text.Plain(path) + " belongs to another user")
 		}
 	}
 	return nil
@@ -371,9 +373,9 @@ func (v *View) sources(path string) error {
 	switch {
 	case err != nil:
 	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"}, func(name string) bool { return exists(v.Host.FS, host.Join(path, name)) }):
-		err = errors.New(policy.Plain(path) + " is a work tree")
+		err = errors.New(text.Plain(path) + " is a work tree")
 	case v.ran(path):
-		err = errors.New(policy.Plain(path) + " is a directory that sandboxes ran in")
+		err = errors.New(text.Plain(path) + " is a directory that sandboxes ran in")
 	}
 	if v.vetted == nil {
 		v.vetted = make(map[string]error, 8)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // View is what the files look like inside: the rules of a policy, laid on the
@@ -103,14 +104,14 @@ func (v *View) RemapTo(path string) error {
 		return nil
 	}
 	if over := v.nearest(policy.Dir(v.Host.CWD)); v.Host.CWD != "/" && over != nil && Shows(over.Access) {
-		return failed("--workspace: the working directory lies in "+policy.Plain(over.Path)+", which is visible at its own place", "run from the root of the work tree, with a profile that does not show what is above")
+		return failed("--workspace: the working directory lies in "+text.Plain(over.Path)+", which is visible at its own place", "run from the root of the work tree, with a profile that does not show what is above")
 	}
 	taken := v.nearest(path) != nil
 	for _, own := range []string{"/proc", "/dev", "/run"} {
 		taken = taken || policy.Within(path, own)
 	}
 	if path[0] != '/' || path == "/" || taken {
-		return failed("--workspace: "+policy.Plain(path)+" is not a free place in the sandbox", "use a new name at the top, like /workspace")
+		return failed("--workspace: "+text.Plain(path)+" is not a free place in the sandbox", "use a new name at the top, like /workspace")
 	}
 	v.remap = path
 	return nil
@@ -265,7 +266,7 @@ func failed(text, hint string) error {
 }
 
 func absent(r *policy.Rule) error {
-	return errors.New(policy.Plain(r.Path) + ": no such file or directory")
+	return errors.New(text.Plain(r.Path) + ": no such file or directory")
 }
 
 func RuleError(r *policy.Rule, err error) error {
@@ -318,7 +319,7 @@ func (v *View) expandPattern(pol *policy.Policy, r *policy.Rule) ([]resolvedRule
 			continue
 		}
 		if len(out) == MaxMatches {
-			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(MaxMatches)+" names match "+policy.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a directory, and "+r.Access.String()+" that"))
+			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(MaxMatches)+" names match "+text.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a directory, and "+r.Access.String()+" that"))
 		}
 		out = append(out, resolvedRule{rule: r, name: path, to: to})
 	}

@@ -2,11 +2,13 @@ package view
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // workdir decides what becomes of the rules that are about the working
@@ -15,7 +17,7 @@ import (
 func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	r, ok := pol.Decide(h.CWD)
 	if hidden, b := hides(pol, h.CWD); hidden {
-		return nil, failed("the working directory "+policy.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+policy.Plain(b.Path)+")",
+		return nil, failed("the working directory "+text.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+text.Plain(b.Path)+")",
 			"cd to a project first")
 	}
 	if !ok || r.Path != h.CWD || r.Access != policy.Write && r.Access != policy.Read {
@@ -86,7 +88,7 @@ func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 // inside. bwrap sets PWD to it.
 func (v *View) KeepPWD() string {
 	pwd, _ := host.LookupEnv(v.Host.Environ, "PWD")
-	if !strings.HasPrefix(pwd, "/") || policy.Clean(pwd) != pwd {
+	if !strings.HasPrefix(pwd, "/") || filepath.Clean(pwd) != pwd {
 		return v.Host.StartDir()
 	}
 	to, err := v.Res.Resolve(pwd)
@@ -114,12 +116,12 @@ func (v *View) CheckWorkingDir(cwd string) error {
 	if cwd == "/" {
 		return nil
 	}
-	how := "with -r " + policy.Plain(cwd)
+	how := "with -r " + text.Plain(cwd)
 	switch {
 	case v.Host.Client: // which has no flags
 		how = "in the config file: roots, or readonly_paths of a profile"
 	case v.Host.ByName:
-		how = "with SBX_FLAGS='-r " + policy.Plain(cwd) + "'"
+		how = "with SBX_FLAGS='-r " + text.Plain(cwd) + "'"
 	}
-	return failed("the working directory "+policy.Plain(cwd)+" is not visible in the sandbox", "cd to a project, or open it "+how)
+	return failed("the working directory "+text.Plain(cwd)+" is not visible in the sandbox", "cd to a project, or open it "+how)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -47,7 +48,7 @@ func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy)
 		}
 		for at := m.Path; at != dst; at = policy.Dir(at) {
 			if info, err := v.Host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == host.Link {
-				return engine.Fail(policy.Plain(at)+" is a link in the private cache, and nothing can be opened through it", "remove "+policy.Plain(src+at[len(dst):]))
+				return engine.Fail(text.Plain(at)+" is a link in the private cache, and nothing can be opened through it", "remove "+text.Plain(src+at[len(dst):]))
 			}
 		}
 	}

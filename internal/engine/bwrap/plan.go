@@ -12,6 +12,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -269,7 +270,7 @@ func giveFilter(p *engine.Plan, a *bwrapargs.Args, code []byte, b host.Bwrap) er
 	case p.Init != nil:
 		p.Init.Filter = code
 	case b.Version.Less(bwrapargs.HasTwoFilters):
-		return engine.Fail("bwrap "+b.Version.String()+" takes no second system call filter, and without the stage nobody else loads the one from "+policy.Plain(p.Report.Policy.Seccomp), "leave out --direct, or install bubblewrap 0.6 or newer")
+		return engine.Fail("bwrap "+b.Version.String()+" takes no second system call filter, and without the stage nobody else loads the one from "+text.Plain(p.Report.Policy.Seccomp), "leave out --direct, or install bubblewrap 0.6 or newer")
 	default:
 		a.Filter = code
 	}
@@ -329,7 +330,7 @@ func (Engine) Plan(r *engine.Run) (err error) {
 	}
 	odd := host.Join(host.Join(r.Request.Root, ".git"), "commondir")
 	if r.Policy.Git == "commit" && r.View.Has(odd) {
-		r.Report.Notes = append(r.Report.Notes, policy.Plain(odd)+
+		r.Report.Notes = append(r.Report.Notes, text.Plain(odd)+
 			" exists, and no repository of its own has one: look what it says before you run git outside")
 	}
 	return arguments(r.Plan, r.Request, r.Host, r.View, r.Policy)

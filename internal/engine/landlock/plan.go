@@ -10,6 +10,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -75,7 +76,7 @@ func (Engine) Unenforced(r *engine.Run) []string { return reducedGaps(r.Policy, 
 func checkSockets(v *view.View, h *host.Host) error {
 	for i := range v.Entries {
 		if m := &v.Entries[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Access) && m.Rule.Layer != policy.Builtin {
-			return engine.Fail(m.Rule.Source+": "+policy.Plain(m.Path)+" is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", "it needs tier full: sbx doctor says how to get there")
+			return engine.Fail(m.Rule.Source+": "+text.Plain(m.Path)+" is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", "it needs tier full: sbx doctor says how to get there")
 		}
 	}
 	return nil
@@ -203,7 +204,7 @@ func (c *ruleBuilder) notes(h *host.Host) []string {
 				names = append(names, strconv.Itoa(len(c.frozen)-few)+" more")
 				break
 			}
-			names = append(names, policy.Plain(dir))
+			names = append(names, text.Plain(dir))
 		}
 		out = append(out, "nothing can be made, removed or renamed directly in "+strings.Join(names, ", ")+": something there is protected or hidden, and Landlock cannot tell it from the rest")
 	}
@@ -212,7 +213,7 @@ func (c *ruleBuilder) notes(h *host.Host) []string {
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {
-			out = append(out, policy.Plain(dir)+" cannot be listed: there is a hidden directory in it")
+			out = append(out, text.Plain(dir)+" cannot be listed: there is a hidden directory in it")
 		}
 	}
 	return out

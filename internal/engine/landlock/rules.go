@@ -7,6 +7,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
@@ -139,7 +140,7 @@ func (c *ruleBuilder) grant(s region, below []region, have landlock.FS) {
 	}
 	entries, err := c.v.Res.Entries(s.path)
 	if err != nil {
-		c.gaps = append(c.gaps, policy.Plain(s.path)+" cannot be listed by you, so only what the policy names in it is open")
+		c.gaps = append(c.gaps, text.Plain(s.path)+" cannot be listed by you, so only what the policy names in it is open")
 	}
 	named := func(path string) bool {
 		return slices.ContainsFunc(below, func(b region) bool { return policy.Within(b.path, path) })
@@ -194,7 +195,7 @@ func each(spots []region, do func(s region, below []region)) {
 
 func (c *ruleBuilder) rule(s region, allow landlock.FS) {
 	if len(c.rules) == maxCarved {
-		c.err = engine.Fail("Landlock cannot take anything out of a directory, and the entries around what is hidden or protected are too many to be named ("+policy.Plain(policy.Dir(s.path))+")", "move what is hidden or protected into a directory of its own")
+		c.err = engine.Fail("Landlock cannot take anything out of a directory, and the entries around what is hidden or protected are too many to be named ("+text.Plain(policy.Dir(s.path))+")", "move what is hidden or protected into a directory of its own")
 		return
 	}
 	r := landlock.Rule{Path: s.path, Allow: allow, Fleeting: s.info.Ino == 0 && s.src == ""}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 	"github.com/sbx-sandbox/sbx/sbpl"
 )
@@ -202,7 +204,7 @@ func writeProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host
 	text, err := s.profile.Compile()
 	var path *sbpl.PathError
 	if errors.As(err, &path) {
-		return nil, engine.Fail(policy.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot be told of it", "rename it, or start elsewhere")
+		return nil, engine.Fail(strconv.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot be told of it", "rename it, or start elsewhere")
 	}
 	var size *sbpl.SizeError
 	if errors.As(err, &size) {
@@ -230,13 +232,13 @@ func CheckPlan(p *engine.Plan) error {
 func NotExecuted(p *engine.Plan, err error) error {
 	switch {
 	case errors.Is(err, syscall.E2BIG):
-		return &host.Error{Status: host.StatusNoExec, Text: policy.Plain(p.Report.Command) + ": the words, the variables and the profile together are longer than macOS takes (1 MiB)", Hint: "pass the words in a file"}
+		return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Report.Command) + ": the words, the variables and the profile together are longer than macOS takes (1 MiB)", Hint: "pass the words in a file"}
 	case errors.Is(err, syscall.EPERM):
 		return host.NestedSeatbelt()
 	case errors.Is(err, syscall.ENOENT):
 		return host.NoSandboxExec()
 	}
-	return engine.Fail("Failed to initialize sandbox: "+policy.Plain(p.Path)+": "+err.Error(), "")
+	return engine.Fail("Failed to initialize sandbox: "+text.Plain(p.Path)+": "+err.Error(), "")
 }
 
 // modelPaths writes the rest of a plan as it would be on a Mac.
