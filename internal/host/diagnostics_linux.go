@@ -22,7 +22,7 @@ func GatherDiagnostics(h *Host) Diagnostics {
 		WSL: wsl(procfs.Line("/proc/sys/kernel/osrelease")), Filtered: procfs.Status("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
 	}
 	mounts, _ := procfs.Read("/proc/self/mountinfo")
-	f.Container = container(h, mounts)
+	f.Container = inContainer(h, mounts)
 	f.Confined = confined(h)
 	f.Unit = unit(procfs.Line("/proc/self/cgroup"))
 	f.Chroot = chrooted()
@@ -51,10 +51,10 @@ func exists(path string) bool {
 // namespaces of the first process, as the kernel numbers them (PROC_*_INIT_INO).
 const firstIPC, firstUTS, firstPID = 0xEFFFFFFF, 0xEFFFFFFE, 0xEFFFFFFC
 
-// container names what this runs in. Images of machines that were made from
+// inContainer names what this runs in. Images of machines that were made from
 // those of containers keep the marks: none counts where no namespace is
 // another than the machine's own.
-func container(h *Host, mounts string) string {
+func inContainer(h *Host, mounts string) string {
 	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
 		return ""
 	}

@@ -155,90 +155,122 @@ func maxHints(f Diagnostics) []string {
 
 // seccompFile is how to make Docker's own filter let bwrap through: the list of
 // calls is what the default, as of 2026, refuses and bwrap makes.
-const seccompFile = `sbx-seccomp.json is Docker's own filter and five calls: curl -fsSL https://raw.githubusercontent.com/moby/profiles/main/seccomp/default.json | jq '.syscalls += [{"names":["clone","unshare","mount","umount2","pivot_root"],"action":"SCMP_ACT_ALLOW"}]' >sbx-seccomp.json`
+const seccompFile = `sbx-seccomp.json is default.json, the filter of your version of Docker, ` +
+	`with one more element in its list "syscalls": ` +
+	`{"names":["clone","unshare","mount","umount2","pivot_root"],"action":"SCMP_ACT_ALLOW"}`
 
 const (
-	kubernetesLine = "spec: {hostUsers: false}, and in the container's securityContext: {procMount: Unmasked, seccompProfile: {type: Localhost, localhostProfile: sbx-seccomp.json}, appArmorProfile: {type: Unconfined}} (Kubernetes 1.33 or newer; hostUsers: false keeps its root from being the node's)"
-	kubernetesPod  = "Pod Security refuses procMount: Unmasked below privileged: kubectl label namespace NAME pod-security.kubernetes.io/enforce=privileged (for all its pods)"
-	gitlabLine     = `GitLab, docker executor: security_opt cannot uncover /proc; use a shell, instance or Kubernetes executor (privileged = true in [runners.docker] works, and opens the host to every job)`
-	crostiniLine   = "in crosh (Ctrl+Alt+T): vsh termina, then lxc config set penguin security.nesting true && lxc restart penguin"
-	nspawnLine     = "systemd-nspawn covers parts of /proc: in the container, as root, mount -t proc proc /mnt once before sbx (what is covered can then be seen there)"
+	kubernetesLine = "spec: {hostUsers: false}, and in the container's securityContext: " +
+		"{procMount: Unmasked, seccompProfile: {type: Localhost, localhostProfile: sbx-seccomp.json}, " +
+		"appArmorProfile: {type: Unconfined}} " +
+		"(Kubernetes 1.33 or newer; hostUsers: false keeps its root from being the node's)"
+	kubernetesPod = "Pod Security refuses procMount: Unmasked below privileged: " +
+		"kubectl label namespace NAME pod-security.kubernetes.io/enforce=privileged (for all its pods)"
+	gitlabLine = "GitLab, docker executor: security_opt cannot uncover /proc; use a shell, instance or " +
+		"Kubernetes executor (privileged = true in [runners.docker] works, and opens the host to every job)"
+	crostiniLine = "in crosh (Ctrl+Alt+T): vsh termina, then " +
+		"lxc config set penguin security.nesting true && lxc restart penguin"
+	nspawnLine = "systemd-nspawn covers parts of /proc: in the container, as root, " +
+		"mount -t proc proc /mnt once before sbx (what is covered can then be seen there)"
+	podmanSELinux = "on a host with SELinux also --security-opt label=disable (takes SELinux's walls from the container)"
 )
 
-const podmanSELinux = "on a host with SELinux also --security-opt label=disable (takes SELinux's walls from the container)"
-
 var lxcLines = []string{
-	"LXD: lxc config set NAME security.nesting true && lxc restart NAME; Incus: incus config set NAME security.nesting=true && incus restart NAME",
-	"Proxmox: pct set ID --features nesting=1 && pct reboot ID; LXC: lxc.include = /usr/share/lxc/config/nesting.conf in the container's config",
+	"LXD: lxc config set NAME security.nesting true && lxc restart NAME; " +
+		"Incus: incus config set NAME security.nesting=true && incus restart NAME",
+	"Proxmox: pct set ID --features nesting=1 && pct reboot ID; " +
+		"LXC: lxc.include = /usr/share/lxc/config/nesting.conf in the container's config",
 }
+
+// container is a kind of container, with what lets a process in it have a new /proc,
+// and what lets it have user namespaces besides.
+type container struct {
+	name             string
+	proc, namespaces []string
+}
+
+// containers are the kinds that are known, and last what is said of any other.
+var containers = [...]container{
+	{"docker",
+		[]string{"docker run --security-opt systempaths=unconfined … " +
+			"(uncovers /proc for the container: run it as a plain user, rootless, or with userns-remap)"},
+		[]string{"docker run --security-opt seccomp=sbx-seccomp.json --security-opt apparmor=unconfined " +
+			"--security-opt systempaths=unconfined … " +
+			"(the container itself is then less closed: run it as a plain user, or rootless)",
+			seccompFile,
+			"seccomp=unconfined works in its place and opens every system call"},
+	},
+	{"docker on gitlab", []string{gitlabLine}, []string{gitlabLine}},
+	{"podman",
+		[]string{"podman run --security-opt unmask=ALL … " +
+			"(uncovers /proc for the container, which rootless Podman keeps from the host's root)", podmanSELinux},
+		[]string{"podman run --security-opt unmask=ALL … (Podman's own filter allows user namespaces)", podmanSELinux},
+	},
+	{"kubernetes",
+		[]string{kubernetesLine, kubernetesPod},
+		[]string{kubernetesLine, seccompFile + " (in the kubelet's seccomp directory; " +
+			"type: Unconfined works in its place and opens every system call)", kubernetesPod},
+	},
+	{"crostini", []string{crostiniLine}, []string{crostiniLine}},
+	{"lxc", lxcLines, lxcLines},
+	{"lxd", lxcLines, lxcLines},
+	{"incus", lxcLines, lxcLines},
+	{"systemd-nspawn", []string{nspawnLine}, []string{nspawnLine}},
+	{"other",
+		[]string{"uncover /proc in the settings of the container"},
+		[]string{"allow user namespaces, mounts and a new /proc in the settings of the container"},
+	},
+}
+
+func containerOf(f Diagnostics) container {
+	name := f.Container
+	if name == "docker" && f.CI == "gitlab" {
+		name = "docker on gitlab"
+	}
+	for _, c := range containers {
+		if c.name == name {
+			return c
+		}
+	}
+	return containers[len(containers)-1]
+}
+
+func containerHints(f Diagnostics) []string { return containerOf(f).namespaces }
 
 func procHints(f Diagnostics) []string {
-	switch f.Container {
-	case "docker":
-		if f.CI == "gitlab" {
-			return []string{gitlabLine}
-		}
-		return []string{"docker run --security-opt systempaths=unconfined … (uncovers /proc for the container: run it as a plain user, rootless, or with userns-remap)"}
-	case "podman":
-		return []string{"podman run --security-opt unmask=ALL … (uncovers /proc for the container, which rootless Podman keeps from the host's root)", podmanSELinux}
-	case "kubernetes":
-		return []string{kubernetesLine, kubernetesPod}
-	case "crostini":
-		return []string{crostiniLine}
-	case "lxc", "lxd", "incus":
-		return lxcLines
-	case "systemd-nspawn":
-		return []string{nspawnLine}
-	case "":
-	default:
-		return []string{"uncover /proc in the settings of the container"}
+	switch {
+	case f.Container != "":
+		return containerOf(f).proc
+	case f.Unit != "":
+		return []string{asRoot(f, "sudo systemctl edit "+f.Unit+", and below [Service]: ProtectKernelTunables=no, "+
+			"ProtectKernelLogs=no, ProcSubset=all, ProtectProc=default (opens /proc to the service)")}
 	}
-	if f.Unit != "" {
-		return []string{asRoot(f, "sudo systemctl edit "+f.Unit+", and below [Service]: ProtectKernelTunables=no, ProtectKernelLogs=no, ProcSubset=all, ProtectProc=default (opens /proc to the service)")}
-	}
-	return []string{"something is mounted over parts of /proc, so the kernel gives a user namespace no new one; grep ' /proc/' /proc/self/mountinfo shows what", "run sbx outside of what mounted it (a container, a sandbox, a service)"}
-}
-
-func containerHints(f Diagnostics) []string {
-	switch f.Container {
-	case "docker":
-		if f.CI == "gitlab" {
-			return []string{gitlabLine}
-		}
-		return []string{
-			"docker run --security-opt seccomp=sbx-seccomp.json --security-opt apparmor=unconfined --security-opt systempaths=unconfined … (the container itself is then less closed: run it as a plain user, or rootless)",
-			seccompFile,
-			"seccomp=unconfined works in its place and opens every system call",
-		}
-	case "podman":
-		return []string{"podman run --security-opt unmask=ALL … (Podman's own filter allows user namespaces)",
-			podmanSELinux}
-	case "kubernetes":
-		return []string{kubernetesLine, seccompFile + " (in the kubelet's seccomp directory; type: Unconfined works in its place and opens every system call)", kubernetesPod}
-	case "crostini":
-		return []string{crostiniLine}
-	case "lxc", "lxd", "incus":
-		return lxcLines
-	case "systemd-nspawn":
-		return []string{nspawnLine}
-	}
-	return []string{"allow user namespaces, mounts and a new /proc in the settings of the container"}
+	return []string{"something is mounted over parts of /proc, so the kernel gives a user namespace no new one; " +
+		"grep ' /proc/' /proc/self/mountinfo shows what",
+		"run sbx outside of what mounted it (a container, a sandbox, a service)"}
 }
 
 // seccompHints are for a filter that no container brought.
 func seccompHints(f Diagnostics) []string {
 	switch f.Confined {
 	case "flatpak":
-		return []string{"run sbx on the host: flatpak-spawn --host sbx -- CMD (the app needs --talk-name=org.freedesktop.Flatpak, which lets it out altogether)", "or install the program that calls sbx outside of Flatpak"}
+		return []string{"run sbx on the host: flatpak-spawn --host sbx -- CMD " +
+			"(the app needs --talk-name=org.freedesktop.Flatpak, which lets it out altogether)",
+			"or install the program that calls sbx outside of Flatpak"}
 	case "snap":
-		return []string{"install the program that calls sbx as a classic snap (snap install --classic NAME), or not as a snap"}
+		return []string{"install the program that calls sbx as a classic snap (snap install --classic NAME), " +
+			"or not as a snap"}
 	case "firejail":
-		return []string{"start the program without firejail, or with firejail --ignore=seccomp --ignore=restrict-namespaces --ignore=caps.drop --ignore=nonewprivs"}
+		return []string{"start the program without firejail, or with firejail --ignore=seccomp " +
+			"--ignore=restrict-namespaces --ignore=caps.drop --ignore=nonewprivs"}
 	}
 	if f.Unit != "" {
-		return []string{asRoot(f, "sudo systemctl edit "+f.Unit+", and below [Service]: RestrictNamespaces=no; SystemCallFilter= has to allow @mount as well (the service can then make namespaces)")}
+		return []string{asRoot(f, "sudo systemctl edit "+f.Unit+", and below [Service]: RestrictNamespaces=no; "+
+			"SystemCallFilter= has to allow @mount as well (the service can then make namespaces)")}
 	}
-	return []string{"run sbx outside of what set the filter (a service of systemd, an editor's or an agent's own sandbox)", "grep Seccomp /proc/self/status shows that there is one"}
+	return []string{
+		"run sbx outside of what set the filter (a service of systemd, an editor's or an agent's own sandbox)",
+		"grep Seccomp /proc/self/status shows that there is one"}
 }
 
 func deniedHints(f Diagnostics) []string {
