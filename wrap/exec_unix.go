@@ -9,6 +9,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -20,7 +21,7 @@ func failed(reason string) error {
 // removes those of earlier runs.
 func makeDirs(p *engine.Plan, h *host.Host) error {
 	for _, dir := range p.Dirs {
-		if err := host.MakeDir(dir, h.UID); err != nil {
+		if _, err := ownfile.Make(dir, h.UID); err != nil {
 			return failed("a directory of sbx's own: " + err.Error())
 		}
 	}

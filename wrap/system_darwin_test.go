@@ -192,16 +192,8 @@ func TestSeatbeltWorks(t *testing.T) {
 	if c.Name != host.EngineSeatbelt || c.Runtime == "" || !isRun(strings.Split(c.Instance, ".")) {
 		t.Errorf("%+v", c)
 	}
-	file := host.VerdictFile(dir, h.UID)
-	key, u := host.FindSandboxExec(h.UID)
-	if u != nil {
-		t.Fatal(u)
-	}
-	if rest, ok := host.CachedVerdict(file, key, h.UID); !ok || rest != host.SeatbeltWorks {
-		t.Errorf("kept: %q %v", rest, ok)
-	}
 	if !host.Forget(h, dir) || host.Forget(h, dir) {
-		t.Error("it is not forgotten once")
+		t.Error("it is not kept, or not forgotten once")
 	}
 	if _, err := Choose(&host.Host{Facts: host.Facts{FS: host.OS{}, OS: "darwin"}, Caller: host.Caller{UID: os.Geteuid()}}, "", host.EngineBwrap, ""); err == nil {
 		t.Error("there is a bwrap")

@@ -67,3 +67,16 @@ func (h *Host) Foreign(path string) bool {
 	return errors.As(err, &denied) && denied.UID != h.UID &&
 		slices.ContainsFunc(h.Homes, func(home string) bool { return policy.Within(home, denied.Dir) && policy.Within(path, home) })
 }
+
+// RunsIn is where the directories of runs are in sbx's own cache, "" without
+// one. Rules follow no links, and the home or its cache may be one.
+func RunsIn(cacheDir string) string {
+	if cacheDir == "" {
+		return ""
+	}
+	above, err := NewResolver(OS{}).Resolve(policy.Dir(cacheDir))
+	if err != nil {
+		return ""
+	}
+	return Join(Join(above.Path, Base(cacheDir)), "runs")
+}

@@ -11,8 +11,8 @@ import (
 // Find fails: bwrap is Linux's.
 func Find(*Host, string) (Bwrap, error) { return Bwrap{}, OtherEngine(EngineBwrap) }
 
-// SeatbeltWorks is what a kept verdict says.
-const SeatbeltWorks = "works\n"
+// seatbeltWorks is what a kept verdict says.
+const seatbeltWorks = "works\n"
 
 // ChooseSeatbelt says why sandbox-exec cannot be had, nil when it can. A failure is
 // never kept.
@@ -20,13 +20,13 @@ func ChooseSeatbelt(h *Host, dir string) *Unavailable {
 	if InSeatbelt() {
 		return NestedSeatbelt()
 	}
-	key, u := FindSandboxExec(h.UID)
+	key, u := findSandboxExec(h.UID)
 	if u != nil {
 		return u
 	}
-	file := VerdictFile(dir, h.UID)
+	kept := verdict{dir, h.UID, key}
 	if dir != "" && !inOtherSandbox(h.Environ) {
-		if rest, ok := CachedVerdict(file, key, h.UID); ok && rest == SeatbeltWorks {
+		if rest, ok := kept.read(); ok && rest == seatbeltWorks {
 			return nil
 		}
 	}
@@ -34,14 +34,14 @@ func ChooseSeatbelt(h *Host, dir string) *Unavailable {
 		return u
 	}
 	if h.CheckOwnDir(dir) == nil {
-		cacheVerdict(dir, file, key+SeatbeltWorks, h.UID)
+		kept.keep(seatbeltWorks)
 	}
 	return nil
 }
 
-// FindSandboxExec looks at the program that a run becomes and returns what a kept
+// findSandboxExec looks at the program that a run becomes and returns what a kept
 // verdict on it stands under.
-func FindSandboxExec(uid int) (key string, u *Unavailable) {
+func findSandboxExec(uid int) (key string, u *Unavailable) {
 	var st syscall.Stat_t
 	switch err := syscall.Lstat(SandboxExec, &st); {
 	case err == syscall.ENOENT, err == syscall.ENOTDIR:
@@ -76,15 +76,13 @@ func runOnce(argv []string) (status int, said string, err error) {
 // Forget removes a kept verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
 func Forget(h *Host, dir string) bool {
-	key, u := FindSandboxExec(h.UID)
+	key, u := findSandboxExec(h.UID)
 	if u != nil || dir == "" {
 		return false
 	}
-	file := VerdictFile(dir, h.UID)
-	if rest, ok := CachedVerdict(file, key, h.UID); !ok || rest != SeatbeltWorks {
-		return false
-	}
-	return syscall.Unlink(file) == nil
+	kept := verdict{dir, h.UID, key}
+	rest, ok := kept.read()
+	return ok && rest == seatbeltWorks && kept.remove()
 }
 
 // RefreshSockets does nothing: the engine of this system goes by paths.

@@ -35,12 +35,11 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	if err != nil {
 		return Bwrap{}, err
 	}
-	key := probeKey(path, st, h.UID)
-	file := VerdictFile(dir, h.UID)
+	kept := verdict{dir, h.UID, probeKey(path, st, h.UID)}
 	if dir != "" {
-		if v, seen, ok := cached(file, key, h.UID); ok {
+		if v, seen, ok := kept.version(); ok {
 			if now := h.findSockets(seen); now != seen {
-				cacheVerdict(dir, file, key+v.String()+"\n"+now.text(), h.UID)
+				kept.keep(v.String() + "\n" + now.text())
 			}
 			return Bwrap{path, v}, nil
 		}
@@ -50,7 +49,7 @@ func Find(h *Host, dir string) (Bwrap, error) {
 		return Bwrap{}, err
 	}
 	if seen := h.findSockets(nil); h.CheckOwnDir(dir) == nil {
-		cacheVerdict(dir, file, key+v.String()+"\n"+seen.text(), h.UID)
+		kept.keep(v.String() + "\n" + seen.text())
 	}
 	return Bwrap{path, v}, nil
 }
@@ -62,11 +61,9 @@ func Forget(h *Host, dir string) bool {
 	if err != nil || dir == "" {
 		return false
 	}
-	file := VerdictFile(dir, h.UID)
-	if _, _, ok := cached(file, probeKey(path, st, h.UID), h.UID); !ok {
-		return false
-	}
-	return syscall.Unlink(file) == nil
+	kept := verdict{dir, h.UID, probeKey(path, st, h.UID)}
+	_, _, ok := kept.version()
+	return ok && kept.remove()
 }
 
 // locate returns the first bwrap that may be trusted.
@@ -219,10 +216,10 @@ func kernelState() string {
 	return b.String() + "\n"
 }
 
-// cached returns the version of a kept verdict, and what was seen of sockets. Only
-// what remember would have written counts.
-func cached(file, key string, uid int) (v bwrapargs.Version, seen *socketCache, ok bool) {
-	rest, ok := CachedVerdict(file, key, uid)
+// version is that of bwrap in a kept verdict, with what was seen of sockets. Only
+// what Find would have kept counts.
+func (kept *verdict) version() (v bwrapargs.Version, seen *socketCache, ok bool) {
+	rest, ok := kept.read()
 	if !ok {
 		return v, nil, false
 	}

@@ -172,7 +172,7 @@ const (
 
 // into notes the sockets and named pipes in a directory, and returns the directories in it.
 func (l *socketCache) into(dir string, left *int) (dirs []string) {
-	fd, err := OpenDir(unix.AT_FDCWD, dir)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
@@ -250,9 +250,9 @@ func (h *Host) RefreshSockets(dir string, b Bwrap) {
 	if err != nil {
 		return
 	}
-	key := probeKey(path, st, h.UID)
 	if seen := h.findSockets(nil); h.CheckOwnDir(dir) == nil {
-		cacheVerdict(dir, VerdictFile(dir, h.UID), key+b.Version.String()+"\n"+seen.text(), h.UID)
+		kept := verdict{dir, h.UID, probeKey(path, st, h.UID)}
+		kept.keep(b.Version.String() + "\n" + seen.text())
 	}
 }
 

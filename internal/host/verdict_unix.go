@@ -11,45 +11,46 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
 )
 
-// VerdictFile is where it is kept that an engine works.
-func VerdictFile(dir string, uid int) string { return dir + "/probe-" + strconv.Itoa(uid) }
+// verdict is the file, in a directory of the user's, that says that an engine works.
+type verdict struct {
+	dir string
+	uid int
+	key string // what it stands under: it changes with all that may change the answer
+}
 
-// CachedVerdict returns what stands under a key, where only the user can have written it.
-func CachedVerdict(file, key string, uid int) (rest string, ok bool) {
-	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+func (v *verdict) name() string { return "probe-" + strconv.Itoa(v.uid) }
+
+// read returns what stands under the key, where only the user can have written it.
+func (v *verdict) read() (rest string, ok bool) {
+	dir, err := ownfile.Open(v.dir, v.uid)
 	if err != nil {
 		return "", false
 	}
-	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	if syscall.Fstat(fd, &st) != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG || int(st.Uid) != uid || st.Mode&0o022 != 0 {
+	defer dir.Close()
+	data, err := dir.Read(v.name(), 256<<10)
+	if err != nil {
 		return "", false
 	}
-	buf := make([]byte, min(st.Size, 256<<10))
-	n, err := syscall.Read(fd, buf)
-	if err != nil || n <= 0 {
-		return "", false
-	}
-	return strings.CutPrefix(string(buf[:n]), key)
+	return strings.CutPrefix(string(data), v.key)
 }
 
-// cacheVerdict keeps a verdict. That it cannot be kept only costs time.
-func cacheVerdict(dir, file, text string, uid int) {
-	if MakeDir(dir, uid) != nil {
+// keep writes a verdict. That it cannot be kept only costs time.
+func (v *verdict) keep(rest string) {
+	if _, err := ownfile.Make(v.dir, v.uid); err != nil {
 		return
 	}
-	tmp := file + "." + strconv.Itoa(os.Getpid())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(text)
-	if f.Close() != nil || err != nil || os.Rename(tmp, file) != nil {
-		os.Remove(tmp)
+	if dir, err := ownfile.Open(v.dir, v.uid); err == nil {
+		_ = dir.Write(v.name(), []byte(v.key+rest), false)
+		dir.Close()
 	}
 }
+
+// remove removes it and reports whether that could be done.
+func (v *verdict) remove() bool { return syscall.Unlink(v.dir+"/"+v.name()) == nil }
 
 // probeTime bounds each of the two calls of a probe.
 var probeTime = 10 * time.Second
