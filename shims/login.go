@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// ErrNoLogin says that a shell cannot be made a login shell by an option.
-var ErrNoLogin = errors.New("it takes no option that would make it a login shell")
+// errNoLogin says that a shell cannot be made a login shell by an option.
+var errNoLogin = errors.New("it takes no option that would make it a login shell")
 
 // knowLogin are the shells that -l makes login shells.
 var knowLogin = []string{"sh", "bash", "zsh", "fish", "dash", "ksh", "ksh93", "mksh", "rbash", "rzsh"}
@@ -16,7 +16,7 @@ var knowLogin = []string{"sh", "bash", "zsh", "fish", "dash", "ksh", "ksh93", "m
 // of others nothing is known.
 func LoginWords(shell string, words []string) ([]string, error) {
 	if !slices.Contains(knowLogin, base(shell)) {
-		return nil, &NotShellError{"the login shell", shell, ErrNoLogin}
+		return nil, &NotShellError{"the login shell", shell, errNoLogin}
 	}
 	return append([]string{"-l"}, words...), nil
 }

@@ -22,7 +22,7 @@ func TestLoginWords(t *testing.T) {
 		{"/usr/local/bin/nu", nil, nil},
 	} {
 		got, err := LoginWords(c.shell, c.words)
-		if (err == nil) != (c.want != nil) || err != nil && !errors.Is(err, ErrNoLogin) || !slices.Equal(got, c.want) {
+		if (err == nil) != (c.want != nil) || err != nil && !errors.Is(err, errNoLogin) || !slices.Equal(got, c.want) {
 			t.Errorf("%s %q: %q, %v", c.shell, c.words, got, err)
 		}
 	}

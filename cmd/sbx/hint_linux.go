@@ -15,7 +15,7 @@ import (
 )
 
 // printHint explains why a command failed, for process 1 of the sandbox that this
-// process runs in: see [pid1.HintName]. What it cannot tell is no error, a bug in
+// process runs in: see [pid1.IsHint]. What it cannot tell is no error, a bug in
 // it included.
 func printHint(args []string) {
 	defer func() { _ = recover() }()

@@ -88,7 +88,8 @@ func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 	}
 	switch {
 	case topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback):
-		unlocked = "fallback_on_unavailable = " + strconv.Quote(s.Fallback) + " in " + s.Where["fallback_on_unavailable"]
+		unlocked = "fallback_on_unavailable = " + strconv.Quote(s.Fallback) + " in " +
+			s.Where["fallback_on_unavailable"]
 	case s.LoginFallback && !b.LoginFallback:
 		unlocked = "login_fallback in " + s.Where["login_fallback"]
 	default:

@@ -120,8 +120,8 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 	case c.alone && st.Nlink > 1 && int(st.Uid) == syscall.Geteuid():
 		return &FileError{Path: c.path, Text: "has another name (a hard link), by which a command could write it",
 			Hint: "cp it to a new file, and name that"}
-	case st.Size > MaxSize:
-		return c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
+	case st.Size > maxSize:
+		return c.bad("larger than "+strconv.Itoa(maxSize)+" bytes", nil)
 	}
 	return nil
 }
@@ -175,12 +175,12 @@ func (c *candidate) checkDirs() error {
 // readAll reads up to the limit: what fstat said of the size may be no longer
 // true, and is 0 for files of the kernel.
 func (c *candidate) readAll(f *os.File) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	switch {
 	case err != nil:
 		return nil, c.bad("cannot be read", errors.Unwrap(err))
-	case len(data) > MaxSize:
-		return nil, c.bad("larger than "+strconv.Itoa(MaxSize)+" bytes", nil)
+	case len(data) > maxSize:
+		return nil, c.bad("larger than "+strconv.Itoa(maxSize)+" bytes", nil)
 	}
 	return data, nil
 }

@@ -105,8 +105,8 @@ func TestNestingAndSizeAreBounded(t *testing.T) {
 		{"dotted", "c.toml", rep("a.", many/2) + "a = 1", "c.toml:1:1: nested more than 16 levels deep"},
 		{"header", "c.toml", "[" + rep("a.", many/2) + "a]", "c.toml:1:2: nested more than 16 levels deep"},
 		{"words", "c.hcl", rep("a ", 400_000), "c.hcl:1:400001: more than 200000 words and signs"},
-		{"lines", "c.hcl", rep("\n", MaxSize), "c.hcl:200001:1: more than 200000 words and signs"},
-		{"size", "c.toml", rep("#", MaxSize+1), "c.toml:1:1: larger than 1048576 bytes"},
+		{"lines", "c.hcl", rep("\n", maxSize), "c.hcl:200001:1: more than 200000 words and signs"},
+		{"size", "c.toml", rep("#", maxSize+1), "c.toml:1:1: larger than 1048576 bytes"},
 		{"items", "c.toml", list, "c.toml:1:1: the lists of this file have more than 10000 elements"},
 		{"items hcl", "c.hcl", list, "c.hcl:1:5: the lists of this file have more than 10000 elements"},
 	}

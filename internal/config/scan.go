@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// MaxSize is the largest file that is read, in bytes.
-	MaxSize = 1 << 20
+	// maxSize is the largest file that is read, in bytes.
+	maxSize = 1 << 20
 	// maxTokens bounds the words and signs of a file: the HCL scanner takes a
 	// hundred bytes of memory for each.
 	maxTokens = 200_000
@@ -46,8 +46,8 @@ func isWordByte(c byte) bool {
 
 // scanText refuses bytes that are not UTF-8 text.
 func scanText(src *source) error {
-	if len(src.data) > MaxSize {
-		return src.errorf(0, "larger than %d bytes", MaxSize)
+	if len(src.data) > maxSize {
+		return src.errorf(0, "larger than %d bytes", maxSize)
 	}
 	if bytes.HasPrefix(src.data, []byte("\uFEFF")) {
 		return src.errorf(0, "starts with a byte order mark: save it as plain UTF-8")

@@ -52,7 +52,7 @@ type TrustRecord struct {
 const header = "sbx trust 1 "
 
 // maxRecord is the size of the largest record: PATH_MAX bytes of path.
-const maxRecord = len(header) + len("4096\n") + maxPath + len("\n") + MaxSize
+const maxRecord = len(header) + len("4096\n") + maxPath + len("\n") + maxSize
 
 // recordName is the name of the record of a path.
 func recordName(path string) string {

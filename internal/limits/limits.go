@@ -217,8 +217,8 @@ func bestOffer(needs []string, offers []*offer, counted bool) *offer {
 	return best
 }
 
-// Size is a number of mebibytes as a person writes it.
-func Size(mb float64) string {
+// sizeText is a number of mebibytes as a person writes it.
+func sizeText(mb float64) string {
 	for _, u := range []struct {
 		mb   float64
 		name string

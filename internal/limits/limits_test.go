@@ -158,7 +158,7 @@ func TestChooseAccounts(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for mb, want := range map[float64]string{512: "512 MiB", 1024: "1 GiB", 1536: "1536 MiB", 1 << 20: "1 TiB", .5: "512 KiB", 1.5: "1.5 MiB", 3 << 10: "3 GiB"} {
-		if got := Size(mb); got != want {
+		if got := sizeText(mb); got != want {
 			t.Errorf("%v MiB: %q, want %q", mb, got, want)
 		}
 	}

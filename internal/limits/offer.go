@@ -105,7 +105,7 @@ func (p *Place) group(m *Means, w Wanted, o Options, v1 bool) {
 	}
 }
 
-func memoryText(bytes uint64) string { return Size(float64(bytes) / (1 << 20)) }
+func memoryText(bytes uint64) string { return sizeText(float64(bytes) / (1 << 20)) }
 
 // fill asks systemd for a scope (systemd-run(1)). It leaves no process: the
 // scope is made around systemd-run, which becomes bwrap.

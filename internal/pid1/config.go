@@ -43,7 +43,7 @@ type InitConfig struct {
 	// place when the command is to be started is an error.
 	Masks []Mask
 
-	// Hints are words for the process that explains a failure (see [HintName]), which
+	// Hints are words for the process that explains a failure (see [hintName]), which
 	// is not started when there are none.
 	Hints []string
 
@@ -100,5 +100,6 @@ var NoParentFDs = ParentFDs{-1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 // list are the descriptors one by one.
 func (w *ParentFDs) list() []*int {
-	return []*int{&w.Status, &w.Stat, &w.Epoll, &w.Signal, &w.Read, &w.Write, &w.WatchdogRead, &w.WatchdogWrite, &w.Stderr}
+	return []*int{&w.Status, &w.Stat, &w.Epoll, &w.Signal, &w.Read, &w.Write, &w.WatchdogRead, &w.WatchdogWrite,
+		&w.Stderr}
 }

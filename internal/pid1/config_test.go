@@ -115,7 +115,7 @@ func TestOOMKills(t *testing.T) {
 		"oom_kill":     0,
 		"":             0,
 	} {
-		if got := OOMKills([]byte(data)); got != want {
+		if got := oomKills([]byte(data)); got != want {
 			t.Errorf("%q: %d, want %d", data, got, want)
 		}
 	}

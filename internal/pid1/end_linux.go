@@ -111,7 +111,7 @@ func (s *supervisor) kills() uint64 {
 	if err != nil {
 		return 0
 	}
-	return OOMKills(buf[:n])
+	return oomKills(buf[:n])
 }
 
 // outOfMemory tells that the kernel killed the command, or something that it

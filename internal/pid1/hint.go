@@ -2,22 +2,22 @@ package pid1
 
 import "unicode/utf8"
 
-// HintName is the first argument by which sbx knows that it is to explain why a
+// hintName is the first argument by which sbx knows that it is to explain why a
 // command failed. The status follows, as a shell would have it, then the words of
 // [InitConfig.Hints], "--", and the words of the command. The process writes at most
 // one line to its standard output.
-const HintName = "--hint-of-sandbox"
+const hintName = "--hint-of-sandbox"
 
-// MaxHint bounds a hint, in bytes: a line that a pipe takes whole.
-const MaxHint = 1024
+// maxHint bounds a hint, in bytes: a line that a pipe takes whole.
+const maxHint = 1024
 
 // IsHint reports whether the arguments after the program's name tell sbx to
 // explain a failure.
-func IsHint(args []string) bool { return len(args) > 3 && args[0] == HintName }
+func IsHint(args []string) bool { return len(args) > 3 && args[0] == hintName }
 
 // showable reports whether a text is one line that a terminal takes as letters.
 func showable(text string) bool {
-	if text == "" || len(text) > MaxHint || !utf8.ValidString(text) {
+	if text == "" || len(text) > maxHint || !utf8.ValidString(text) {
 		return false
 	}
 	for _, r := range text {

@@ -39,7 +39,7 @@ func (s *supervisor) explain(status int) string {
 	if err != nil {
 		return ""
 	}
-	argv := append([]string{"sbx", HintName, utoa(uint64(status))}, s.config.Hints...)
+	argv := append([]string{"sbx", hintName, utoa(uint64(status))}, s.config.Hints...)
 	argv = append(append(argv, "--"), s.config.Argv...)
 	c := child{path: "/proc/self/exe", argv: argv, env: hintEnviron(), mask: everySignal, output: out}
 	pid, err := c.start()
@@ -47,7 +47,7 @@ func (s *supervisor) explain(status int) string {
 	if err != nil {
 		return ""
 	}
-	var buf [MaxHint + 1]byte
+	var buf [maxHint + 1]byte
 	n := 0
 	for until := now() + hintTime; ; {
 		if now() >= until || s.meddled() {

@@ -9,7 +9,7 @@ import (
 
 // The test's own program is the process that explains a failure.
 func init() {
-	if len(os.Args) < 4 || os.Args[1] != HintName {
+	if len(os.Args) < 4 || os.Args[1] != hintName {
 		return
 	}
 	switch os.Args[3] {
@@ -34,7 +34,7 @@ func TestExplain(t *testing.T) {
 	t.Setenv("HOME", "/h")
 	t.Setenv("PATH", "/p")
 	t.Setenv("OTHER", "/o")
-	for what, want := range map[string]string{"words": "7 words -- a b /h/p", "hangs": "", "endless": strings.Repeat("x", MaxHint+1), "nothing": ""} {
+	for what, want := range map[string]string{"words": "7 words -- a b /h/p", "hangs": "", "endless": strings.Repeat("x", maxHint+1), "nothing": ""} {
 		s := &supervisor{config: &InitConfig{Hints: []string{what}, Argv: []string{"a", "b"}, Parent: NoParentFDs}}
 		s.parent.fds = NoParentFDs
 		start := time.Now()

@@ -28,7 +28,7 @@ func TestOwnFault(t *testing.T) {
 func TestShowable(t *testing.T) {
 	for text, want := range map[string]bool{
 		"~/x is hidden: -r ~/x shows it": true, "git … é": true, "": false, "a\nb": false, "a\n": false, "\x1b[31m": false, "a\x7f": false, "a\u009b": false, "\xff": false, "\x00": false,
-		strings.Repeat("z", MaxHint): true, strings.Repeat("z", MaxHint+1): false,
+		strings.Repeat("z", maxHint): true, strings.Repeat("z", maxHint+1): false,
 	} {
 		if got := showable(text); got != want {
 			t.Errorf("%.40q: %v", text, got)

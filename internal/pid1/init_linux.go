@@ -2,7 +2,6 @@ package pid1
 
 import (
 	"syscall"
-	"unsafe"
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
@@ -30,10 +29,10 @@ func init() {
 // for these signals then.
 func DefaultSignals() {
 	var none sigaction
-	set := BlockedSignals(NewSession, false) | bit(sigQUIT)
+	set := blockedSignals(NewSession, false) | bit(sigQUIT)
 	for n := 1; n <= lastRT; n++ {
 		if set&bit(n) != 0 && n != sigHUP && n != sigINT && n != sigTERM && n != sigCONT {
-			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+			rtSigaction(n, &none, nil)
 		}
 	}
 }

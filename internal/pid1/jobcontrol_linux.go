@@ -151,6 +151,7 @@ func (s *supervisor) giveTerminal() {
 // those outside have no number here.
 func (s *supervisor) hasTerminal() bool {
 	var group int32
-	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(s.tty), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&group)))
+	_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(s.tty), syscall.TIOCGPGRP,
+		uintptr(unsafe.Pointer(&group)))
 	return errno == 0 && group > 0
 }

@@ -85,7 +85,8 @@ func (m *masks) open(cfg *InitConfig) bool {
 	var table mountTable
 	for i := range m.list {
 		if table.at(m.list[i].Path) != mounted {
-			say("error: Failed to initialize sandbox: " + plain(m.list[i].Path) + ": replaced while the sandbox was being set up")
+			say("error: Failed to initialize sandbox: " + plain(m.list[i].Path) +
+				": replaced while the sandbox was being set up")
 			return false
 		}
 	}
@@ -119,7 +120,8 @@ func (m *masks) arm(events uintptr) (err error) {
 		if fd < 0 {
 			continue
 		}
-		calls := [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))}, {fNotify, events | dnMultishot}}
+		calls := [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))},
+			{fNotify, events | dnMultishot}}
 		for k, c := range calls {
 			if same && k < 2 {
 				continue
@@ -351,8 +353,8 @@ func mountRoot(path string) (root, known bool, err error) {
 	}
 	var buf [256]byte
 	at := -100 // AT_FDCWD
-	_, _, errno := syscall.RawSyscall6(statxNr, uintptr(at), uintptr(unsafe.Pointer(p)), noFollow|noAutomount|dontSync, 0,
-		uintptr(unsafe.Pointer(&buf[0])), 0)
+	_, _, errno := syscall.RawSyscall6(statxNr, uintptr(at), uintptr(unsafe.Pointer(p)), noFollow|noAutomount|dontSync,
+		0, uintptr(unsafe.Pointer(&buf[0])), 0)
 	if errno != 0 {
 		return false, false, errno
 	}

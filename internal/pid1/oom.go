@@ -1,8 +1,8 @@
 package pid1
 
-// OOMKills reads how many processes the kernel killed for want of memory: the
+// oomKills reads how many processes the kernel killed for want of memory: the
 // line "oom_kill N" of memory.events (cgroup v2) or memory.oom_control (v1).
-func OOMKills(data []byte) uint64 {
+func oomKills(data []byte) uint64 {
 	const key = "oom_kill "
 	for len(data) > 0 {
 		end := index(data, '\n')

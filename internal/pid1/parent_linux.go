@@ -32,7 +32,7 @@ func BeforeExec() {
 //
 // It returns the caller's signal mask.
 func PrepareParent(w ParentFDs, group Group, limited bool) (mask uint64, err error) {
-	set := BlockedSignals(group, limited)
+	set := blockedSignals(group, limited)
 	// What arrives from now on ends the process, which has started nothing yet, or
 	// waits: the runtime's other threads do not get to handle it.
 	BeforeExec()

@@ -17,14 +17,14 @@ const (
 
 func bit(n int) uint64 { return 1 << (n - 1) }
 
-// BlockedSignals are the signals that do not end the parent process: they are blocked there
+// blockedSignals are the signals that do not end the parent process: they are blocked there
 // and stay pending, and all but the marker are passed on by process 1. Those of job control act
 // on the parent process itself, since the caller's shell waits for that. With a
 // time limit SIGALRM is the kernel's own means to end the run. In front of a
 // terminal nothing but the command gets what is typed, and there SIGINT and
 // SIGQUIT stay open, so that the parent process can die of them as the command
 // did: by that a shell knows that a loop is to end.
-func BlockedSignals(group Group, limited bool) uint64 {
+func blockedSignals(group Group, limited bool) uint64 {
 	set := bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigTERM) | bit(sigCONT) | bit(sigWINCH) | bit(marker)
 	for n := firstRT; n <= lastRT; n++ {
 		set |= bit(n)

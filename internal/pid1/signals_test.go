@@ -59,7 +59,7 @@ func TestHeld(t *testing.T) {
 	always := bit(sigTERM) | bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigCONT) | bit(marker) | bit(35) | bit(64)
 	for _, group := range []Group{Shared, Foreground, NewSession} {
 		for _, limited := range []bool{false, true} {
-			set := BlockedSignals(group, limited)
+			set := blockedSignals(group, limited)
 			if set&never != 0 || set&always != always {
 				t.Errorf("%d, %t: %#x", group, limited, set)
 			}

@@ -38,7 +38,7 @@ type supervisor struct {
 // serve starts the command, waits for it and returns the exit status.
 func serve(cfg *InitConfig, w restrictions) int {
 	runtime.LockOSThread()
-	held := BlockedSignals(cfg.Group, cfg.Limit > 0)
+	held := blockedSignals(cfg.Group, cfg.Limit > 0)
 	s := &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1}
 	s.parent = parent{fds: cfg.Parent, blocked: held | cfg.Mask}
 	// Nothing inside may look into this process, nor use what it has open.

@@ -83,6 +83,13 @@ type sigaction struct {
 	mask     uint64
 }
 
+// rtSigaction is rt_sigaction(2) past the Go runtime.
+func rtSigaction(n int, act, old *sigaction) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(act)),
+		uintptr(unsafe.Pointer(old)), 8, 0, 0)
+	return errno
+}
+
 // defaults takes the Go runtime's handlers back. What the caller ignores stays
 // ignored, as far as the runtime leaves it so: SIGHUP and SIGINT, and those that
 // it has no handlers for.
@@ -93,12 +100,11 @@ func defaults() {
 		case sigKILL, sigSTOP, sigCONT, sigTSTP, sigTTIN, sigTTOU, 32, 33, 34: // the last are the C library's
 			continue
 		case sigHUP, sigINT:
-			_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
-			if errno != 0 || now.handler == 1 {
+			if rtSigaction(n, nil, &now) != 0 || now.handler == 1 {
 				continue
 			}
 		}
-		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+		rtSigaction(n, &none, nil)
 	}
 }
 
@@ -126,9 +132,8 @@ func catch() {
 		if bit(n)&keepsDefault != 0 {
 			continue
 		}
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), 0, uintptr(unsafe.Pointer(&now)), 8, 0, 0)
-		if errno == 0 && now.handler != 1 {
-			_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0)
+		if rtSigaction(n, nil, &now) == 0 && now.handler != 1 {
+			rtSigaction(n, &act, nil)
 		}
 	}
 }
@@ -137,8 +142,8 @@ func catch() {
 // those that cannot be caught, those that stop, those that do nothing by default
 // (SIGCHLD, SIGURG, SIGWINCH), and those that dump core but for SIGQUIT: a fault of
 // process 1's own has to end it.
-const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1<<(sigTSTP-1) | 1<<(sigTTIN-1) | 1<<(sigTTOU-1) |
-	1<<(sigCHLD-1) | 1<<(23-1) | 1<<(sigWINCH-1) |
+const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1<<(sigTSTP-1) | 1<<(sigTTIN-1) |
+	1<<(sigTTOU-1) | 1<<(sigCHLD-1) | 1<<(23-1) | 1<<(sigWINCH-1) |
 	1<<(4-1) | 1<<(5-1) | 1<<(6-1) | 1<<(7-1) | 1<<(8-1) | 1<<(11-1) | 1<<(24-1) | 1<<(25-1) | 1<<(31-1))
 
 // takePending takes one signal of the set that is pending, of the process or
@@ -176,9 +181,11 @@ func neverStopped() {
 	second := syscall.Timespec{Sec: 1}
 	every := [2]syscall.Timespec{second, second} // interval, first
 	var id int32
-	_, _, errno := syscall.RawSyscall(syscall.SYS_TIMER_CREATE, 1, uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&id)))
+	_, _, errno := syscall.RawSyscall(syscall.SYS_TIMER_CREATE, 1, uintptr(unsafe.Pointer(&event)),
+		uintptr(unsafe.Pointer(&id)))
 	if errno == 0 {
-		_, _, _ = syscall.RawSyscall6(syscall.SYS_TIMER_SETTIME, uintptr(id), 0, uintptr(unsafe.Pointer(&every)), 0, 0, 0)
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_TIMER_SETTIME, uintptr(id), 0, uintptr(unsafe.Pointer(&every)),
+			0, 0, 0)
 	}
 }
 
@@ -199,7 +206,8 @@ const (
 func poll(fds []pollFD, ns int64) int {
 	ts := syscall.NsecToTimespec(ns)
 	at := unsafe.Pointer(unsafe.SliceData(fds))
-	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(at), uintptr(len(fds)), uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(at), uintptr(len(fds)), uintptr(unsafe.Pointer(&ts)),
+		0, 0, 0)
 	if errno != 0 {
 		return 0
 	}

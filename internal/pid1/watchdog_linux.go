@@ -130,12 +130,14 @@ func PrepareDirect(e SetupFDs) error {
 	g.late, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
 	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID, nil))
 	steps = append(steps, closeAllBut(pidfd, setup, alive, info)...)
-	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1, uintptr(unsafe.Pointer(&g.late))})
+	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1,
+		uintptr(unsafe.Pointer(&g.late))})
 	lingers.end = 1 + 0 // bwrap still runs
 	steps = append(steps, newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}), lingers)
 	fds := []int{alive}
 	if e.Alive >= 0 {
-		lives := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.alive)), 1, uintptr(unsafe.Pointer(&g.soon))})
+		lives := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.alive)), 1,
+			uintptr(unsafe.Pointer(&g.soon))})
 		lives.end = 1 + 1 // nothing is left
 		steps = append(steps, lives)
 	}

@@ -167,7 +167,7 @@ func (pol *Policy) setScalars(p *Profile) {
 			*word = cmp.Or(*word, keys[i].unsaid)
 		}
 	}
-	pol.TmpfsLimitMB = cmp.Or(pol.TmpfsLimitMB, DefaultTmpfsMB)
+	pol.TmpfsLimitMB = cmp.Or(pol.TmpfsLimitMB, defaultTmpfsMB)
 }
 
 // isSaid reports whether a field of a profile has a value.

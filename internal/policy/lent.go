@@ -18,7 +18,7 @@ type Lent struct {
 }
 
 // LentNames are the variables that built-in profiles may name, besides
-// [VarNames].
+// [varNames].
 func LentNames() []string { return slices.Clone(lentNames) }
 
 var lentNames = []string{

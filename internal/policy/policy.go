@@ -141,10 +141,12 @@ func (s Set) written(names []string) string {
 }
 
 func (s Set) unknown(name string, path []string) error {
-	e := &Error{Text: "no profile is called " + strconv.Quote(name), Near: text.Nearest(name, s.Names()), Known: s.Names()}
+	e := &Error{Text: "no profile is called " + strconv.Quote(name), Near: text.Nearest(name, s.Names()),
+		Known: s.Names()}
 	if len(path) > 0 {
 		last := path[len(path)-1]
-		e.Source, e.Text = s[last][0].Source, "profile "+strconv.Quote(last)+": extends "+strconv.Quote(name)+": no such profile"
+		e.Source, e.Text = s[last][0].Source,
+			"profile "+strconv.Quote(last)+": extends "+strconv.Quote(name)+": no such profile"
 	}
 	return e
 }
@@ -185,8 +187,8 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	return pol, pol.addRules(p, vars)
 }
 
-// DefaultTmpfsMB bounds each private directory: memory is what it takes.
-const DefaultTmpfsMB = 2048
+// defaultTmpfsMB bounds each private directory: memory is what it takes.
+const defaultTmpfsMB = 2048
 
 func (pol *Policy) addRules(p *layers, vars Vars) error {
 	if err := pol.addPaths(p, vars); err != nil {

@@ -123,7 +123,7 @@ func TestResolve(t *testing.T) {
 	}
 	want := &Policy{
 		Profiles: []string{"a", "b"}, Network: true, NewSession: "auto", Seccomp: "strict", Git: "full", Cache: "none", Protected: "enforce", Environment: "list",
-		Limits: "enforce", MinTier: "reduced", OnUnmasked: "end", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: DefaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
+		Limits: "enforce", MinTier: "reduced", OnUnmasked: "end", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: defaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
 		Rules: []Rule{{Path: "/h/x", Access: Block}, {Path: "/w", Access: Write, OfCWD: true}, {Path: "/w/y", Access: Block, Layer: Flag, Source: "--block", Must: true}},
 		Where: map[string]string{"seccomp": "a", "allow_network": "u:1:1", "procs": "u:1:1", "file_size_limit_mb": "a", "git": "--git", "env_set.A": "a", "env_set.Z": "a"},
 	}

@@ -27,8 +27,8 @@ type Vars struct {
 	Also   *Vars  // what variables say that are not believed: only hides and protects; nil for none
 }
 
-// VarNames are the variables a path may hold.
-var VarNames = []string{
+// varNames are the variables a path may hold.
+var varNames = []string{
 	"CWD", "HOME", "ROOT", "TMPDIR",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
 }
@@ -198,7 +198,7 @@ func (v *Vars) expand(text string) (string, bool, error) {
 }
 
 func unknownVar(text, name string) error {
-	s := strconv.Quote(text) + ": $" + name + " is not expanded; known are $" + strings.Join(VarNames, " $")
+	s := strconv.Quote(text) + ": $" + name + " is not expanded; known are $" + strings.Join(varNames, " $")
 	return errors.New(s + " (write $$ for a dollar sign)")
 }
 

@@ -84,7 +84,7 @@ func TestExpand(t *testing.T) {
 }
 
 func TestEveryVariableIsKnown(t *testing.T) {
-	for _, name := range VarNames {
+	for _, name := range varNames {
 		if _, ok := (&Vars{}).lookup(name); !ok {
 			t.Errorf("$%s is listed and not known", name)
 		}

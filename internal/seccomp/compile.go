@@ -47,8 +47,8 @@ func (f *File) program(arch string) ([]bpf.Instruction, error) {
 	w.end(retKill)
 	ops := w.finish(arch, w.spots(f, arch, decisions))
 	if len(ops) > maxProgram {
-		return nil, fmt.Errorf("%s: the filter takes %d instructions, and the kernel accepts %d: write fewer rules with args",
-			f.name, len(ops), maxProgram)
+		return nil, fmt.Errorf("%s: the filter takes %d instructions, and the kernel accepts %d: "+
+			"write fewer rules with args", f.name, len(ops), maxProgram)
 	}
 	return ops, nil
 }
@@ -80,7 +80,8 @@ func (f *File) decisions(arch string) (map[uint32]decision, error) {
 // counts reports whether a rule is for this machine.
 func (f *File) counts(r *rule, arch string) (bool, error) {
 	if f.Kernel == (Kernel{}) && (r.includes.minKernel != Kernel{} || r.excludes.minKernel != Kernel{}) {
-		return false, errors.New(f.name + ": a rule depends on the version of the kernel (minKernel), and that is not known")
+		return false, errors.New(f.name +
+			": a rule depends on the version of the kernel (minKernel), and that is not known")
 	}
 	in, ex := &r.includes, &r.excludes
 	switch {

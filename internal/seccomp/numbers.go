@@ -31,7 +31,8 @@ func (c *call) number(arch string) int16 {
 
 // findSyscall returns an index into syscalls.
 func findSyscall(name string) (int, bool) {
-	return slices.BinarySearchFunc(syscalls[:], name, func(c call, name string) int { return cmp.Compare(c.name, name) })
+	return slices.BinarySearchFunc(syscalls[:], name,
+		func(c call, name string) int { return cmp.Compare(c.name, name) })
 }
 
 // syscallNumber returns none for a call that the architecture does not have.
@@ -44,7 +45,8 @@ func syscallNumber(name, arch string) int16 {
 
 // errnoNumber returns the number of an error, 0 for an unknown name.
 func errnoNumber(name string) uint32 {
-	i, ok := slices.BinarySearchFunc(errnos[:], name, func(e errno, name string) int { return cmp.Compare(e.name, name) })
+	i, ok := slices.BinarySearchFunc(errnos[:], name,
+		func(e errno, name string) int { return cmp.Compare(e.name, name) })
 	if !ok {
 		return 0
 	}

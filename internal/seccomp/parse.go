@@ -181,7 +181,8 @@ func (p *parser) architectures(list, archMap *member) {
 // loosens nothing.
 func (p *parser) flags(m *member) {
 	const prefix = "SECCOMP_FILTER_FLAG_"
-	const tsync, spec, log, wait = prefix + "TSYNC", prefix + "SPEC_ALLOW", prefix + "LOG", prefix + "WAIT_KILLABLE_RECV"
+	const tsync, spec, log, wait = prefix + "TSYNC", prefix + "SPEC_ALLOW", prefix + "LOG",
+		prefix + "WAIT_KILLABLE_RECV"
 	p.each(m, func(v value) {
 		p.word(v, "flags", []string{tsync, spec, log, wait})
 		switch v.text {
@@ -190,7 +191,8 @@ func (p *parser) flags(m *member) {
 		case log:
 			p.f.notes = append(p.f.notes, "flag "+v.text+" is not used: what is refused is not logged")
 		case spec:
-			p.f.notes = append(p.f.notes, "flag "+v.text+" is not used: the mitigation of speculative store bypass stays on")
+			p.f.notes = append(p.f.notes,
+				"flag "+v.text+" is not used: the mitigation of speculative store bypass stays on")
 		}
 		// TSYNC is for the other threads, of which there are none.
 	})
@@ -249,9 +251,11 @@ func (p *parser) errno(m *member) uint64 {
 }
 
 func (p *parser) rule(v value) {
-	o := p.object(v, "syscalls", "names", "name", "action", "errnoRet", "errno", "args", "comment", "includes", "excludes")
+	o := p.object(v, "syscalls", "names", "name", "action", "errnoRet", "errno", "args", "comment", "includes",
+		"excludes")
 	p.text(o["comment"])
-	r := rule{includes: p.scopes(o["includes"]), excludes: p.scopes(o["excludes"]), calls: p.calls(o["name"], o["names"])}
+	r := rule{includes: p.scopes(o["includes"]), excludes: p.scopes(o["excludes"]),
+		calls: p.calls(o["name"], o["names"])}
 	if len(r.calls) == 0 {
 		p.fail(v.at, "this rule has no names, so it is about no call")
 	}

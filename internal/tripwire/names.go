@@ -36,10 +36,10 @@ type listedName struct {
 // maxPerPattern bounds how many names of a directory a pattern finds.
 const maxPerPattern = 64
 
-// Find reports whether a path relative to the top of a project is one that
+// gradeByName reports whether a path relative to the top of a project is one that
 // tools obey by themselves and that no profile protects, and its grade. fold
 // is for file systems that find a name in any case.
-func Find(rel string, fold bool) (Grade, bool) {
+func gradeByName(rel string, fold bool) (Grade, bool) {
 	if l := lookUp(told[:], rel, fold); l != nil {
 		return l.grade, true
 	}
@@ -133,7 +133,7 @@ func (p *picker) pick(prefix string, names []string) {
 // gradeOf is the grade of what Pick returned.
 func gradeOf(rel string) Grade {
 	fold := runtime.GOOS == "darwin"
-	if g, ok := Find(rel, fold); ok {
+	if g, ok := gradeByName(rel, fold); ok {
 		return g
 	}
 	if p := lookUp(toldParents[:], rel, fold); p != nil {

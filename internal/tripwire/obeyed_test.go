@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 		{"CLAUDE.m", false, ""},
 	} {
 		got := ""
-		if g, ok := Find(tt.rel, tt.fold); ok {
+		if g, ok := gradeByName(tt.rel, tt.fold); ok {
 			got = g.String()
 		}
 		if got != tt.want {
@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, l := range told {
-		if _, ok := Find(l.name, false); !ok {
+		if _, ok := gradeByName(l.name, false); !ok {
 			t.Errorf("%s is not found", l.name)
 		}
 	}
