@@ -124,7 +124,7 @@ func strictWall(p *engine.Plan, abi int) *landlock.Ruleset {
 	host.Landlock = abi
 	v := *p.Report.View
 	v.Host = &host
-	return bwrap.Ruleset((&engine.Plan{}), &v, &pol, &host)
+	return bwrap.Ruleset(&v, &pol, &host)
 }
 
 // The judge sees what is wrong with a wall: a rule too few, and one too many.

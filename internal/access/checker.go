@@ -15,8 +15,8 @@ import (
 
 // Checker answers what a command may do with a path, from the files as the
 // command finds them and the rules in force. Outside a sandbox both are worked
-// out from a plan ([Report.Ask]); inside, the files are there to be looked at
-// and the rules stand in the manifest. The way from there to an answer is one.
+// out from a plan (package engine); inside, the files are there to be looked at
+// and the rules are in the manifest. The way from there to an answer is the same.
 type Checker struct {
 	FS    host.FS     // the files as the command finds them, by their names inside
 	Rules []view.Rule // parents before children
@@ -25,7 +25,7 @@ type Checker struct {
 	// Ruleset is what the kernel lets through, with Landlock; nil where mounts decide.
 	Ruleset *landlock.Ruleset
 
-	// Seatbelt says that sandbox-exec decides, by the rules, Network what it was told.
+	// Seatbelt is set where sandbox-exec decides, by the rules; Network is what it was told.
 	Seatbelt, Network bool
 
 	Beyond *view.View // the host, when it can be looked at; nil inside
@@ -69,6 +69,9 @@ type engine interface {
 	place(path string, r *view.Rule) place
 	// allow sets what may be done at a path, permissions included.
 	allow(v *Verdict, p place)
+	// creates reports whether names can be made in dir, an existing directory, down
+	// to a path, permissions aside.
+	creates(dir, path string) bool
 
 	// texts are the sentences on what is usual.
 	texts() *texts
@@ -86,52 +89,60 @@ type engine interface {
 	remark(v *Verdict, p place)
 }
 
+// common is an engine that has nothing of its own to say.
+type common struct{ *Checker }
+
+func (common) rule(_ string, deepest *view.Rule) *view.Rule { return deepest }
+func (common) blocked(*Verdict) string                      { return "" }
+func (common) writeRemedy(*Verdict, place, string) bool     { return false }
+func (common) remark(*Verdict, place)                       {}
+
 // start chooses the engine, at the first question.
-func (s *Checker) start() {
+func (c *Checker) start() {
 	switch {
-	case s.Seatbelt:
-		e := &seatbelt{Checker: s}
-		if s.Beyond == nil {
+	case c.Seatbelt:
+		e := &seatbelt{common: common{c}}
+		if c.Beyond == nil {
 			e.denied = make(map[string]bool)
-			s.FS = deniedFS{s.FS, e.denied}
+			c.FS = deniedFS{c.FS, e.denied}
 		}
-		s.engine = e
-	case s.Ruleset != nil:
-		s.engine = &rules{Checker: s}
+		c.engine = e
+	case c.Ruleset != nil:
+		c.engine = &rules{common: common{c}}
 	default:
-		s.engine = &mounts{s}
+		c.engine = &mounts{common{c}}
 	}
-	s.res = host.NewResolver(s.FS)
+	c.res = host.NewResolver(c.FS)
 }
 
 // Ask answers for an absolute path by its name inside.
-func (s *Checker) Ask(path string) Verdict {
-	if s.engine == nil {
-		s.start()
+func (c *Checker) Ask(path string) Verdict {
+	if c.engine == nil {
+		c.start()
 	}
-	a := Verdict{Path: filepath.Clean(path)}
-	a.To = a.Path
-	plain, err := s.plain(path)
+	v := Verdict{Path: filepath.Clean(path)}
+	v.To = v.Path
+	plain, err := c.plain(path)
 	if err == nil {
-		a.Path = plain
-		err = s.follow(&a)
+		v.Path = plain
+		err = c.follow(&v)
 	}
 	if err != nil {
-		a.To = a.Path
-		a.Rule = s.ruleFor(a.To)
-		a.Why, a.Fixed = s.unreachable(err)
-		return a
+		v.To = v.Path
+		v.Rule = c.ruleFor(v.To)
+		v.Why, v.Fixed = c.unreachable(err)
+		return v
 	}
-	a.Rule = s.ruleFor(a.To)
-	if a.Kind != host.Dir && a.Kind != host.Absent && wantsDir(path) {
-		a.Why = text.Plain(a.To) + " is not a directory"
-		return a
+	v.Rule = c.ruleFor(v.To)
+	if v.Kind != host.Dir && v.Kind != host.Absent && wantsDir(path) {
+		v.Why = text.Plain(v.To) + " is not a directory"
+		return v
 	}
-	p := s.place(a.To, a.Rule)
-	s.engine.allow(&a, p)
-	a.Why = s.explain(&a, p)
-	s.addRemedies(&a, p)
-	return a
+	p := c.engine.place(v.To, v.Rule)
+	c.engine.allow(&v, p)
+	v.Why = c.explain(&v, p)
+	c.addRemedies(&v, p)
+	return v
 }
 
 // missingError is a directory before a ".." that is not there.
@@ -143,7 +154,7 @@ func (e missingError) Error() string {
 
 // plain takes "." and ".." out of a path, as the kernel does: what is before a
 // ".." has to be there, and may be a link.
-func (s *Checker) plain(path string) (string, error) {
+func (c *Checker) plain(path string) (string, error) {
 	at := "/"
 	if len(path) >= host.MaxPath {
 		return "", errors.New("a path of more than " + strconv.Itoa(host.MaxPath-1) + " bytes, which the kernel does not take")
@@ -154,7 +165,7 @@ func (s *Checker) plain(path string) (string, error) {
 		case len(elem) > host.MaxName:
 			return "", errors.New("a name of more than " + strconv.Itoa(host.MaxName) + " bytes, which no file has")
 		case elem == "..":
-			to, err := s.res.Resolve(at)
+			to, err := c.res.Resolve(at)
 			if err != nil {
 				return "", err
 			}
@@ -174,29 +185,29 @@ func wantsDir(path string) bool {
 }
 
 // follow finds where a path leads, and whether its name is there.
-func (s *Checker) follow(a *Verdict) error {
-	up, err := s.res.Resolve(policy.Dir(a.Path))
+func (c *Checker) follow(v *Verdict) error {
+	up, err := c.res.Resolve(policy.Dir(v.Path))
 	if err != nil {
 		return err
 	}
 	if up.Info.Kind == host.Dir {
-		name, err := s.FS.Lstat(host.Join(up.Path, host.Base(a.Path)))
+		name, err := c.FS.Lstat(host.Join(up.Path, host.Base(v.Path)))
 		if err == host.ErrDenied {
 			return host.DeniedError{Dir: up.Path, UID: up.Info.UID}
 		}
 		if err != nil {
 			return err
 		}
-		a.Seen = a.Path == "/" || name.Kind != host.Absent
+		v.Seen = v.Path == "/" || name.Kind != host.Absent
 	}
-	to, err := s.res.Resolve(a.Path)
+	to, err := c.res.Resolve(v.Path)
 	if err == nil {
-		a.To, a.Kind = to.Path, to.Info.Kind
+		v.To, v.Kind = to.Path, to.Info.Kind
 	}
 	return err
 }
 
-func (s *Checker) unreachable(err error) (why, fixed string) {
+func (c *Checker) unreachable(err error) (why, fixed string) {
 	var denied host.DeniedError
 	switch {
 	case errors.As(err, new(host.LoopError)):
@@ -210,28 +221,28 @@ func (s *Checker) unreachable(err error) (why, fixed string) {
 const OwnUser = "a sandbox gives no more than your own user has"
 
 // ruleFor is the rule that decides about a path, nil for none.
-func (s *Checker) ruleFor(path string) *view.Rule {
+func (c *Checker) ruleFor(path string) *view.Rule {
 	var best *view.Rule
-	for i := range s.Rules {
-		if m := &s.Rules[i]; !m.Pinned && s.contains(m.Path, path) {
-			best = m // parents come before children
+	for i := range c.Rules {
+		if r := &c.Rules[i]; !r.Pinned && c.contains(r.Path, path) {
+			best = r // parents come before children
 		}
 	}
-	return s.engine.rule(path, best)
+	return c.engine.rule(path, best)
 }
 
 // contains reports whether a path is at or below another. A Mac's volumes fold case.
-func (s *Checker) contains(dir, path string) bool {
-	if s.Seatbelt && len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
+func (c *Checker) contains(dir, path string) bool {
+	if c.Seatbelt && len(path) >= len(dir) && strings.EqualFold(path[:len(dir)], dir) {
 		path = dir + path[len(dir):]
 	}
 	return policy.Within(path, dir)
 }
 
 // Pinned reports whether a directory is held in place for what lies in it.
-func (s *Checker) Pinned(path string) bool {
-	for i := range s.Rules {
-		if s.Rules[i].Pinned && s.Rules[i].Path == path {
+func (c *Checker) Pinned(path string) bool {
+	for i := range c.Rules {
+		if c.Rules[i].Pinned && c.Rules[i].Path == path {
 			return true
 		}
 	}
@@ -251,8 +262,19 @@ const (
 	sbx                   // ManifestDir
 )
 
-// place is where a path lies that rule r decides about.
-func (s *Checker) place(path string, r *view.Rule) place { return s.engine.place(path, r) }
+// ownPlace reports whether nothing of the host's is shown at a place.
+func ownPlace(p place) bool { return p == private || p == hidden || p == unopened }
+
+// linuxPlace is where a path lies that rule r decides about, on Linux.
+func linuxPlace(path string, r *view.Rule) place {
+	switch {
+	case policy.Within(path, "/proc"):
+		return proc
+	case policy.Within(path, "/dev") && (r == nil || !policy.Within(r.Path, "/dev")):
+		return devices
+	}
+	return ruledPlace(r)
+}
 
 // ruledPlace goes by the rule alone.
 func ruledPlace(r *view.Rule) place {
@@ -267,10 +289,17 @@ func ruledPlace(r *view.Rule) place {
 	return shown
 }
 
-// Nearest is the nearest thing at or above a canonical path that is there.
-func (s *Checker) Nearest(path string) (string, host.Kind) {
+// canCreate reports whether something can be made at a path where nothing is, with
+// the directories above it.
+func (c *Checker) canCreate(path string) bool {
+	dir, kind := c.nearest(path)
+	return kind == host.Dir && c.engine.creates(dir, path) && c.FS.Access(dir, 'w') && c.FS.Access(dir, 'x')
+}
+
+// nearest is the nearest thing at or above a canonical path that is there.
+func (c *Checker) nearest(path string) (string, host.Kind) {
 	for {
-		info, err := s.FS.Lstat(path)
+		info, err := c.FS.Lstat(path)
 		if path == "/" {
 			return path, host.Dir
 		}

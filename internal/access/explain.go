@@ -78,26 +78,26 @@ const pinnedText = "; it cannot be moved or removed, since something in it is pr
 const refused = "refused (Operation not permitted)"
 
 // explain is one sentence on what is at a place.
-func (s *Checker) explain(v *Verdict, p place) string {
-	if text := s.engine.blocked(v); text != "" {
+func (c *Checker) explain(v *Verdict, p place) string {
+	if text := c.engine.blocked(v); text != "" {
 		return text
 	}
 	if v.Kind != host.Absent {
-		return s.explainPresent(v, p)
+		return c.explainPresent(v, p)
 	}
 	if v.Seen {
-		return "a link to " + text.Plain(v.To) + ": " + s.explainAbsent(v, p)
+		return "a link to " + text.Plain(v.To) + ": " + c.explainAbsent(v, p)
 	}
-	return s.explainAbsent(v, p)
+	return c.explainAbsent(v, p)
 }
 
-func (s *Checker) explainPresent(v *Verdict, p place) string {
-	if text := s.engine.explain(v, p); text != "" {
+func (c *Checker) explainPresent(v *Verdict, p place) string {
+	if text := c.engine.explain(v, p); text != "" {
 		return text
 	}
-	switch t := s.engine.texts(); {
+	switch t := c.engine.texts(); {
 	case p == shown:
-		return s.explainShown(v)
+		return c.explainShown(v)
 	case p == hidden && v.To != v.Rule.Path:
 		return t.within
 	default:
@@ -113,21 +113,21 @@ func ofRule(answer string, r *view.Rule) string {
 }
 
 // explainShown is about files of the host's that a rule opens.
-func (s *Checker) explainShown(v *Verdict) string {
-	stays := s.engine.immovable(v)
+func (c *Checker) explainShown(v *Verdict) string {
+	stays := c.engine.immovable(v)
 	switch {
 	case v.Kind == host.Socket:
-		return s.notPermitted(v, "connect to it")
+		return c.notPermitted(v, "connect to it")
 	case v.Kind == host.Dir && !v.Read:
-		return s.notPermitted(v, "list it")
+		return c.notPermitted(v, "list it")
 	case !v.Read:
-		return s.notPermitted(v, "read it")
+		return c.notPermitted(v, "read it")
 	case v.Rule.Source == view.SourceCache:
-		return "the project's private cache: it is kept for the next run, and the host's own is " + s.engine.texts().cache + stays
+		return "the project's private cache: it is kept for the next run, and the host's own is " + c.engine.texts().cache + stays
 	case v.Write:
 		return "the host's own, and it can be changed" + stays
 	case v.Rule.Access == policy.Write:
-		return s.notPermitted(v, "write it") + stays
+		return c.notPermitted(v, "write it") + stays
 	case v.Rule.Access == policy.Protect:
 		return "protected: read-only in a tree that can be written"
 	}
@@ -135,31 +135,31 @@ func (s *Checker) explainShown(v *Verdict) string {
 }
 
 // notPermitted says that it is the permissions of the host that decide.
-func (s *Checker) notPermitted(a *Verdict, what string) string {
+func (c *Checker) notPermitted(v *Verdict, what string) string {
 	mode := ""
-	if info, err := s.FS.Lstat(a.To); err == nil {
+	if info, err := c.FS.Lstat(v.To); err == nil {
 		mode = " (mode " + strconv.FormatUint(uint64(info.Mode), 8) + ")"
 	}
-	if s.Host.UID == 0 && !s.Seatbelt {
+	if c.Host.UID == 0 && !c.Seatbelt {
 		return "root without privileges, as in the sandbox, may not " + what + mode
 	}
 	return "you may not " + what + mode + ", and so may not the command"
 }
 
 // explainAbsent says why there is nothing at a place, and whether there can be.
-func (s *Checker) explainAbsent(v *Verdict, p place) string {
-	dir, kind := s.Nearest(v.To)
+func (c *Checker) explainAbsent(v *Verdict, p place) string {
+	dir, kind := c.nearest(v.To)
 	if kind != host.Dir {
 		return "nothing can be there: " + text.Plain(dir) + " is not a directory"
 	}
-	if text := s.engine.explain(v, p); text != "" {
+	if text := c.engine.explain(v, p); text != "" {
 		return text
 	}
 	switch {
 	case v.Write:
-		return "does not exist; could be created" + s.nextRun(v.To)
+		return "does not exist; could be created" + c.nextRun(v.To)
 	case p != shown:
-		return ofRule(s.engine.texts().absent[p], v.Rule)
+		return ofRule(c.engine.texts().absent[p], v.Rule)
 	case v.Rule.Access == policy.Write:
 		return "does not exist, and you may not create it"
 	}
@@ -168,22 +168,22 @@ func (s *Checker) explainAbsent(v *Verdict, p place) string {
 
 // hostHas says what the host has at a path that is not there inside. Inside a
 // sandbox that is not known.
-func (s *Checker) hostHas(path string) string {
-	if s.Beyond == nil {
+func (c *Checker) hostHas(path string) string {
+	if c.Beyond == nil {
 		return ""
 	}
-	h, ok := s.Beyond.Outside(path)
+	h, ok := c.Beyond.Outside(path)
 	if !ok {
 		return ""
 	}
-	to, err := s.Beyond.Res.Resolve(h)
+	to, err := c.Beyond.Res.Resolve(h)
 	switch {
 	case err != nil:
 		return ""
 	case to.Info.Kind == host.Absent:
 		return " (nor does the host have it)"
-	case s.Beyond.Refused[h] != "":
-		return " (" + s.Beyond.Refused[h] + ")"
+	case c.Beyond.Refused[h] != "":
+		return " (" + c.Beyond.Refused[h] + ")"
 	case to.Path != h:
 		return " (the host has it, at " + text.Plain(to.Path) + ")"
 	}
@@ -191,12 +191,12 @@ func (s *Checker) hostHas(path string) string {
 }
 
 // nextRun says which rule is about a name once there is a file.
-func (s *Checker) nextRun(path string) string {
-	if s.Later == nil {
+func (c *Checker) nextRun(path string) string {
+	if c.Later == nil {
 		return ""
 	}
-	host, _ := s.Beyond.Outside(path)
-	r, ok := s.Later.Decide(host)
+	host, _ := c.Beyond.Outside(path)
+	r, ok := c.Later.Decide(host)
 	if !ok || r.Access != policy.Protect && r.Access != policy.Block || !r.Pattern && r.Path != host {
 		return ""
 	}

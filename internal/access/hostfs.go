@@ -14,7 +14,7 @@ type hostFS struct {
 	made map[string]bool // directories that the run makes first
 }
 
-func NewHostFS(v *view.View, dirs []string) *hostFS {
+func NewHostFS(v *view.View, dirs []string) host.FS {
 	f := &hostFS{ProcFS: host.ProcFS{FS: v.Host.FS}, v: v, made: make(map[string]bool, len(dirs))}
 	for _, dir := range dirs {
 		for ; dir != "/" && !f.made[dir]; dir = policy.Dir(dir) {

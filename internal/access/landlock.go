@@ -19,51 +19,41 @@ const FullTier = "tier full (bubblewrap): sbx doctor says how to get it"
 // host has, and may do with it what the rules of the ruleset add up to, less what
 // permissions refuse. The rules of the policy only say why.
 type rules struct {
-	*Checker
+	common
 	ruled map[inode]landlock.FS  // rights by file
 	made  map[string]landlock.FS // rights by path, of what the run makes first
 }
 
-func (s *rules) rule(_ string, deepest *view.Rule) *view.Rule { return deepest }
+func (e *rules) place(path string, r *view.Rule) place { return linuxPlace(path, r) }
 
-func (s *rules) place(path string, r *view.Rule) place {
-	switch {
-	case policy.Within(path, "/proc"):
-		return proc
-	case policy.Within(path, "/dev") && (r == nil || !policy.Within(r.Path, "/dev")):
-		return devices
-	}
-	return ruledPlace(r)
-}
-
-// runRules are the marks of the directory of a run, which no profile names.
+// runRules are the rules for the directory of a run, which no profile names.
 func runRules(dir string) []view.Rule {
 	return []view.Rule{{Path: dir, Access: policy.Read, Written: dir, Source: view.SourceRun}, {Path: dir + "/tmp", Access: policy.Write, Written: dir + "/tmp", Source: view.SourceRun}}
 }
 
 // Enter adds what a run with Landlock has of its own in dir, which only the run
 // itself knows.
-func (s *Checker) Enter(dir string) {
-	s.Ruleset.Rules = append(s.Ruleset.Rules, landlock.Rule{Path: dir + "/tmp", Allow: landlock.Write & s.Ruleset.FS}, landlock.Rule{Path: dir, Allow: landlock.ReadFile})
-	s.Rules = append(s.Rules, runRules(dir)...)
-	slices.SortStableFunc(s.Rules, func(a, b view.Rule) int { return view.ComparePaths(a.Path, b.Path) })
+func (c *Checker) Enter(dir string) {
+	c.Ruleset.Rules = append(c.Ruleset.Rules, landlock.Rule{Path: dir + "/tmp", Allow: landlock.Write & c.Ruleset.FS}, landlock.Rule{Path: dir, Allow: landlock.ReadFile})
+	c.Rules = append(c.Rules, runRules(dir)...)
+	slices.SortStableFunc(c.Rules, func(a, b view.Rule) int { return view.ComparePaths(a.Path, b.Path) })
 }
 
 // inode is what a rule of Landlock is about: not a name.
 type inode struct{ dev, ino uint64 }
 
-// rights are what the wall lets through at a canonical path: what the rules at
+// rights are what the ruleset lets through at a canonical path: what the rules at
 // it and at all above it add up to (landlock(7)). A rule is about a file, so
 // each further name of the file has it, too.
-func (s *rules) rights(path string) landlock.FS {
-	files := s.FS
-	if s.Beyond != nil {
-		files = s.Host.FS // sbx, with all rights of the caller, opens what rules name
+func (e *rules) rights(path string) landlock.FS {
+	files := e.FS
+	if e.Beyond != nil {
+		files = e.Host.FS // sbx, with all rights of the caller, opens what rules name
 	}
-	if s.ruled == nil {
-		s.ruled, s.made = make(map[inode]landlock.FS), make(map[string]landlock.FS)
-		for i := range s.Ruleset.Rules {
-			r := &s.Ruleset.Rules[i]
+	if e.ruled == nil {
+		e.ruled, e.made = make(map[inode]landlock.FS), make(map[string]landlock.FS)
+		for i := range e.Ruleset.Rules {
+			r := &e.Ruleset.Rules[i]
 			if r.Path == "" {
 				continue
 			}
@@ -71,45 +61,46 @@ func (s *rules) rights(path string) landlock.FS {
 			switch {
 			case err != nil || info.Kind == host.Link:
 			case info.Kind == host.Absent:
-				s.made[r.Path] |= r.Allow
+				e.made[r.Path] |= r.Allow
 			case info.Kind == host.Dir:
-				s.ruled[inode{info.Dev, info.Ino}] |= r.Allow
+				e.ruled[inode{info.Dev, info.Ino}] |= r.Allow
 			default:
-				s.ruled[inode{info.Dev, info.Ino}] |= r.Allow & landlock.OfFile
+				e.ruled[inode{info.Dev, info.Ino}] |= r.Allow & landlock.OfFile
 			}
 		}
 	}
 	var sum landlock.FS
 	for {
 		if info, err := files.Lstat(path); err == nil && info.Kind != host.Absent {
-			sum |= s.ruled[inode{info.Dev, info.Ino}]
+			sum |= e.ruled[inode{info.Dev, info.Ino}]
 		} else {
-			sum |= s.made[path]
+			sum |= e.made[path]
 		}
 		if path == "/" {
-			return sum & s.Ruleset.FS
+			return sum & e.Ruleset.FS
 		}
 		path = policy.Dir(path)
 	}
 }
 
-func (s *rules) allow(v *Verdict, _ place) {
-	has := s.rights(v.To)
-	may := func(right landlock.FS, rwx byte) bool { return has&right != 0 && s.FS.Access(v.To, rwx) }
+func (e *rules) allow(v *Verdict, _ place) {
+	has := e.rights(v.To)
+	may := func(right landlock.FS, rwx byte) bool { return has&right != 0 && e.FS.Access(v.To, rwx) }
 	switch {
 	case v.Kind == host.Absent:
-		dir, kind := s.Nearest(v.To)
-		v.Write = kind == host.Dir && s.rights(dir)&landlock.MakeReg != 0 && s.FS.Access(dir, 'w') && s.FS.Access(dir, 'x')
+		v.Write = e.canCreate(v.To)
 	case OwnDescriptor(v.To): // opened anew, it is the file that has the rights
-		v.Read, v.Write = s.FS.Access(v.To, 'r'), s.FS.Access(v.To, 'w')
+		v.Read, v.Write = e.FS.Access(v.To, 'r'), e.FS.Access(v.To, 'w')
 	case v.Kind == host.Dir:
 		v.Read = may(landlock.ReadDir, 'r') && !Foreign(v.To)
-		v.Write = may(landlock.MakeReg, 'w') && s.FS.Access(v.To, 'x')
+		v.Write = may(landlock.MakeReg, 'w') && e.FS.Access(v.To, 'x')
 	case v.Kind != host.Socket:
 		v.Read = may(landlock.ReadFile, 'r') && !Foreign(v.To)
 		v.Write = may(landlock.WriteFile, 'w')
 	}
 }
+
+func (e *rules) creates(dir, _ string) bool { return e.rights(dir)&landlock.MakeReg != 0 }
 
 // Foreign reports whether a file of /proc shows so much of a process outside
 // that Landlock refuses it as it does ptrace(2).
@@ -128,13 +119,13 @@ func Foreign(path string) bool {
 
 // obstacle is what keeps a directory from being given whole: the first thing in
 // it that has fewer rights.
-func (s *rules) obstacle(dir string, fewer func(*view.Rule) bool) string {
+func (e *rules) obstacle(dir string, fewer func(*view.Rule) bool) string {
 	var first *view.Rule
 	n := 0
-	for i := range s.Rules {
-		if m := &s.Rules[i]; !m.Pinned && m.Path != dir && policy.Within(m.Path, dir) && fewer(m) {
+	for i := range e.Rules {
+		if r := &e.Rules[i]; !r.Pinned && r.Path != dir && policy.Within(r.Path, dir) && fewer(r) {
 			if n++; first == nil {
-				first = m
+				first = r
 			}
 		}
 	}
@@ -153,24 +144,22 @@ func (s *rules) obstacle(dir string, fewer func(*view.Rule) bool) string {
 
 // frozen reports whether rules open a directory for writing, and Landlock could
 // not let anything be made in it.
-func (s *rules) frozen(dir string) bool {
-	r := s.ruleFor(dir)
-	return s.place(dir, r) == shown && r.Access == policy.Write && s.rights(dir)&landlock.MakeReg == 0
+func (e *rules) frozen(dir string) bool {
+	r := e.ruleFor(dir)
+	return e.place(dir, r) == shown && r.Access == policy.Write && e.rights(dir)&landlock.MakeReg == 0
 }
 
-func (s *rules) explainFrozen(dir string) string {
+func (e *rules) explainFrozen(dir string) string {
 	fewer := func(r *view.Rule) bool { return r.Access != policy.Write }
-	return s.obstacle(dir, fewer) + ", and Landlock cannot tell it from the rest"
+	return e.obstacle(dir, fewer) + ", and Landlock cannot tell it from the rest"
 }
 
-func (s *rules) texts() *texts { return &ruleTexts }
+func (e *rules) texts() *texts { return &ruleTexts }
 
-func (s *rules) blocked(*Verdict) string { return "" }
-
-func (s *rules) explain(v *Verdict, p place) string {
+func (e *rules) explain(v *Verdict, p place) string {
 	if v.Kind == host.Absent {
-		if dir, _ := s.Nearest(v.To); !v.Write && s.frozen(dir) {
-			return "does not exist, and nothing can be made in " + text.Plain(dir) + ": " + s.explainFrozen(dir)
+		if dir, _ := e.nearest(v.To); !v.Write && e.frozen(dir) {
+			return "does not exist, and nothing can be made in " + text.Plain(dir) + ": " + e.explainFrozen(dir)
 		}
 		return ""
 	}
@@ -181,7 +170,7 @@ func (s *rules) explain(v *Verdict, p place) string {
 		return "memory, environment and files of a process outside, which Landlock closes"
 	case p == proc:
 		return "the host's /proc, read-only: it shows all processes, but not their memory, environment and files"
-	case v.Kind == host.Socket && s.Ruleset.FS&landlock.ResolveUnix == 0:
+	case v.Kind == host.Socket && e.Ruleset.FS&landlock.ResolveUnix == 0:
 		return "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs"
 	case v.Kind == host.Socket:
 		return "Landlock lets no command connect to the sockets of processes outside"
@@ -190,7 +179,7 @@ func (s *rules) explain(v *Verdict, p place) string {
 	case p == devices:
 		return "it is there, and cannot be opened: of /dev a command has a few harmless devices and its own terminal"
 	case p == shown:
-		return s.explainOpened(v)
+		return e.explainOpened(v)
 	case v.Read || v.Write:
 		return "open, since another name of the same file is: Landlock goes by files and not by names"
 	}
@@ -198,41 +187,41 @@ func (s *rules) explain(v *Verdict, p place) string {
 }
 
 // explainOpened is about files that a rule of the policy opens.
-func (s *rules) explainOpened(v *Verdict) string {
-	has, writable := s.rights(v.To), v.Rule.Access == policy.Write && !v.Write
+func (e *rules) explainOpened(v *Verdict) string {
+	has, writable := e.rights(v.To), v.Rule.Access == policy.Write && !v.Write
 	switch {
 	case v.Kind == host.Dir && !v.Read && has&landlock.ReadDir == 0:
 		fewer := func(r *view.Rule) bool { return !view.Shows(r.Access) }
-		return "it cannot be listed: " + s.obstacle(v.To, fewer) + ", and Landlock cannot tell it from the rest"
+		return "it cannot be listed: " + e.obstacle(v.To, fewer) + ", and Landlock cannot tell it from the rest"
 	case !v.Read && has&(landlock.ReadFile|landlock.ReadDir) == 0:
-		return "it is there, and cannot be opened: " + s.unnamed(v.To)
+		return "it is there, and cannot be opened: " + e.unnamed(v.To)
 	case !v.Read || v.Rule.Source == view.SourceCache:
 	case v.Rule.Source == view.SourceRun:
 		return "sbx's own, for this run: temporary files, and what tells the command which sandbox it is in"
 	case writable && v.Kind == host.Dir && has&landlock.MakeReg == 0:
-		return "nothing can be made, removed or renamed in it: " + s.explainFrozen(v.To)
+		return "nothing can be made, removed or renamed in it: " + e.explainFrozen(v.To)
 	case writable && v.Kind != host.Dir && has&landlock.WriteFile == 0:
-		return "read-only: " + s.unnamed(v.To)
+		return "read-only: " + e.unnamed(v.To)
 	}
 	return ""
 }
 
 // unnamed says why the ruleset has no rule for what the policy opens.
-func (s *rules) unnamed(path string) string {
-	if dir := policy.Dir(path); !s.FS.Access(dir, 'r') {
+func (e *rules) unnamed(path string) string {
+	if dir := policy.Dir(path); !e.FS.Access(dir, 'r') {
 		return "what is in " + text.Plain(dir) + " is opened name by name, and you may not list it"
 	}
 	return "what is in " + text.Plain(policy.Dir(path)) + " is opened name by name, and this was not there when the sandbox began"
 }
 
-func (s *rules) immovable(v *Verdict) string {
-	if up := policy.Dir(v.To); v.To != "/" && s.frozen(up) {
+func (e *rules) immovable(v *Verdict) string {
+	if up := policy.Dir(v.To); v.To != "/" && e.frozen(up) {
 		return "; it cannot be moved or removed, since " + text.Plain(up) + " holds something protected or hidden"
 	}
 	return ""
 }
 
-func (s *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
+func (e *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
 	full := func(to, with string) { v.add(Remedy{To: to, Text: FullTier + with}) }
 	switch {
 	case p == proc:
@@ -247,11 +236,9 @@ func (s *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool
 			full("write", "")
 		}
 	case p == shown && v.Rule.Source == view.SourceRun:
-	case p == shown && v.Rule.Source == view.SourceCache:
-		return false
 	case !exists:
-		dir, kind := s.Nearest(v.To)
-		if kind != host.Dir || !s.frozen(dir) && p != private {
+		dir, kind := e.nearest(v.To)
+		if kind != host.Dir || !e.frozen(dir) && p != private {
 			return false
 		}
 		full("write", "")
@@ -260,11 +247,11 @@ func (s *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool
 	case v.Kind == host.Socket:
 		full("connect", "")
 	default:
-		if p == shown && !v.Read && s.FS.Access(v.To, 'r') {
+		if p == shown && !v.Read && e.FS.Access(v.To, 'r') {
 			if v.Kind == host.Dir {
 				full("read", "")
 			} else {
-				v.add(s.openRemedy(v, "read", "-r", path))
+				v.add(e.openRemedy(v, "read", "-r", path))
 			}
 		}
 		return false
@@ -272,21 +259,21 @@ func (s *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool
 	return true
 }
 
-func (s *rules) writeRemedy(v *Verdict, p place, path string) (done bool) {
+func (e *rules) writeRemedy(v *Verdict, p place, path string) (done bool) {
 	switch {
 	case v.Write:
-	case s.frozen(v.To) && v.Kind == host.Dir:
+	case e.frozen(v.To) && v.Kind == host.Dir:
 		v.add(Remedy{To: "write", Text: FullTier})
 	case p == shown && v.Rule.Access == policy.Write && v.Kind != host.Dir &&
-		s.rights(v.To)&landlock.WriteFile == 0 && s.HostMay(path, 'w'):
-		v.add(s.openRemedy(v, "write", "-w", path))
+		e.rights(v.To)&landlock.WriteFile == 0 && e.hostMay(path, 'w'):
+		v.add(e.openRemedy(v, "write", "-w", path))
 	default:
 		return false
 	}
 	return true
 }
 
-func (s *rules) remark(v *Verdict, p place) {
+func (e *rules) remark(v *Verdict, p place) {
 	if p == private {
 		v.add(Remedy{To: "write", Text: FullTier})
 	}

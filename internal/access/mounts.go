@@ -11,27 +11,22 @@ import (
 
 // mounts are bwrap's: what is hidden or not opened does not exist inside, and
 // private directories, /proc and /dev are the sandbox's own.
-type mounts struct{ *Checker }
+type mounts struct{ common }
 
-func (s *mounts) rule(_ string, deepest *view.Rule) *view.Rule { return deepest }
-
-func (s *mounts) place(path string, r *view.Rule) place {
-	switch {
-	case policy.Within(path, "/proc"):
-		return proc
-	case policy.Within(path, "/dev") && (r == nil || !policy.Within(r.Path, "/dev")):
-		return devices
-	case policy.Within(path, host.ManifestDir) && (r == nil || r.Access == policy.Private):
+func (e *mounts) place(path string, r *view.Rule) place {
+	switch p := linuxPlace(path, r); {
+	case (p == unopened || p == private) && policy.Within(path, host.ManifestDir):
 		return sbx
-	case r != nil && r.Access == policy.Private && r.Closed:
+	case p == private && r.Closed:
 		return unopened
+	default:
+		return p
 	}
-	return ruledPlace(r)
 }
 
 // writable reports whether mounts let the command change what is at a place,
 // permissions aside.
-func (s *mounts) writable(path string, r *view.Rule, p place) bool {
+func (e *mounts) writable(path string, r *view.Rule, p place) bool {
 	switch p {
 	case shown:
 		return r.Access == policy.Write
@@ -39,25 +34,25 @@ func (s *mounts) writable(path string, r *view.Rule, p place) bool {
 		return true
 	case proc:
 		// Read-only for root, but for what was open before.
-		return s.Host.UID != 0 && path != "/proc" || OwnDescriptor(path)
+		return e.Host.UID != 0 && path != "/proc" || OwnDescriptor(path)
 	}
 	return false
 }
 
-func (s *mounts) allow(v *Verdict, p place) {
+func (e *mounts) allow(v *Verdict, p place) {
 	if p == hidden && v.To == v.Rule.Path {
 		return
 	}
-	may := func(rwx byte) bool { return s.FS.Access(v.To, rwx) }
+	may := func(rwx byte) bool { return e.FS.Access(v.To, rwx) }
 	switch v.Kind {
 	case host.Absent:
-		v.Write = s.canCreate(v.To)
+		v.Write = e.canCreate(v.To)
 	case host.Dir:
 		v.Read = may('r')
-		v.Write = p != proc && s.writable(v.To, v.Rule, p) && may('w') && may('x')
+		v.Write = p != proc && e.writable(v.To, v.Rule, p) && may('w') && may('x')
 	case host.File:
 		v.Read = may('r')
-		v.Write = s.writable(v.To, v.Rule, p) && may('w')
+		v.Write = e.writable(v.To, v.Rule, p) && may('w')
 	case host.Fifo:
 		// It holds nothing of the file system, so a read-only mount does not
 		// keep anyone from writing to it.
@@ -70,25 +65,22 @@ func (s *mounts) allow(v *Verdict, p place) {
 	}
 }
 
-func (s *mounts) canCreate(path string) bool {
-	dir, kind := s.Nearest(path)
-	r := s.ruleFor(dir)
-	p := s.place(dir, r)
-	return kind == host.Dir && p != proc && s.writable(dir, r, p) && s.FS.Access(dir, 'w') && s.FS.Access(dir, 'x')
+func (e *mounts) creates(dir, _ string) bool {
+	r := e.ruleFor(dir)
+	p := e.place(dir, r)
+	return p != proc && e.writable(dir, r, p)
 }
 
-func (s *mounts) texts() *texts { return &mountTexts }
+func (e *mounts) texts() *texts { return &mountTexts }
 
-func (s *mounts) blocked(*Verdict) string { return "" }
-
-func (s *mounts) explain(v *Verdict, p place) string {
+func (e *mounts) explain(v *Verdict, p place) string {
 	absent := v.Kind == host.Absent
 	switch {
 	case absent && p == private:
-		return text.Plain(v.Rule.Path) + " is an empty directory of the sandbox's own" + s.hostHas(v.To) +
+		return text.Plain(v.Rule.Path) + " is an empty directory of the sandbox's own" + e.hostHas(v.To) +
 			"; what is made in it is gone afterwards"
 	case absent && (p == unopened || p == hidden):
-		return mountTexts.absent[p] + s.hostHas(v.To)
+		return mountTexts.absent[p] + e.hostHas(v.To)
 	case absent:
 	case p == proc:
 		return "/proc is the sandbox's own: it shows the kernel, and of the processes those of the sandbox"
@@ -104,7 +96,7 @@ func (s *mounts) explain(v *Verdict, p place) string {
 		return "an empty directory of the sandbox's own; what is written there is gone afterwards"
 	case p == hidden && v.To == v.Rule.Path && v.Kind == host.Dir:
 		return "hidden: an empty directory is in its place"
-	case p == hidden && v.To == v.Rule.Path && !s.empty(v.To):
+	case p == hidden && v.To == v.Rule.Path && !e.empty(v.To):
 		return "hidden: a file that cannot be opened is in its place"
 	case p != shown:
 	case v.To == v.Rule.Path && v.Rule.Source == view.SourceTracked:
@@ -123,19 +115,19 @@ func (s *mounts) explain(v *Verdict, p place) string {
 
 // empty reports whether an empty file stands at a hidden path, which can be
 // opened, and not one that cannot.
-func (s *mounts) empty(path string) bool {
-	info, err := s.FS.Lstat(path)
+func (e *mounts) empty(path string) bool {
+	info, err := e.FS.Lstat(path)
 	return err != nil || info.Kind != host.Device && info.Mode&0o444 != 0
 }
 
-func (s *mounts) immovable(v *Verdict) string {
-	if s.Pinned(v.To) {
+func (e *mounts) immovable(v *Verdict) string {
+	if e.Pinned(v.To) {
 		return pinnedText
 	}
 	return ""
 }
 
-func (s *mounts) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
+func (e *mounts) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
 	for _, dir := range []string{"/proc", "/dev", host.ManifestDir} {
 		if !policy.Within(v.To, dir) || dir == host.ManifestDir && p != sbx {
 			continue
@@ -151,10 +143,6 @@ func (s *mounts) remedy(v *Verdict, p place, path string, exists bool) (done boo
 	}
 	return false
 }
-
-func (s *mounts) writeRemedy(*Verdict, place, string) bool { return false }
-
-func (s *mounts) remark(*Verdict, place) {}
 
 // OwnDescriptor reports whether a path is a descriptor of the process that asks.
 func OwnDescriptor(path string) bool { return strings.HasPrefix(path, "/proc/self/fd/") }

@@ -11,51 +11,48 @@ import (
 )
 
 // addRemedies says how to have more, or why there is no way.
-func (s *Checker) addRemedies(v *Verdict, p place) {
-	path, exists := s.target(v)
+func (c *Checker) addRemedies(v *Verdict, p place) {
+	path, exists := c.target(v)
 	own := ownPlace(p)
 	switch {
-	case s.engine.remedy(v, p, path, exists):
-		return
 	case p == shown && v.Rule.Source == view.SourceCache:
 		if v.To == v.Rule.Path {
 			v.add(Remedy{To: "hide", Flags: []string{"--cache", "none"}})
 		}
 		return
-	case !exists:
-		s.addAbsentRemedies(v, p)
+	case c.engine.remedy(v, p, path, exists):
 		return
-	case own && s.HostMay(path, 'r'):
-		v.add(s.openRemedy(v, "read", "-r", path))
+	case !exists:
+		c.addAbsentRemedies(v, p)
+		return
+	case own && c.hostMay(path, 'r'):
+		v.add(c.openRemedy(v, "read", "-r", path))
 	case own:
 		v.Fixed = OwnUser
 	case v.Kind == host.Socket && !v.Connect, v.Kind != host.Socket && !v.Read && len(v.Remedies) == 0:
 		v.Fixed = OwnUser
 		return
 	}
-	if v.Kind != host.Socket && (!v.Write || p == private) && !s.engine.writeRemedy(v, p, path) {
-		s.addWriteRemedies(v, path, own)
+	if v.Kind != host.Socket && (!v.Write || p == private) && !c.engine.writeRemedy(v, p, path) {
+		c.addWriteRemedies(v, path, own)
 	}
-	s.engine.remark(v, p)
-	if !own && s.hideable(v, path) {
+	c.engine.remark(v, p)
+	if !own && c.hideable(v, path) {
 		v.add(Remedy{To: "hide", Flags: []string{"--block", path}})
 	}
 }
 
-// ownPlace reports whether nothing of the host's is shown at a place.
-func ownPlace(p place) bool { return p == private || p == hidden || p == unopened }
-
-func (a *Verdict) add(l Remedy) { a.Remedies = append(a.Remedies, l) }
+func (v *Verdict) add(r Remedy) { v.Remedies = append(v.Remedies, r) }
 
 // hideable reports whether --block would hide a path and leave a sandbox that
 // can be used.
-func (s *Checker) hideable(a *Verdict, path string) bool {
-	if policy.Within(s.Host.CWD, path) || a.Kind == host.Dir && s.Host.Writable(path) != nil {
+func (c *Checker) hideable(v *Verdict, path string) bool {
+	if policy.Within(c.Host.CWD, path) || v.Kind == host.Dir && c.Host.Writable(path) != nil {
 		return false
 	}
-	for i := range s.Rules {
+	for i := range c.Rules {
 		// A deeper rule would open some of it again.
-		if m := &s.Rules[i]; !m.Pinned && m.Path != a.To && policy.Within(m.Path, a.To) && m.Access < policy.Protect {
+		if r := &c.Rules[i]; !r.Pinned && r.Path != v.To && policy.Within(r.Path, v.To) && r.Access < policy.Protect {
 			return false
 		}
 	}
@@ -64,74 +61,74 @@ func (s *Checker) hideable(a *Verdict, path string) bool {
 
 // target is the path that a flag would have to name: the host's file, with no
 // links on the way, which grants do not follow everywhere.
-func (s *Checker) target(a *Verdict) (path string, there bool) {
-	if s.Beyond == nil {
-		return a.To, a.Kind != host.Absent || s.Ruleset == nil && !s.Seatbelt && s.hidesHost(a.To)
+func (c *Checker) target(v *Verdict) (path string, there bool) {
+	if c.Beyond == nil {
+		return v.To, v.Kind != host.Absent || c.Ruleset == nil && !c.Seatbelt && c.hidesHost(v.To)
 	}
-	h, ok := s.Beyond.Outside(a.Path)
+	h, ok := c.Beyond.Outside(v.Path)
 	if !ok {
-		return a.To, false
+		return v.To, false
 	}
-	if shown, ok := s.Beyond.Outside(a.To); ok && a.Kind != host.Absent {
+	if shown, ok := c.Beyond.Outside(v.To); ok && v.Kind != host.Absent {
 		h = shown
 	}
-	to, err := s.Beyond.Res.Resolve(h)
+	to, err := c.Beyond.Res.Resolve(h)
 	return to.Path, err == nil && to.Info.Kind != host.Absent
 }
 
 // hidesHost reports, for want of a look at the host, whether it may have
 // something at a path where nothing is.
-func (s *Checker) hidesHost(path string) bool {
-	return ownPlace(s.place(path, s.ruleFor(path)))
+func (c *Checker) hidesHost(path string) bool {
+	return ownPlace(c.engine.place(path, c.ruleFor(path)))
 }
 
 // openRemedy is the remedy that shows what the host has.
-func (s *Checker) openRemedy(a *Verdict, to, flag, path string) Remedy {
-	if m := a.Rule; m != nil && m.Layer == policy.Flag && m.Path == a.To {
+func (c *Checker) openRemedy(v *Verdict, to, flag, path string) Remedy {
+	if r := v.Rule; r != nil && r.Layer == policy.Flag && r.Path == v.To {
 		switch {
-		case m.Access == policy.Block:
-			return Remedy{To: to, Text: "leave out " + m.Source + " " + text.Plain(m.Written)}
-		case flag == "-w" && m.Access == policy.Read:
-			return Remedy{To: to, Text: "say -w " + text.Plain(path) + " in the place of " + m.Source}
+		case r.Access == policy.Block:
+			return Remedy{To: to, Text: "leave out " + r.Source + " " + text.Plain(r.Written)}
+		case flag == "-w" && r.Access == policy.Read:
+			return Remedy{To: to, Text: "say -w " + text.Plain(path) + " in the place of " + r.Source}
 		}
 	}
 	return Remedy{To: to, Flags: []string{flag, path}}
 }
 
 // addWriteRemedies finds what makes a path writable.
-func (s *Checker) addWriteRemedies(a *Verdict, path string, own bool) {
-	if err := s.Host.Writable(path); err != nil {
-		a.Fixed = err.Error()
+func (c *Checker) addWriteRemedies(v *Verdict, path string, own bool) {
+	if err := c.Host.Writable(path); err != nil {
+		v.Fixed = err.Error()
 		return
 	}
-	if !own && a.Rule.Access == policy.Write || !s.HostMay(path, 'w') {
-		a.Fixed = OwnUser
+	if !own && v.Rule.Access == policy.Write || !c.hostMay(path, 'w') {
+		v.Fixed = OwnUser
 		return
 	}
-	if level := s.gitRemedy(a); level != "" {
-		a.add(Remedy{To: "write", Flags: []string{"--git", level}})
+	if level := c.gitRemedy(v); level != "" {
+		v.add(Remedy{To: "write", Flags: []string{"--git", level}})
 		return
 	}
-	a.add(s.openRemedy(a, "write", "-w", path))
+	v.add(c.openRemedy(v, "write", "-w", path))
 }
 
 // gitRemedy is the setting of git that opens what another one protects. A .git
 // that is no plain directory of the caller's own is not opened by any.
-func (s *Checker) gitRemedy(a *Verdict) string {
-	level, ok := strings.CutPrefix(source(a.Rule), "git = ")
+func (c *Checker) gitRemedy(v *Verdict) string {
+	level, ok := strings.CutPrefix(source(v.Rule), "git = ")
 	if !ok || level == "full" {
 		return ""
 	}
 	if level == "commit" {
-		if host.Base(a.Rule.Path) == ".git" {
+		if host.Base(v.Rule.Path) == ".git" {
 			return ""
 		}
 		return "full"
 	}
-	if git, err := s.FS.Lstat(a.Rule.Path); err != nil || git.Kind != host.Dir || git.UID != s.Host.UID {
+	if git, err := c.FS.Lstat(v.Rule.Path); err != nil || git.Kind != host.Dir || git.UID != c.Host.UID {
 		return ""
 	}
-	if guarded(a.To[len(a.Rule.Path):]) {
+	if guarded(v.To[len(v.Rule.Path):]) {
 		return "full"
 	}
 	return "commit"
@@ -165,42 +162,42 @@ func source(m *view.Rule) string {
 
 // addAbsentRemedies is about what is nowhere: only the directory that it would lie
 // in can be named, and none is opened for that which is not visible now.
-func (s *Checker) addAbsentRemedies(a *Verdict, p place) {
+func (c *Checker) addAbsentRemedies(v *Verdict, p place) {
 	switch {
 	case ownPlace(p):
-		a.Fixed = "the host has no such file that could be opened"
+		v.Fixed = "the host has no such file that could be opened"
 		return
-	case a.Write:
+	case v.Write:
 		return
 	}
-	dir, kind := s.Nearest(a.To)
+	dir, kind := c.nearest(v.To)
 	if kind != host.Dir {
-		a.Fixed = text.Plain(dir) + " is not a directory"
+		v.Fixed = text.Plain(dir) + " is not a directory"
 		return
 	}
-	there, path := Verdict{To: dir, Kind: kind, Rule: s.ruleFor(dir)}, dir
-	if s.Beyond != nil {
-		path, _ = s.Beyond.Outside(dir)
+	there, path := Verdict{To: dir, Kind: kind, Rule: c.ruleFor(dir)}, dir
+	if c.Beyond != nil {
+		path, _ = c.Beyond.Outside(dir)
 	}
-	s.addWriteRemedies(&there, path, false)
-	a.Remedies, a.Fixed = there.Remedies, there.Fixed
+	c.addWriteRemedies(&there, path, false)
+	v.Remedies, v.Fixed = there.Remedies, there.Fixed
 }
 
-// HostMay reports whether the caller may do something with a file of the host
+// hostMay reports whether the caller may do something with a file of the host
 // at all. Inside a sandbox a read-only mount stands before the answer, and the
 // permission bits have to do.
-func (s *Checker) HostMay(path string, rwx byte) bool {
-	if s.Beyond != nil {
-		return s.Beyond.MayUse(path, rwx)
+func (c *Checker) hostMay(path string, rwx byte) bool {
+	if c.Beyond != nil {
+		return c.Beyond.MayUse(path, rwx)
 	}
-	if s.Ruleset != nil {
-		return s.FS.Access(path, rwx)
+	if c.Ruleset != nil {
+		return c.FS.Access(path, rwx)
 	}
-	i, err := s.FS.Lstat(path)
+	i, err := c.FS.Lstat(path)
 	switch {
-	case err != nil || s.place(path, s.ruleFor(path)) != shown:
+	case err != nil || c.engine.place(path, c.ruleFor(path)) != shown:
 		return true // nothing of the host's is to be seen
-	case i.UID == s.Host.UID:
+	case i.UID == c.Host.UID:
 		return i.Mode>>6&view.Bit(rwx) != 0
 	}
 	return (i.Mode>>3|i.Mode)&view.Bit(rwx) != 0

@@ -16,16 +16,14 @@ type sandboxFS struct {
 	v     *view.View
 	made  map[string]bool   // directories that hold mount points and links, made by bwrap
 	links map[string]string // made by bwrap, with what they hold
-	stage bool              // sbx itself lies in ManifestDir
-	Files map[string]string // what process 1 opens anew, with the names on the host
+	self  bool              // sbx itself lies in ManifestDir
+	files map[string]string // what process 1 opens anew, with the names on the host
 }
 
-func NewSandboxFS(v *view.View, stage bool) *sandboxFS {
-	f := &sandboxFS{v: v, made: map[string]bool{"/": true}, links: make(map[string]string, len(v.Links)), stage: stage}
-	for i := range v.Entries {
-		if m := &v.Entries[i]; v.InForce(m) {
-			f.hold(v.Inside(m.Path))
-		}
+func NewSandboxFS(v *view.View, self bool, files map[string]string) host.FS {
+	f := &sandboxFS{v: v, made: map[string]bool{"/": true}, links: make(map[string]string, len(v.Links)), self: self, files: files}
+	for _, m := range v.InForceEntries() {
+		f.hold(v.Inside(m.Path))
 	}
 	for _, l := range v.Links {
 		f.links[v.Inside(l.Path)] = l.Text
@@ -63,7 +61,7 @@ func (f *sandboxFS) at(path string) (h string, own host.Info) {
 	case policy.Within(path, "/dev") && (m == nil || !policy.Within(m.Path, "/dev")):
 		return "", deviceInfo(path)
 	case policy.Within(path, host.ManifestDir) && f.v.OwnsRun():
-		return f.Files[path], f.manifest(path)
+		return f.files[path], f.manifest(path)
 	case !ok || m == nil:
 	case view.Shows(m.Access):
 		if m.Src != "" {
@@ -93,9 +91,9 @@ func (f *sandboxFS) manifest(path string) host.Info {
 		return host.Info{Kind: host.Dir, Mode: 0o755, UID: f.v.Host.UID}
 	case path == host.ManifestDir+"/policy.json":
 		return host.Info{Kind: host.File, Mode: 0o444, UID: f.v.Host.UID}
-	case path == host.ManifestDir+"/sbx" && f.stage:
+	case path == host.ManifestDir+"/sbx" && f.self:
 		return host.Info{Kind: host.File, Mode: 0o755, UID: f.v.Host.UID}
-	case path == pid1.ReopenDir && len(f.Files) > 0:
+	case path == pid1.ReopenDir && len(f.files) > 0:
 		return host.Info{Kind: host.Dir, Mode: 0o700, UID: f.v.Host.UID}
 	}
 	return host.Info{}
@@ -157,7 +155,7 @@ func (f *sandboxFS) Lstat(path string) (host.Info, error) {
 	if h == "" {
 		return info, nil
 	}
-	if !policy.Within(path, "/proc") && path != "/" && f.Files[path] == "" {
+	if !policy.Within(path, "/proc") && path != "/" && f.files[path] == "" {
 		if up, _ := f.at(policy.Dir(path)); up != "" && !f.v.MayUseUnprivileged(up, 'x') {
 			return host.Info{}, host.ErrDenied
 		}

@@ -14,106 +14,101 @@ import (
 // rules go by paths: the deepest one decides what may be done, also with a name
 // that does not exist yet. What is hidden or closed is refused, and not gone.
 type seatbelt struct {
-	*Checker
+	common
 	denied map[string]bool // inside: what may not be looked at
 }
 
 // rule says for which paths the rule that was found is none: nothing of
 // the policy is about /dev, and a rule for the root is about what was in it at
 // the start, but for names with a dot.
-func (s *seatbelt) rule(path string, m *view.Rule) *view.Rule {
-	if m == nil || policy.Within(path, "/dev") {
+func (e *seatbelt) rule(path string, r *view.Rule) *view.Rule {
+	if r == nil || policy.Within(path, "/dev") {
 		return nil
 	}
-	if m.Path == "/" && path != "/" {
+	if r.Path == "/" && path != "/" {
 		top := host.Child("/", path)
-		if slices.ContainsFunc(s.Rules, func(o view.Rule) bool { return o.Path == top }) {
+		if slices.ContainsFunc(e.Rules, func(o view.Rule) bool { return o.Path == top }) {
 			return nil // it has a rule of its own
 		}
-		if info, err := s.FS.Lstat(top); err != nil || info.Kind != host.Dir && info.Kind != host.File || strings.HasPrefix(top, "/.") {
+		if info, err := e.FS.Lstat(top); err != nil || info.Kind != host.Dir && info.Kind != host.File || strings.HasPrefix(top, "/.") {
 			return nil
 		}
 	}
-	return m
+	return r
 }
 
-func (s *seatbelt) place(path string, r *view.Rule) place {
+func (e *seatbelt) place(path string, r *view.Rule) place {
 	if policy.Within(path, "/dev") {
 		return devices
 	}
 	return ruledPlace(r)
 }
 
-func (s *seatbelt) allow(v *Verdict, p place) {
-	may := func(rwx byte) bool { return s.FS.Access(v.To, rwx) }
+func (e *seatbelt) allow(v *Verdict, p place) {
+	may := func(rwx byte) bool { return e.FS.Access(v.To, rwx) }
 	switch {
 	case v.To == host.SandboxExec: // see [seatbelt.last]
 		v.Kind = host.File
-	case s.denied[v.To]:
+	case e.denied[v.To]:
 		v.Kind = host.Unknown
 	}
 	switch {
-	case s.stuck(v) != "":
+	case e.stuck(v) != "":
 	case v.Kind == host.Absent:
-		v.Write = s.canCreate(v.To)
+		v.Write = e.canCreate(v.To)
 	case p == devices:
-		r, w := s.device(v.To)
+		r, w := e.device(v.To)
 		v.Read, v.Write = r && may('r'), w && v.Kind != host.Dir && may('w')
 	case v.To == "/":
 		v.Read = may('r')
 	case v.Kind == host.Socket:
-		v.Connect = s.connects(v.To, v.Rule) && may('w')
+		v.Connect = e.connects(v.To, v.Rule) && may('w')
 	case p == shown:
 		v.Read = may('r')
 		v.Write = v.Rule.Access == policy.Write && may('w') && (v.Kind != host.Dir || may('x'))
 	}
 }
 
-// canCreate reports whether something can be made at a path where nothing is,
-// with the directories above it: each name needs to be free.
-func (s *seatbelt) canCreate(path string) bool {
-	dir, kind := s.Nearest(path)
-	if kind != host.Dir || !s.FS.Access(dir, 'w') || !s.FS.Access(dir, 'x') {
-		return false
-	}
+// creates needs each name on the way to be free.
+func (e *seatbelt) creates(dir, path string) bool {
 	for at := path; at != dir; at = policy.Dir(at) {
-		if m := s.ruleFor(at); m == nil || m.Access != policy.Write || s.Pinned(at) {
+		if r := e.ruleFor(at); r == nil || r.Access != policy.Write || e.Pinned(at) {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *seatbelt) texts() *texts { return &seatbeltTexts }
+func (e *seatbelt) texts() *texts { return &seatbeltTexts }
 
-func (s *seatbelt) blocked(v *Verdict) string {
-	if at := s.stuck(v); at != "" {
+func (e *seatbelt) blocked(v *Verdict) string {
+	if at := e.stuck(v); at != "" {
 		return "the link " + text.Plain(at) + " on the way lies in a place that is closed, and following it is " + refused
 	}
 	return ""
 }
 
-func (s *seatbelt) explain(v *Verdict, p place) string {
+func (e *seatbelt) explain(v *Verdict, p place) string {
 	switch {
 	case v.Kind == host.Absent:
-		return s.explainMissing(v, p)
+		return e.explainMissing(v, p)
 	case p == devices:
-		return s.explainDevice(v)
+		return e.explainDevice(v)
 	case v.Connect && v.To == resolves:
 		return "the system's own, to look up names: open with the network"
 	case v.To == "/":
 		return "its list of names can be read, as programs need it, and nothing can be made in it"
 	case p == hidden && v.To != v.Rule.Path:
-		return seatbeltTexts.within + s.passage(v)
+		return seatbeltTexts.within + e.passage(v)
 	case p != shown:
-		return ofRule(seatbeltTexts.present[p], v.Rule) + s.passage(v) + spare(v, p)
+		return ofRule(seatbeltTexts.present[p], v.Rule) + e.passage(v) + spare(v, p)
 	}
-	return s.explainOpened(v)
+	return e.explainOpened(v)
 }
 
-func (s *seatbelt) explainDevice(v *Verdict) string {
+func (e *seatbelt) explainDevice(v *Verdict) string {
 	switch {
-	case s.terminal(v.To):
+	case e.terminal(v.To):
 		return "the terminal that the command was started at"
 	case policy.Within(v.To, "/dev/fd"):
 		return "what the command has open"
@@ -124,10 +119,10 @@ func (s *seatbelt) explainDevice(v *Verdict) string {
 }
 
 // explainOpened is about files that a rule opens.
-func (s *seatbelt) explainOpened(v *Verdict) string {
+func (e *seatbelt) explainOpened(v *Verdict) string {
 	run := v.Rule.Source == view.SourceRun && (v.Read || v.Write)
 	switch {
-	case v.Kind == host.Socket && !s.connects(v.To, v.Rule):
+	case v.Kind == host.Socket && !e.connects(v.To, v.Rule):
 		return "a socket can be connected to where files can be written, or when a rule opens it by its own name"
 	case v.Connect && v.Rule.Path == v.To:
 		return "a socket that a rule opens by its own name can be connected to"
@@ -138,7 +133,7 @@ func (s *seatbelt) explainOpened(v *Verdict) string {
 	case run:
 		return "sbx's own, to tell the command which sandbox it is in"
 	case v.Rule.Access == policy.Protect && v.Read:
-		return "protected: read-only in a tree that can be written" + s.immovable(v)
+		return "protected: read-only in a tree that can be written" + e.immovable(v)
 	case v.To == host.SandboxExec && v.Read && v.Rule.Access != policy.Write:
 		return "the host's own, read-only; it can be opened and not be started, since one sandbox cannot be put into another"
 	}
@@ -146,14 +141,14 @@ func (s *seatbelt) explainOpened(v *Verdict) string {
 }
 
 // explainMissing says why nothing can be made at a path.
-func (s *seatbelt) explainMissing(v *Verdict, p place) string {
-	at, own := s.reserved(v.To), v.Rule != nil && v.Rule.Path == v.To
+func (e *seatbelt) explainMissing(v *Verdict, p place) string {
+	at, own := e.reserved(v.To), v.Rule != nil && v.Rule.Path == v.To
 	const not = "does not exist, and cannot be created: "
 	switch {
 	case v.Write:
-	case s.unknown(v.To) && p == shown:
+	case e.unknown(v.To) && p == shown:
 		return "it is not known here whether a Mac has it; there it could be read"
-	case s.unknown(v.To):
+	case e.unknown(v.To):
 		return "it is not known here whether a Mac has it; there it would be " + refused
 	case p == devices:
 	case own && p == hidden:
@@ -162,7 +157,7 @@ func (s *seatbelt) explainMissing(v *Verdict, p place) string {
 		return not + "the name is protected in advance"
 	case at == v.To:
 		return not + "it would hold something protected or hidden"
-	case s.Pinned(at):
+	case e.Pinned(at):
 		return not + text.Plain(at) + " would hold something protected or hidden, and so cannot be made"
 	case at != "" && p == hidden:
 		return not + "the name " + text.Plain(at) + " is hidden in advance"
@@ -174,30 +169,28 @@ func (s *seatbelt) explainMissing(v *Verdict, p place) string {
 	return ""
 }
 
-func (s *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
-	switch stuck := s.stuck(v) != ""; {
+func (e *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
+	switch stuck := e.stuck(v) != ""; {
 	case p == devices:
 		if !v.Read || !v.Write && v.Kind != host.Dir {
 			v.Fixed = "no flag opens more of /dev"
 		}
 	case p == shown && v.Rule.Source == view.SourceRun, v.To == "/", v.Connect && v.To == resolves:
-	case p == shown && v.Rule.Source == view.SourceCache:
-		return false
 	case !exists:
 		if v.Write {
 			break
 		}
-		at := s.reserved(v.To)
+		at := e.reserved(v.To)
 		if at == "" {
 			return false
 		}
-		s.addReservedRemedies(v, at)
-	case stuck && ownPlace(p) && s.HostMay(path, 'r'):
+		e.addReservedRemedies(v, at)
+	case stuck && ownPlace(p) && e.hostMay(path, 'r'):
 		to := "read"
 		if v.Kind == host.Socket {
 			to = "connect"
 		}
-		r := s.openRemedy(v, to, "-r", path)
+		r := e.openRemedy(v, to, "-r", path)
 		if r.Flags != nil {
 			r.Text = "and call it by that name"
 		}
@@ -205,12 +198,12 @@ func (s *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done b
 	case stuck && p == shown:
 		v.add(Remedy{To: "read", Text: "call it by its own name, " + text.Plain(v.To)})
 	case v.Kind == host.Socket && !v.Connect:
-		if s.HostMay(path, 'w') {
-			v.add(s.openRemedy(v, "connect", "-r", path))
+		if e.hostMay(path, 'w') {
+			v.add(e.openRemedy(v, "connect", "-r", path))
 		} else {
 			v.Fixed = OwnUser
 		}
-		if !ownPlace(p) && s.hideable(v, path) {
+		if !ownPlace(p) && e.hideable(v, path) {
 			v.add(Remedy{To: "hide", Flags: []string{"--block", path}})
 		}
 	default:
@@ -219,12 +212,10 @@ func (s *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done b
 	return true
 }
 
-func (s *seatbelt) writeRemedy(v *Verdict, _ place, _ string) bool { return v.Write }
-
-func (s *seatbelt) remark(*Verdict, place) {}
+func (e *seatbelt) writeRemedy(v *Verdict, _ place, _ string) bool { return v.Write }
 
 // device is what may be done with a device, see [seatbelt.devices].
-func (s *seatbelt) device(path string) (read, write bool) {
+func (e *seatbelt) device(path string) (read, write bool) {
 	switch name := strings.TrimPrefix(path, "/dev/"); {
 	case slices.Contains([]string{"null", "zero", "random", "urandom", "dtracehelper", "tty", "ptmx"}, name):
 		return true, true
@@ -235,47 +226,41 @@ func (s *seatbelt) device(path string) (read, write bool) {
 	case policy.Within(path, "/dev/fd"):
 		return true, true
 	}
-	own := s.terminal(path)
+	own := e.terminal(path)
 	return own, own
 }
 
 // terminal reports whether a device is the command's own terminal.
-func (s *seatbelt) terminal(path string) bool {
-	return strings.HasPrefix(path, "/dev/tty") && slices.ContainsFunc(s.Host.FDs, func(fd host.FD) bool {
-		return fd.Kind == host.FDDevice && fd.Path == path && (fd.Num <= 2 || slices.Contains(s.Keep, fd.Num))
+func (e *seatbelt) terminal(path string) bool {
+	return strings.HasPrefix(path, "/dev/tty") && slices.ContainsFunc(e.Host.FDs, func(fd host.FD) bool {
+		return fd.Kind == host.FDDevice && fd.Path == path && (fd.Num <= 2 || slices.Contains(e.Keep, fd.Num))
 	})
 }
 
 // connects reports whether a socket can be connected to, permissions aside: one
 // that a rule names, or one in a tree that can be written, if nothing closes it.
-func (s *seatbelt) connects(path string, m *view.Rule) bool {
-	z := ruledPlace(m)
-	if s.Network && path == resolves {
-		return z == shown || !s.inOpen(path)
+func (e *seatbelt) connects(path string, r *view.Rule) bool {
+	opens := ruledPlace(r) == shown
+	if e.Network && path == resolves {
+		return opens || !e.inOpen(path)
 	}
-	if z != shown {
-		return false
-	}
-	if m.Path == path {
-		return true
-	}
-	return m.Access == policy.Write
+	return opens && (r.Path == path || r.Access == policy.Write)
 }
 
 // stuck is the first link on the way to a path that may not be looked at, "" for
 // none. Inside, the kernel itself refuses it.
-func (s *seatbelt) stuck(a *Verdict) string {
-	if s.Beyond == nil {
+func (e *seatbelt) stuck(v *Verdict) string {
+	if e.Beyond == nil {
 		return ""
 	}
-	to, err := s.res.Resolve(a.Path)
+	to, err := e.res.Resolve(v.Path)
 	if err != nil {
 		return ""
 	}
 	for _, l := range to.Links {
-		m := s.ruleFor(l.Path)
-		open := m != nil && view.Shows(m.Access)
-		known := slices.Contains([]string{"/tmp", "/var", "/etc"}, l.Path) || slices.ContainsFunc(s.Beyond.Links, func(o host.Hop) bool { return o.Path == l.Path })
+		r := e.ruleFor(l.Path)
+		open := r != nil && view.Shows(r.Access)
+		known := slices.Contains([]string{"/tmp", "/var", "/etc"}, l.Path) || slices.ContainsFunc(e.Beyond.Links, func(o host.Hop) bool { return o.Path == l.Path })
 		if !open && !known {
 			return l.Path
 		}
@@ -284,19 +269,19 @@ func (s *seatbelt) stuck(a *Verdict) string {
 }
 
 // inOpen reports whether a path or something above it is open.
-func (s *seatbelt) inOpen(path string) bool {
-	return slices.ContainsFunc(s.Rules, func(m view.Rule) bool {
-		return !m.Pinned && view.Shows(m.Access) && policy.Within(path, m.Path) && s.rule(path, &m) != nil
+func (e *seatbelt) inOpen(path string) bool {
+	return slices.ContainsFunc(e.Rules, func(r view.Rule) bool {
+		return !r.Pinned && view.Shows(r.Access) && policy.Within(path, r.Path) && e.rule(path, &r) != nil
 	})
 }
 
 // reserved is the first name, from the top, at which nothing can be made since it
 // is or would hold something hidden or protected; "" for none.
-func (s *seatbelt) reserved(path string) string {
-	dir, _ := s.Nearest(path)
+func (e *seatbelt) reserved(path string) string {
+	dir, _ := e.nearest(path)
 	for at := dir; at != path; {
 		at = host.Child(at, path)
-		if m := s.ruleFor(at); s.Pinned(at) || m != nil && strings.EqualFold(m.Path, at) && m.Access >= policy.Protect {
+		if r := e.ruleFor(at); e.Pinned(at) || r != nil && strings.EqualFold(r.Path, at) && r.Access >= policy.Protect {
 			return at
 		}
 	}
@@ -304,9 +289,9 @@ func (s *seatbelt) reserved(path string) string {
 }
 
 // passage is about a directory that cannot be listed and leads somewhere.
-func (s *seatbelt) passage(a *Verdict) string {
-	for i := range s.Rules {
-		if m := &s.Rules[i]; a.Kind == host.Dir && !m.Pinned && view.Shows(m.Access) && m.Path != a.To && policy.Within(m.Path, a.To) {
+func (e *seatbelt) passage(v *Verdict) string {
+	for i := range e.Rules {
+		if r := &e.Rules[i]; v.Kind == host.Dir && !r.Pinned && view.Shows(r.Access) && r.Path != v.To && policy.Within(r.Path, v.To) {
 			return "; what is opened in it can be reached, and the directory not be listed"
 		}
 	}
@@ -314,16 +299,16 @@ func (s *seatbelt) passage(a *Verdict) string {
 }
 
 // immovable says what cannot be moved or removed.
-func (s *seatbelt) immovable(a *Verdict) string {
-	if a.Path != a.To {
-		if up, err := s.res.Resolve(policy.Dir(a.Path)); err == nil && s.Pinned(host.Join(up.Path, host.Base(a.Path))) {
+func (e *seatbelt) immovable(v *Verdict) string {
+	if v.Path != v.To {
+		if up, err := e.res.Resolve(policy.Dir(v.Path)); err == nil && e.Pinned(host.Join(up.Path, host.Base(v.Path))) {
 			return "; the link to it cannot be replaced either"
 		}
 	}
 	switch {
-	case s.Pinned(a.To):
-		return "; it cannot be moved or removed, since something in it is protected or hidden"
-	case a.Kind == host.Dir && a.Rule.Access == policy.Write && a.Rule.Path == a.To:
+	case e.Pinned(v.To):
+		return pinnedText
+	case v.Kind == host.Dir && v.Rule.Access == policy.Write && v.Rule.Path == v.To:
 		return "; it cannot itself be moved or removed"
 	}
 	return ""
@@ -331,13 +316,13 @@ func (s *seatbelt) immovable(a *Verdict) string {
 
 // unknown reports whether a path is of a Mac's own system, of which the model has
 // only what every Mac has.
-func (s *seatbelt) unknown(path string) bool {
-	return s.Host.Modelled && !host.MacFS{}.Host(path) && !policy.Within(path, "/proc")
+func (e *seatbelt) unknown(path string) bool {
+	return e.Host.Modelled && !host.MacFS{}.Host(path) && !policy.Within(path, "/proc")
 }
 
 // spare says where temporary files go.
-func spare(a *Verdict, p place) string {
-	if p == private && slices.Contains([]string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/private/var/folders"}, a.Rule.Path) {
+func spare(v *Verdict, p place) string {
+	if p == private && slices.Contains([]string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/private/var/folders"}, v.Rule.Path) {
 		return "; $TMPDIR is for temporary files"
 	}
 	return ""
@@ -348,27 +333,27 @@ const resolves = "/private/var/run/mDNSResponder"
 
 // addReservedRemedies is about a name that is hidden or protected, or would hold one
 // that is.
-func (s *seatbelt) addReservedRemedies(a *Verdict, at string) {
-	if a.Rule.Path == a.To && a.Rule.Access >= policy.Protect {
-		at = a.To // with what is above it
+func (e *seatbelt) addReservedRemedies(v *Verdict, at string) {
+	if v.Rule.Path == v.To && v.Rule.Access >= policy.Protect {
+		at = v.To // with what is above it
 	}
-	i := slices.IndexFunc(s.Rules, func(m view.Rule) bool { return m.Path == at })
-	m, outside := &s.Rules[i], at
-	if s.Beyond != nil {
-		outside, _ = s.Beyond.Outside(at)
+	i := slices.IndexFunc(e.Rules, func(r view.Rule) bool { return r.Path == at })
+	r, outside := &e.Rules[i], at
+	if e.Beyond != nil {
+		outside, _ = e.Beyond.Outside(at)
 	}
 	advice := "make it where the sandbox is started"
-	switch level, git := strings.CutPrefix(m.Source, "git = "); {
+	switch level, git := strings.CutPrefix(r.Source, "git = "); {
 	case git && level == "commit":
-		a.add(Remedy{To: "write", Flags: []string{"--git", "full"}})
+		v.add(Remedy{To: "write", Flags: []string{"--git", "full"}})
 		return
 	case git:
 		advice += ", and then say --git commit"
-	case s.Host.Writable(outside) != nil:
-		a.Fixed = s.Host.Writable(outside).Error()
+	case e.Host.Writable(outside) != nil:
+		v.Fixed = e.Host.Writable(outside).Error()
 		return
-	case !m.Pinned:
+	case !r.Pinned:
 		advice += ", and then say -w " + text.Plain(outside)
 	}
-	a.add(Remedy{To: "write", Text: advice})
+	v.add(Remedy{To: "write", Text: advice})
 }

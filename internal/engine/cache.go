@@ -9,12 +9,41 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// CacheDir is the directory of sbx's own that is the private cache of the
-// project, by its canonical path. Where none can be kept it notes why.
-func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
-	dir, name := req.Cache, "/"+view.CacheName(req.Root, v.Host.UID)
+// Cache plans the private cache of the project: src is a directory of sbx's own,
+// dst the place in the home directory where programs look for it. Dst is "" where
+// there is no such cache, src where none can be kept.
+func (r *Run) Cache() (dst, src string, err error) {
+	v := r.View
+	if r.Policy.Cache != "private" || r.Request.Cache == "" || len(v.Host.Homes) == 0 {
+		return "", "", nil
+	}
+	home, err := v.Res.Resolve(v.Host.Homes[0])
+	if err != nil || v.Access(home.Path) != policy.Private {
+		return "", "", nil
+	}
+	dst = host.Join(home.Path, ".cache")
+	if v.At(dst) != nil {
+		return "", "", nil
+	}
+	src, err = r.cacheDir()
+	return dst, src, err
+}
+
+// AddCache adds the cache to the view.
+func (r *Run) AddCache(path, src string, a policy.Access) {
+	rule := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: view.SourceCache}
+	r.View.Entries = append(r.View.Entries, view.Entry{Path: path, Info: host.Info{Kind: host.Dir}, Rule: rule, Src: src})
+	r.View.Sort()
+	r.CacheDst = path
+}
+
+// cacheDir is the directory of the project's cache, by its canonical path. Where
+// none can be kept it notes why.
+func (r *Run) cacheDir() (string, error) {
+	dir, v := r.Request.Cache, r.View
+	name := "/" + view.CacheName(r.Request.Root, v.Host.UID)
 	unkept := func(why string) (string, error) {
-		p.Report.Unkept = why
+		r.Report.Unkept = why
 		return "", nil
 	}
 	parent, err := v.Res.Resolve(policy.Dir(dir))
@@ -33,7 +62,8 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 		case err == host.ErrDenied:
 			return unkept(text.Plain(policy.Dir(dir+elem)) + " may not be searched")
 		case err != nil || info.Kind != host.Absent && info.Kind != host.Dir:
-			return "", Fail("private cache: "+text.Plain(dir+elem)+" is not a directory of the caller's own", "move it away, or use --cache none")
+			return "", Fail("private cache: "+text.Plain(dir+elem)+" is not a directory of the caller's own",
+				"move it away, or use --cache none")
 		case info.Kind == host.Absent:
 			missing = append(missing, dir+elem)
 		}
@@ -46,6 +76,6 @@ func (p *Plan) CacheDir(req Request, v *view.View) (string, error) {
 	case !v.Host.FS.Access(dir+name, 'w'):
 		return unkept(text.Plain(dir+name) + " cannot be written")
 	}
-	p.Dirs = append(p.Dirs, missing...)
+	r.Dirs = append(r.Dirs, missing...)
 	return host.Join(parent.Path, host.Base(dir)) + name, nil
 }

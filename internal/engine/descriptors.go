@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/text"
+
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/text"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // descriptors decides what passes: pipes, unnamed socket pairs, and the regular
@@ -17,46 +17,53 @@ import (
 // pidfd another process, a file of the kernel's the memory of one. What the
 // caller has as 0, 1 and 2 he has given to this command; from 3 up a descriptor
 // may have been left open by anybody.
-func (p *Plan) descriptors(req Request, h *host.Host, v *view.View) error {
+func (r *Run) descriptors() error {
+	h := r.Host
 	var closed []*host.FD
 	for i := range h.FDs {
 		fd := &h.FDs[i]
-		named := slices.Contains(req.KeepFDs, fd.Num)
+		named := slices.Contains(r.Request.KeepFDs, fd.Num)
 		switch {
 		case fd.Num <= 2:
 			if err := misgiven(fd); err != nil {
 				return err
 			}
 		case named:
-			p.Keep = append(p.Keep, fd.Num)
+			r.Keep = append(r.Keep, fd.Num)
 			continue
 		case fd.CloseOn || fd.Kind != host.FDFile && fd.Kind != host.FDPipe && fd.Kind != host.FDPair:
 			continue
-		case fd.Kind == host.FDFile && !v.MayPass(h, fd):
+		case fd.Kind == host.FDFile && !r.View.MayPass(h, fd):
 			closed = append(closed, fd)
 			continue
 		default:
-			p.Keep = append(p.Keep, fd.Num)
+			r.Keep = append(r.Keep, fd.Num)
 		}
 		if fd.Kind == host.FDFile && !fd.Writes && !named {
-			if err := p.shield(req, h, v, fd); err != nil {
+			if err := r.shield(fd); err != nil {
 				return err
 			}
 		}
 	}
-	for _, n := range req.KeepFDs {
-		if n > 2 && !slices.Contains(p.Keep, n) {
+	for _, n := range r.Request.KeepFDs {
+		if n > 2 && !slices.Contains(r.Keep, n) {
 			return Fail("--keep-fd "+strconv.Itoa(n)+": the descriptor is not open", "")
 		}
 	}
-	p.Closed = closedLine(h, closed)
+	r.Closed = closedLine(h, closed)
 	return nil
 }
 
+// Passed are the descriptors that the command gets.
+func (r *Run) Passed() []host.FD {
+	return slices.DeleteFunc(slices.Clone(r.Host.FDs), func(fd host.FD) bool { return fd.Num > 2 && !slices.Contains(r.Keep, fd.Num) })
+}
+
+// Stdio are the first descriptors, for people.
 var Stdio = [3]string{"standard input", "standard output", "standard error"}
 
 // misgiven is the error for what cannot be standard input, output or error. A
-// file of the kernel's that is open for reading can: see [Plan.shield].
+// file of the kernel's that is open for reading can: see [Run.shield].
 func misgiven(fd *host.FD) error {
 	switch {
 	case fd.Kind == host.FDDir || fd.Kind == host.FDPathRef:
@@ -78,15 +85,12 @@ func misgiven(fd *host.FD) error {
 // somebody else's, who keeps the caller from writing it. Standard input is apart:
 // it may be the script that a shell outside goes on reading, at the offset that
 // the command leaves.
-func (p *Plan) shield(req Request, h *host.Host, v *view.View, fd *host.FD) error {
+func (r *Run) shield(fd *host.FD) error {
+	h, v := r.Host, r.View
 	if fd.Kernel {
-		if fd.Size > MaxCopy {
-			return tooLarge(fd)
-		}
-		p.Copy = append(p.Copy, fd.Num)
-		return nil
+		return r.copies(fd)
 	}
-	if p.Engine != host.EngineBwrap || fd.Deleted && fd.Num > 2 {
+	if r.Engine != host.EngineBwrap || fd.Deleted && fd.Num > 2 {
 		return nil
 	}
 	if to, ok := v.FileOf(fd); ok {
@@ -94,20 +98,22 @@ func (p *Plan) shield(req Request, h *host.Host, v *view.View, fd *host.FD) erro
 		if v.Access(to.Path) == policy.Write || foreign && fd.Num > 2 {
 			return nil
 		}
-		if len(p.Reopen) < MaxReopen && v.Reopens(req.Direct, h, fd, to) {
-			p.Reopen = append(p.Reopen, fd.Num)
+		if len(r.Reopen) < MaxReopen && v.Reopens(r.Request.Direct, h, fd, to) {
+			r.Reopen = append(r.Reopen, fd.Num)
 			return nil
 		}
 	}
-	if fd.Size > MaxCopy {
-		return tooLarge(fd)
-	}
-	p.Copy = append(p.Copy, fd.Num)
-	return nil
+	return r.copies(fd)
 }
 
-func tooLarge(fd *host.FD) error {
-	return Fail("descriptor "+strconv.Itoa(fd.Num)+" is a file of more than 64 MiB that the policy does not let the command write", "pipe it instead: cat FILE | sbx …")
+// copies has a file replaced by a sealed copy.
+func (r *Run) copies(fd *host.FD) error {
+	if fd.Size > MaxCopy {
+		return Fail("descriptor "+strconv.Itoa(fd.Num)+" is a file of more than 64 MiB that the policy does not let the command write",
+			"pipe it instead: cat FILE | sbx …")
+	}
+	r.Copy = append(r.Copy, fd.Num)
+	return nil
 }
 
 // MaxCopy bounds, in bytes, the read-only files that are copied so that the
@@ -151,3 +157,18 @@ func closedLine(h *host.Host, closed []*host.FD) []string {
 // MaxReopen bounds how many files are opened anew, since each is a mount; the
 // others are copied.
 const MaxReopen = 8
+
+// refuseLooseSockets lets no socket pass that could be pointed at one of the host's: without
+// a network namespace nothing else stands in between.
+func (r *Run) refuseLooseSockets() error {
+	for _, fd := range r.Host.FDs {
+		switch {
+		case !fd.Loose:
+		case fd.Num <= 2:
+			return Fail(Stdio[fd.Num]+" is a socket that is not connected or for datagrams, which leads out of the sandbox", "")
+		default:
+			r.Keep = slices.DeleteFunc(r.Keep, func(n int) bool { return n == fd.Num })
+		}
+	}
+	return nil
+}

@@ -71,14 +71,19 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 	if err := v.RemoveCredentials(req.Root, git); err != nil {
 		return nil, err
 	}
-	if err := r.descriptors(t); err != nil {
+	if err := r.descriptors(); err != nil {
 		return nil, err
+	}
+	if t.NoMounts {
+		if err := r.refuseLooseSockets(); err != nil {
+			return nil, err
+		}
 	}
 	vars, err := e.Own(r)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.applyLimits(req, h, v, pol); err != nil {
+	if err := r.applyLimits(); err != nil {
 		return nil, err
 	}
 	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
@@ -94,16 +99,9 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 	p.Report.Notes, p.Report.Once = slices.Concat(p.Closed, p.Report.Notes, v.Loose, v.Notes), v.Once
 	p.Gaps = slices.Concat(v.Loose, v.Gaps, git.Gaps, p.Gaps, p.Limits.Gaps, e.Unenforced(r))
 	if p.Session != "" { // elsewhere it is a mount
-		p.Files = []OwnFile{{Path: p.Session + "/" + ManifestName, Data: Manifest(p, v, pol)}}
+		p.Files = []OwnFile{{Path: p.Session + "/" + ManifestName, Data: r.Manifest()}}
 	}
 	return p, nil
-}
-
-func (r *Run) descriptors(t Traits) error {
-	if err := r.Plan.descriptors(r.Request, r.Host, r.View); err != nil || !t.NoMounts {
-		return err
-	}
-	return r.refuseLooseSockets(r.Host)
 }
 
 // Fail is the error of a run that cannot be planned, and what to do.

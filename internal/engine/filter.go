@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -28,35 +27,35 @@ func (f *Filter) String() string {
 
 // CommandFilter returns the program of the file that the policy's seccomp names,
 // nil when it names none, and reports about it.
-func (p *Plan) CommandFilter(req Request, h *host.Host) ([]byte, error) {
-	path := p.Report.Policy.Seccomp
+func (r *Run) CommandFilter() ([]byte, error) {
+	path, named := r.Policy.Seccomp, r.Request.Filter
 	if !policy.SeccompFile(path) {
 		return nil, nil
 	}
-	if req.Filter == nil {
+	if named == nil {
 		return nil, Fail("seccomp: "+text.Plain(path)+" was not read", "")
 	}
-	if err := p.Report.View.GuardFilter(path); err != nil {
+	if err := r.View.GuardFilter(path); err != nil {
 		return nil, err
 	}
-	file := *req.Filter
+	file := *named
 	// There a thread of sbx itself becomes the command, and others are left.
-	file.WholeProcess = p.Confined != nil || p.Report.Policy.SharePID
-	code, err := file.Filter(h.Arch)
+	file.WholeProcess = r.Confined != nil || r.Policy.SharePID
+	code, err := file.Filter(r.Host.Arch)
 	if err != nil {
 		return nil, Fail(err.Error(), "")
 	}
-	f := &Filter{Path: path, Rules: req.Filter.Rules(), Feigns: req.Filter.Feigns()}
-	if f.Hinders, err = req.Filter.Hinders(h.Arch); err != nil {
+	f := &Filter{Path: path, Rules: named.Rules(), Feigns: named.Feigns()}
+	if f.Hinders, err = named.Hinders(r.Host.Arch); err != nil {
 		return nil, Fail(err.Error(), "")
 	}
-	for _, n := range req.Filter.Notes() {
+	for _, n := range named.Notes() {
 		f.Notes = append(f.Notes, text.Plain(path)+": "+n)
 	}
 	if len(f.Hinders) > 0 {
 		f.Notes = append(f.Notes, text.Plain(path)+" refuses "+text.And(f.Hinders)+": without that not even /bin/true starts")
 	}
-	p.Report.Filter = f
-	p.Report.Notes = append(slices.Clip(p.Report.Notes), f.Notes...)
+	r.Report.Filter = f
+	r.Report.Notes = append(slices.Clip(r.Report.Notes), f.Notes...)
 	return code, nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Hints says whether and how a failure is explained. A hint is one line on
@@ -15,9 +14,9 @@ import (
 // goes with the plan.
 type Hints struct {
 	On     bool
-	Config bool     // levers are keys of the config file: the caller has no flags
+	Config bool     // remedies are keys of the config file: the caller has no flags
 	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
-	Agent  string   // levers are flags of sbx agent, with which this client is started; "" for none
+	Agent  string   // remedies are flags of sbx agent, with which this client is started; "" for none
 	Locked []string // keys that the administrator lets nobody loosen
 
 	// These are filled in by the plan.
@@ -28,9 +27,9 @@ type Hints struct {
 }
 
 // HintWords are the hints as words for process 1, nil for none.
-func (p *Plan) HintWords(req Request, h *host.Host, v *view.View) []string {
-	say := req.Hints
-	if !say.On || len(req.Command) == 0 {
+func (r *Run) HintWords() []string {
+	say, h := r.Request.Hints, r.Host
+	if !say.On || len(r.Request.Command) == 0 {
 		return nil
 	}
 	words := append(make([]string, 0, 8), "hints=1")
@@ -52,13 +51,13 @@ func (p *Plan) HintWords(req Request, h *host.Host, v *view.View) []string {
 		add("flags", "1")
 	}
 	outer, _ := host.LookupEnv(h.Environ, "PATH")
-	inner, _ := host.LookupEnv(p.Env, "PATH")
+	inner, _ := host.LookupEnv(r.Env, "PATH")
 	if outer != inner {
 		for _, dir := range lostDirs(outer, inner) {
 			add("lost", dir)
 		}
 	}
-	if at := v.Inside(h.CWD); at != h.CWD {
+	if at := r.View.Inside(h.CWD); at != h.CWD {
 		add("remap", at)
 		add("cwd", h.CWD)
 	}

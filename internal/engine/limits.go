@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Wanted are the limits that a policy sets, but for time. Where they are for
@@ -14,12 +12,14 @@ func Wanted(pol *policy.Policy) limits.Wanted {
 }
 
 // applyLimits finds what puts the limits into force.
-func (p *Plan) applyLimits(req Request, h *host.Host, v *view.View, pol *policy.Policy) error {
+func (r *Run) applyLimits() error {
+	pol, v := r.Policy, r.View
 	want := Wanted(pol)
 	if !want.Any() {
 		return nil
 	}
-	means, err := limits.Choose(want, h.Limits, limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(req.Direct, pol, h)})
+	options := limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(r.Request.Direct, pol, r.Host)}
+	means, err := limits.Choose(want, r.Host.Limits, options)
 	if refused, ok := err.(*limits.Refusal); ok {
 		text := refused.Error()
 		if where := pol.Where[refused.Key]; where != "" {
@@ -35,6 +35,6 @@ func (p *Plan) applyLimits(req Request, h *host.Host, v *view.View, pol *policy.
 	if err != nil {
 		return Fail(err.Error(), "")
 	}
-	p.Limits = *means
+	r.Limits = *means
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 // encoding/json would cost more than all the rest of the plan. Readers take a
 // key that is not there for the usual: a rule of a built-in profile, whose path
 // is that of its mount. New keys may come; those there keep their meaning.
-func Manifest(p *Plan, v *view.View, pol *policy.Policy) []byte {
+func (r *Run) Manifest() []byte {
+	p, pol := r.Plan, r.Policy
 	b := make([]byte, 0, 12<<10)
 	b = append(b, `{"sbx":1,"profiles":[`...)
 	for i, name := range pol.Profiles {
@@ -53,14 +54,7 @@ func Manifest(p *Plan, v *view.View, pol *policy.Policy) []byte {
 	}
 	b = append(b, `},"paths":[`...)
 	n = 0
-	for i := range v.Entries {
-		if m := &v.Entries[i]; v.InForce(m) {
-			b = comma(b, n)
-			n++
-			b = appendRule(b, v.RuleOf(m))
-		}
-	}
-	for _, m := range v.HeldLinkRules() {
+	for m := range r.View.Rules() {
 		b = comma(b, n)
 		n++
 		b = appendRule(b, m)

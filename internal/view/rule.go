@@ -1,6 +1,7 @@
 package view
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -30,7 +31,35 @@ func Word(a policy.Access, closed bool) string {
 	return a.String()
 }
 
-func (v *View) RuleOf(m *Entry) Rule {
+// Rules are the rules in force, parents first, and after them the links that are
+// held in place.
+func (v *View) Rules() iter.Seq[Rule] {
+	return func(yield func(Rule) bool) {
+		for _, m := range v.InForceEntries() {
+			if !yield(v.ruleOf(m)) {
+				return
+			}
+		}
+		for _, m := range v.heldLinkRules() {
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// InForceEntries are the entries that decide about their paths.
+func (v *View) InForceEntries() iter.Seq2[int, *Entry] {
+	return func(yield func(int, *Entry) bool) {
+		for i := range v.Entries {
+			if m := &v.Entries[i]; v.InForce(m) && !yield(i, m) {
+				return
+			}
+		}
+	}
+}
+
+func (v *View) ruleOf(m *Entry) Rule {
 	return Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer, Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private}
 }
 
@@ -38,10 +67,10 @@ func (v *View) RuleOf(m *Entry) Rule {
 // or sandbox-exec.
 const SourceRun = "sbx"
 
-// HeldLinkRules are the links that nobody may replace, as marks of what is held in
-// place: their names are hidden or protected, what they lead to has a mark of its
+// heldLinkRules are the links that nobody may replace, as rules for what is held in
+// place: their names are hidden or protected, what they lead to has a rule of its
 // own.
-func (v *View) HeldLinkRules() []Rule {
+func (v *View) heldLinkRules() []Rule {
 	var out []Rule
 	for _, l := range v.HeldLinks {
 		if !slices.ContainsFunc(out, func(m Rule) bool { return m.Path == l.Path }) {

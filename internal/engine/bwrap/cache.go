@@ -10,33 +10,19 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// cache plans the private cache of the project: a directory of sbx's own that
-// is seen as ~/.cache. A link anywhere on its way is refused, since a command
-// in another sandbox might have left it there.
-func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy) error {
-	if pol.Cache != "private" || req.Cache == "" || len(v.Host.Homes) == 0 {
-		return nil
-	}
-	home, err := v.Res.Resolve(v.Host.Homes[0])
-	if err != nil || v.Access(home.Path) != policy.Private {
-		return nil
-	}
-	dst := host.Join(home.Path, ".cache")
-	if v.At(dst) != nil {
-		return nil
-	}
-	src, err := p.CacheDir(req, v)
-	if err != nil {
+// addCache shows the private cache of the project as ~/.cache, or an empty
+// directory that ends with the run. A link anywhere on its way is refused, since a
+// command in another sandbox might have left it there.
+func addCache(r *engine.Run) error {
+	dst, src, err := r.Cache()
+	switch {
+	case err != nil || dst == "":
 		return err
-	}
-	if p.Report.Unkept != "" { // an empty one, which ends with the run
-		r := &policy.Rule{Path: dst, Access: policy.Private, Layer: policy.Builtin, Source: view.SourceCache}
-		v.Entries = append(v.Entries, view.Entry{Path: dst, Info: host.Info{Kind: host.Dir}, Rule: r})
-		v.Sort()
-		p.CacheDst = dst
+	case src == "":
+		r.AddCache(dst, "", policy.Private)
 		return nil
 	}
-	r := &policy.Rule{Path: dst, Access: policy.Write, Layer: policy.Builtin, Source: view.SourceCache}
+	v := r.View
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
 	v.Entries = slices.DeleteFunc(v.Entries, func(m view.Entry) bool { return policy.Within(m.Path, dst) && !view.IsGrant(m.Rule) })
@@ -48,13 +34,12 @@ func cache(p *engine.Plan, req engine.Request, v *view.View, pol *policy.Policy)
 		}
 		for at := m.Path; at != dst; at = policy.Dir(at) {
 			if info, err := v.Host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == host.Link {
-				return engine.Fail(text.Plain(at)+" is a link in the private cache, and nothing can be opened through it", "remove "+text.Plain(src+at[len(dst):]))
+				return engine.Fail(text.Plain(at)+" is a link in the private cache, and nothing can be opened through it",
+					"remove "+text.Plain(src+at[len(dst):]))
 			}
 		}
 	}
 	v.Links = slices.DeleteFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, dst) })
-	v.Entries = append(v.Entries, view.Entry{Path: dst, Info: host.Info{Kind: host.Dir}, Rule: r, Src: src})
-	v.Sort()
-	p.CacheDst = dst
+	r.AddCache(dst, src, policy.Write)
 	return nil
 }

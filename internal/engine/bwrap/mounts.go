@@ -18,7 +18,7 @@ func identity(m *view.Entry) *bwrapargs.Identity {
 	return &bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}
 }
 
-// expected lists for the stage what has to be where: records of "=" for a file
+// expected lists for process 1 what has to be where: records of "=" for a file
 // that has to be the one that was looked at, "!" for one that must not be, since
 // it is hidden, each with device, inode and path, NUL-terminated.
 func expected(v *view.View) []byte {

@@ -1,25 +1,21 @@
 package bwrap
 
 import (
-	"slices"
-	"strconv"
-
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
-	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Ruleset is what Landlock denies the command inside of bwrap's walls, nil for
+// Ruleset is what Landlock denies the command inside of bwrap's namespaces, nil for
 // nothing. Namespaces close off abstract sockets and processes; where one is
-// shared, only Landlock can. With the strict filter it is a second wall
-// everywhere, so that no single mistake opens the host.
+// shared, only Landlock can. With the strict filter it holds the files a
+// second time everywhere, so that no single mistake opens the host.
 //
 // It belongs to the plan, and no run that shares nothing pays for it.
-func Ruleset(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
+func Ruleset(v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
 	var r landlock.Ruleset
 	if pol.Network {
 		r.Scope |= landlock.AbstractUnix | landlock.Signal
@@ -29,7 +25,7 @@ func Ruleset(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *la
 	}
 	if view.StrictWalls(pol) {
 		r.Scope |= landlock.AbstractUnix | landlock.Signal
-		if h.Landlock >= fileWall {
+		if h.Landlock >= fileABI {
 			restrictFiles(v, &r)
 		}
 	}
@@ -41,11 +37,11 @@ func Ruleset(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) *la
 }
 
 // The first versions of Landlock that can do what is asked here. Before 3 files
-// could not be moved to another directory (1) or would be truncated past the
-// wall (2).
+// could not be moved to another directory (1) or would be truncated in spite
+// of the rules (2).
 const (
-	fileWall  = 3
-	scopeWall = 6
+	fileABI  = 3
+	scopeABI = 6
 )
 
 // restrictFiles denies all that the mounts do not give. What is hidden, protected
@@ -96,19 +92,18 @@ func rights(a policy.Access) landlock.FS {
 	return 0
 }
 
-// expectPrivate lists for the stage the directories of the host that must not be where
-// the sandbox has one of its own, since the wall lets the command write there.
+// expectPrivate lists for process 1 the directories of the host that must not be where
+// the sandbox has one of its own, since the ruleset lets the command write there.
 func expectPrivate(v *view.View, b []byte) []byte {
-	for i := range v.Entries {
-		m := &v.Entries[i]
-		if m.Access == policy.Private && v.InForce(m) && m.Info.Kind == host.Dir && m.Info.Ino != 0 {
+	for _, m := range v.InForceEntries() {
+		if m.Access == policy.Private && m.Info.Kind == host.Dir && m.Info.Ino != 0 {
 			b = appendExpected(b, '!', bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}, v.Inside(m.Path))
 		}
 	}
 	return b
 }
 
-// RulesetGaps are the walls that are missing, with the reason.
+// RulesetGaps are the restrictions that are missing, with the reason.
 func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string) {
 	why := func(version int, linux string) string {
 		switch {
@@ -120,29 +115,13 @@ func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string
 		return " (Landlock could close it, and there is no stage to put it up)"
 	}
 	if pol.Network && !p.Restricts(landlock.AbstractUnix) {
-		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(scopeWall, "6.12"))
+		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(scopeABI, "6.12"))
 	}
 	if pol.SharePID && !p.Restricts(landlock.Signal) {
-		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeWall, "6.12"))
+		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeABI, "6.12"))
 	}
 	if view.StrictWalls(pol) && (p.Init == nil || p.Init.Ruleset == nil || p.Init.Ruleset.FS == 0) {
-		out = append(out, "there is no second wall around the files, mounts alone hide them"+why(fileWall, "6.2"))
+		out = append(out, "there is no second wall around the files, mounts alone hide them"+why(fileABI, "6.2"))
 	}
 	return out
-}
-
-// reopenedBinds are the read-only mounts of the files that the stage opens anew.
-func reopenedBinds(p *engine.Plan, h *host.Host) []bwrapargs.Op {
-	var ops []bwrapargs.Op
-	for _, fd := range h.FDs {
-		if slices.Contains(p.Reopen, fd.Num) {
-			at := pid1.ReopenDir + "/" + strconv.Itoa(fd.Num)
-			ops = append(ops, bwrapargs.Op{Kind: bwrapargs.ROBind, Src: fd.Path, Dst: at, Held: &bwrapargs.Identity{Dev: fd.Dev, Ino: fd.Ino}})
-			if p.Report.Files == nil {
-				p.Report.Files = make(map[string]string, len(p.Reopen))
-			}
-			p.Report.Files[at] = fd.Path
-		}
-	}
-	return ops
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
@@ -31,9 +30,9 @@ func TestWallWithoutMounts(t *testing.T) {
 	if dir := os.Getenv(wallDir); dir != "" {
 		os.Exit(brokenSandbox(dir))
 	}
-	if abi := landlock.ABI(); abi < scopeWall {
+	if abi := landlock.ABI(); abi < scopeABI {
 		if slices.Contains(strings.Split(os.Getenv("SBX_TEST_REQUIRE"), ","), "landlock") {
-			t.Fatalf("SBX_TEST_REQUIRE: Landlock has version %d here, and this needs %d", abi, scopeWall)
+			t.Fatalf("SBX_TEST_REQUIRE: Landlock has version %d here, and this needs %d", abi, scopeABI)
 		}
 		t.Skipf("Landlock has version %d here", abi)
 	}
@@ -64,7 +63,7 @@ func TestWallWithoutMounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wall := Ruleset((&engine.Plan{}), v, pol, h)
+	wall := Ruleset(v, pol, h)
 
 	// Each act prints its number and whether it could be done.
 	var outside string

@@ -23,10 +23,6 @@ func (Engine) Traits() engine.Traits {
 	return engine.Traits{Name: host.EngineLandlock, Tier: host.TierReduced, NoMounts: true}
 }
 
-func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error {
-	return unsupported(req, pol, h)
-}
-
 func (Engine) Arrange(r *engine.Run) error {
 	r.View.Watched = r.Policy.Protected == "watch"
 	r.Confined = &engine.Confined{NoCaps: r.Host.UID == 0}
@@ -45,7 +41,8 @@ func (e Engine) Plan(r *engine.Run) error {
 		p.Env = append(p.Env, e.Name+"="+e.Value)
 	}
 	p.LateEnv = nil
-	if err := p.Program(r.Request, h, v); err != nil {
+	var err error
+	if p.Path, p.Argv, err = r.Words(h.Self); err != nil {
 		return err
 	}
 	c, err := buildRules(v)
@@ -57,8 +54,8 @@ func (e Engine) Plan(r *engine.Run) error {
 	}
 	notes := c.notes(h)
 	p.Report.Notes, p.Report.Exposed, p.Report.Movable = notes, c.exposed, c.moved
-	addRules(p, c, r.Policy, h, p.Session+"/tmp")
-	if err := filters(p, r.Request, r.Policy, h); err != nil {
+	addRules(r, c)
+	if err := addFilters(r); err != nil {
 		return err
 	}
 	p.Gaps = slices.Concat(c.gaps, notes, p.Gaps)
@@ -68,8 +65,6 @@ func (e Engine) Plan(r *engine.Run) error {
 	}
 	return nil
 }
-
-func (Engine) Unenforced(r *engine.Run) []string { return reducedGaps(r.Policy, r.Host) }
 
 // checkSockets refuses to open a socket by name where the kernel cannot tell that one
 // from others.
@@ -82,8 +77,8 @@ func checkSockets(v *view.View, h *host.Host) error {
 	return nil
 }
 
-// unsupported refuses what this engine cannot do at all.
-func unsupported(req engine.Request, pol *policy.Policy, h *host.Host) error {
+// Refuse is the error of what Landlock cannot do at all.
+func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error {
 	no := engine.Fail
 	const full = "it needs tier full: sbx doctor says how to get there"
 	switch {
@@ -107,13 +102,14 @@ func unsupported(req engine.Request, pol *policy.Policy, h *host.Host) error {
 // its own /proc, of which Landlock keeps what belongs to other processes'
 // memory, files and environment, the harmless devices, the terminal and the
 // files that it was given, and the directory for temporary files.
-func addRules(p *engine.Plan, c *ruleBuilder, pol *policy.Policy, h *host.Host, tmp string) {
+func addRules(r *engine.Run, c *ruleBuilder) {
+	p, h, tmp := r.Plan, r.Host, r.Session+"/tmp"
 	all, _, _ := landlock.Known(h.Landlock)
 	w := landlock.Ruleset{FS: all, Rules: c.rules, Scope: landlock.AbstractUnix | landlock.Signal}
-	if !pol.Network {
+	if !r.Policy.Network {
 		w.Net = landlock.BindTCP | landlock.ConnectTCP | landlock.BindUDP | landlock.ConnectUDP
 	}
-	if pol.SharePID {
+	if r.Policy.SharePID {
 		w.Scope &^= landlock.Signal
 	}
 	add := func(path string, allow landlock.FS) {
@@ -129,10 +125,7 @@ func addRules(p *engine.Plan, c *ruleBuilder, pol *policy.Policy, h *host.Host, 
 		add(h.Self, landlock.Execute|landlock.ReadFile)
 	}
 	// /dev/stdout and the like open the file itself once more, as it was opened.
-	for _, fd := range h.FDs {
-		if fd.Num > 2 && !slices.Contains(p.Keep, fd.Num) {
-			continue
-		}
+	for _, fd := range r.Passed() {
 		switch fd.Kind {
 		case host.FDFile:
 			allow := landlock.FS(0)
@@ -150,23 +143,25 @@ func addRules(p *engine.Plan, c *ruleBuilder, pol *policy.Policy, h *host.Host, 
 	p.Confined.Ruleset = w.For(h.Landlock)
 }
 
-// filters adds the system call filters.
-func filters(p *engine.Plan, req engine.Request, pol *policy.Policy, h *host.Host) error {
+// addFilters adds the system call filters.
+func addFilters(r *engine.Run) error {
+	pol, h := r.Policy, r.Host
 	unix := h.Landlock >= engine.ABIUnix
 	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network,
 		Host: true, NoInet: !pol.Network, NoUnix: !unix, NoTruncate: h.Landlock < engine.ABITruncate})
 	if err != nil {
 		return engine.Fail("seccomp: "+err.Error(), "")
 	}
-	p.Confined.Filters = append(p.Confined.Filters, engine.Program{Name: "seccomp filter", Code: code})
-	if code, err = p.CommandFilter(req, h); code != nil {
-		p.Confined.Filters = append(p.Confined.Filters, engine.Program{Name: "seccomp filter from a file", Code: code})
+	r.Confined.Filters = append(r.Confined.Filters, engine.Program{Name: "seccomp filter", Code: code})
+	if code, err = r.CommandFilter(); code != nil {
+		r.Confined.Filters = append(r.Confined.Filters, engine.Program{Name: "seccomp filter from a file", Code: code})
 	}
 	return err
 }
 
-// reducedGaps are the promises that Landlock cannot keep whole.
-func reducedGaps(pol *policy.Policy, h *host.Host) []string {
+// Unenforced are the promises that Landlock cannot keep whole.
+func (Engine) Unenforced(r *engine.Run) []string {
+	pol, h := r.Policy, r.Host
 	gaps := []string{
 		engine.GapNames,
 		engine.GapModes,
@@ -175,7 +170,7 @@ func reducedGaps(pol *policy.Policy, h *host.Host) []string {
 		"what the command leaves running in the background goes on when it ends",
 	}
 	if h.UID == 0 {
-		gaps = append(gaps, engine.GapRoot)
+		gaps = append(gaps, "as root that goes for nearly every file of this machine")
 	}
 	if !pol.Network {
 		gaps = append(gaps, engine.GapLoopback)

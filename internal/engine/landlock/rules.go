@@ -50,15 +50,10 @@ func buildRules(v *view.View) (*ruleBuilder, error) {
 // regions are the places of the view that have a say, parents first. /dev and
 // /proc are no matter of the policy's.
 func (c *ruleBuilder) regions() []region {
-	out := make([]region, 0, len(c.v.Entries)+2)
-	own := []string{"/dev", "/proc"}
+	out := []region{{path: "/dev", dir: true}, {path: "/proc", dir: true}}
 	for i := range c.v.Entries {
 		m := &c.v.Entries[i]
-		for len(own) > 0 && view.ComparePaths(own[0], m.Path) < 0 {
-			out = append(out, region{path: own[0], dir: true})
-			own = own[1:]
-		}
-		if m.Redundant || m.Pinned || slices.ContainsFunc([]string{"/dev", "/proc"}, func(dir string) bool { return policy.Within(m.Path, dir) }) {
+		if m.Redundant || m.Pinned || policy.Within(m.Path, "/dev") || policy.Within(m.Path, "/proc") {
 			continue
 		}
 		s := region{path: m.Path, info: m.Info, dir: m.Info.Kind == host.Dir, src: m.Src}
@@ -87,9 +82,7 @@ func (c *ruleBuilder) regions() []region {
 		}
 		out = append(out, s)
 	}
-	for _, dir := range own {
-		out = append(out, region{path: dir, dir: true})
-	}
+	slices.SortFunc(out, func(a, b region) int { return view.ComparePaths(a.path, b.path) })
 	return out
 }
 

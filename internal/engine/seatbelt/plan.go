@@ -26,10 +26,6 @@ func (Engine) Traits() engine.Traits {
 	return engine.Traits{Name: host.EngineSeatbelt, Tier: host.TierFull, Path: host.SandboxExec, NoMounts: true, DenyAbsent: true}
 }
 
-func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error {
-	return unsupported(req, pol)
-}
-
 func (Engine) Arrange(r *engine.Run) error {
 	r.View.Project = cmp.Or(r.Request.Root, r.Host.CWD)
 	return nil
@@ -44,30 +40,31 @@ func (e Engine) Own(r *engine.Run) ([]policy.Var, error) {
 	vars[0].Value = short(tmp)
 	r.View.AddOwn(tmp, host.Dir, policy.Write)
 	r.View.AddOwn(r.Session+"/"+engine.ManifestName, host.File, policy.Read)
-	return append(vars, macVariables(r.Plan, r.Host, r.View, r.Policy, tmp)...), nil
+	return append(vars, macVariables(r, tmp)...), nil
 }
 
 func (Engine) Plan(r *engine.Run) error {
-	p, v, h, pol := r.Plan, r.View, r.Host, r.Policy
+	p := r.Plan
 	if n := len(p.LateEnv); n > 0 { // sandbox-exec would obey them, before it confines itself
 		p.Gaps = append(p.Gaps, "what loaders obey ("+p.LateEnv[n-1].Name+") does not reach the command: sandbox-exec, a program of the system's, is started first")
 	}
 	p.LateEnv = nil
-	words, err := command(p, r.Request, h, v)
+	path, words, err := r.Words(r.Host.Self)
 	if err != nil {
 		return err
 	}
+	if len(words) > 0 { // by its path: sandbox-exec passes over the entries of PATH that it cannot read
+		words = append([]string{path}, words[1:]...)
+	}
 	p.Report.Made, p.Report.Keep = slices.Clone(p.Dirs), p.Keep
-	text, err := writeProfile(p, v, pol, h)
+	text, err := writeProfile(r)
 	if err != nil {
 		return err
 	}
 	p.Argv = slices.Concat([]string{host.SandboxExec}, text.Words(), []string{"--"}, words)
-	modelPaths(p, h)
+	modelPaths(p, r.Host)
 	return nil
 }
-
-func (Engine) Unenforced(r *engine.Run) []string { return gaps(r.Policy) }
 
 // Modelled is the engine of a host that is seen as a Mac, see [host.AsMac].
 func Modelled() engine.Chosen {
@@ -83,8 +80,8 @@ func short(path string) string {
 	return path
 }
 
-// unsupported refuses what this engine cannot do at all.
-func unsupported(req engine.Request, pol *policy.Policy) error {
+// Refuse is the error of what sandbox-exec cannot do at all.
+func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error {
 	no := engine.Fail
 	switch {
 	case pol.TimeoutSeconds > 0:
@@ -101,33 +98,6 @@ func unsupported(req engine.Request, pol *policy.Policy) error {
 		return no("--argv0 cannot be had on macOS: sandbox-exec names the command by its file", "")
 	}
 	return nil
-}
-
-// command are the words to execute: the file by its path, since sandbox-exec
-// would pass over the entries of PATH that it cannot read.
-func command(p *engine.Plan, req engine.Request, h *host.Host, v *view.View) ([]string, error) {
-	if len(req.Self) > 0 {
-		p.Report.Command = h.Self
-		return append([]string{h.Self}, req.Self...), nil
-	}
-	if len(req.Command) == 0 {
-		return nil, nil
-	}
-	name := req.Command[0]
-	path, _ := host.LookupEnv(p.Env, "PATH")
-	full, err := view.LookCommand(v, h, name, path)
-	var missing *host.Error
-	switch {
-	case h.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) && errors.As(err, &missing) && missing.Status == host.StatusNotFound:
-		full = name // the Mac may have it
-	case err != nil:
-		return nil, err
-	}
-	p.Report.Command = full
-	if strings.Contains(name, "/") {
-		full = name
-	}
-	return append([]string{full}, req.Command[1:]...), nil
 }
 
 // macCaches are variables for tools that keep their caches in ~/Library/Caches
@@ -149,7 +119,8 @@ var macCaches = []struct {
 
 // macVariables are the variables that make tools work where the home is closed
 // and not empty.
-func macVariables(p *engine.Plan, h *host.Host, v *view.View, pol *policy.Policy, tmp string) []policy.Var {
+func macVariables(r *engine.Run, tmp string) []policy.Var {
+	h, v := r.Host, r.View
 	var out []policy.Var
 	set := func(name string) bool { _, ok := host.LookupEnv(h.Environ, name); return ok }
 	if !set("TMPPREFIX") { // where zsh puts its here-documents
@@ -158,10 +129,10 @@ func macVariables(p *engine.Plan, h *host.Host, v *view.View, pol *policy.Policy
 	if !set("TMUX_TMPDIR") {
 		out = append(out, policy.Var{Name: "TMUX_TMPDIR", Value: short(tmp)})
 	}
-	if p.CacheDst != "" {
+	if r.CacheDst != "" {
 		for _, c := range macCaches {
-			if !set(c.name) && (pol.Network || !c.online) {
-				out = append(out, policy.Var{Name: c.name, Value: host.Join(p.CacheDst, c.dir)})
+			if !set(c.name) && (r.Policy.Network || !c.online) {
+				out = append(out, policy.Var{Name: c.name, Value: host.Join(r.CacheDst, c.dir)})
 			}
 		}
 	}
@@ -176,30 +147,45 @@ func macVariables(p *engine.Plan, h *host.Host, v *view.View, pol *policy.Policy
 	return out
 }
 
-func gaps(pol *policy.Policy) []string {
-	gaps := []string{engine.GapSeatNames, engine.GapSeatPlaces, engine.GapSeatBehind, engine.GapSeatCalls, engine.GapSeatSetUID, engine.GapSeatArgs, engine.GapSeatPatterns}
-	if !pol.SharePID {
-		gaps = append(gaps, engine.GapSeatProcesses)
+// Unenforced are the promises that sandbox-exec cannot keep whole.
+func (Engine) Unenforced(r *engine.Run) []string {
+	gaps := []string{
+		"names can be probed: what is hidden or closed is refused (Operation not permitted), and stands in the " +
+			"list of a directory that can be read",
+		"/tmp and the home directory are not private but closed; $TMPDIR is for temporary files",
+		"what the command leaves running in the background goes on when it ends, inside the same walls",
+		"there are no system call filters on macOS: the kernel's whole interface is open, as far as the " +
+			"sandbox's operations do not close it",
+		"programs with set-user-id (ps, sudo, top) cannot be started",
+		"the rules stand in the arguments of the command while it starts, where other programs of yours can " +
+			"read them (paths, no contents)",
+		"of names with patterns (.env.*, *.pem) those are hidden that were there at the start",
 	}
-	if !pol.Network {
-		gaps = append(gaps, engine.GapSeatLoopback)
+	if !r.Policy.SharePID {
+		gaps = append(gaps, "there is no process namespace: the list of processes, their arguments and "+
+			"variables are closed, but who guesses a number learns of that process its name and user")
+	}
+	if !r.Policy.Network {
+		gaps = append(gaps, "with the network off there is no loopback either: no program can serve another but "+
+			"by a socket file in the project")
 	}
 	return gaps
 }
 
 // writeProfile writes the rules. A path that no profile can name is an error:
 // what is not named would not be hidden.
-func writeProfile(p *engine.Plan, v *view.View, pol *policy.Policy, h *host.Host) (*sbpl.Compiled, error) {
-	s, err := newBuilder(v)
+func writeProfile(r *engine.Run) (*sbpl.Compiled, error) {
+	s, err := newBuilder(r.View)
 	if err != nil {
 		return nil, err
 	}
-	s.given(h, p.Keep)
-	s.process(pol)
+	fds := r.Passed()
+	s.given(fds)
+	s.process(r.Policy)
 	s.services()
-	s.devices(h, p.Keep)
+	s.devices(fds)
 	s.files()
-	s.network(pol)
+	s.network(r.Policy)
 	s.last()
 	text, err := s.profile.Compile()
 	var path *sbpl.PathError

@@ -49,10 +49,11 @@ func named(filter func(string) sbpl.Filter, names []string) []sbpl.Filter {
 }
 
 // given notes the files that the command gets as descriptors.
-func (s *builder) given(h *host.Host, keep []int) {
-	for _, fd := range h.FDs {
-		path := h.OnMac(fd.Path)
-		if (fd.Num <= 2 || slices.Contains(keep, fd.Num)) && (fd.Kind == host.FDFile || fd.Kind == host.FDPipe) && sbpl.Fits(path) && !fd.Deleted && path != host.SandboxExec && !slices.Contains(s.stdio, path) {
+func (s *builder) given(fds []host.FD) {
+	for _, fd := range fds {
+		path := s.v.Host.OnMac(fd.Path)
+		named := (fd.Kind == host.FDFile || fd.Kind == host.FDPipe) && !fd.Deleted && sbpl.Fits(path)
+		if named && path != host.SandboxExec && !slices.Contains(s.stdio, path) {
 			s.stdio = append(s.stdio, path)
 		}
 	}
@@ -62,7 +63,7 @@ func (s *builder) given(h *host.Host, keep []int) {
 // devices are the harmless ones, and the terminal by its name: by a pattern each
 // window of the user's would be within reach. A pseudo terminal that the command
 // opens is given to it by the system.
-func (s *builder) devices(h *host.Host, keep []int) {
+func (s *builder) devices(fds []host.FD) {
 	fixed := func(names ...string) []sbpl.Filter {
 		return named(func(name string) sbpl.Filter { return sbpl.Literal(sbpl.Fixed("/dev/" + name)) }, names)
 	}
@@ -74,8 +75,8 @@ func (s *builder) devices(h *host.Host, keep []int) {
 	s.allow(ops, sbpl.All(sbpl.Regex("^/dev/ttys[0-9]+$"), sbpl.Extension("com.apple.sandbox.pty")))
 	var tty []sbpl.Filter
 	var seen []string
-	for _, fd := range h.FDs {
-		if fd.Kind == host.FDDevice && (fd.Num <= 2 || slices.Contains(keep, fd.Num)) && strings.HasPrefix(fd.Path, "/dev/tty") && fd.Path != "/dev/tty" && !slices.Contains(seen, fd.Path) {
+	for _, fd := range fds {
+		if fd.Kind == host.FDDevice && strings.HasPrefix(fd.Path, "/dev/tty") && fd.Path != "/dev/tty" && !slices.Contains(seen, fd.Path) {
 			seen = append(seen, fd.Path)
 			tty = append(tty, sbpl.Literal(sbpl.Given("TTY", fd.Path)))
 		}
@@ -97,7 +98,7 @@ func (s *builder) network(pol *policy.Policy) {
 	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, netServices)...)
 }
 
-// last is the mark of this sandbox, see [InSeatbelt]: a sandbox cannot be put into
+// last marks this sandbox: a sandbox cannot be put into
 // another, and who asks should hear so. No other profile lets a file be opened
 // and not be looked at.
 func (s *builder) last() {

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// Words finds the file to execute. It returns the path to execute it by and the
+// words of the command, both empty for a plan that is only looked at. Self is
+// where the command finds sbx itself.
+func (r *Run) Words(self string) (path string, words []string, err error) {
+	words = r.Request.Command
+	if len(r.Request.Self) > 0 {
+		words = append([]string{self}, r.Request.Self...)
+		r.Report.Command = self
+	} else if len(words) > 0 {
+		if r.Report.Command, err = r.lookUp(words[0]); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(words) == 0 {
+		return "", nil, nil
+	}
+	if path = words[0]; !strings.Contains(path, "/") {
+		path = r.View.Inside(r.Report.Command)
+	}
+	if name := r.Request.Argv0; name != "" {
+		words = append([]string{name}, words[1:]...)
+	}
+	return path, words, nil
+}
+
+// lookUp finds a command in the PATH that it will have. What this machine lacks a
+// Mac that it models may have, under the same name.
+func (r *Run) lookUp(name string) (string, error) {
+	path, _ := host.LookupEnv(r.Env, "PATH")
+	full, err := view.LookCommand(r.View, r.Host, name, path)
+	var missing *host.Error
+	if r.Host.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) &&
+		errors.As(err, &missing) && missing.Status == host.StatusNotFound {
+		return name, nil
+	}
+	return full, err
+}
