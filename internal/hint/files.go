@@ -9,8 +9,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/text"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // files is about files that the command names and that the policy keeps from it.
@@ -132,11 +130,11 @@ func (h *hinter) unseen(a *access.Verdict, to, from string) string {
 		case len(l.Flags) < 2:
 			return text + ": " + l.Text
 		default:
-			lever := h.lever(to, l.Flags[1], access, m, does)
-			if lever != isLocked && !strings.Contains(lever, ownFiles) {
-				lever += exists
+			remedy := h.remedy(to, l.Flags[1], access, m, does)
+			if remedy != isLocked && remedy != ownFiles {
+				remedy += exists
 			}
-			return text + lever
+			return text + remedy
 		}
 	}
 	if to == "write" && strings.HasSuffix(a.Fixed, neverWritable) {
@@ -170,7 +168,7 @@ func (h *hinter) kept(a *access.Verdict, u *use) string {
 		text += " is hidden"
 	case m.Access == policy.Protect:
 		text += " is protected, since the host may run or read it later"
-	case h.pinned(a.To):
+	case h.Pinned(a.To):
 		return ""
 	default:
 		text += " is read-only"
@@ -191,7 +189,7 @@ func (h *hinter) kept(a *access.Verdict, u *use) string {
 					return ""
 				}
 			}
-			return text + h.lever("write", opens, m.Access, m, does)
+			return text + h.remedy("write", opens, m.Access, m, does)
 		}
 	}
 	// Never writable in a sandbox; outside it would be, for root.
@@ -199,101 +197,4 @@ func (h *hinter) kept(a *access.Verdict, u *use) string {
 		return text + ": " + a.Fixed
 	}
 	return ""
-}
-
-const (
-	neverWritable = " and is never made writable"
-	ownFiles      = ": sbx keeps files of its own there, and that is never made writable"
-)
-
-func (h *hinter) pinned(path string) bool {
-	return slices.ContainsFunc(h.Rules, func(r view.Rule) bool { return r.Pinned && r.Path == path })
-}
-
-// rule names one as its file has it.
-func (h *hinter) rule(m *view.Rule) string {
-	key := listKey(m.Access)
-	switch {
-	case strings.Contains(m.Source, " = ") || key == "":
-		return " (" + m.Source + ")"
-	case strings.HasPrefix(m.Source, "--"):
-		return " (" + m.Source + " " + h.shown(m.Written) + ")"
-	}
-	return " (" + named(m.Source) + ": " + key + " " + h.shown(m.Written) + ")"
-}
-
-// listKey is the key of a profile by which paths get an access.
-func listKey(a policy.Access) string {
-	return map[policy.Access]string{
-		policy.Read: "readonly_paths", policy.Write: "writable_paths", policy.Protect: "protected_paths",
-		policy.Block: "blocked_paths", policy.Private: "private_paths",
-	}[a]
-}
-
-// lever is how a path, by its name inside, is opened that a rule with an access
-// keeps, and what that does.
-func (h *hinter) lever(to, path string, access policy.Access, m *view.Rule, does string) string {
-	flag, key := "-r ", "readonly_paths"
-	if to == "write" {
-		flag, key = "-w ", "writable_paths"
-	}
-	path = h.outside(path)
-	typed := flag + h.typed(path)
-	switch {
-	case to == "write" && h.sbxOwn(path):
-		return ownFiles
-	case h.locked(key, listKey(access)):
-		return isLocked
-	case h.say.Agent != "":
-		return ": sbx agent " + typed + " " + h.say.Agent + does
-	case !h.say.Config && h.say.Tool != "" && !text.Printable(path):
-		return ": sbx " + typed + " -- " + text.ShellWord(h.say.Tool) + " …" + does
-	case !h.say.Config:
-		return ": " + h.flags(typed) + does
-	case m != nil && m.Written == path && (m.Access == policy.Block || m.Access == policy.Protect):
-		return ": no configuration file can undo that; sbx " + typed + " -- COMMAND does" // at one path the tighter rule wins
-	case !text.Printable(path):
-		return ": sbx " + typed + " -- COMMAND" + does // not every file can hold that name
-	}
-	return ": " + key + " = [" + strconv.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig() + does
-}
-
-// sbxOwn reports whether sbx keeps files in a directory.
-func (h *hinter) sbxOwn(path string) bool {
-	rest, ok := h.tilde(path)
-	return ok && slices.ContainsFunc(strings.Fields("/.local/share /.local/state /.cache /.config"), func(dir string) bool {
-		return policy.Within(rest, dir+"/sbx")
-	})
-}
-
-// outside is the host's name of a path inside.
-func (h *hinter) outside(path string) string {
-	if h.say.Remap != "" && policy.Within(path, h.say.Remap) {
-		return h.say.CWD + path[len(h.say.Remap):]
-	}
-	return path
-}
-
-// tilde shortens a path in the home directory.
-func (h *hinter) tilde(path string) (rest string, ok bool) {
-	if h.Home != "" && h.Home != "/" && policy.Within(path, h.Home) {
-		return path[len(h.Home):], true
-	}
-	return path, false
-}
-
-// shown is a path as people read it.
-func (h *hinter) shown(path string) string {
-	if rest, ok := h.tilde(path); ok && text.Plain("~"+rest) == "~"+rest {
-		return "~" + rest
-	}
-	return text.Plain(path)
-}
-
-// typed is a path as a shell takes it.
-func (h *hinter) typed(path string) string {
-	if rest, ok := h.tilde(path); ok && (rest == "" || text.ShellWord(rest) == rest) {
-		return "~" + rest
-	}
-	return text.ShellWord(path)
 }

@@ -16,11 +16,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/text"
+
 	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Sandbox is what is known of the sandbox that this process runs in.
@@ -71,77 +72,6 @@ type hinter struct {
 	say engine.Hints
 }
 
-// setting is how a switch or a number is changed: a flag, or a key of the config
-// file; "" where the administrator has locked it.
-func (h *hinter) setting(flag, key, value string) string {
-	switch {
-	case h.locked(key):
-		return ""
-	case h.say.Agent != "" && flag == "--net": // sbx agent has that, too
-		return "sbx agent " + flag + " " + h.say.Agent
-	case h.say.Config:
-		return key + " = " + value + h.inConfig()
-	}
-	return h.flags(flag)
-}
-
-// change says what a setting does, or that it is locked.
-func (h *hinter) change(flag, key, value, does string) string {
-	if lever := h.setting(flag, key, value); lever != "" {
-		return ": " + lever + does
-	}
-	return isLocked
-}
-
-// flags is how flags are given: before a shim's own name they stand in SBX_FLAGS.
-func (h *hinter) flags(flag string) string {
-	if h.say.Tool == "" {
-		return flag
-	}
-	had := ""
-	if h.say.Flags {
-		had, flag = `"$SBX_FLAGS"`, " "+flag
-	}
-	return "SBX_FLAGS=" + had + text.SingleQuoted(flag) + " " + text.ShellWord(h.say.Tool) + " …"
-}
-
-func (h *hinter) inConfig() string {
-	if h.say.ConfigDir == "" {
-		return " in a profile"
-	}
-	return " in a profile in " + h.shown(h.say.ConfigDir+"/config.toml")
-}
-
-// locked reports whether the administrator lets nobody loosen one of the keys.
-func (h *hinter) locked(keys ...string) bool {
-	return slices.ContainsFunc(h.say.Locked, func(k string) bool {
-		return k == "default_profile" || slices.Contains(keys, k)
-	})
-}
-
-const isLocked = "; the administrator has locked that"
-
-// by is the setting of a key and who says so: "moderate: allow_network = false".
-func (h *hinter) by(key string) string {
-	value, source := h.Setting(key)
-	what := key + " = " + text.Plain(value)
-	switch {
-	case source == "":
-		return " (" + what + ")"
-	case strings.HasPrefix(source, "--"):
-		return " (" + source + ")"
-	}
-	return " (" + named(source) + ": " + what + ")"
-}
-
-// named is the source of a rule: "go, $GOMODCACHE", "/home/u/x y.toml:3:1".
-func named(source string) string {
-	if text.Printable(source) {
-		return source
-	}
-	return strconv.Quote(source)
-}
-
 // notFound is about programs that may be in directories that PATH has lost.
 func (h *hinter) notFound(status int, names []string) string {
 	if status != host.StatusNotFound || len(h.say.Lost) == 0 {
@@ -156,11 +86,8 @@ func (h *hinter) notFound(status int, names []string) string {
 		lost = append(lost, h.shown(dir))
 	}
 	return text.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " +
-		strings.Join(lost, ", ") + h.lever("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
+		strings.Join(lost, ", ") + h.remedy("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
 }
-
-// maxNamed bounds how many names a line has.
-const maxNamed = 3
 
 func (h *hinter) inPath(name string) bool {
 	return slices.ContainsFunc(strings.Split(h.PATH, ":"), func(dir string) bool {
@@ -234,44 +161,6 @@ func (h *hinter) tracing(name string) string {
 		h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
 }
 
-// network is about packets that had no way out. Without a namespace of its own
-// there are none that sbx had to do with.
-func (h *hinter) network(r *reader) string {
-	value, source := h.Setting("allow_network")
-	c := counted(h.Snmp, h.Snmp6)
-	switch {
-	case value == "true":
-		return ""
-	case r.outward || slices.ContainsFunc(r.borrowed, h.fetched):
-		if !c.cut() && c.unheard == 0 {
-			return ""
-		}
-	case r.curious && !c.often(), !c.cut():
-		return ""
-	}
-	text := "the network is off" + h.by("allow_network")
-	if source == "--no-net" && !h.locked("allow_network") && !h.say.Config && h.say.Tool == "" {
-		return text + ": --net in the place of --no-net turns it on"
-	}
-	return text + h.change("--net", "allow_network", "true", " turns it on")
-}
-
-// fetched reports whether npx and its like would have to fetch a program.
-func (h *hinter) fetched(b borrowed) bool {
-	if strings.ContainsAny(b.name, "/@") {
-		return true
-	}
-	for dir := b.dir; dir != ""; dir = path.Dir(dir) {
-		if h.exists(dir + "/node_modules/.bin/" + b.name) {
-			return false
-		}
-		if dir == "/" {
-			break
-		}
-	}
-	return !h.inPath(b.name)
-}
-
 // blank is said after any failure that nothing else explains: a program that
 // finds a .env without a line in it cannot know why. Of other hidden files it says
 // itself that they cannot be opened.
@@ -303,5 +192,5 @@ func (h *hinter) blank() string {
 		names = append(names, strconv.Itoa(more)+" more")
 	}
 	return "hidden here, and reads as empty: " + strings.Join(names, ", ") +
-		h.lever("read", first, policy.Block, nil, " shows "+text.Plain(path.Base(first)))
+		h.remedy("read", first, policy.Block, nil, " shows "+text.Plain(path.Base(first)))
 }

@@ -1,6 +1,8 @@
 package hint
 
 import (
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,49 +41,78 @@ func (c *traffic) often() bool {
 
 // counted reads /proc/net/snmp and /proc/net/snmp6.
 func counted(snmp, snmp6 string) traffic {
+	n := counters(snmp, snmp6)
 	return traffic{
-		unrouted:  column(snmp, "Ip:", "OutNoRoutes") + entry(snmp6, "Ip6OutNoRoutes"),
-		discarded: column(snmp, "Ip:", "OutDiscards") + entry(snmp6, "Ip6OutDiscards"),
-		unheard:   column(snmp, "Udp:", "NoPorts") + entry(snmp6, "Udp6NoPorts"),
-		heard:     column(snmp, "Udp:", "InDatagrams") + entry(snmp6, "Udp6InDatagrams"),
-		sent:      column(snmp, "Udp:", "OutDatagrams") + entry(snmp6, "Udp6OutDatagrams"),
+		unrouted:  n["Ip:OutNoRoutes"] + n["Ip6OutNoRoutes"],
+		discarded: n["Ip:OutDiscards"] + n["Ip6OutDiscards"],
+		unheard:   n["Udp:NoPorts"] + n["Udp6NoPorts"],
+		heard:     n["Udp:InDatagrams"] + n["Udp6InDatagrams"],
+		sent:      n["Udp:OutDatagrams"] + n["Udp6OutDatagrams"],
 	}
 }
 
-// column finds a counter in a table of two lines, the first of which has the
-// names: "Udp: InDatagrams NoPorts …", "Udp: 0 4 …".
-func column(text, table, name string) uint64 {
-	at := 0
-	for line := range strings.Lines(text) {
+// counters reads tables of two lines, the first of which has the names ("Udp:
+// InDatagrams NoPorts …", "Udp: 0 4 …"), and a list of names and numbers.
+func counters(tables, list string) map[string]uint64 {
+	out := make(map[string]uint64)
+	add := func(name, number string) {
+		n, _ := strconv.ParseUint(number, 10, 64)
+		out[name] += n
+	}
+	var names []string
+	for line := range strings.Lines(tables) {
 		words := strings.Fields(line)
-		switch {
-		case len(words) == 0 || words[0] != table:
-		case at > 0 && at < len(words):
-			n, _ := strconv.ParseUint(words[at], 10, 64)
-			return n
-		case at > 0:
-			return 0
-		default:
-			for i, w := range words {
-				if w == name {
-					at = i
-				}
-			}
-			if at == 0 {
-				return 0
-			}
+		if len(words) == 0 || len(names) == 0 || names[0] != words[0] {
+			names = words
+			continue
+		}
+		for i := 1; i < min(len(words), len(names)); i++ {
+			add(words[0]+names[i], words[i])
+		}
+		names = nil
+	}
+	for line := range strings.Lines(list) {
+		if words := strings.Fields(line); len(words) == 2 {
+			add(words[0], words[1])
 		}
 	}
-	return 0
+	return out
 }
 
-// entry finds a counter in a list of names and numbers.
-func entry(text, name string) uint64 {
-	for line := range strings.Lines(text) {
-		if words := strings.Fields(line); len(words) == 2 && words[0] == name {
-			n, _ := strconv.ParseUint(words[1], 10, 64)
-			return n
+// network is about packets that had no way out. Without a namespace of its own
+// there are none that sbx had to do with.
+func (h *hinter) network(r *reader) string {
+	value, source := h.Setting("allow_network")
+	c := counted(h.Snmp, h.Snmp6)
+	switch {
+	case value == "true":
+		return ""
+	case r.outward || slices.ContainsFunc(r.borrowed, h.fetched):
+		if !c.cut() && c.unheard == 0 {
+			return ""
+		}
+	case r.curious && !c.often(), !c.cut():
+		return ""
+	}
+	text := "the network is off" + h.by("allow_network")
+	if source == "--no-net" && !h.locked("allow_network") && !h.say.Config && h.say.Tool == "" {
+		return text + ": --net in the place of --no-net turns it on"
+	}
+	return text + h.change("--net", "allow_network", "true", " turns it on")
+}
+
+// fetched reports whether npx and its like would have to fetch a program.
+func (h *hinter) fetched(b borrowed) bool {
+	if strings.ContainsAny(b.name, "/@") {
+		return true
+	}
+	for dir := b.dir; dir != ""; dir = path.Dir(dir) {
+		if h.exists(dir + "/node_modules/.bin/" + b.name) {
+			return false
+		}
+		if dir == "/" {
+			break
 		}
 	}
-	return 0
+	return !h.inPath(b.name)
 }
