@@ -15,7 +15,7 @@ type deniedFS struct {
 	denied map[string]bool // what may not be looked at
 }
 
-// Lstat implements [FS].
+// Lstat implements [host.FS].
 func (f deniedFS) Lstat(path string) (host.Info, error) {
 	i, err := f.FS.Lstat(path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -25,10 +25,10 @@ func (f deniedFS) Lstat(path string) (host.Info, error) {
 	return i, err
 }
 
-// Spell implements speller.
+// Spell implements [host.Speller].
 func (f deniedFS) Spell(path string) string { return spell(f.FS, path) }
 
-// Spell implements speller.
+// Spell implements [host.Speller].
 func (f *hostFS) Spell(path string) string { return spell(f.v.Host.FS, path) }
 
 // spell is the path as it is on the disk, for a file system that is wrapped.

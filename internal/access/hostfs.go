@@ -24,7 +24,7 @@ func NewHostFS(v *view.View, dirs []string) host.FS {
 	return f
 }
 
-// Lstat implements [FS].
+// Lstat implements [host.FS].
 func (f *hostFS) Lstat(path string) (host.Info, error) {
 	if up := policy.Dir(path); path != "/" && !policy.Within(path, "/proc") && !f.Access(up, 'x') {
 		if i, err := f.ProcFS.Lstat(up); err == nil && i.Kind == host.Dir {
@@ -38,7 +38,7 @@ func (f *hostFS) Lstat(path string) (host.Info, error) {
 	return i, err
 }
 
-// Access implements [FS] as far as permissions go, of which Landlock is no part.
+// Access implements [host.FS] as far as permissions go, of which Landlock is no part.
 func (f *hostFS) Access(path string, rwx byte) bool {
 	if f.made[path] {
 		if i, err := f.ProcFS.Lstat(path); err == nil && i.Kind == host.Absent {

@@ -149,7 +149,7 @@ func deviceLink(path string) string {
 	return ""
 }
 
-// Lstat implements [FS].
+// Lstat implements [host.FS].
 func (f *sandboxFS) Lstat(path string) (host.Info, error) {
 	h, info := f.at(path)
 	if h == "" {
@@ -163,7 +163,7 @@ func (f *sandboxFS) Lstat(path string) (host.Info, error) {
 	return host.ProcFS{FS: f.v.Host.FS}.Lstat(h)
 }
 
-// Readlink implements [FS].
+// Readlink implements [host.FS].
 func (f *sandboxFS) Readlink(path string) (string, error) {
 	if text, ok := f.links[path]; ok {
 		return text, nil
@@ -178,24 +178,24 @@ func (f *sandboxFS) Readlink(path string) (string, error) {
 	return f.v.Host.FS.Readlink(host)
 }
 
-// ReadDir implements [FS]. Nobody asks.
+// ReadDir implements [host.FS]. It is never asked.
 func (f *sandboxFS) ReadDir(string) ([]host.Entry, error) { return nil, errors.ErrUnsupported }
 
-// Exist implements [FS]. Nobody asks.
+// Exist implements [host.FS]. It is never asked.
 func (f *sandboxFS) Exist(_ string, below []string) []bool { return make([]bool, len(below)) }
 
-// Mounts implements [FS]. Nobody asks.
+// Mounts implements [host.FS]. It is never asked.
 func (f *sandboxFS) Mounts() ([]host.Mount, error) { return nil, errors.ErrUnsupported }
 
-// Head implements [FS]. Nobody asks.
+// Head implements [host.FS]. It is never asked.
 func (f *sandboxFS) Head(string, int) ([]byte, error) { return nil, errors.ErrUnsupported }
 
-// Content implements [FS]. Nobody asks.
+// Content implements [host.FS]. It is never asked.
 func (f *sandboxFS) Content(string, host.Info, int) ([]byte, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// Access implements [FS] as far as permissions go; that a mount is read-only
+// Access implements [host.FS] as far as permissions go; that a mount is read-only
 // is no matter of theirs.
 func (f *sandboxFS) Access(path string, rwx byte) bool {
 	h, info := f.at(path)

@@ -47,7 +47,7 @@ func (e *seatbelt) place(path string, r *view.Rule) place {
 func (e *seatbelt) allow(v *Verdict, p place) {
 	may := func(rwx byte) bool { return e.FS.Access(v.To, rwx) }
 	switch {
-	case v.To == host.SandboxExec: // see [seatbelt.last]
+	case v.To == host.SandboxExec: // the profile shuts it, to mark the sandbox
 		v.Kind = host.File
 	case e.denied[v.To]:
 		v.Kind = host.Unknown
@@ -214,7 +214,7 @@ func (e *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done b
 
 func (e *seatbelt) writeRemedy(v *Verdict, _ place, _ string) bool { return v.Write }
 
-// device is what may be done with a device, see [seatbelt.devices].
+// device is what may be done with a device, as the profile has it.
 func (e *seatbelt) device(path string) (read, write bool) {
 	switch name := strings.TrimPrefix(path, "/dev/"); {
 	case slices.Contains([]string{"null", "zero", "random", "urandom", "dtracehelper", "tty", "ptmx"}, name):

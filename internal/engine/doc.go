@@ -4,5 +4,5 @@
 // plans; package wrap chooses one and executes its plan.
 //
 // A plan names its gaps, the promises that its engine cannot keep. Start with
-// Request and Plan.
+// [New].
 package engine

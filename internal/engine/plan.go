@@ -18,7 +18,7 @@ import (
 // Plan is one execution, ready to happen. A dry run prints it and a run
 // executes it; nothing is decided in between.
 type Plan struct {
-	Engine   string           // bwrap, landlock, none
+	Engine   string           // host.EngineBwrap and so on
 	Tier     string           // full, reduced, none
 	Path     string           // of the program to execute
 	Argv     []string         // one element per word, Argv[0] included, no quoting
@@ -39,7 +39,7 @@ type Plan struct {
 	Gaps     []string         // what the engine cannot enforce, one line each
 	Report   Report           // what explain and the status line show
 
-	LateEnv  []policy.Var // given to the command by bwrap, see environment
+	LateEnv  []policy.Var // given to the command by bwrap, see [view.Environment]
 	Closed   []string     // of the caller's descriptors, for people
 	Pwd      string       // the working directory, by the caller's name for it
 	CacheDst string       // where the private cache is seen; "" without one
@@ -98,7 +98,7 @@ type Request struct {
 	Engine  Chosen
 	Root    string   // of the work tree, as [WorkTree] gives it
 	Command []string // words, the first being the name to look up; nil for a plan that is only looked at
-	Self    []string // run sbx itself with these words, in the place of Command
+	Self    []string // run sbx itself with these words, instead of Command
 	Argv0   string   // by which the command is called; "" is its first word
 	KeepFDs []int    // named by the caller with --keep-fd
 	Cache   string   // directory for private caches, "" when there is no home

@@ -3,5 +3,5 @@
 // path that no rule names does not exist inside.
 //
 // It does not protect against bugs of the kernel or of bwrap. Start with
-// [Plan].
+// [Engine.Plan].
 package bwrap

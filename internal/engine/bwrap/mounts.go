@@ -115,8 +115,8 @@ func op(v *view.View, m view.Entry, size int64) (bwrapargs.Op, bool) {
 }
 
 // mask hides a file or directory that is there. A file keeps its place and
-// cannot be opened, or loses its content, see conceal; so does a socket, to which
-// no one can then connect.
+// cannot be opened, or loses its content (see [view.View.HideProjectFiles]); so does
+// a socket, to which no one can then connect.
 func mask(m view.Entry) bwrapargs.Op {
 	if m.Info.Kind == host.Dir {
 		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.Path, Size: 4096, Perm: 0o755}

@@ -4,5 +4,5 @@
 // hidden or protected.
 //
 // What Landlock cannot do is a gap of the plan, or a refusal where a promise
-// depends on it. Start with [Plan]; rules.go turns a view into rules.
+// depends on it. Start with [Engine.Plan]; rules.go turns a view into rules.
 package landlock

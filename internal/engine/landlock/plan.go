@@ -16,7 +16,7 @@ import (
 
 // Engine is Landlock: this process limits itself and becomes the command, so
 // there is no other process, and nothing that would have to be installed. What
-// Landlock cannot do is a gap, and where a promise hangs on it a refusal.
+// Landlock cannot do is a gap, or a refusal where a promise depends on it.
 type Engine struct{ Chosen engine.Chosen }
 
 func (Engine) Traits() engine.Traits {

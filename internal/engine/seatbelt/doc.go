@@ -2,5 +2,5 @@
 // of rules about paths. It can be used on any system, for a dry run.
 //
 // What macOS cannot do is a gap of the plan, or a refusal where a promise depends
-// on it. Start with [Plan]; profile.go turns a view into rules.
+// on it. Start with [Engine.Plan]; profile.go turns a view into rules.
 package seatbelt
