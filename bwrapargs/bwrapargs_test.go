@@ -40,15 +40,18 @@ func TestOps(t *testing.T) {
 		{"bind", Op{Kind: Bind, Src: "/s", Dst: "/d"}, always("--bind /s /d")},
 		{"ro-bind", Op{Kind: ROBind, Src: "/s", Dst: "/d"}, always("--ro-bind /s /d")},
 		{"tmpfs", Op{Kind: Tmpfs, Dst: "/d"}, always("--tmpfs /d")},
-		{"tmpfs with a size", Op{Kind: Tmpfs, Dst: "/d", Size: 1 << 40}, since(Version{Minor: 7}, "--size 1099511627776 --tmpfs /d", "--tmpfs /d")},
-		{"tmpfs with bits", Op{Kind: Tmpfs, Dst: "/d", Perm: 0o1777}, since(Version{Minor: 5}, "--perms 1777 --tmpfs /d", "--tmpfs /d")},
+		{"tmpfs with a size", Op{Kind: Tmpfs, Dst: "/d", Size: 1 << 40},
+			since(Version{Minor: 7}, "--size 1099511627776 --tmpfs /d", "--tmpfs /d")},
+		{"tmpfs with bits", Op{Kind: Tmpfs, Dst: "/d", Perm: 0o1777},
+			since(Version{Minor: 5}, "--perms 1777 --tmpfs /d", "--tmpfs /d")},
 		{"tmpfs with both", Op{Kind: Tmpfs, Dst: "/d", Perm: 0o755, Size: 4096}, mixed},
 		{"dir", Op{Kind: Dir, Dst: "/d"}, always("--dir /d")},
 		{"symlink", Op{Kind: Symlink, Src: "../x", Dst: "/d"}, always("--symlink ../x /d")},
 		{"proc", Op{Kind: Proc, Dst: "/d"}, always("--proc /d")},
 		{"dev", Op{Kind: Dev, Dst: "/d"}, always("--dev /d")},
 		{"data", Op{Kind: ROData, Dst: "/d", Data: []byte("x")}, always("--ro-bind-data 7 /d")},
-		{"data with bits", Op{Kind: ROData, Dst: "/d", Perm: 0o4}, since(Version{Minor: 5}, "--perms 0004 --ro-bind-data 7 /d", "--ro-bind-data 7 /d")},
+		{"data with bits", Op{Kind: ROData, Dst: "/d", Perm: 0o4},
+			since(Version{Minor: 5}, "--perms 0004 --ro-bind-data 7 /d", "--ro-bind-data 7 /d")},
 		{"remount-ro", Op{Kind: RemountRO, Dst: "/d"}, always("--remount-ro /d")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,17 +96,30 @@ func TestWords(t *testing.T) {
 		{"processes", Args{Version: v8, SharePID: true}, without("--unshare-pid"), nil},
 		{"user namespaces", Args{Version: v8, NewUserns: true}, without("--disable-userns"), nil},
 		{"a session", Args{Version: v8, Session: true}, closed + " --new-session", nil},
-		{"variables of bwrap's alone", Args{Version: v8, Unsetenv: []string{"X", "Y"}, Setenv: []Var{{"X", "1"}}}, closed + " --unsetenv X --unsetenv Y --setenv X 1", nil},
-		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed + " --setenv LD_PRELOAD /x y --setenv B ", nil},
+		{"variables of bwrap's alone", Args{Version: v8, Unsetenv: []string{"X", "Y"}, Setenv: []Var{{"X", "1"}}},
+			closed + " --unsetenv X --unsetenv Y --setenv X 1", nil},
+		{"variables", Args{Version: v8, Setenv: []Var{{"LD_PRELOAD", "/x y"}, {"B", ""}}}, closed +
+			" --setenv LD_PRELOAD /x y --setenv B ", nil},
 		{"as process 1", Args{Version: v8, Init: true}, without("--die-with-parent") + " --as-pid-1", nil},
-		{"descriptors of the caller's", Args{Version: v8, Block: 3, Sync: 4, Info: 5}, closed + " --block-fd 3 --sync-fd 4 --info-fd 5", nil},
+		{"descriptors of the caller's", Args{Version: v8, Block: 3, Sync: 4, Info: 5}, closed +
+			" --block-fd 3 --sync-fd 4 --info-fd 5", nil},
 		{"a directory", Args{Version: v8, Chdir: "/x y"}, closed + " --chdir /x y", nil},
-		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
-		{"two filters", Args{Version: v8, Seccomp: []byte{1, 2}, Filter: []byte{3}, Chdir: "/"}, closed + " --add-seccomp-fd 20 --add-seccomp-fd 21 --chdir /", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}, {Num: 21, Name: "seccomp filter from a file", Data: []byte{3}}}},
-		{"only the second filter", Args{Version: v8, Filter: []byte{3}}, closed + " --add-seccomp-fd 20", []FD{{Num: 20, Name: "seccomp filter from a file", Data: []byte{3}}}},
-		{"an empty filter", Args{Version: v8, Seccomp: []byte{}}, closed + " --seccomp 20", []FD{{Num: 20, Name: "seccomp filter", Data: []byte{}}}},
-		{"in order", Args{Version: v8, Seccomp: []byte{9}, Ops: []Op{{Kind: ROData, Dst: "/b", Data: []byte("b")}, {Kind: ROBind, Src: "/a", Dst: "/a"}, {Kind: ROData, Dst: "/c", Data: []byte("c")}}},
-			closed + " --ro-bind-data 20 /b --ro-bind /a /a --ro-bind-data 21 /c --seccomp 22", []FD{{Num: 20, Name: "/b", Data: []byte("b")}, {Num: 21, Name: "/c", Data: []byte("c")}, {Num: 22, Name: "seccomp filter", Data: []byte{9}}}},
+		{"a filter", Args{Version: v8, Seccomp: []byte{1, 2}, Chdir: "/"}, closed + " --seccomp 20 --chdir /",
+			[]FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}}}},
+		{"two filters", Args{Version: v8, Seccomp: []byte{1, 2}, Filter: []byte{3}, Chdir: "/"}, closed +
+			" --add-seccomp-fd 20 --add-seccomp-fd 21 --chdir /",
+			[]FD{{Num: 20, Name: "seccomp filter", Data: []byte{1, 2}},
+				{Num: 21, Name: "seccomp filter from a file", Data: []byte{3}}}},
+		{"only the second filter", Args{Version: v8, Filter: []byte{3}}, closed + " --add-seccomp-fd 20",
+			[]FD{{Num: 20, Name: "seccomp filter from a file", Data: []byte{3}}}},
+		{"an empty filter", Args{Version: v8, Seccomp: []byte{}}, closed + " --seccomp 20",
+			[]FD{{Num: 20, Name: "seccomp filter", Data: []byte{}}}},
+		{"in order", Args{Version: v8, Seccomp: []byte{9},
+			Ops: []Op{{Kind: ROData, Dst: "/b", Data: []byte("b")}, {Kind: ROBind, Src: "/a", Dst: "/a"},
+				{Kind: ROData, Dst: "/c", Data: []byte("c")}}},
+			closed + " --ro-bind-data 20 /b --ro-bind /a /a --ro-bind-data 21 /c --seccomp 22",
+			[]FD{{Num: 20, Name: "/b", Data: []byte("b")}, {Num: 21, Name: "/c", Data: []byte("c")},
+				{Num: 22, Name: "seccomp filter", Data: []byte{9}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			words, fds := c.args.Words(from(20))
@@ -119,8 +135,10 @@ func TestWords(t *testing.T) {
 
 func TestParseVersion(t *testing.T) {
 	for in, want := range map[string]string{
-		"bubblewrap 0.8.0\n": "0.8.0", "bubblewrap 0.11.1": "0.11.1", "bubblewrap 1.2": "1.2.0", "bubblewrap 3": "3.0.0", "0.4.1.2": "0.4.1", "bubblewrap 0.9.0-rc1": "0.9.0",
-		"bubblewrap v0.10.0+dirty": "0.10.0", "bubblewrap": "none", "": "none", "x.y.z": "none", "bubblewrap 0.": "0.0.0", "99999999999999999999": "999999.0.0", "\xff 0.5\x00": "0.5.0",
+		"bubblewrap 0.8.0\n": "0.8.0", "bubblewrap 0.11.1": "0.11.1", "bubblewrap 1.2": "1.2.0",
+		"bubblewrap 3": "3.0.0", "0.4.1.2": "0.4.1", "bubblewrap 0.9.0-rc1": "0.9.0",
+		"bubblewrap v0.10.0+dirty": "0.10.0", "bubblewrap": "none", "": "none", "x.y.z": "none",
+		"bubblewrap 0.": "0.0.0", "99999999999999999999": "999999.0.0", "\xff 0.5\x00": "0.5.0",
 	} {
 		v, ok := ParseVersion(in)
 		if got := v.String(); ok != (want != "none") || ok && got != want {
@@ -130,7 +148,8 @@ func TestParseVersion(t *testing.T) {
 }
 
 func TestVersionLess(t *testing.T) {
-	order := []Version{{}, {Patch: 1}, {Minor: 4}, {Minor: 4, Patch: 1}, {Minor: 8}, {Minor: 11}, {Major: 1}, {Major: 1, Minor: 2}}
+	order := []Version{{}, {Patch: 1}, {Minor: 4}, {Minor: 4, Patch: 1}, {Minor: 8}, {Minor: 11}, {Major: 1},
+		{Major: 1, Minor: 2}}
 	for i, a := range order {
 		for j, b := range order {
 			if a.Less(b) != (i < j) {
@@ -262,7 +281,8 @@ func read(words []string, fds []FD) (a Args, err error) {
 		return a, fmt.Errorf("either the stage ends the sandbox or the kernel does: %q", need)
 	}
 	need = slices.DeleteFunc(need, func(w string) bool { return w == "--die-with-parent" })
-	if want := []string{"--cap-drop ALL", "--unshare-cgroup-try", "--unshare-ipc", "--unshare-user", "--unshare-uts"}; err == nil && !slices.Equal(need, want) {
+	if want := []string{"--cap-drop ALL", "--unshare-cgroup-try", "--unshare-ipc", "--unshare-user",
+		"--unshare-uts"}; err == nil && !slices.Equal(need, want) {
 		err = fmt.Errorf("always there: %q, want %q", need, want)
 	}
 	return a, err
@@ -275,7 +295,8 @@ func randomArgs(r *rand.Rand, odd string) Args {
 		return []string{"/", "/a", "/a b", "/--bind", "--dev", "/\n\"'$*", "/\xff", "/é", "/" + odd, odd}[r.IntN(10)]
 	}
 	coin := func() bool { return r.IntN(2) == 0 }
-	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(), Session: coin(), Init: coin()}
+	a := Args{Version: Version{Minor: 4 + r.IntN(9)}, ShareNet: coin(), SharePID: coin(), NewUserns: coin(),
+		Session: coin(), Init: coin()}
 	if coin() {
 		a.Chdir = "/" + odd
 		a.Block, a.Sync, a.Info = r.IntN(3), r.IntN(3), r.IntN(3)
@@ -336,7 +357,8 @@ func roundTrip(t *testing.T, a Args) {
 		t.Fatalf("%s\n%q", d, words)
 	}
 	again, more := a.Words(from(10))
-	if !slices.Equal(words, again) || !slices.EqualFunc(fds, more, func(a, b FD) bool { return a.Num == b.Num && bytes.Equal(a.Data, b.Data) }) {
+	if !slices.Equal(words, again) || !slices.EqualFunc(fds, more,
+		func(a, b FD) bool { return a.Num == b.Num && bytes.Equal(a.Data, b.Data) }) {
 		t.Fatal("the same sandbox gave other words")
 	}
 	seen := map[int]bool{}
@@ -382,10 +404,12 @@ func TestShut(t *testing.T) {
 	for _, tt := range []struct {
 		minor int
 		want  string
-	}{{4, "--ro-bind /dev/null /d"}, {5, "--perms 0000 --ro-bind-data 7 /d"}, {11, "--perms 0000 --ro-bind-data 7 /d"}} {
+	}{{4, "--ro-bind /dev/null /d"}, {5, "--perms 0000 --ro-bind-data 7 /d"},
+		{11, "--perms 0000 --ro-bind-data 7 /d"}} {
 		a := Args{Version: Version{Minor: tt.minor}, Ops: []Op{{Kind: ROData, Dst: "/d", Perm: 0o444, Shut: true}}}
 		words, fds := a.Words(func() int { return 7 })
-		if got := strings.Join(words, " "); !strings.HasSuffix(got, tt.want) || len(fds) != strings.Count(tt.want, "7") {
+		if got := strings.Join(words, " "); !strings.HasSuffix(got, tt.want) ||
+			len(fds) != strings.Count(tt.want, "7") {
 			t.Errorf("bwrap 0.%d: %s, %d descriptors", tt.minor, got, len(fds))
 		}
 	}

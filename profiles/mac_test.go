@@ -51,12 +51,14 @@ func overlays(t *testing.T) map[string]string {
 func TestFor(t *testing.T) {
 	for name, stack := range For("darwin") {
 		for _, key := range policy.ListKeys() {
-			common := slices.DeleteFunc(slices.Clone(stack[0].List(key).Items), func(it policy.Item) bool { return strings.HasSuffix(it.Source, " on macOS") })
+			common := slices.DeleteFunc(slices.Clone(stack[0].List(key).Items),
+				func(it policy.Item) bool { return strings.HasSuffix(it.Source, " on macOS") })
 			if !slices.Equal(common, For("linux")[name][0].List(key).Items) {
 				t.Errorf("%s: %s differs by more than what macOS has besides", name, key)
 			}
 		}
-		if !slices.Equal(stack[0].Scalars(), For("linux")[name][0].Scalars()) || stack[0].Module != For("linux")[name][0].Module {
+		if !slices.Equal(stack[0].Scalars(), For("linux")[name][0].Scalars()) ||
+			stack[0].Module != For("linux")[name][0].Module {
 			t.Errorf("%s: %v", name, stack[0].Scalars())
 		}
 	}
@@ -81,7 +83,8 @@ func TestMacPathsAreCanonical(t *testing.T) {
 		for key, texts := range besides(t, name) {
 			for _, text := range texts {
 				first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "!"), "/"), "/")
-				if !strings.HasPrefix(key, "env_") && slices.Contains([]string{"tmp", "var", "etc", "home", "run", "proc", "sys", "lib"}, first) {
+				if !strings.HasPrefix(key, "env_") &&
+					slices.Contains([]string{"tmp", "var", "etc", "home", "run", "proc", "sys", "lib"}, first) {
 					t.Errorf("%s: %s: %s is a link or not there at all", name, key, text)
 				}
 			}
@@ -93,11 +96,13 @@ func TestMacPathsAreCanonical(t *testing.T) {
 func TestMacOpensNarrowly(t *testing.T) {
 	wide := strings.Fields(`/ /System /System/Volumes /System/Volumes/Data /System/Volumes/Preboot /Library /private /private/var /private/var/db /private/var/folders
 		/dev /Volumes /Users /Applications /opt /opt/homebrew /opt/local /cores $HOME $HOME/Library $HOME/Library/Caches $HOME/Library/Preferences`)
-	wide = append(wide, "/Library/Application Support", "$HOME/Library/Application Support", "$HOME/Library/Containers", "$HOME/Library/Group Containers", "/Library/Preferences", "/Library/Keychains")
+	wide = append(wide, "/Library/Application Support", "$HOME/Library/Application Support", "$HOME/Library/Containers",
+		"$HOME/Library/Group Containers", "/Library/Preferences", "/Library/Keychains")
 	for name := range overlays(t) {
 		has := besides(t, name)
 		for _, text := range append(slices.Clone(has["readonly_paths"]), has["writable_paths"]...) {
-			if slices.Contains(wide, text) || text == "/private/etc" && name != "moderate" || strings.HasSuffix(text, "/") {
+			if slices.Contains(wide, text) || text == "/private/etc" && name != "moderate" ||
+				strings.HasSuffix(text, "/") {
 				t.Errorf("%s opens %s as a whole", name, text)
 			}
 		}
@@ -131,7 +136,8 @@ func TestMacOpensSecretsKnowingly(t *testing.T) {
 			if comments++; !strings.Contains(text, ", which secrets hides, this shows") {
 				t.Errorf("darwin/%s.toml opens %s, which secrets hides, and has no word about it", name, item)
 			}
-			if r.Path != "/Users/u/Library" && r.Path != "/Library/Preferences" && r.Path != "/Library/Application Support" && r.Path != "/Library/Managed Preferences" {
+			if r.Path != "/Users/u/Library" && r.Path != "/Library/Preferences" &&
+				r.Path != "/Library/Application Support" && r.Path != "/Library/Managed Preferences" {
 				t.Errorf("darwin/%s.toml opens %s, which secrets names: %+v", name, item, r)
 			}
 		}
@@ -234,7 +240,8 @@ func TestMacSecretsAreHidden(t *testing.T) {
 	for _, name := range []string{"strict", "moderate", "permissive"} {
 		p := resolveOn(t, "darwin", mac, name)
 		for _, f := range hidden {
-			if a := p.Access(strings.Replace(f, "~/", "/Users/u/", 1)); a == policy.Read || a == policy.Write || a == policy.Protect {
+			if a := p.Access(strings.Replace(f, "~/", "/Users/u/", 1)); a == policy.Read || a == policy.Write ||
+				a == policy.Protect {
 				t.Errorf("%s: %s: %s", name, f, a)
 			}
 		}
@@ -245,15 +252,19 @@ func TestMacSecretsAreHidden(t *testing.T) {
 		}
 	}
 	// A directory of ~/Library that a person opens keeps what is named in it hidden.
-	for _, dir := range []string{"/Users/u/Library", "/Users/u/Library/Application Support", "/Users/u/Library/Application Support/Google", "/Users/u/Library/Caches"} {
-		p, err := policy.Resolve(For("darwin"), []string{"moderate"}, mac, &policy.Profile{Name: "flags", Layer: policy.Flag, Read: policy.List{Items: []policy.Item{{Text: dir, Source: "-r", Layer: policy.Flag}}}})
+	for _, dir := range []string{"/Users/u/Library", "/Users/u/Library/Application Support",
+		"/Users/u/Library/Application Support/Google", "/Users/u/Library/Caches"} {
+		p, err := policy.Resolve(For("darwin"), []string{"moderate"}, mac,
+			&policy.Profile{Name: "flags", Layer: policy.Flag,
+				Read: policy.List{Items: []policy.Item{{Text: dir, Source: "-r", Layer: policy.Flag}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if a := p.Access(dir + "/x"); a != policy.Read && dir != "/Users/u/Library/Application Support/Google" {
 			t.Errorf("-r %s: %s", dir, a)
 		}
-		for _, f := range []string{"Application Support/Slack/Cookies", "Keychains/login.keychain-db", "Caches/com.apple.Safari/x", "Messages/chat.db"} {
+		for _, f := range []string{"Application Support/Slack/Cookies", "Keychains/login.keychain-db",
+			"Caches/com.apple.Safari/x", "Messages/chat.db"} {
 			if a := p.Access("/Users/u/Library/" + f); a == policy.Read {
 				t.Errorf("-r %s: %s: %s", dir, f, a)
 			}
@@ -267,19 +278,28 @@ func TestMacAsDesigned(t *testing.T) {
 		access map[string]policy.Access
 	}{
 		{"strict", map[string]policy.Access{
-			"/private/tmp": policy.Private, "/private/etc/hosts.equiv": policy.Unseen, "/opt/homebrew/bin/x": policy.Unseen, "/Applications/x.app": policy.Unseen, "/Library/Perl": policy.Unseen,
+			"/private/tmp": policy.Private, "/private/etc/hosts.equiv": policy.Unseen,
+			"/opt/homebrew/bin/x": policy.Unseen, "/Applications/x.app": policy.Unseen,
+			"/Library/Perl":      policy.Unseen,
 			"/Users/u/src/app/x": policy.Read, "/Users/u/Library/pnpm": policy.Private,
 		}},
 		{"moderate", map[string]policy.Access{
-			"/private/tmp": policy.Private, "/private/etc/fstab": policy.Read, "/opt/homebrew/bin/x": policy.Read, "/Applications/x.app": policy.Unseen, "/Applications/Xcode.app/Contents/Developer/usr/bin/x": policy.Read,
-			"/Users/u/src/app/x": policy.Write, "/Users/u/src/app/.swiftpm/configuration/mirrors.json": policy.Protect, "/Users/u/src/app/x.xcodeproj/project.pbxproj": policy.Write,
-			"/Users/u/Library/pnpm": policy.Read, "/Users/u/Library/Python/3.12/bin/x": policy.Read, "/Library/Java/x": policy.Read, "/Users/u/Library/Caches/go-build": policy.Private,
+			"/private/tmp": policy.Private, "/private/etc/fstab": policy.Read, "/opt/homebrew/bin/x": policy.Read,
+			"/Applications/x.app": policy.Unseen,
+			"/Applications/Xcode.app/Contents/Developer/usr/bin/x": policy.Read,
+			"/Users/u/src/app/x": policy.Write, "/Users/u/src/app/.swiftpm/configuration/mirrors.json": policy.Protect,
+			"/Users/u/src/app/x.xcodeproj/project.pbxproj": policy.Write,
+			"/Users/u/Library/pnpm":                        policy.Read, "/Users/u/Library/Python/3.12/bin/x": policy.Read,
+			"/Library/Java/x": policy.Read, "/Users/u/Library/Caches/go-build": policy.Private,
 			"/private/var/folders/x/y/T": policy.Unseen, "/private/var/run": policy.Unseen,
 		}},
 		{"permissive", map[string]policy.Access{
-			"/private/tmp": policy.Private, "/private/var/folders/x": policy.Private, "/Volumes/x": policy.Private, "/Users/other": policy.Private, "/Users/Shared/x": policy.Read, "/Users/u/x": policy.Read,
-			"/Applications/x.app": policy.Read, "/private/var/run/mDNSResponder": policy.Read, "/private/var/root": policy.Read, "/private/var/db": policy.Block, "/private/var/log": policy.Block,
-			"/Users/u/Library": policy.Block, "/Users/u/Library/Caches/go-build/x": policy.Write, "/Users/u/Library/Caches/x": policy.Block,
+			"/private/tmp": policy.Private, "/private/var/folders/x": policy.Private, "/Volumes/x": policy.Private,
+			"/Users/other": policy.Private, "/Users/Shared/x": policy.Read, "/Users/u/x": policy.Read,
+			"/Applications/x.app": policy.Read, "/private/var/run/mDNSResponder": policy.Read,
+			"/private/var/root": policy.Read, "/private/var/db": policy.Block, "/private/var/log": policy.Block,
+			"/Users/u/Library": policy.Block, "/Users/u/Library/Caches/go-build/x": policy.Write,
+			"/Users/u/Library/Caches/x": policy.Block,
 		}},
 		{"claude", map[string]policy.Access{"/Library/Application Support/ClaudeCode/managed-settings.json": policy.Read, "/Library/Application Support/x": policy.Unseen}},
 	} {
@@ -293,7 +313,8 @@ func TestMacAsDesigned(t *testing.T) {
 	// A project may lie where nothing else is shown.
 	for _, stand := range []string{"on another disk", "in TMPDIR"} {
 		for _, name := range []string{"moderate", "permissive"} {
-			if p := resolveOn(t, "darwin", stands[stand], name); p.Access(stands[stand].CWD+"/x") != policy.Write || p.Access(policy.Dir(stands[stand].CWD)+"/other") != policy.Unseen && name == "moderate" {
+			if p := resolveOn(t, "darwin", stands[stand], name); p.Access(stands[stand].CWD+"/x") != policy.Write ||
+				p.Access(policy.Dir(stands[stand].CWD)+"/other") != policy.Unseen && name == "moderate" {
 				t.Errorf("%s, %s: %s", name, stand, p.Access(stands[stand].CWD+"/x"))
 			}
 		}
@@ -320,7 +341,8 @@ func TestMacEnvironment(t *testing.T) {
 func TestMacSources(t *testing.T) {
 	p := resolveOn(t, "darwin", mac, "moderate")
 	for path, want := range map[string]string{
-		"/System/Library": "moderate on macOS", "/usr": "moderate", "/Users/u/Library/pnpm": "node on macOS", "/Users/u/.volta": "node", "/Library/Keychains": "secrets on macOS", "/Users/u/.ssh": "secrets",
+		"/System/Library": "moderate on macOS", "/usr": "moderate", "/Users/u/Library/pnpm": "node on macOS",
+		"/Users/u/.volta": "node", "/Library/Keychains": "secrets on macOS", "/Users/u/.ssh": "secrets",
 	} {
 		if r, ok := p.Decide(path); !ok || r.Source != want || r.Path != path {
 			t.Errorf("%s: %+v, want %s", path, r, want)
@@ -359,9 +381,11 @@ func TestMerge(t *testing.T) {
 	common := "# x: y\na = true\nl = [\"1\"]\nm = [\n  \"1\" \n]\n"
 	for _, tt := range []struct{ besides, want string }{
 		{"", common},
-		{"# Why.\nl = [\n  \"2\",\n]\n", "# x: y\na = true\nl = [\"1\",\n  # On macOS.\n  # Why.\n  \"2\",\n]\nm = [\n  \"1\" \n]\n"},
+		{"# Why.\nl = [\n  \"2\",\n]\n",
+			"# x: y\na = true\nl = [\"1\",\n  # On macOS.\n  # Why.\n  \"2\",\n]\nm = [\n  \"1\" \n]\n"},
 		{"m = [\n  \"2\",\n]\n", "# x: y\na = true\nl = [\"1\"]\nm = [\n  \"1\" ,\n  # On macOS.\n  \"2\",\n]\n"},
-		{"a = false\n\n# New.\nn = [\n  \"3\",\n]\n", "# x: y\n# On macOS.\na = false\nl = [\"1\"]\nm = [\n  \"1\" \n]\n\n# On macOS.\n# New.\nn = [\n  \"3\",\n]\n"},
+		{"a = false\n\n# New.\nn = [\n  \"3\",\n]\n",
+			"# x: y\n# On macOS.\na = false\nl = [\"1\"]\nm = [\n  \"1\" \n]\n\n# On macOS.\n# New.\nn = [\n  \"3\",\n]\n"},
 	} {
 		if got := merge(common, tt.besides); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.besides, got, tt.want)

@@ -40,7 +40,8 @@ func modulesOnlyOpen(t *testing.T, goos string) {
 				t.Errorf("%s extends %s, which is no module", name, parent)
 			}
 		}
-		strict, both := resolveOn(t, goos, stands["project"], "strict"), resolveOn(t, goos, stands["project"], "strict", name)
+		strict, both := resolveOn(t, goos, stands["project"], "strict"),
+			resolveOn(t, goos, stands["project"], "strict", name)
 		for _, c := range policy.WiderOnly(policy.Diff(strict, both)) {
 			if c.Key != "env_pass" && (c.Key != "readonly_paths" || c.To != "read") {
 				t.Errorf("strict with %s: %+v", name, c)
@@ -97,7 +98,8 @@ func TestModulesPassNoSecrets(t *testing.T) {
 func modulesPassNoSecrets(t *testing.T, goos string) {
 	for _, name := range modules() {
 		for _, it := range For(goos)[name][0].EnvPass.Items {
-			if v := resolveOn(t, goos, stands["project"], "secrets").Env(it.Text); strings.Contains(v.Source, "drops") || strings.Contains(it.Text, "*") {
+			if v := resolveOn(t, goos, stands["project"], "secrets").Env(it.Text); strings.Contains(v.Source,
+				"drops") || strings.Contains(it.Text, "*") {
 				t.Errorf("%s passes %s: %s", name, it.Text, v.Source)
 			}
 		}
@@ -125,7 +127,8 @@ func lentPaths(t *testing.T, goos string) {
 		for _, it := range stack[0].Lent {
 			v, rest, _ := strings.Cut(it.Text[1:], "/")
 			used[v] = true
-			if !Builtin().Module(name) && !Builtin().Module(it.Source) || strings.ContainsAny(rest, "*?$") || slices.Contains(strings.Split(rest, "/"), "..") || !policy.Lends(it.Text) {
+			if !Builtin().Module(name) && !Builtin().Module(it.Source) || strings.ContainsAny(rest, "*?$") ||
+				slices.Contains(strings.Split(rest, "/"), "..") || !policy.Lends(it.Text) {
 				t.Errorf("%s: %s", name, it.Text)
 			}
 			if rest == "" != slices.Contains(whole, v) {
@@ -170,7 +173,8 @@ func TestFilesChangeNoModuleOfModerate(t *testing.T) {
 	for _, extends := range [][]string{nil, {"moderate"}, {"node"}, {"permissive", "go"}} {
 		set := Builtin()
 		for _, name := range []string{"node", "nvm"} {
-			set[name] = append(set[name], &policy.Profile{Name: name, Layer: policy.User, Extends: extends, AllowNetwork: policy.Yes, Write: policy.Words("/srv/out")})
+			set[name] = append(set[name], &policy.Profile{Name: name, Layer: policy.User, Extends: extends,
+				AllowNetwork: policy.Yes, Write: policy.Words("/srv/out")})
 		}
 		for _, name := range []string{"moderate", "go"} {
 			p, err := policy.Resolve(set, []string{name}, stands["project"])
@@ -193,7 +197,8 @@ func TestModuleInFiles(t *testing.T) {
 		extends []string
 		want    bool
 	}{
-		{"node", nil, true}, {"node", []string{"go", "node"}, true}, {"node", []string{"moderate"}, false}, {"node", []string{"mine"}, false},
+		{"node", nil, true}, {"node", []string{"go", "node"}, true}, {"node", []string{"moderate"}, false},
+		{"node", []string{"mine"}, false},
 		{"node", []string{"nosuch"}, false}, {"moderate", nil, false}, {"other", []string{"node"}, false},
 	} {
 		set := Builtin()
@@ -232,7 +237,8 @@ func modulesAreTakenOver(t *testing.T, goos string) {
 					want = append(want, it)
 				}
 			}
-			got := slices.DeleteFunc(slices.Clone(list(stack[0])), func(it policy.Item) bool { return it.Source == "" || it.Source == name+" on macOS" })
+			got := slices.DeleteFunc(slices.Clone(list(stack[0])),
+				func(it policy.Item) bool { return it.Source == "" || it.Source == name+" on macOS" })
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: %s: %v, want %v", name, key, got, want)
 			}

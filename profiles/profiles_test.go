@@ -37,7 +37,8 @@ func TestGeneratedFileIsUpToDate(t *testing.T) {
 		}
 	}
 	tool := filepath.Join(t.TempDir(), "genprofiles")
-	if out, err := exec.Command("go", "build", "-o", tool, "../internal/tools/genprofiles").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", tool,
+		"../internal/tools/genprofiles").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(tool)
@@ -83,13 +84,17 @@ var stands = map[string]policy.Vars{
 	"in .config":        {CWD: "/home/u/.config/nvim", Root: "/home/u/.config/nvim", Home: "/home/u"},
 	"in .local":         {CWD: "/home/u/.local/share/x", Root: "/home/u/.local/share/x", Home: "/home/u"},
 	"in .ssh":           {CWD: "/home/u/.ssh", Root: "/home/u/.ssh", Home: "/home/u"},
-	"XDG":               {CWD: "/w", Root: "/w", Home: "/h", Config: "/xc", Cache: "/xk", Data: "/xd", State: "/xs", Run: "/run/user/1", TmpDir: "/h/tmp"},
-	"no home":           {CWD: "/w", Root: "/w"},
-	"odd":               {CWD: "/w p/$HOME *", Root: "/w p", Home: "/h\n\xff"},
-	"on macOS":          {CWD: "/Users/u/src/app", Root: "/Users/u/src/app", Home: "/Users/u", TmpDir: "/private/var/folders/x/y/T"},
-	"on another disk":   {CWD: "/Volumes/d/app", Root: "/Volumes/d/app", Home: "/Users/u"},
-	"in ~/Library":      {CWD: "/Users/u/Library/Mobile Documents/app", Root: "/Users/u/Library/Mobile Documents/app", Home: "/Users/u"},
-	"in TMPDIR":         {CWD: "/private/var/folders/x/y/T/app", Root: "/private/var/folders/x/y/T/app", Home: "/Users/u", TmpDir: "/private/var/folders/x/y/T"},
+	"XDG": {CWD: "/w", Root: "/w", Home: "/h", Config: "/xc", Cache: "/xk", Data: "/xd", State: "/xs",
+		Run: "/run/user/1", TmpDir: "/h/tmp"},
+	"no home": {CWD: "/w", Root: "/w"},
+	"odd":     {CWD: "/w p/$HOME *", Root: "/w p", Home: "/h\n\xff"},
+	"on macOS": {CWD: "/Users/u/src/app", Root: "/Users/u/src/app", Home: "/Users/u",
+		TmpDir: "/private/var/folders/x/y/T"},
+	"on another disk": {CWD: "/Volumes/d/app", Root: "/Volumes/d/app", Home: "/Users/u"},
+	"in ~/Library": {CWD: "/Users/u/Library/Mobile Documents/app", Root: "/Users/u/Library/Mobile Documents/app",
+		Home: "/Users/u"},
+	"in TMPDIR": {CWD: "/private/var/folders/x/y/T/app", Root: "/private/var/folders/x/y/T/app",
+		Home: "/Users/u", TmpDir: "/private/var/folders/x/y/T"},
 }
 
 // systems are those whose built-in profiles differ.
@@ -116,11 +121,15 @@ func TestEveryProfileResolves(t *testing.T) {
 			for stand, vars := range stands {
 				p := resolveOn(t, goos, vars, name)
 				for _, r := range p.Rules {
-					if !strings.HasPrefix(r.Path, "/") || filepath.Clean(r.Path) != r.Path || r.Must || r.Layer != policy.Builtin || r.Source == "" {
+					if !strings.HasPrefix(r.Path, "/") || filepath.Clean(r.Path) != r.Path || r.Must ||
+						r.Layer != policy.Builtin || r.Source == "" {
 						t.Errorf("%s: %s, %s: %+v", goos, name, stand, r)
 					}
 				}
-				if !slices.IsSortedFunc(p.Rules, func(a, b policy.Rule) int { return strings.Compare(a.Path, b.Path) }) {
+				if !slices.IsSortedFunc(p.Rules, func(a,
+					b policy.Rule) int {
+					return strings.Compare(a.Path, b.Path)
+				}) {
 					t.Errorf("%s: %s, %s: rules are not sorted", goos, name, stand)
 				}
 			}
@@ -197,7 +206,8 @@ func profilesAreInOrder(t *testing.T, goos string) {
 		}
 		for i := range order {
 			for j := range i {
-				for _, c := range policy.WiderOnly(policy.Diff(resolveOn(t, goos, vars, order[i]), resolveOn(t, goos, vars, order[j]))) {
+				for _, c := range policy.WiderOnly(policy.Diff(resolveOn(t, goos, vars, order[i]),
+					resolveOn(t, goos, vars, order[j]))) {
 					if c.Key == "cache" && order[i] == "permissive" {
 						continue // it has the real ~/.cache, and needs no private one
 					}
@@ -211,15 +221,23 @@ func profilesAreInOrder(t *testing.T, goos string) {
 // Secrets by name, in every profile that runs commands.
 func TestSecretsAreHidden(t *testing.T) {
 	files := []string{
-		"/home/u/.ssh/id_rsa", "/home/u/.gnupg/x", "/home/u/.aws/credentials", "/home/u/.config/gcloud/x", "/home/u/.kube/config", "/home/u/.docker/config.json",
-		"/home/u/.netrc", "/home/u/.git-credentials", "/home/u/.npmrc", "/home/u/.pypirc", "/home/u/.cargo/credentials.toml", "/home/u/.config/gh/hosts.yml",
-		"/home/u/.bash_history", "/home/u/.python_history", "/home/u/.node_repl_history", "/home/u/.zsh_history", "/home/u/.psql_history", "/home/u/.local/share/keyrings/login.keyring",
-		"/home/u/.mozilla/firefox/x", "/home/u/.config/google-chrome/Default/Cookies", "/home/u/.password-store/x", "/home/u/.vault-token", "/home/u/.claude/.credentials.json", "/home/u/.claude.json",
-		"/home/u/.codex/auth.json", "/home/u/.config/sbx/config.toml", "/home/u/.local/state/sbx/x", "/home/u/wallet.kdbx", "/home/u/.pgpass", "/home/u/.my.cnf",
-		"/home/u/src/app/.env", "/home/u/src/app/.env.local", "/home/u/src/app/tls.key", "/home/u/src/app/cert.pem", "/home/u/src/app/x.p12", "/home/u/src/app/id_ed25519",
-		"/etc/shadow", "/etc/sudoers", "/etc/ssh/ssh_host_rsa_key", "/etc/NetworkManager/system-connections/x", "/run/docker.sock", "/run/user/1000/bus", "/tmp/.X11-unix/X0", "/tmp/ssh-x/agent.1",
+		"/home/u/.ssh/id_rsa", "/home/u/.gnupg/x", "/home/u/.aws/credentials", "/home/u/.config/gcloud/x",
+		"/home/u/.kube/config", "/home/u/.docker/config.json",
+		"/home/u/.netrc", "/home/u/.git-credentials", "/home/u/.npmrc", "/home/u/.pypirc",
+		"/home/u/.cargo/credentials.toml", "/home/u/.config/gh/hosts.yml",
+		"/home/u/.bash_history", "/home/u/.python_history", "/home/u/.node_repl_history", "/home/u/.zsh_history",
+		"/home/u/.psql_history", "/home/u/.local/share/keyrings/login.keyring",
+		"/home/u/.mozilla/firefox/x", "/home/u/.config/google-chrome/Default/Cookies", "/home/u/.password-store/x",
+		"/home/u/.vault-token", "/home/u/.claude/.credentials.json", "/home/u/.claude.json",
+		"/home/u/.codex/auth.json", "/home/u/.config/sbx/config.toml", "/home/u/.local/state/sbx/x",
+		"/home/u/wallet.kdbx", "/home/u/.pgpass", "/home/u/.my.cnf",
+		"/home/u/src/app/.env", "/home/u/src/app/.env.local", "/home/u/src/app/tls.key", "/home/u/src/app/cert.pem",
+		"/home/u/src/app/x.p12", "/home/u/src/app/id_ed25519",
+		"/etc/shadow", "/etc/sudoers", "/etc/ssh/ssh_host_rsa_key", "/etc/NetworkManager/system-connections/x",
+		"/run/docker.sock", "/run/user/1000/bus", "/tmp/.X11-unix/X0", "/tmp/ssh-x/agent.1",
 	}
-	open := []string{"/usr/bin/env", "/etc/hosts", "/etc/ssl/certs/x", "/home/u/src/app/main.go", "/home/u/src/app/.env.example", "/home/u/src/app/.env.sample"}
+	open := []string{"/usr/bin/env", "/etc/hosts", "/etc/ssl/certs/x", "/home/u/src/app/main.go",
+		"/home/u/src/app/.env.example", "/home/u/src/app/.env.sample"}
 	for _, name := range []string{"strict", "moderate", "permissive"} {
 		p := resolve(t, name, stands["project"])
 		for _, f := range files {
@@ -239,14 +257,18 @@ func TestHostRunsNothingThatWasWritten(t *testing.T) {
 	for _, name := range []string{"moderate", "permissive"} {
 		p := resolve(t, name, stands["project"])
 		for _, f := range []string{
-			".envrc", ".sbx.toml", ".sbx.hcl", ".gitmodules", ".husky/pre-commit", "lefthook.yml", ".pre-commit-config.yaml", ".vscode/tasks.json", ".idea/x", ".devcontainer/devcontainer.json",
-			".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".codex/x", ".gemini/x", "x.code-workspace", ".bashrc", ".zshenv",
+			".envrc", ".sbx.toml", ".sbx.hcl", ".gitmodules", ".husky/pre-commit", "lefthook.yml",
+			".pre-commit-config.yaml", ".vscode/tasks.json", ".idea/x", ".devcontainer/devcontainer.json",
+			".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".codex/x", ".gemini/x", "x.code-workspace",
+			".bashrc", ".zshenv",
 		} {
 			if a := p.Access("/home/u/src/app/" + f); a != policy.Protect {
 				t.Errorf("%s: %s: %s", name, f, a)
 			}
 		}
-		for _, f := range []string{"/home/u/.bashrc", "/home/u/.profile", "/home/u/.config/autostart/x", "/home/u/.local/bin/x", "/home/u/.cargo/bin/cargo", "/home/u/.local/share/systemd/user/x", "/home/u/.gitconfig", "/usr/bin/x", "/etc/profile"} {
+		for _, f := range []string{"/home/u/.bashrc", "/home/u/.profile", "/home/u/.config/autostart/x",
+			"/home/u/.local/bin/x", "/home/u/.cargo/bin/cargo", "/home/u/.local/share/systemd/user/x",
+			"/home/u/.gitconfig", "/usr/bin/x", "/etc/profile"} {
 			if a := p.Access(f); a == policy.Write {
 				t.Errorf("%s: %s: %s", name, f, a)
 			}
@@ -256,21 +278,39 @@ func TestHostRunsNothingThatWasWritten(t *testing.T) {
 
 func TestEnvironmentOfProfiles(t *testing.T) {
 	secrets := []string{
-		"GH_TOKEN", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OPENAI_API_KEY", "api_key", "DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "DATABASE_URL", "VAULT_ADDR", "npm_config__authToken",
-		"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "TMUX", "KUBECONFIG", "DOCKER_HOST", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND",
-		"BASH_FUNC_x%%", "SBX_FLAGS", "SBX_TIER", "GLIBC_TUNABLES", "PERL5OPT", "NODE_OPTIONS", "SUDO_ASKPASS", "VSCODE_IPC_HOOK_CLI", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR",
+		"GH_TOKEN", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "OPENAI_API_KEY", "api_key",
+		"DB_PASSWORD", "PGPASSWORD", "MYSQL_PWD", "DATABASE_URL", "VAULT_ADDR", "npm_config__authToken",
+		"SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "TMUX", "KUBECONFIG",
+		"DOCKER_HOST", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "PROMPT_COMMAND",
+		"BASH_FUNC_x%%", "SBX_FLAGS", "SBX_TIER", "GLIBC_TUNABLES", "PERL5OPT", "NODE_OPTIONS", "SUDO_ASKPASS",
+		"VSCODE_IPC_HOOK_CLI", "GPG_AGENT_INFO", "XDG_RUNTIME_DIR",
 		// What popular tools and CI systems keep credentials in.
-		"KUBECONFIG_DATA", "KUBECONFIG_BASE64", "KUBE_CONFIG_DATA", "MY_KUBECONFIG", "GITLAB_TOKEN", "CI_JOB_JWT_V2", "CI_REGISTRY_PASSWORD", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_ACCESSTOKEN", "DRONE_NETRC_PASSWORD",
-		"NODE_AUTH_TOKEN", "npm_config__auth", "YARN_NPM_AUTH_IDENT", "TWINE_PASSWORD", "UV_INDEX_FOO_PASSWORD", "POETRY_HTTP_BASIC_FOO_PASSWORD", "HATCH_INDEX_AUTH", "CARGO_REGISTRIES_FOO_TOKEN", "GEM_HOST_API_KEY", "BUNDLE_GEMS__CONTRIBSYS__COM",
-		"RAILS_MASTER_KEY", "SECRET_KEY_BASE", "HEX_API_KEY", "COMPOSER_AUTH", "ARM_CLIENT_SECRET", "GOOGLE_CREDENTIALS", "GCS_SA_JSON", "SERVICE_ACCOUNT_JSON", "TF_TOKEN_app_terraform_io", "PULUMI_ACCESS_TOKEN", "CONSUL_HTTP_AUTH", "NOMAD_TOKEN",
-		"ANSIBLE_BECOME_PASS", "SSHPASS", "SOPS_AGE_KEY", "BORG_PASSPHRASE", "RESTIC_PASSWORD", "RCLONE_CONFIG_PASS", "DOCKER_AUTH_CONFIG", "CR_PAT", "HELM_REPO_PASSWORD", "ARGOCD_AUTH_TOKEN", "SUPABASE_SERVICE_ROLE", "SENTRY_DSN", "KAFKA_SASL_JAAS_CONFIG",
-		"CONNECTION_STRING", "ConnectionStrings__Default", "AzureWebJobsStorage", "STRIPE_SECRET_KEY", "SLACK_WEBHOOK_URL", "DD_APP_KEY", "FLY_API_TOKEN", "HEROKU_API_KEY", "BW_SESSION", "OP_SESSION_my", "DOPPLER_TOKEN", "MAVEN_GPG_PASSPHRASE",
-		"ORG_GRADLE_PROJECT_signingKey", "ORG_GRADLE_PROJECT_signingPassword", "MATCH_PASSWORD", "ANDROID_KEYSTORE", "KEYSTORE_BASE64", "P12_BASE64", "CSC_LINK", "CSC_KEY_PASSWORD", "MACOS_CERTIFICATE", "NUGET_API_KEY",
-		"VSS_NUGET_EXTERNAL_FEED_ENDPOINTS", "VSS_NUGET_ACCESSTOKEN", "JFROG_ACCESS_TOKEN", "NETRC_CONTENT", "GIT_HTTP_EXTRAHEADER", "GIT_CONFIG_COUNT", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_PARAMETERS", "ID_RSA", "DEPLOY_ID_ED25519", "SSH_PRIVATE_KEY", "CONAN_PASSWORD", "GF_SECURITY_ADMIN_PASSWORD",
+		"KUBECONFIG_DATA", "KUBECONFIG_BASE64", "KUBE_CONFIG_DATA", "MY_KUBECONFIG", "GITLAB_TOKEN", "CI_JOB_JWT_V2",
+		"CI_REGISTRY_PASSWORD", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_ACCESSTOKEN",
+		"DRONE_NETRC_PASSWORD",
+		"NODE_AUTH_TOKEN", "npm_config__auth", "YARN_NPM_AUTH_IDENT", "TWINE_PASSWORD", "UV_INDEX_FOO_PASSWORD",
+		"POETRY_HTTP_BASIC_FOO_PASSWORD", "HATCH_INDEX_AUTH", "CARGO_REGISTRIES_FOO_TOKEN", "GEM_HOST_API_KEY",
+		"BUNDLE_GEMS__CONTRIBSYS__COM",
+		"RAILS_MASTER_KEY", "SECRET_KEY_BASE", "HEX_API_KEY", "COMPOSER_AUTH", "ARM_CLIENT_SECRET",
+		"GOOGLE_CREDENTIALS", "GCS_SA_JSON", "SERVICE_ACCOUNT_JSON", "TF_TOKEN_app_terraform_io",
+		"PULUMI_ACCESS_TOKEN", "CONSUL_HTTP_AUTH", "NOMAD_TOKEN",
+		"ANSIBLE_BECOME_PASS", "SSHPASS", "SOPS_AGE_KEY", "BORG_PASSPHRASE", "RESTIC_PASSWORD", "RCLONE_CONFIG_PASS",
+		"DOCKER_AUTH_CONFIG", "CR_PAT", "HELM_REPO_PASSWORD", "ARGOCD_AUTH_TOKEN", "SUPABASE_SERVICE_ROLE",
+		"SENTRY_DSN", "KAFKA_SASL_JAAS_CONFIG",
+		"CONNECTION_STRING", "ConnectionStrings__Default", "AzureWebJobsStorage", "STRIPE_SECRET_KEY",
+		"SLACK_WEBHOOK_URL", "DD_APP_KEY", "FLY_API_TOKEN", "HEROKU_API_KEY", "BW_SESSION", "OP_SESSION_my",
+		"DOPPLER_TOKEN", "MAVEN_GPG_PASSPHRASE",
+		"ORG_GRADLE_PROJECT_signingKey", "ORG_GRADLE_PROJECT_signingPassword", "MATCH_PASSWORD", "ANDROID_KEYSTORE",
+		"KEYSTORE_BASE64", "P12_BASE64", "CSC_LINK", "CSC_KEY_PASSWORD", "MACOS_CERTIFICATE", "NUGET_API_KEY",
+		"VSS_NUGET_EXTERNAL_FEED_ENDPOINTS", "VSS_NUGET_ACCESSTOKEN", "JFROG_ACCESS_TOKEN", "NETRC_CONTENT",
+		"GIT_HTTP_EXTRAHEADER", "GIT_CONFIG_COUNT", "GIT_CONFIG_VALUE_0", "GIT_CONFIG_PARAMETERS", "ID_RSA",
+		"DEPLOY_ID_ED25519", "SSH_PRIVATE_KEY", "CONAN_PASSWORD", "GF_SECURITY_ADMIN_PASSWORD",
 	}
 	fine := []string{"PATH", "HOME", "LANG", "LC_ALL", "TERM", "USER", "TZ", "CI", "MAKEFLAGS", "NO_COLOR"}
 	if got := resolve(t, "moderate", stands["project"]); got != nil { // strict passes few names at all
-		for _, v := range []string{"GOPROXY", "PIP_INDEX_URL", "NIX_CONFIG", "BUNDLE_PATH", "BUNDLE_BUILD__NOKOGIRI", "RESTIC_REPOSITORY", "KUBE_EDITOR", "GIT_AUTHOR_NAME", "NODE_ENV", "VIRTUAL_ENV", "CARGO_TARGET_DIR", "JAVA_HOME"} {
+		for _, v := range []string{"GOPROXY", "PIP_INDEX_URL", "NIX_CONFIG", "BUNDLE_PATH", "BUNDLE_BUILD__NOKOGIRI",
+			"RESTIC_REPOSITORY", "KUBE_EDITOR", "GIT_AUTHOR_NAME", "NODE_ENV", "VIRTUAL_ENV", "CARGO_TARGET_DIR",
+			"JAVA_HOME"} {
 			if !got.Env(v).Pass {
 				t.Errorf("moderate: %s is dropped (%s)", v, got.Env(v).Source)
 			}
@@ -299,12 +339,23 @@ func TestProfilesAsDesigned(t *testing.T) {
 		git, cache, environment, seccomp, tier string
 		access                                 map[string]policy.Access
 	}{
-		{"strict", false, "none", "none", "list", "strict", "full", map[string]policy.Access{"/home/u/src/app/x": policy.Read, "/home/u": policy.Private, "/tmp": policy.Private, "/run": policy.Private, "/etc/fstab": policy.Unseen, "/opt": policy.Unseen, "/usr/bin": policy.Read}},
-		{"moderate", false, "commit", "private", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Private, "/tmp": policy.Private, "/etc/fstab": policy.Read, "/opt": policy.Read, "/srv": policy.Unseen, "/home/u/.gitconfig": policy.Read, "/home/u/.cargo/bin": policy.Read}},
-		{"permissive", true, "commit", "none", "inherit", "default", "reduced", map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Read, "/home/u/.cache/x": policy.Write, "/home/u/.local/state/x": policy.Write, "/home/u/.local/share/x": policy.Read, "/home/u/.local/bin": policy.Read, "/tmp": policy.Private, "/run": policy.Private, "/srv": policy.Read, "/home/u/other": policy.Read}},
+		{"strict", false, "none", "none", "list", "strict", "full",
+			map[string]policy.Access{"/home/u/src/app/x": policy.Read, "/home/u": policy.Private,
+				"/tmp": policy.Private, "/run": policy.Private, "/etc/fstab": policy.Unseen, "/opt": policy.Unseen,
+				"/usr/bin": policy.Read}},
+		{"moderate", false, "commit", "private", "inherit", "default", "reduced",
+			map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Private,
+				"/tmp": policy.Private, "/etc/fstab": policy.Read, "/opt": policy.Read, "/srv": policy.Unseen,
+				"/home/u/.gitconfig": policy.Read, "/home/u/.cargo/bin": policy.Read}},
+		{"permissive", true, "commit", "none", "inherit", "default", "reduced",
+			map[string]policy.Access{"/home/u/src/app/x": policy.Write, "/home/u": policy.Read,
+				"/home/u/.cache/x": policy.Write, "/home/u/.local/state/x": policy.Write,
+				"/home/u/.local/share/x": policy.Read, "/home/u/.local/bin": policy.Read, "/tmp": policy.Private,
+				"/run": policy.Private, "/srv": policy.Read, "/home/u/other": policy.Read}},
 	} {
 		p := resolve(t, c.name, stands["project"])
-		if p.Network != c.network || p.Git != c.git || p.Cache != c.cache || p.Environment != c.environment || p.Seccomp != c.seccomp || p.MinTier != c.tier || p.SharePID || p.TimeoutSeconds != 0 {
+		if p.Network != c.network || p.Git != c.git || p.Cache != c.cache || p.Environment != c.environment ||
+			p.Seccomp != c.seccomp || p.MinTier != c.tier || p.SharePID || p.TimeoutSeconds != 0 {
 			t.Errorf("%s: %+v", c.name, p.Scalars())
 		}
 		for path, want := range c.access {
@@ -325,11 +376,13 @@ func TestText(t *testing.T) {
 		if !ok || err != nil || text != string(data) {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
-		if s := Summary(name); s == "" || strings.Contains(s, "\n") || strings.HasPrefix(s, name) || strings.HasPrefix(s, "#") {
+		if s := Summary(name); s == "" || strings.Contains(s, "\n") || strings.HasPrefix(s, name) ||
+			strings.HasPrefix(s, "#") {
 			t.Errorf("%s: summary %q", name, s)
 		}
 	}
-	for _, name := range []string{"", "nosuch", "darwin", "darwin/strict", "../profiles/strict", "/etc/passwd", "strict.toml", ".", "strict\x00"} {
+	for _, name := range []string{"", "nosuch", "darwin", "darwin/strict", "../profiles/strict", "/etc/passwd",
+		"strict.toml", ".", "strict\x00"} {
 		if text, ok := Text(name); ok || text != "" {
 			t.Errorf("%q is %q", name, text)
 		}

@@ -20,7 +20,8 @@ func TestCompile(t *testing.T) {
 		{"nothing is allowed", Profile{}, Compiled{Text: "(version 1)\n(deny default)\n"}},
 		{"one filter on the line, several below each other", Profile{Allow: []Rule{
 			{Ops: []Op{FileRead}, Filters: []Filter{Subpath(given("/usr"))}},
-			{Ops: []Op{FileRead, FileWriteData}, Filters: []Filter{Literal(Fixed("/dev/null")), Literal(Given("TTY", "/dev/ttys001"))}},
+			{Ops: []Op{FileRead, FileWriteData}, Filters: []Filter{Literal(Fixed("/dev/null")),
+				Literal(Given("TTY", "/dev/ttys001"))}},
 		}}, Compiled{Text: `(version 1)
 (deny default)
 (allow file-read* (subpath (param "P_0")))
@@ -30,7 +31,8 @@ func TestCompile(t *testing.T) {
 `, Params: []Param{{"P_0", "/usr"}, {"TTY_0", "/dev/ttys001"}}}},
 		{"the same value once for each role", Profile{Allow: []Rule{
 			{Ops: []Op{FileRead}, Filters: []Filter{Subpath(Given("A", "/a"))}},
-			{Ops: []Op{FileWrite}, Filters: []Filter{Subpath(Given("A", "/a")), Subpath(Given("B", "/a")), Subpath(Given("A", "/b"))}},
+			{Ops: []Op{FileWrite}, Filters: []Filter{Subpath(Given("A", "/a")), Subpath(Given("B", "/a")),
+				Subpath(Given("A", "/b"))}},
 		}}, Compiled{Text: `(version 1)
 (deny default)
 (allow file-read* (subpath (param "A_0")))
@@ -40,8 +42,9 @@ func TestCompile(t *testing.T) {
   (subpath (param "A_1")))
 `, Params: []Param{{"A_0", "/a"}, {"B_0", "/a"}, {"A_1", "/b"}}}},
 		{"shut first, deny last, newer operations asked for", Profile{
-			Shut:  []Op{ProcessInfo, FileClone},
-			Deny:  []Rule{{Ops: []Op{FileRead, FileTestExistence}, Filters: []Filter{All(Subpath(given("/s")), Not(Subpath(given("/s/open"))))}}},
+			Shut: []Op{ProcessInfo, FileClone},
+			Deny: []Rule{{Ops: []Op{FileRead, FileTestExistence},
+				Filters: []Filter{All(Subpath(given("/s")), Not(Subpath(given("/s/open"))))}}},
 			Allow: []Rule{{Ops: []Op{ProcessInfo}, Filters: []Filter{Target("self")}}, {Ops: []Op{SysctlRead}}},
 		}, Compiled{Text: `(version 1)
 (deny default)
@@ -59,7 +62,8 @@ func TestCompile(t *testing.T) {
 			{Ops: []Op{NetworkOutbound}, Filters: []Filter{RemoteIP()}},
 			{Ops: []Op{NetworkBind}, Filters: []Filter{LocalIP()}},
 			{Ops: []Op{SystemSocket}, Filters: []Filter{All(SocketDomain("AF_SYSTEM"), SocketProtocol(2))}},
-			{Ops: []Op{FileIoctl}, Filters: []Filter{IoctlCommand(0x80017472), All(Regex("^/dev/ttys[0-9]+$"), Extension("com.apple.sandbox.pty"))}},
+			{Ops: []Op{FileIoctl}, Filters: []Filter{IoctlCommand(0x80017472),
+				All(Regex("^/dev/ttys[0-9]+$"), Extension("com.apple.sandbox.pty"))}},
 		}}, Compiled{Text: `(version 1)
 (deny default)
 (allow mach-lookup (global-name "com.apple.logd"))
@@ -141,7 +145,8 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	for _, path := range []string{`/a"b`, "/a b", `/a\`, "/ä"} {
-		if _, err := (&Profile{Allow: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{Literal(Fixed(path))}}}}).Compile(); err == nil {
+		if _, err := (&Profile{Allow: []Rule{{Ops: []Op{FileRead},
+			Filters: []Filter{Literal(Fixed(path))}}}}).Compile(); err == nil {
 			t.Errorf("%q is taken as a constant", path)
 		}
 	}
@@ -151,20 +156,26 @@ func TestPaths(t *testing.T) {
 func TestTwoReadings(t *testing.T) {
 	at := []Filter{Subpath(given("/a"))}
 	for name, p := range map[string]Profile{
-		"deny of everything":            {Deny: []Rule{{Ops: []Op{FileRead}}}},
-		"expression in a deny":          {Deny: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{All(Subpath(given("/a")), Regex("x"))}}}},
-		"allow that outranks a deny":    {Allow: []Rule{{Ops: []Op{FileReadData}, Filters: at}}, Deny: []Rule{{Ops: []Op{FileRead}, Filters: at}}},
-		"bare allow that outranks it":   {Allow: []Rule{{Ops: []Op{FileReadMetadata}}}, Deny: []Rule{{Ops: []Op{FileRead}, Filters: at}}},
-		"group of all files":            {Allow: []Rule{{Ops: []Op{FileIoctl}, Filters: at}}, Deny: []Rule{{Ops: []Op{FileAll}, Filters: at}}},
-		"nothing to be all of":          {Allow: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{All()}}}},
-		"constant that ends the string": {Allow: []Rule{{Ops: []Op{MachLookup}, Filters: []Filter{GlobalName(`a") (x "`)}}}},
-		"zero filter":                   {Allow: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{{}}}}},
+		"deny of everything": {Deny: []Rule{{Ops: []Op{FileRead}}}},
+		"expression in a deny": {Deny: []Rule{{Ops: []Op{FileRead},
+			Filters: []Filter{All(Subpath(given("/a")), Regex("x"))}}}},
+		"allow that outranks a deny": {Allow: []Rule{{Ops: []Op{FileReadData}, Filters: at}},
+			Deny: []Rule{{Ops: []Op{FileRead}, Filters: at}}},
+		"bare allow that outranks it": {Allow: []Rule{{Ops: []Op{FileReadMetadata}}},
+			Deny: []Rule{{Ops: []Op{FileRead}, Filters: at}}},
+		"group of all files": {Allow: []Rule{{Ops: []Op{FileIoctl}, Filters: at}},
+			Deny: []Rule{{Ops: []Op{FileAll}, Filters: at}}},
+		"nothing to be all of": {Allow: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{All()}}}},
+		"constant that ends the string": {Allow: []Rule{{Ops: []Op{MachLookup},
+			Filters: []Filter{GlobalName(`a") (x "`)}}}},
+		"zero filter": {Allow: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{{}}}}},
 	} {
 		if c, err := p.Compile(); err == nil {
 			t.Errorf("%s is taken:\n%s", name, c.Text)
 		}
 	}
-	fine := Profile{Allow: []Rule{{Ops: []Op{FileReadMetadata}, Filters: at}}, Deny: []Rule{{Ops: []Op{FileRead, FileReadMetadata}, Filters: at}}}
+	fine := Profile{Allow: []Rule{{Ops: []Op{FileReadMetadata}, Filters: at}},
+		Deny: []Rule{{Ops: []Op{FileRead, FileReadMetadata}, Filters: at}}}
 	if _, err := fine.Compile(); err != nil {
 		t.Error(err)
 	}
@@ -178,7 +189,8 @@ func FuzzPath(f *testing.F) {
 	}
 	want := ""
 	f.Fuzz(func(t *testing.T, path string) {
-		p := Profile{Allow: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{Subpath(given(path)), Subpath(given("/usr"))}}},
+		p := Profile{Allow: []Rule{{Ops: []Op{FileRead},
+			Filters: []Filter{Subpath(given(path)), Subpath(given("/usr"))}}},
 			Deny: []Rule{{Ops: []Op{FileRead}, Filters: []Filter{Literal(Given("Q", path))}}}}
 		c, err := p.Compile()
 		if err != nil || path == "/usr" {

@@ -13,13 +13,16 @@ import (
 
 // odd are names of directories that a shell could take for something else.
 var odd = []string{
-	"plain", "with space", `it's`, `"double"`, `back\slash`, "$HOME", "`id`", "$(id)", "new\nline", "tab\t", "*", "[a-z]", "~", "#no", "!!", "a;b", "a&b|c", "{a,b}", "é", "\xff", "%d", "-n", "=x", "''", `\'`, "(x)", "a^b", "$'x'",
+	"plain", "with space", `it's`, `"double"`, `back\slash`, "$HOME", "`id`", "$(id)", "new\nline", "tab\t", "*",
+	"[a-z]", "~", "#no", "!!", "a;b", "a&b|c", "{a,b}", "é", "\xff", "%d", "-n", "=x", "''", `\'`, "(x)", "a^b",
+	"$'x'",
 }
 
 // shellsHere runs f for each shell that is there, by the name that Activate has
 // for it.
 func shellsHere(t *testing.T, f func(t *testing.T, shell string, run func(code string, path string) string)) {
-	for program, shell := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "sh": "sh", "dash": "sh", "busybox": "sh", "ksh": "sh"} {
+	for program, shell := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "sh": "sh",
+		"dash": "sh", "busybox": "sh", "ksh": "sh"} {
 		t.Run(program, func(t *testing.T) {
 			exe, err := exec.LookPath(program)
 			if err != nil {
@@ -31,7 +34,8 @@ func shellsHere(t *testing.T, f func(t *testing.T, shell string, run func(code s
 			home := t.TempDir()
 			f(t, shell, func(code, path string) string {
 				t.Helper()
-				args := map[string][]string{"bash": {"--norc", "-euc", code}, "zsh": {"-feuc", code}, "fish": {"--no-config", "-c", code}}[program]
+				args := map[string][]string{"bash": {"--norc", "-euc", code}, "zsh": {"-feuc", code},
+					"fish": {"--no-config", "-c", code}}[program]
 				if args == nil {
 					args = []string{"-euc", code}
 				}
@@ -95,7 +99,8 @@ func TestActivateNoPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := run(code+"printf '%s' \"$PATH\"", ""); !strings.HasPrefix(got, "/d:/usr/local/bin:/usr/bin:/bin") { // /etc/zsh/zshenv may add to it
+		if got := run(code+"printf '%s' \"$PATH\"", ""); !strings.HasPrefix(got,
+			"/d:/usr/local/bin:/usr/bin:/bin") { // /etc/zsh/zshenv may add to it
 			t.Errorf("PATH is %q", got)
 		}
 	})
@@ -119,7 +124,8 @@ func TestActivateExports(t *testing.T) {
 		if got := run(code+"/usr/bin/env", "/usr/bin:/bin"); !strings.Contains(got, "PATH=/d:/usr/bin:/bin\n") {
 			t.Errorf("env says %q", got)
 		}
-		if left := run(code+map[bool]string{true: "echo $rest$entry", false: "echo ${__sbx_path-}"}[shell == "fish"], "/usr/bin:/bin"); left != "\n" {
+		if left := run(code+map[bool]string{true: "echo $rest$entry", false: "echo ${__sbx_path-}"}[shell == "fish"],
+			"/usr/bin:/bin"); left != "\n" {
 			t.Errorf("a variable is left: %q", left)
 		}
 	})
@@ -129,7 +135,8 @@ func TestActivateExports(t *testing.T) {
 func TestAlias(t *testing.T) {
 	shellsHere(t, func(t *testing.T, shell string, run func(code, path string) string) {
 		bin := t.TempDir()
-		if err := os.WriteFile(filepath.Join(bin, "sbx"), []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, "sbx"), []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\n"),
+			0o755); err != nil {
 			t.Fatal(err)
 		}
 		for _, word := range append([]string{"work", "a'b c"}, odd...) {
@@ -152,10 +159,13 @@ func TestAlias(t *testing.T) {
 
 func TestShellOf(t *testing.T) {
 	got := make(map[string]string)
-	for _, s := range []string{"/bin/bash", "zsh", "-fish", "/usr/lib/sbx/shells/sbx-bash", "/bin/dash", "/bin/ksh", "/bin/tcsh", "", "/usr/bin/nu"} {
+	for _, s := range []string{"/bin/bash", "zsh", "-fish", "/usr/lib/sbx/shells/sbx-bash", "/bin/dash", "/bin/ksh",
+		"/bin/tcsh", "", "/usr/bin/nu"} {
 		got[s] = ShellOf(s)
 	}
-	want := map[string]string{"/bin/bash": "bash", "zsh": "zsh", "-fish": "fish", "/usr/lib/sbx/shells/sbx-bash": "bash", "/bin/dash": "sh", "/bin/ksh": "sh", "/bin/tcsh": "", "": "", "/usr/bin/nu": ""}
+	want := map[string]string{"/bin/bash": "bash", "zsh": "zsh", "-fish": "fish",
+		"/usr/lib/sbx/shells/sbx-bash": "bash", "/bin/dash": "sh", "/bin/ksh": "sh", "/bin/tcsh": "", "": "",
+		"/usr/bin/nu": ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -12,7 +12,8 @@ import (
 func TestQuestion(t *testing.T) {
 	set := map[string]string{
 		"bash": "shopt -s expand_aliases; alias ali='x'; fun() { :; }; ", "zsh": "alias ali='x'; fun() { :; }; ",
-		"fish": "alias ali 'x'; function fun; end; ", "dash": "alias ali='x'; fun() { :; }; ", "sh": "alias ali='x'; fun() { :; }; ",
+		"fish": "alias ali 'x'; function fun; end; ", "dash": "alias ali='x'; fun() { :; }; ",
+		"sh": "alias ali='x'; fun() { :; }; ",
 	}
 	cat := "/usr/bin/cat"
 	if _, err := os.Stat(cat); err != nil {
@@ -32,7 +33,8 @@ func TestQuestion(t *testing.T) {
 			cmd := exec.Command(path, "-c", "echo MAR noise; "+before+code)
 			cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
 			out, err := cmd.CombinedOutput()
-			want := map[string]Answer{"ali": {Kind: "alias"}, "fun": {Kind: "function"}, "nosuchthing": {Kind: "none"}, "cat": {"file", cat}}
+			want := map[string]Answer{"ali": {Kind: "alias"}, "fun": {Kind: "function"}, "nosuchthing": {Kind: "none"},
+				"cat": {"file", cat}}
 			if shell == "fish" { // whose aliases are functions
 				want["ali"] = Answer{Kind: "function"}
 			}

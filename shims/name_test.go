@@ -70,7 +70,8 @@ func TestParse(t *testing.T) {
 func TestExecutedAsks(t *testing.T) {
 	asked := 0
 	own := func(string) bool { asked++; return true }
-	for _, c := range [][2]string{{"npm", "/shims/npm"}, {"-bash", "/shells/bash"}, {"/usr/bin/sbx-sh", "/usr/bin/sbx-sh"}, {"npm", ""}, {"npm", "/dev/fd/3"}} {
+	for _, c := range [][2]string{{"npm", "/shims/npm"}, {"-bash", "/shells/bash"},
+		{"/usr/bin/sbx-sh", "/usr/bin/sbx-sh"}, {"npm", ""}, {"npm", "/dev/fd/3"}} {
 		Executed(c[0], c[1], own)
 	}
 	if asked != 0 {
@@ -121,7 +122,9 @@ func FuzzClassify(f *testing.F) {
 	f.Add("-c", "-o", "x", "--rcfile")
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
 		got := Classify([]string{a, b, c, d})
-		if got.Mode != Stdin && got.Text != "" && got.Text != a && got.Text != b && got.Text != c && got.Text != d && "--command="+got.Text != a && "--command="+got.Text != b && "--command="+got.Text != c && "--command="+got.Text != d {
+		if got.Mode != Stdin && got.Text != "" && got.Text != a && got.Text != b && got.Text != c && got.Text != d &&
+			"--command="+got.Text != a && "--command="+got.Text != b && "--command="+got.Text != c &&
+			"--command="+got.Text != d {
 			t.Errorf("%q is none of the words", got.Text)
 		}
 	})
@@ -148,20 +151,34 @@ func TestReal(t *testing.T) {
 		want string
 		err  string
 	}{
-		{"the dialect asked for", Name{Text: "zsh"}, Call{}, Choice{Runs: all, Shell: "/bin/bash", Passwd: "/bin/bash"}, "/usr/bin/zsh", ""},
-		{"no other in its place", Name{Text: "ksh"}, Call{}, Choice{Runs: all}, "", "ksh: there is no such shell on this machine"},
-		{"the file's for a dialect", Name{Text: "bash"}, Call{}, Choice{Runs: all, Shells: map[string]string{"bash": "/opt/bash"}}, "/opt/bash", ""},
+		{"the dialect asked for", Name{Text: "zsh"}, Call{}, Choice{Runs: all, Shell: "/bin/bash", Passwd: "/bin/bash"},
+			"/usr/bin/zsh", ""},
+		{"no other in its place", Name{Text: "ksh"}, Call{}, Choice{Runs: all}, "",
+			"ksh: there is no such shell on this machine"},
+		{"the file's for a dialect", Name{Text: "bash"}, Call{},
+			Choice{Runs: all, Shells: map[string]string{"bash": "/opt/bash"}}, "/opt/bash", ""},
 		{"a variable", Name{}, Call{}, Choice{Runs: all, Asked: "/opt/bash", Shell: "/bin/bash"}, "/opt/bash", ""},
-		{"not a relative one", Name{}, Call{}, Choice{Runs: all, Asked: "bash"}, "", "SBX_SHELL is bash: want an absolute path"},
-		{"the file's", Name{}, Call{Mode: Command}, Choice{Runs: all, Shell: "/bin/bash", Passwd: "/usr/bin/fish"}, "/bin/bash", ""},
-		{"sh for text, whatever the login shell is", Name{}, Call{Mode: Command}, Choice{Runs: all, Passwd: "/usr/bin/fish", Terminal: true}, "/bin/sh", ""},
-		{"sh for a login with text", Name{Login: true}, Call{Mode: Command}, Choice{Runs: all, Passwd: "/usr/bin/fish"}, "/bin/sh", ""},
+		{"not a relative one", Name{}, Call{}, Choice{Runs: all, Asked: "bash"}, "",
+			"SBX_SHELL is bash: want an absolute path"},
+		{"the file's", Name{}, Call{Mode: Command}, Choice{Runs: all, Shell: "/bin/bash", Passwd: "/usr/bin/fish"},
+			"/bin/bash", ""},
+		{"sh for text, whatever the login shell is", Name{}, Call{Mode: Command},
+			Choice{Runs: all, Passwd: "/usr/bin/fish", Terminal: true}, "/bin/sh", ""},
+		{"sh for a login with text", Name{Login: true}, Call{Mode: Command}, Choice{Runs: all, Passwd: "/usr/bin/fish"},
+			"/bin/sh", ""},
 		{"sh for a pipe", Name{}, Call{}, Choice{Runs: all, Passwd: "/usr/bin/fish"}, "/bin/sh", ""},
-		{"the login shell for a person", Name{}, Call{}, Choice{Runs: all, Passwd: "/usr/bin/fish", Terminal: true}, "/usr/bin/fish", ""},
-		{"the login shell at a login", Name{Login: true}, Call{}, Choice{Runs: all, Passwd: "/usr/bin/fish"}, "/usr/bin/fish", ""},
-		{"never itself by a variable", Name{}, Call{}, Choice{Runs: all, Ourselves: all, Asked: "/opt/bash"}, "", "SBX_SHELL is /opt/bash: it is sbx itself"},
-		{"never itself as the login shell", Name{Login: true}, Call{}, Choice{Runs: there("/x/sbx-sh", "/bin/sh"), Ourselves: there("/x/sbx-sh"), Passwd: "/x/sbx-sh"}, "/bin/sh", ""},
-		{"never itself in a system directory", Name{Text: "bash"}, Call{}, Choice{Runs: there("/bin/bash", "/usr/local/bin/bash"), Ourselves: there("/bin/bash")}, "/usr/local/bin/bash", ""},
+		{"the login shell for a person", Name{}, Call{}, Choice{Runs: all, Passwd: "/usr/bin/fish", Terminal: true},
+			"/usr/bin/fish", ""},
+		{"the login shell at a login", Name{Login: true}, Call{}, Choice{Runs: all, Passwd: "/usr/bin/fish"},
+			"/usr/bin/fish", ""},
+		{"never itself by a variable", Name{}, Call{}, Choice{Runs: all, Ourselves: all, Asked: "/opt/bash"}, "",
+			"SBX_SHELL is /opt/bash: it is sbx itself"},
+		{"never itself as the login shell", Name{Login: true}, Call{},
+			Choice{Runs: there("/x/sbx-sh", "/bin/sh"), Ourselves: there("/x/sbx-sh"), Passwd: "/x/sbx-sh"}, "/bin/sh",
+			""},
+		{"never itself in a system directory", Name{Text: "bash"}, Call{},
+			Choice{Runs: there("/bin/bash", "/usr/local/bin/bash"), Ourselves: there("/bin/bash")},
+			"/usr/local/bin/bash", ""},
 		{"nothing there", Name{}, Call{}, Choice{Runs: nobody}, "", "sh: there is no such shell on this machine"},
 	} {
 		if tt.o.Ourselves == nil {

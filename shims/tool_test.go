@@ -11,13 +11,16 @@ import (
 )
 
 func TestCheckName(t *testing.T) {
-	for _, name := range []string{"npm", "g++", "python3.12", "7z", "x", "R", "clang-format", "node_x", strings.Repeat("a", 64)} {
+	for _, name := range []string{"npm", "g++", "python3.12", "7z", "x", "R", "clang-format", "node_x",
+		strings.Repeat("a", 64)} {
 		if err := CheckName(name); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, name := range []string{
-		"", ".", "..", "-x", ".x", "a/b", "/npm", "npm/", "sbx", "sbx-sh", "sbxx", "a b", "a\nb", "a\x00b", "a'b", "a;b", "é", "\xff", "$x", "a=b", "sh", "bash", "fish", "sudo", "doas", "bwrap", "env", "cd", "export", "if", "then", "while", "for", "do", "done", "case", "function", "time", "select", "until", "coproc",
+		"", ".", "..", "-x", ".x", "a/b", "/npm", "npm/", "sbx", "sbx-sh", "sbxx", "a b", "a\nb", "a\x00b", "a'b",
+		"a;b", "é", "\xff", "$x", "a=b", "sh", "bash", "fish", "sudo", "doas", "bwrap", "env", "cd", "export", "if",
+		"then", "while", "for", "do", "done", "case", "function", "time", "select", "until", "coproc",
 		strings.Repeat("a", 65),
 	} {
 		var bad *NameError
@@ -106,11 +109,13 @@ func TestDirUnsafe(t *testing.T) {
 			return errors.Join(os.RemoveAll(d+"/sbx"), os.Chmod(d, 0o777|os.ModeSticky))
 		},
 		"the place of a link": func(d string) error {
-			return errors.Join(os.Mkdir(d+"/open", 0o755), os.Chmod(d+"/open", 0o777), os.Rename(d, d+".away"), os.Symlink(filepath.Base(d)+".away/open/../../"+filepath.Base(d)+".away", d))
+			return errors.Join(os.Mkdir(d+"/open", 0o755), os.Chmod(d+"/open", 0o777), os.Rename(d, d+".away"),
+				os.Symlink(filepath.Base(d)+".away/open/../../"+filepath.Base(d)+".away", d))
 		},
 		"where a link leads": func(d string) error {
 			open := filepath.Dir(d) + "/open"
-			return errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777), os.Rename(d, open+"/data"), os.Symlink("open/data", d))
+			return errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777), os.Rename(d, open+"/data"),
+				os.Symlink("open/data", d))
 		},
 		"a link to itself": func(d string) error { return errors.Join(os.RemoveAll(d), os.Symlink(d, d)) },
 		"shims is a link": func(d string) error {
@@ -141,7 +146,8 @@ func TestDirUnsafe(t *testing.T) {
 			if _, err := d.Add("npm", "/usr/bin/true"); err == nil {
 				t.Error("a shim was made there")
 			}
-			if err := (Dir(data + "/sbx/shells")).AddShells("/usr/bin/true"); err == nil && !strings.HasPrefix(name, "shims") {
+			if err := (Dir(data + "/sbx/shells")).AddShells("/usr/bin/true"); err == nil &&
+				!strings.HasPrefix(name, "shims") {
 				t.Error("names of shells were made there")
 			}
 		})

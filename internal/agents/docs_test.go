@@ -13,7 +13,8 @@ var update = flag.Bool("update", false, "write the table in docs/agents.md")
 
 // TestDocs compares the table in docs/agents.md with the one here.
 func TestDocs(t *testing.T) {
-	const file, from, to = "../../docs/agents.md", "<!-- clients: written by go test ./internal/agents -run Docs -update -->\n", "<!-- end of clients -->\n"
+	const file, from, to = "../../docs/agents.md",
+		"<!-- clients: written by go test ./internal/agents -run Docs -update -->\n", "<!-- end of clients -->\n"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +29,8 @@ func TestDocs(t *testing.T) {
 	for _, c := range All() {
 		start, inside := "`sbx agent "+c.Name+"`", strings.Join(c.Inside, "; ")
 		if c.Refused != "" {
-			start, inside = "`sbx -p "+c.Whole+" -- "+c.Programs[0]+"`", "all, as a whole. Commands alone cannot be: "+c.Refused
+			start, inside = "`sbx -p "+c.Whole+" -- "+c.Programs[0]+"`",
+				"all, as a whole. Commands alone cannot be: "+c.Refused
 		}
 		outside := strings.Join(c.Outside, "; ")
 		if c.Refused != "" {

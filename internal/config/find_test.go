@@ -61,14 +61,17 @@ func TestFindOrder(t *testing.T) {
 		where Files
 		want  []File
 	}{
-		{"nothing", Files{System: []string{at("none/config.toml"), at("other.toml/config.hcl")}, CWD: at("repo/c")}, nil},
+		{"nothing", Files{System: []string{at("none/config.toml"), at("other.toml/config.hcl")}, CWD: at("repo/c")},
+			nil},
 		{"user", Files{User: user}, []File{u}},
-		{"all up to the root, the outer first", Files{User: user, CWD: at("repo/a/b"), Root: at("repo")}, []File{u, outer, inner}},
+		{"all up to the root, the outer first", Files{User: user, CWD: at("repo/a/b"), Root: at("repo")},
+			[]File{u, outer, inner}},
 		{"up to the root", Files{CWD: at("repo/c"), Root: at("repo")}, []File{outer}},
 		{"not above the root", Files{CWD: at("repo/c"), Root: at("repo/c")}, nil},
 		{"no repository", Files{CWD: at("repo/c")}, nil},
 		{"root elsewhere", Files{CWD: at("repo/c"), Root: at("user")}, nil},
-		{"explicit", Files{User: user, Explicit: at("other.toml")}, []File{{Path: at("other.toml"), Layer: policy.User, Data: []byte("explicit")}}},
+		{"explicit", Files{User: user, Explicit: at("other.toml")},
+			[]File{{Path: at("other.toml"), Layer: policy.User, Data: []byte("explicit")}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,25 +101,29 @@ func TestFindRefuses(t *testing.T) {
 			write(t, filepath.Dir(path)+"/real.toml", "x")
 			must(t, os.Symlink("real.toml", path))
 		}},
-		{"link to elsewhere", "DIR/d/c.toml: a symbolic link to elsewhere, DIR/x.toml", policy.Project, false, func(t *testing.T, path string) {
-			write(t, filepath.Dir(path)+"/../x.toml", "x")
-			must(t, os.Symlink("../x.toml", path))
-		}},
+		{"link to elsewhere", "DIR/d/c.toml: a symbolic link to elsewhere, DIR/x.toml", policy.Project, false,
+			func(t *testing.T, path string) {
+				write(t, filepath.Dir(path)+"/../x.toml", "x")
+				must(t, os.Symlink("../x.toml", path))
+			}},
 		{"link to root's file", "", policy.User, true, func(t *testing.T, path string) {
 			write(t, filepath.Dir(path)+"/../store/x.toml", "x")
 			must(t, os.Symlink("../store/x.toml", path))
 		}},
-		{"link to another's file", "DIR/d/c.toml: a symbolic link to elsewhere, DIR/x.toml", policy.User, true, func(t *testing.T, path string) {
-			write(t, filepath.Dir(path)+"/../x.toml", "x")
-			must(t, os.Chown(filepath.Dir(path)+"/../x.toml", theirs, 0))
-			must(t, os.Symlink("../x.toml", path))
-		}},
-		{"dangling", "DIR/d/c.toml: a symbolic link that leads nowhere: lstat DIR/d/gone: no such file or directory", policy.User, false, func(t *testing.T, path string) {
-			must(t, os.Symlink("gone", path))
-		}},
-		{"link to itself", "DIR/d/c.toml: a symbolic link that leads nowhere: EvalSymlinks: too many links", policy.User, false, func(t *testing.T, path string) {
-			must(t, os.Symlink("c.toml", path))
-		}},
+		{"link to another's file", "DIR/d/c.toml: a symbolic link to elsewhere, DIR/x.toml", policy.User, true,
+			func(t *testing.T, path string) {
+				write(t, filepath.Dir(path)+"/../x.toml", "x")
+				must(t, os.Chown(filepath.Dir(path)+"/../x.toml", theirs, 0))
+				must(t, os.Symlink("../x.toml", path))
+			}},
+		{"dangling", "DIR/d/c.toml: a symbolic link that leads nowhere: lstat DIR/d/gone: no such file or directory",
+			policy.User, false, func(t *testing.T, path string) {
+				must(t, os.Symlink("gone", path))
+			}},
+		{"link to itself", "DIR/d/c.toml: a symbolic link that leads nowhere: EvalSymlinks: too many links",
+			policy.User, false, func(t *testing.T, path string) {
+				must(t, os.Symlink("c.toml", path))
+			}},
 		{"link to a device", "DIR/d/c.toml: not a regular file", policy.User, false, func(t *testing.T, path string) {
 			must(t, os.Symlink("/dev/zero", path))
 		}},
@@ -134,10 +141,11 @@ func TestFindRefuses(t *testing.T) {
 			write(t, path, "x")
 			must(t, os.Chmod(path, 0o646))
 		}},
-		{"directory all may write", "DIR/d/c.toml: its directory DIR/d is writable by others", policy.User, false, func(t *testing.T, path string) {
-			write(t, path, "x")
-			must(t, os.Chmod(filepath.Dir(path), 0o777))
-		}},
+		{"directory all may write", "DIR/d/c.toml: its directory DIR/d is writable by others", policy.User, false,
+			func(t *testing.T, path string) {
+				write(t, path, "x")
+				must(t, os.Chmod(filepath.Dir(path), 0o777))
+			}},
 		{"sticky directory", "", policy.User, false, func(t *testing.T, path string) {
 			write(t, path, "x")
 			must(t, os.Chmod(filepath.Dir(path), 0o777|os.ModeSticky))
@@ -146,18 +154,21 @@ func TestFindRefuses(t *testing.T) {
 			write(t, path, "x")
 			must(t, os.Chmod(filepath.Dir(path), 0o777))
 		}},
-		{"another's", "DIR/d/c.toml: owned by uid 12345, not by you or root", policy.Project, true, func(t *testing.T, path string) {
-			write(t, path, "x")
-			must(t, os.Chown(path, theirs, 0))
-		}},
-		{"system of another", "DIR/d/c.toml: owned by uid 12345, not by root", policy.System, true, func(t *testing.T, path string) {
-			write(t, path, "x")
-			must(t, os.Chown(path, theirs, 0))
-		}},
-		{"directory of another", "DIR/d/c.toml: its directory DIR/d is owned by uid 12345, not by you or root", policy.User, true, func(t *testing.T, path string) {
-			write(t, path, "x")
-			must(t, os.Chown(filepath.Dir(path), theirs, 0))
-		}},
+		{"another's", "DIR/d/c.toml: owned by uid 12345, not by you or root", policy.Project, true,
+			func(t *testing.T, path string) {
+				write(t, path, "x")
+				must(t, os.Chown(path, theirs, 0))
+			}},
+		{"system of another", "DIR/d/c.toml: owned by uid 12345, not by root", policy.System, true,
+			func(t *testing.T, path string) {
+				write(t, path, "x")
+				must(t, os.Chown(path, theirs, 0))
+			}},
+		{"directory of another", "DIR/d/c.toml: its directory DIR/d is owned by uid 12345, not by you or root",
+			policy.User, true, func(t *testing.T, path string) {
+				write(t, path, "x")
+				must(t, os.Chown(filepath.Dir(path), theirs, 0))
+			}},
 		{"large", "DIR/d/c.toml: larger than 1048576 bytes", policy.User, false, func(t *testing.T, path string) {
 			write(t, path, "x")
 			must(t, os.Truncate(path, 100<<20))
@@ -190,7 +201,8 @@ func TestFindTwoFormats(t *testing.T) {
 	write(t, dir+"/.sbx.toml", "")
 	write(t, dir+"/.sbx.hcl", "")
 	_, err := Find(Files{CWD: dir})
-	if want := dir + "/.sbx.hcl: there is " + dir + "/.sbx.toml as well, and which of the two counts is not for sbx to guess"; message(err) != want {
+	if want := dir + "/.sbx.hcl: there is " + dir +
+		"/.sbx.toml as well, and which of the two counts is not for sbx to guess"; message(err) != want {
 		t.Error(err)
 	}
 }
@@ -198,7 +210,8 @@ func TestFindTwoFormats(t *testing.T) {
 func TestFindExplicitMustExist(t *testing.T) {
 	dir := newPlace(t)
 	_, err := Find(Files{Explicit: dir + "/gone.toml"})
-	if want := dir + "/gone.toml: cannot be read: no such file or directory"; message(err) != want || !errors.Is(err, syscall.ENOENT) {
+	if want := dir + "/gone.toml: cannot be read: no such file or directory"; message(err) != want ||
+		!errors.Is(err, syscall.ENOENT) {
 		t.Error(err)
 	}
 }
@@ -250,9 +263,11 @@ func BenchmarkFindNothing(b *testing.B) {
 
 func BenchmarkLoad(b *testing.B) {
 	files := map[string][]File{
-		"toml":    {file(policy.User, "default_profile='work'\n[profiles.work]\nextends='moderate'\nwritable_paths=['~/.cache']\n")},
-		"project": {file(policy.Project, "[profiles.moderate]\nblocked_paths=['$CWD/secret']\nprotected_paths=['$CWD/x']\n")},
-		"hcl":     {{Path: "user.hcl", Layer: policy.User, Data: []byte("default_profile=\"work\"\nprofiles \"work\" {\nextends=\"moderate\"\nwritable_paths=[\"~/.cache\"]\n}\n")}},
+		"toml": {file(policy.User, "default_profile='work'\n[profiles.work]\nextends='moderate'\nwritable_paths=['~/.cache']\n")},
+		"project": {file(policy.Project,
+			"[profiles.moderate]\nblocked_paths=['$CWD/secret']\nprotected_paths=['$CWD/x']\n")},
+		"hcl": {{Path: "user.hcl", Layer: policy.User,
+			Data: []byte("default_profile=\"work\"\nprofiles \"work\" {\nextends=\"moderate\"\nwritable_paths=[\"~/.cache\"]\n}\n")}},
 	}
 	for _, name := range []string{"toml", "hcl", "project"} {
 		b.Run(name, func(b *testing.B) {
@@ -275,10 +290,11 @@ func TestFindAsks(t *testing.T) {
 	write(t, dir+"/repo/a/.sbx.hcl", "inner")
 	must(t, os.Chmod(dir+"/repo/a/.sbx.hcl", 0o664)) // by the user's own group: the bytes are what is trusted
 	var asked []string
-	got, err := Find(Files{Explicit: dir + "/user.toml", CWD: dir + "/repo/a", Root: dir + "/repo", Trusts: func(path string, data []byte) bool {
-		asked = append(asked, strings.TrimPrefix(path, dir)+" "+string(data))
-		return string(data) == "inner"
-	}})
+	got, err := Find(Files{Explicit: dir + "/user.toml", CWD: dir + "/repo/a", Root: dir + "/repo",
+		Trusts: func(path string, data []byte) bool {
+			asked = append(asked, strings.TrimPrefix(path, dir)+" "+string(data))
+			return string(data) == "inner"
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,16 +30,17 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"memory_limit_mb":         {"[profiles.moderate]\nmemory_limit_mb=5", "[profiles.moderate]\nmemory_limit_mb=50"},
 	"cpus":                    {"[profiles.moderate]\ncpus=1", "[profiles.moderate]\ncpus=2"},
 	"procs":                   {"[profiles.moderate]\nprocs=5", "[profiles.moderate]\nprocs=50"},
-	"file_size_limit_mb":      {"[profiles.moderate]\nfile_size_limit_mb=0.5", "[profiles.moderate]\nfile_size_limit_mb=50"},
-	"tmpfs_limit_mb":          {"[profiles.moderate]\ntmpfs_limit_mb=5", "[profiles.moderate]\ntmpfs_limit_mb=50"},
-	"env_set":                 {"", "[profiles.moderate]\nenv_set={LD_PRELOAD='/x'}"},
-	"private_paths":           {"", "[profiles.moderate]\nprivate_paths=['!']\nreadonly_paths=['/tmp']"},
-	"writable_paths":          {"", "[profiles.moderate]\nwritable_paths=['/usr/x']"},
-	"readonly_paths":          {"", "[profiles.moderate]\nreadonly_paths=['/srv']"},
-	"protected_paths":         {"", "[profiles.moderate]\nprotected_paths=['!']"},
-	"blocked_paths":           {"", "[profiles.moderate]\nblocked_paths=['!']"},
-	"env_pass":                {"default_profile='strict'", "[profiles.strict]\nenv_pass=['X']"},
-	"env_drop":                {"", "[profiles.moderate]\nenv_pass=['GH_TOKEN']"},
+	"file_size_limit_mb": {"[profiles.moderate]\nfile_size_limit_mb=0.5",
+		"[profiles.moderate]\nfile_size_limit_mb=50"},
+	"tmpfs_limit_mb":  {"[profiles.moderate]\ntmpfs_limit_mb=5", "[profiles.moderate]\ntmpfs_limit_mb=50"},
+	"env_set":         {"", "[profiles.moderate]\nenv_set={LD_PRELOAD='/x'}"},
+	"private_paths":   {"", "[profiles.moderate]\nprivate_paths=['!']\nreadonly_paths=['/tmp']"},
+	"writable_paths":  {"", "[profiles.moderate]\nwritable_paths=['/usr/x']"},
+	"readonly_paths":  {"", "[profiles.moderate]\nreadonly_paths=['/srv']"},
+	"protected_paths": {"", "[profiles.moderate]\nprotected_paths=['!']"},
+	"blocked_paths":   {"", "[profiles.moderate]\nblocked_paths=['!']"},
+	"env_pass":        {"default_profile='strict'", "[profiles.strict]\nenv_pass=['X']"},
+	"env_drop":        {"", "[profiles.moderate]\nenv_pass=['GH_TOKEN']"},
 }
 
 // lockWithoutOrder has no looser value: a private cache and none give nothing
@@ -62,7 +63,8 @@ func TestLocksHold(t *testing.T) {
 			system := file(policy.System, "locked=['"+key+"']\n"+row.base)
 			untrusted := file(policy.Project, row.loose)
 			for name, f := range map[string]File{
-				"user": file(policy.User, row.loose), "trusted project": trusted(".sbx.toml", row.loose), "project": untrusted,
+				"user": file(policy.User, row.loose), "trusted project": trusted(".sbx.toml", row.loose),
+				"project":            untrusted,
 				"profile of its own": trusted(".sbx.toml", ownProfile(row.loose)),
 			} {
 				if len(f.Data) == 0 {
@@ -120,5 +122,7 @@ func looser(t *testing.T, base, s *Settings) bool {
 		t.Fatal(err)
 	}
 	return len(policy.Widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||
-		topKey("fallback_on_unavailable").wider(base.Fallback, s.Fallback) || topKey("min_tier").wider(base.MinTier, s.MinTier) || topKey("tripwire").wider(base.Tripwire, s.Tripwire) || base.Shell != s.Shell || s.Direct && !base.Direct
+		topKey("fallback_on_unavailable").wider(base.Fallback, s.Fallback) ||
+		topKey("min_tier").wider(base.MinTier, s.MinTier) || topKey("tripwire").wider(base.Tripwire, s.Tripwire) ||
+		base.Shell != s.Shell || s.Direct && !base.Direct
 }

@@ -49,7 +49,8 @@ func builtinTexts(t *testing.T, goos string) {
 			text, lent = asProfile(t, name, text)
 			want.Module = false
 		}
-		for _, items := range []*[]policy.Item{&want.Private.Items, &want.Write.Items, &want.Read.Items, &want.Protect.Items, &want.Block.Items, &want.EnvPass.Items, &want.EnvDrop.Items, &want.Lent} {
+		for _, items := range []*[]policy.Item{&want.Private.Items, &want.Write.Items, &want.Read.Items,
+			&want.Protect.Items, &want.Block.Items, &want.EnvPass.Items, &want.EnvDrop.Items, &want.Lent} {
 			*items = without(*items, func(it policy.Item) bool { // less what comes from modules
 				return it.Offline || it.Source != "" && it.Source != name+" on macOS"
 			})
@@ -105,7 +106,8 @@ func asProfile(t *testing.T, name, text string) (string, []policy.Item) {
 		lent = append(lent, policy.Item{Text: path})
 		return ""
 	})
-	for key, pattern := range map[string]string{"module": `(?m)^module = true\n`, "offline_paths": `(?m)^offline_paths = \[.*\]\n`} {
+	for key, pattern := range map[string]string{"module": `(?m)^module = true\n`,
+		"offline_paths": `(?m)^offline_paths = \[.*\]\n`} {
 		only := regexp.MustCompile(pattern).FindString(text)
 		if only == "" && key == "offline_paths" {
 			continue
@@ -119,7 +121,8 @@ func asProfile(t *testing.T, name, text string) (string, []policy.Item) {
 }
 
 func BenchmarkLoadProject(b *testing.B) {
-	for _, text := range []string{"[profiles.moderate]\nblocked_paths=['$CWD/y']", "[profiles.moderate]\nprotected_paths=['$CWD/x']", "default_profile='strict'"} {
+	for _, text := range []string{"[profiles.moderate]\nblocked_paths=['$CWD/y']",
+		"[profiles.moderate]\nprotected_paths=['$CWD/x']", "default_profile='strict'"} {
 		b.Run(text, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Load(profiles.Builtin(), []File{file(policy.Project, text)}, testVars); err != nil {

@@ -25,7 +25,8 @@ func TestSeccompFile(t *testing.T) {
 		{"c.toml", "/work$x", "f.json", "/work$x/f.json"},
 	}
 	for _, tt := range tests {
-		f := File{Path: tt.config, CWD: tt.cwd, Layer: policy.User, Data: []byte("[profiles.moderate]\nseccomp='" + tt.value + "'")}
+		f := File{Path: tt.config, CWD: tt.cwd, Layer: policy.User,
+			Data: []byte("[profiles.moderate]\nseccomp='" + tt.value + "'")}
 		s, err := Load(profiles.Builtin(), []File{f}, testVars)
 		if err != nil {
 			t.Error(err)
@@ -48,8 +49,11 @@ func TestSeccompFileOfAProject(t *testing.T) {
 				continue
 			}
 			files := []File{
-				{Path: "/etc/user.toml", Layer: policy.User, Data: []byte("[profiles.moderate]\nseccomp='" + user + "'\n[profiles.module]\ncache='none'")},
-				{Path: "/p/.sbx.toml", Layer: policy.Project, Data: []byte("[profiles.moderate]\nseccomp='" + project + "'\n[profiles.module]\nseccomp='" + project + "'\n[profiles.own]\nextends='moderate'\nseccomp='" + project + "'")},
+				{Path: "/etc/user.toml", Layer: policy.User, Data: []byte("[profiles.moderate]\nseccomp='" + user +
+					"'\n[profiles.module]\ncache='none'")},
+				{Path: "/p/.sbx.toml", Layer: policy.Project,
+					Data: []byte("[profiles.moderate]\nseccomp='" + project + "'\n[profiles.module]\nseccomp='" +
+						project + "'\n[profiles.own]\nextends='moderate'\nseccomp='" + project + "'")},
 			}
 			resolve := func(trusted bool, names ...string) (string, *Settings) {
 				files[1].Trusted = trusted
@@ -94,7 +98,8 @@ func TestSeccompFileOfAProject(t *testing.T) {
 func TestSeccompFileLocked(t *testing.T) {
 	for _, system := range []string{"default", "off", "/etc/f.json"} {
 		files := []File{
-			{Path: "/etc/sbx/config.toml", Layer: policy.System, Data: []byte("locked=['seccomp']\n[profiles.moderate]\nseccomp='" + system + "'")},
+			{Path: "/etc/sbx/config.toml", Layer: policy.System,
+				Data: []byte("locked=['seccomp']\n[profiles.moderate]\nseccomp='" + system + "'")},
 			{Path: "/u.toml", Layer: policy.User, Data: []byte("[profiles.moderate]\nseccomp='/home/f.json'")},
 		}
 		s, err := Load(profiles.Builtin(), files, testVars)

@@ -24,7 +24,8 @@ func TestTighten(t *testing.T) {
 	items := func(places ...string) policy.List {
 		var l policy.List
 		for i := 0; i < len(places); i += 2 {
-			l.Items = append(l.Items, policy.Item{Text: places[i], Source: ".sbx.toml:" + places[i+1], Layer: policy.Project})
+			l.Items = append(l.Items, policy.Item{Text: places[i], Source: ".sbx.toml:" + places[i+1],
+				Layer: policy.Project})
 		}
 		return l
 	}
@@ -35,27 +36,35 @@ func TestTighten(t *testing.T) {
 		{"top may not loosen", "", "enabled=false\nfallback_on_unavailable='allow'\nshell='/x'\ndirect=true\nhints=false\n[tools.npm]\nprofile='open'", outcome{Notices: []string{
 			notice + "enabled (line 1), fallback_on_unavailable (line 2), shell (line 3), direct (line 4), hints (line 5), tools.npm (line 6)",
 		}}},
-		{"top may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\ntripwire='required'\ndefault_profile='strict'", outcome{
-			Top: "enabled=true fallback=warn min_tier=full tripwire=required default=strict",
-		}},
-		{"what is on stays on", "tripwire='required'\nmin_tier='full'", "tripwire='auto'\nmin_tier='reduced'", outcome{Notices: []string{notice + "tripwire (line 1), min_tier (line 2)"}}},
-		{"what is so anyway needs no notice", "", "enabled=true\ndefault_profile='moderate'\nhints=true\n[profiles.moderate]\nallow_network=false\ngit='commit'", outcome{}},
-		{"wider default", "", "default_profile='open'", outcome{Notices: []string{notice + "default_profile (line 1)"}}},
+		{"top may tighten", "enabled=false\nfallback_on_unavailable='allow'",
+			"enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\ntripwire='required'\ndefault_profile='strict'", outcome{
+				Top: "enabled=true fallback=warn min_tier=full tripwire=required default=strict",
+			}},
+		{"what is on stays on", "tripwire='required'\nmin_tier='full'", "tripwire='auto'\nmin_tier='reduced'",
+			outcome{Notices: []string{notice + "tripwire (line 1), min_tier (line 2)"}}},
+		{"what is so anyway needs no notice", "",
+			"enabled=true\ndefault_profile='moderate'\nhints=true\n[profiles.moderate]\nallow_network=false\ngit='commit'", outcome{}},
+		{"wider default", "", "default_profile='open'",
+			outcome{Notices: []string{notice + "default_profile (line 1)"}}},
 		{"scalars", "", "[profiles.moderate]\nallow_network=true\ngit='none'\ncache='none'\ntimeout_seconds=60\nenvironment='list'\nshare_pid=true\nseccomp='off'", outcome{
 			Profiles: map[string]*policy.Profile{"moderate": {
-				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project, Git: "none", TimeoutSeconds: 60, Environment: "list",
-				Where: map[string]string{"git": ".sbx.toml:3:1", "timeout_seconds": ".sbx.toml:5:1", "environment": ".sbx.toml:6:1"},
+				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project, Git: "none", TimeoutSeconds: 60,
+				Environment: "list",
+				Where: map[string]string{"git": ".sbx.toml:3:1", "timeout_seconds": ".sbx.toml:5:1",
+					"environment": ".sbx.toml:6:1"},
 			}},
 			Notices: []string{notice + "profiles.moderate.allow_network (line 2), profiles.moderate.cache (line 4), profiles.moderate.share_pid (line 7), profiles.moderate.seccomp (line 8)"},
 		}},
 		// strict bounds tmpfs at 100 and open says 120 s: with -p strict -p node
 		// the project's word would be the last.
-		{"unsaid values do not undercut other profiles", "", "[profiles.node]\ntmpfs_limit_mb=1000\ntimeout_seconds=600\nprocs=50\ngit='commit'", outcome{
-			Profiles: map[string]*policy.Profile{"node": {
-				Name: "node", Source: ".sbx.toml:1:11", Layer: policy.Project, Procs: 50, Where: map[string]string{"procs": ".sbx.toml:4:1"},
+		{"unsaid values do not undercut other profiles", "",
+			"[profiles.node]\ntmpfs_limit_mb=1000\ntimeout_seconds=600\nprocs=50\ngit='commit'", outcome{
+				Profiles: map[string]*policy.Profile{"node": {
+					Name: "node", Source: ".sbx.toml:1:11", Layer: policy.Project, Procs: 50,
+					Where: map[string]string{"procs": ".sbx.toml:4:1"},
+				}},
+				Notices: []string{notice + "profiles.node.tmpfs_limit_mb (line 2), profiles.node.timeout_seconds (line 3), profiles.node.git (line 5)"},
 			}},
-			Notices: []string{notice + "profiles.node.tmpfs_limit_mb (line 2), profiles.node.timeout_seconds (line 3), profiles.node.git (line 5)"},
-		}},
 		{"lists", "", "[profiles.moderate]\nblocked_paths=['!','$CWD/secret','!$CWD/*.pem']\nenv_drop=['FOO']\nwritable_paths=['/x']\nprivate_paths=['/y']\nenv_pass=['AWS_KEY']\nenv_set={LD_PRELOAD='/x'}\nextends='open'", outcome{
 			Profiles: map[string]*policy.Profile{"moderate": {
 				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project,
@@ -64,31 +73,38 @@ func TestTighten(t *testing.T) {
 			Notices: []string{notice + "profiles.moderate.blocked_paths (line 2), profiles.moderate.writable_paths (line 4), profiles.moderate.private_paths (line 5), " +
 				"profiles.moderate.env_pass (line 6), profiles.moderate.env_set (line 7), profiles.moderate.extends (line 8)"},
 		}},
-		{"protect shows nothing that was hidden", "", "[profiles.moderate]\nprotected_paths=['$CWD/x','$CWD/a.pem','~/.ssh/id','/tmp/y','/opt/z','~/w','$CWD/*.lock']", outcome{
-			Profiles: map[string]*policy.Profile{"moderate": {
-				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project, Protect: items("$CWD/x", "2:18", "$CWD/*.lock", "2:76"),
+		{"protect shows nothing that was hidden", "",
+			"[profiles.moderate]\nprotected_paths=['$CWD/x','$CWD/a.pem','~/.ssh/id','/tmp/y','/opt/z','~/w','$CWD/*.lock']", outcome{
+				Profiles: map[string]*policy.Profile{"moderate": {
+					Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project,
+					Protect: items("$CWD/x", "2:18", "$CWD/*.lock", "2:76"),
+				}},
 			}},
-		}},
 		{"read-only is protection", "", "[profiles.moderate]\nreadonly_paths=['/usr','$CWD/x','/opt']", outcome{
 			Profiles: map[string]*policy.Profile{"moderate": {
-				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project, Protect: items("/usr", "2:17", "$CWD/x", "2:24"),
+				Name: "moderate", Source: ".sbx.toml:1:11", Layer: policy.Project,
+				Protect: items("/usr", "2:17", "$CWD/x", "2:24"),
 			}},
 			Notices: []string{notice + "profiles.moderate.readonly_paths (line 2)"},
 		}},
 		{"a profile of its own", "", "default_profile='mine'\n[profiles.mine]\nextends='strict'\nblocked_paths=['$CWD/s']\nallow_network=true\nprocs=9", outcome{
 			Top: "default=mine",
 			Profiles: map[string]*policy.Profile{"mine": {
-				Name: "mine", Source: ".sbx.toml:2:11", Layer: policy.Project, Extends: []string{"strict"}, Block: items("$CWD/s", "4:16"), Procs: 9,
+				Name: "mine", Source: ".sbx.toml:2:11", Layer: policy.Project, Extends: []string{"strict"},
+				Block: items("$CWD/s", "4:16"), Procs: 9,
 				Where: map[string]string{"procs": ".sbx.toml:6:1"},
 			}},
 			Notices: []string{notice + "profiles.mine.allow_network (line 5)"},
 		}},
-		{"a wide profile of its own", "", "default_profile='mine'\n[profiles.mine]\nextends='open'\n[profiles.child]\nextends=['mine']", outcome{Notices: []string{
-			notice + "default_profile (line 1), profiles.mine (line 2), profiles.child (line 4)",
-		}}},
-		{"a default with a wildcard exception", "[profiles.loose]\nextends='moderate'\nblocked_paths=['!$CWD/.e*x']", "default_profile='loose'", outcome{Notices: []string{
-			notice + "default_profile (line 1)",
-		}}},
+		{"a wide profile of its own", "",
+			"default_profile='mine'\n[profiles.mine]\nextends='open'\n[profiles.child]\nextends=['mine']",
+			outcome{Notices: []string{
+				notice + "default_profile (line 1), profiles.mine (line 2), profiles.child (line 4)",
+			}}},
+		{"a default with a wildcard exception", "[profiles.loose]\nextends='moderate'\nblocked_paths=['!$CWD/.e*x']",
+			"default_profile='loose'", outcome{Notices: []string{
+				notice + "default_profile (line 1)",
+			}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -96,7 +112,8 @@ func TestTighten(t *testing.T) {
 			after := mustLoad(t, file(policy.User, tt.user), file(policy.Project, tt.project))
 			got := outcome{Top: topDiff(before, after), Notices: after.Notices}
 			for name, stack := range after.Profiles {
-				if p := stack[len(stack)-1]; p.Layer == policy.Project && !cmp.Equal(*p, policy.Profile{Name: p.Name, Source: p.Source, Layer: p.Layer}) {
+				if p := stack[len(stack)-1]; p.Layer == policy.Project &&
+					!cmp.Equal(*p, policy.Profile{Name: p.Name, Source: p.Source, Layer: p.Layer}) {
 					if got.Profiles == nil {
 						got.Profiles = make(map[string]*policy.Profile)
 					}
@@ -133,13 +150,20 @@ func TestProjectErrorsFailClosed(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"syntax", "x", ".sbx.toml:1:1: expected '=' after key"},
 		{"ignored key of wrong type", "shell = 1", ".sbx.toml:1:1: shell: want a string, got a whole number"},
-		{"circle", "[profiles.a]\nextends='b'\n[profiles.b]\nextends='a'", ".sbx.toml:4:9: extends goes in a circle: a -> b -> a"},
-		{"unknown parent", "[profiles.a]\nextends='b'", `.sbx.toml:2:9: profile "a": extends "b": no such profile (did you mean "a"?)`},
-		{"unknown default", "default_profile='strikt'", `.sbx.toml:1:1: default_profile: no profile is called "strikt" (did you mean "strict"?)`},
-		{"locked", "locked=['enabled']", ".sbx.toml:1:1: locked: only the administrator's file in /etc/sbx may lock keys"},
-		{"large", strings.Repeat("#", untrustedSize+1), ".sbx.toml:1:1: larger than 65536 bytes: too much for a project file that is not trusted"},
-		{"items", "[profiles.a]\nblocked_paths=[" + strings.Repeat("'/a',", 257) + "]", ".sbx.toml:1:1: more than 256 elements in lists: too much for a project file that is not trusted"},
-		{"profiles", manyProfiles(untrustedProfiles + 1), ".sbx.toml:1:1: more than 16 profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust"},
+		{"circle", "[profiles.a]\nextends='b'\n[profiles.b]\nextends='a'",
+			".sbx.toml:4:9: extends goes in a circle: a -> b -> a"},
+		{"unknown parent", "[profiles.a]\nextends='b'",
+			`.sbx.toml:2:9: profile "a": extends "b": no such profile (did you mean "a"?)`},
+		{"unknown default", "default_profile='strikt'",
+			`.sbx.toml:1:1: default_profile: no profile is called "strikt" (did you mean "strict"?)`},
+		{"locked", "locked=['enabled']",
+			".sbx.toml:1:1: locked: only the administrator's file in /etc/sbx may lock keys"},
+		{"large", strings.Repeat("#", untrustedSize+1),
+			".sbx.toml:1:1: larger than 65536 bytes: too much for a project file that is not trusted"},
+		{"items", "[profiles.a]\nblocked_paths=[" + strings.Repeat("'/a',", 257) + "]",
+			".sbx.toml:1:1: more than 256 elements in lists: too much for a project file that is not trusted"},
+		{"profiles", manyProfiles(untrustedProfiles + 1),
+			".sbx.toml:1:1: more than 16 profiles in the files of this project: too much for files that are not trusted; leave some out, or agree to them with sbx trust"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -219,12 +243,17 @@ func selections(names []string, r *rand.Rand) [][]string {
 
 func randomProject(r *rand.Rand, names []string) string {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
-	plain := []string{"!", "/", "/usr", "$CWD", "$CWD/x", "$CWD/a.pem", "$CWD/.env.x", "~", "~/.ssh/id", "/tmp/x", "/etc/shadow", "$CWD/no/y", "$CWD/.git/hooks/a"}
+	plain := []string{"!", "/", "/usr", "$CWD", "$CWD/x", "$CWD/a.pem", "$CWD/.env.x", "~", "~/.ssh/id", "/tmp/x",
+		"/etc/shadow", "$CWD/no/y", "$CWD/.git/hooks/a"}
 	patterns := append([]string{"!$CWD/*.pem", "!$CWD/.e*", "$CWD/*.pem", "$CWD/?.pem", "!$CWD/a.pem"}, plain...)
 	keys := []string{
-		"allow_network=%s", "true", "false", "git='%s'", "none", "full", "cache='%s'", "none", "private", "share_pid=%s", "true", "false",
-		"new_session='%s'", "no", "yes", "seccomp='%s'", "off", "/f.json", "environment='%s'", "list", "inherit", "limits='%s'", "best-effort", "enforce",
-		"min_tier='%s'", "full", "reduced", "on_unmasked='%s'", "end", "warn", "timeout_seconds=%s", "10", "1000", "procs=%s", "5", "5000", "cpus=%s", "1", "8", "file_size_limit_mb=%s", "0.5", "9", "tmpfs_limit_mb=%s", "10", "4000",
+		"allow_network=%s", "true", "false", "git='%s'", "none", "full", "cache='%s'", "none", "private",
+		"share_pid=%s", "true", "false",
+		"new_session='%s'", "no", "yes", "seccomp='%s'", "off", "/f.json", "environment='%s'", "list", "inherit",
+		"limits='%s'", "best-effort", "enforce",
+		"min_tier='%s'", "full", "reduced", "on_unmasked='%s'", "end", "warn", "timeout_seconds=%s", "10", "1000",
+		"procs=%s", "5", "5000", "cpus=%s", "1", "8", "file_size_limit_mb=%s", "0.5", "9", "tmpfs_limit_mb=%s",
+		"10", "4000",
 		"env_pass=['%s']", "A_TOKEN", "*", "env_drop=['%s']", "LANG", "*", "env_set={%s='1'}", "LD_PRELOAD", "A",
 	}
 	var b strings.Builder

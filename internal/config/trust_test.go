@@ -72,7 +72,8 @@ func TestTrustModes(t *testing.T) {
 	if len(entries) != 1 || entries[0].Name() != recordName("/p/.sbx.toml") {
 		t.Error(entries)
 	}
-	for path, want := range map[string]os.FileMode{s.Dir: 0o700, filepath.Dir(s.Dir): 0o700, s.Dir + "/" + recordName("/p/.sbx.toml"): 0o600} {
+	for path, want := range map[string]os.FileMode{s.Dir: 0o700, filepath.Dir(s.Dir): 0o700, s.Dir + "/" +
+		recordName("/p/.sbx.toml"): 0o600} {
 		info, err := os.Stat(path)
 		must(t, err)
 		if info.Mode().Perm() != want {
@@ -103,9 +104,12 @@ func TestTrustRefuses(t *testing.T) {
 			must(t, os.Rename(rec, dir+"/real"))
 			must(t, os.Symlink("real", rec))
 		}},
-		{"writable by group", "DIR/REC: writable by others", false, func(t *testing.T, dir, rec string) { must(t, os.Chmod(rec, 0o620)) }},
-		{"writable by all", "DIR/REC: writable by others", false, func(t *testing.T, dir, rec string) { must(t, os.Chmod(rec, 0o602)) }},
-		{"another's", "DIR/REC: owned by uid 12345, not by you", true, func(t *testing.T, dir, rec string) { must(t, os.Chown(rec, 12345, -1)) }},
+		{"writable by group", "DIR/REC: writable by others", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Chmod(rec, 0o620)) }},
+		{"writable by all", "DIR/REC: writable by others", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Chmod(rec, 0o602)) }},
+		{"another's", "DIR/REC: owned by uid 12345, not by you", true,
+			func(t *testing.T, dir, rec string) { must(t, os.Chown(rec, 12345, -1)) }},
 		{"fifo", "DIR/REC: not a regular file", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Remove(rec))
 			must(t, syscall.Mkfifo(rec, 0o600))
@@ -114,24 +118,32 @@ func TestTrustRefuses(t *testing.T) {
 			must(t, os.Remove(rec))
 			must(t, os.Mkdir(rec, 0o700))
 		}},
-		{"large", "DIR/REC: larger than a record can be", false, func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 100<<20)) }},
-		{"empty", "DIR/REC: not a record of a trusted file", false, func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 0)) }},
-		{"cut in the path", "DIR/REC: not a record of a trusted file", false, func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 20)) }},
-		{"of another file", "DIR/REC: a record of another file, /q/.sbx.toml", false, func(t *testing.T, dir, rec string) {
-			must(t, os.WriteFile(rec, encodeRecord("/q/.sbx.toml", []byte(data)), 0o600))
-		}},
+		{"large", "DIR/REC: larger than a record can be", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 100<<20)) }},
+		{"empty", "DIR/REC: not a record of a trusted file", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 0)) }},
+		{"cut in the path", "DIR/REC: not a record of a trusted file", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 20)) }},
+		{"of another file", "DIR/REC: a record of another file, /q/.sbx.toml", false,
+			func(t *testing.T, dir, rec string) {
+				must(t, os.WriteFile(rec, encodeRecord("/q/.sbx.toml", []byte(data)), 0o600))
+			}},
 		{"store is a link", "DIR: not a directory", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Rename(dir, dir+"2"))
 			must(t, os.Symlink("trust2", dir))
 		}},
-		{"store writable by group", "DIR: writable by others", false, func(t *testing.T, dir, rec string) { must(t, os.Chmod(dir, 0o770)) }},
-		{"sticky is no help", "DIR: writable by others", false, func(t *testing.T, dir, rec string) { must(t, os.Chmod(dir, 0o777|os.ModeSticky)) }},
-		{"store of another", "DIR: owned by uid 12345, not by you", true, func(t *testing.T, dir, rec string) { must(t, os.Chown(dir, 12345, -1)) }},
+		{"store writable by group", "DIR: writable by others", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Chmod(dir, 0o770)) }},
+		{"sticky is no help", "DIR: writable by others", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Chmod(dir, 0o777|os.ModeSticky)) }},
+		{"store of another", "DIR: owned by uid 12345, not by you", true,
+			func(t *testing.T, dir, rec string) { must(t, os.Chown(dir, 12345, -1)) }},
 		{"directory of the store is a link", "UP: not a directory", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Rename(filepath.Dir(dir), filepath.Dir(dir)+"2"))
 			must(t, os.Symlink("sbx2", filepath.Dir(dir)))
 		}},
-		{"directory of the store writable", "UP: writable by others", false, func(t *testing.T, dir, rec string) { must(t, os.Chmod(filepath.Dir(dir), 0o777)) }},
+		{"directory of the store writable", "UP: writable by others", false,
+			func(t *testing.T, dir, rec string) { must(t, os.Chmod(filepath.Dir(dir), 0o777)) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,12 +156,14 @@ func TestTrustRefuses(t *testing.T) {
 			state, agreed, err := s.Check(path, []byte(data))
 			got := ""
 			if err != nil {
-				got = strings.NewReplacer(recordName(path), "REC", s.Dir, "DIR", filepath.Dir(s.Dir), "UP").Replace(err.Error())
+				got = strings.NewReplacer(recordName(path), "REC", s.Dir, "DIR", filepath.Dir(s.Dir),
+					"UP").Replace(err.Error())
 			}
 			if got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
-			if trusted := state == Trusted; trusted != (tt.want == "") || err != nil && (state != Unknown || agreed != nil) {
+			if trusted := state == Trusted; trusted != (tt.want == "") || err != nil &&
+				(state != Unknown || agreed != nil) {
 				t.Error(state, agreed)
 			}
 			if fe := (*FileError)(nil); err != nil && !errors.As(err, &fe) {

@@ -29,23 +29,33 @@ func TestTrusted(t *testing.T) {
 		want                outcome
 	}{
 		{"profiles count in full", "", "[profiles.moderate]\nallow_network=true\nwritable_paths=['/usr/x']\nenv_pass=['GH_TOKEN']\nseccomp='off'\ngit='full'\nenv_set={A='1'}", outcome{
-			Wider: []string{"allow_network true", "env_pass GH_TOKEN", "env_set A", "git full", "seccomp off", "writable_paths /usr/x"},
+			Wider: []string{"allow_network true", "env_pass GH_TOKEN", "env_set A", "git full", "seccomp off",
+				"writable_paths /usr/x"},
 		}},
 		{"so do replaced lists and parents", "", "[profiles.moderate]\nextends='open'\nprotected_paths=['!']", outcome{
 			Wider: []string{"allow_network true", "protected_paths /w/p/.git/hooks", "readonly_paths /"},
 		}},
-		{"and the default and tools", "", "default_profile='open'\n[tools.npm]\nprofile='open'", outcome{Top: "default=open tools=1"}},
-		{"the rest of the top only tightens", "", "enabled=false\nfallback_on_unavailable='allow'\nshell='/x'\ndirect=true\nhints=false", outcome{Notices: []string{
-			never + "enabled (line 1), fallback_on_unavailable (line 2), shell (line 3), direct (line 4), hints (line 5)",
-		}}},
-		{"against the user's word, too", "min_tier='full'\ntripwire='required'", "min_tier='reduced'\ntripwire='auto'", outcome{Notices: []string{never + "min_tier (line 1), tripwire (line 2)"}}},
-		{"it may tighten", "enabled=false\nfallback_on_unavailable='allow'", "enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\ntripwire='required'", outcome{
-			Top: "enabled=true fallback=warn min_tier=full tripwire=required",
-		}},
-		{"tier and limits of a profile", "[profiles.moderate]\nmin_tier='full'", "[profiles.moderate]\nmin_tier='reduced'\nlimits='best-effort'\non_unmasked='warn'\nallow_network=true", outcome{
-			Wider: []string{"allow_network true"}, Notices: []string{never + "profiles.moderate.min_tier (line 2), profiles.moderate.limits (line 3), profiles.moderate.on_unmasked (line 4)"},
-		}},
-		{"what is so anyway needs no notice", "[profiles.moderate]\nlimits='best-effort'", "enabled=true\nhints=true\n[profiles.moderate]\nlimits='best-effort'", outcome{}},
+		{"and the default and tools", "", "default_profile='open'\n[tools.npm]\nprofile='open'",
+			outcome{Top: "default=open tools=1"}},
+		{"the rest of the top only tightens", "",
+			"enabled=false\nfallback_on_unavailable='allow'\nshell='/x'\ndirect=true\nhints=false",
+			outcome{Notices: []string{
+				never + "enabled (line 1), fallback_on_unavailable (line 2), shell (line 3), direct (line 4), hints (line 5)",
+			}}},
+		{"against the user's word, too", "min_tier='full'\ntripwire='required'", "min_tier='reduced'\ntripwire='auto'",
+			outcome{Notices: []string{never + "min_tier (line 1), tripwire (line 2)"}}},
+		{"it may tighten", "enabled=false\nfallback_on_unavailable='allow'",
+			"enabled=true\nfallback_on_unavailable='warn'\nmin_tier='full'\ntripwire='required'", outcome{
+				Top: "enabled=true fallback=warn min_tier=full tripwire=required",
+			}},
+		{"tier and limits of a profile", "[profiles.moderate]\nmin_tier='full'",
+			"[profiles.moderate]\nmin_tier='reduced'\nlimits='best-effort'\non_unmasked='warn'\nallow_network=true",
+			outcome{
+				Wider: []string{"allow_network true"}, Notices: []string{never +
+					"profiles.moderate.min_tier (line 2), profiles.moderate.limits (line 3), profiles.moderate.on_unmasked (line 4)"},
+			}},
+		{"what is so anyway needs no notice", "[profiles.moderate]\nlimits='best-effort'",
+			"enabled=true\nhints=true\n[profiles.moderate]\nlimits='best-effort'", outcome{}},
 		{"a tighter tier counts", "", "[profiles.moderate]\nmin_tier='full'\nlimits='enforce'", outcome{}},
 	}
 	for _, tt := range tests {
@@ -89,7 +99,8 @@ func TestKeepFloor(t *testing.T) {
 		{"one without a single value", "default_profile='mine'\n[profiles.mine]\n", nil, nil, "full", "enforce"},
 		{"its own, asked for", "[profiles.mine]\nextends='lax'", []string{"mine"}, nil, "full", "enforce"},
 		{"the user's, asked for", "[profiles.mine]\n", []string{"lax"}, nil, "reduced", "best-effort"},
-		{"the user's flag", "default_profile='lax'", nil, &policy.Profile{Layer: policy.Flag, MinTier: "reduced"}, "reduced", "enforce"},
+		{"the user's flag", "default_profile='lax'", nil, &policy.Profile{Layer: policy.Flag, MinTier: "reduced"},
+			"reduced", "enforce"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +120,9 @@ func TestKeepFloor(t *testing.T) {
 			if err := s.KeepFloor(p, tt.asked, testVars, over...); err != nil {
 				t.Fatal(err)
 			}
-			if unmasked := map[string]string{"enforce": "end", "best-effort": "warn"}[tt.limits]; p.MinTier != tt.tier || p.Limits != tt.limits || p.OnUnmasked != unmasked {
+			if unmasked := map[string]string{"enforce": "end",
+				"best-effort": "warn"}[tt.limits]; p.MinTier != tt.tier || p.Limits != tt.limits ||
+				p.OnUnmasked != unmasked {
 				t.Errorf("tier %s, limits %s, on_unmasked %s", p.MinTier, p.Limits, p.OnUnmasked)
 			}
 		})
@@ -182,7 +195,8 @@ func TestNoFileLoosensBesideTrusted(t *testing.T) {
 				if selected == nil {
 					selected, with = []string{before.DefaultProfile}, []string{after.DefaultProfile}
 				}
-				if wider := policy.Widened(resolved(t, before, selected...), resolved(t, after, with...)); len(wider) > 0 {
+				if wider := policy.Widened(resolved(t, before, selected...),
+					resolved(t, after, with...)); len(wider) > 0 {
 					t.Fatalf("%d, seed %d, %v became wider: %+v\n%s", i, seed, selected, wider, planted)
 				}
 			}

@@ -19,7 +19,9 @@ var temporary = map[string]string{"darwin": "/private/tmp", "linux": "/tmp"}[run
 
 // settings are what the caller of sbx has in its environment.
 var settings = map[string]string{
-	"LANG": "C.UTF-8", "MY_SETTING": "mine", "GITHUB_TOKEN": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "SSH_AUTH_SOCK": "/nonexistent/agent", "DATABASE_URL": "secret", "NODE_OPTIONS": "--max-old-space-size=99", "BASH_ENV": "/nonexistent/env",
+	"LANG": "C.UTF-8", "MY_SETTING": "mine", "GITHUB_TOKEN": "secret", "AWS_SECRET_ACCESS_KEY": "secret",
+	"SSH_AUTH_SOCK": "/nonexistent/agent", "DATABASE_URL": "secret", "NODE_OPTIONS": "--max-old-space-size=99",
+	"BASH_ENV": "/nonexistent/env",
 }
 
 // The test binary is also what does the acts, inside and outside, and the
@@ -72,7 +74,8 @@ func TestConformance(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					h := newHost(t)
 					a := h.actor(t, sbx, "--engine", engine.name, "--min-tier", engine.tier, "-p", name, "--")
-					mismatches, err := Compare(engine.name, engine.version, profile, func(r Row) (bool, string, error) { return h.judge(t, r, a.do) })
+					mismatches, err := Compare(engine.name, engine.version, profile,
+						func(r Row) (bool, string, error) { return h.judge(t, r, a.do) })
 					for _, m := range mismatches {
 						t.Error(m)
 					}
@@ -93,7 +96,8 @@ type engine struct {
 }
 
 // changing are the acts that leave something else behind than they found.
-var changing = []string{"write", "truncate", "create", "mkdir", "unlink", "rmdir", "rename", "link", "symlink", "chmod", "bind-unix"}
+var changing = []string{"write", "truncate", "create", "mkdir", "unlink", "rmdir", "rename", "link", "symlink", "chmod",
+	"bind-unix"}
 
 // outside is the positive control: what an engine refuses can be done on this
 // host, in a fixture that nothing was done to yet.

@@ -11,7 +11,8 @@ func engines() []engine {
 	return []engine{
 		{"bwrap", "full", 0, func() error {
 			// As sbx uses it, without asking sbx.
-			out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true").CombinedOutput()
+			out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev",
+				"/dev", "true").CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("%w: %s", err, out)
 			}

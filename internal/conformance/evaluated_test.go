@@ -23,7 +23,8 @@ func TestEvaluated(t *testing.T) {
 			h := newHost(t)
 			p := h.plan(t, sbx, name)
 			for _, model := range sbpltest.Models {
-				mismatches, err := Compare("sandbox-exec", 0, profile, func(r Row) (bool, string, error) { return p.evaluate(h, model, r) })
+				mismatches, err := Compare("sandbox-exec", 0, profile,
+					func(r Row) (bool, string, error) { return p.evaluate(h, model, r) })
 				for _, m := range mismatches {
 					t.Errorf("%v: %v", model, m)
 				}

@@ -53,17 +53,24 @@ func TestTable(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for _, test := range []struct{ name, text, err string }{
-		{"unknown act", "look $CWD/a  deny deny deny", `table.txt:1: "look $CWD/a": no such act, or not with 1 targets`},
-		{"too few targets", "rename $CWD/a  deny deny deny", `table.txt:1: "rename $CWD/a": no such act, or not with 1 targets`},
+		{"unknown act", "look $CWD/a  deny deny deny",
+			`table.txt:1: "look $CWD/a": no such act, or not with 1 targets`},
+		{"too few targets", "rename $CWD/a  deny deny deny",
+			`table.txt:1: "rename $CWD/a": no such act, or not with 1 targets`},
 		{"two verdicts", "read $CWD/a  deny deny", `table.txt:1: "deny deny": want three verdicts`},
 		{"no verdict", "read $CWD/a  deny deny maybe", `table.txt:1: "maybe" is no verdict`},
 		{"one blank", "read $CWD/a deny deny deny", "table.txt:1: want OP TARGET  VERDICTS"},
-		{"twice", "read $CWD/a  deny deny deny\n\nread $CWD/a  deny deny allow", "table.txt:3: read $CWD/a stands in line 1 already"},
+		{"twice", "read $CWD/a  deny deny deny\n\nread $CWD/a  deny deny allow",
+			"table.txt:3: read $CWD/a stands in line 1 already"},
 		{"no row", "  bwrap  deny deny deny  because", "table.txt:1: want ENGINE  VERDICTS  REASON below a row"},
-		{"no reason", "read $CWD/a  deny deny deny\n  bwrap  deny deny allow", "table.txt:2: want ENGINE  VERDICTS  REASON below a row"},
-		{"no difference", "read $CWD/a  deny deny deny\n  bwrap  deny deny deny  because", "table.txt:2: bwrap does not differ from the row"},
-		{"unknown engine", "read $CWD/a  deny deny deny\n  docker  deny deny allow  because", `table.txt:2: "docker" is no engine`},
-		{"no version", "read $CWD/a  deny deny deny\n  landlock<x  deny deny allow  because", `table.txt:2: "x" is no version`},
+		{"no reason", "read $CWD/a  deny deny deny\n  bwrap  deny deny allow",
+			"table.txt:2: want ENGINE  VERDICTS  REASON below a row"},
+		{"no difference", "read $CWD/a  deny deny deny\n  bwrap  deny deny deny  because",
+			"table.txt:2: bwrap does not differ from the row"},
+		{"unknown engine", "read $CWD/a  deny deny deny\n  docker  deny deny allow  because",
+			`table.txt:2: "docker" is no engine`},
+		{"no version", "read $CWD/a  deny deny deny\n  landlock<x  deny deny allow  because",
+			`table.txt:2: "x" is no version`},
 		{"engine twice", "read $CWD/a  deny deny deny\n  bwrap  deny deny allow  because\n  bwrap  deny allow allow  because", "table.txt:3: bwrap stands here already"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,14 +128,16 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	cause := errors.New("cause")
-	if _, err := Compare("bwrap", 0, 0, func(Row) (bool, string, error) { return false, "", cause }); !errors.Is(err, cause) {
+	if _, err := Compare("bwrap", 0, 0, func(Row) (bool, string, error) { return false, "", cause }); !errors.Is(err,
+		cause) {
 		t.Error(err)
 	}
 }
 
 // TestPlatforms: docs/platforms.md lists the differences of the table.
 func TestPlatforms(t *testing.T) {
-	const file, begin, end = "../../docs/platforms.md", "<!-- from internal/conformance/table.txt -->\n", "<!-- end -->\n"
+	const file, begin, end = "../../docs/platforms.md", "<!-- from internal/conformance/table.txt -->\n",
+		"<!-- end -->\n"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,8 @@ func (r gitRepo) git(input string, args ...string) ([]byte, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.dir
 	cmd.Stdin = strings.NewReader(input)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir + "/none", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir)}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir + "/none", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(r.dir)}
 	return cmd.Output()
 }
 
@@ -138,7 +139,8 @@ func indexes(t testing.TB) (repos []gitRepo) {
 			r := newGitRepo(t, format)
 			var settings []string
 			if strings.HasPrefix(kind, "threads") {
-				settings = []string{"-c", "index.threads=3", "-c", "index.recordOffsetTable=true", "-c", "index.recordEndOfIndexEntries=true"}
+				settings = []string{"-c", "index.threads=3", "-c", "index.recordOffsetTable=true", "-c",
+					"index.recordEndOfIndexEntries=true"}
 			}
 			r.fill(t, "a", "dir/sub/deep", "m/n", "z \n z")
 			run := func(args ...string) { t.Helper(); r.must(t, append(slices.Clone(settings), args...)...) }
@@ -222,9 +224,11 @@ func TestOddIndexes(t *testing.T) {
 		{"bytes behind", r, append(slices.Clone(plain), 1, 2, 3, 4, 5, 6, 7), true, []string{"pkg/evil"}},
 		{"other bits of the mode", r, changed(at+24, be32(0o160755)...), true, []string{"pkg/evil"}},
 		{"high bits of the mode", r, changed(at+24, be32(0xfffe0000|0o160644)...), true, []string{"pkg/evil"}},
-		{"long names", long, longIndex, true, []string{strings.Repeat("a", 5000), "b/" + strings.Repeat("c", 4094), "pkg/evil"}},
+		{"long names", long, longIndex, true, []string{strings.Repeat("a", 5000), "b/" + strings.Repeat("c", 4094),
+			"pkg/evil"}},
 		{"a large extension", r, extension("ABCD", make([]byte, 68<<20)), true, []string{"pkg/evil"}},
-		{"an extension behind the end", r, slices.Concat(body, []byte("ABCD"), be32(1<<31), plain[len(plain)-20:]), true, []string{"pkg/evil"}},
+		{"an extension behind the end", r, slices.Concat(body, []byte("ABCD"), be32(1<<31), plain[len(plain)-20:]),
+			true, []string{"pkg/evil"}},
 		{"an extension that has to be known", r, extension("abcd", nil), false, nil},
 		{"no checksum", r, append(slices.Clone(body), make([]byte, 20)...), true, []string{"pkg/evil"}},
 		{"no version", r, changed(4, be32(5)...), false, nil},
@@ -306,7 +310,8 @@ func mutate(r *rand.Rand, data []byte, words []string) []byte {
 
 // indexWords are what means something in an index.
 var indexWords = func() []string {
-	out := []string{"DIRC", "TREE", "link", "sdir", "EOIE\x00\x00\x00\x18", "IEOT", "ABCD\x00\x00\x00\x04abcd", "ABCD\xff\xff\xff\xff", "\x00", "\x80\x00", "\x0f\xff", "\x40\x00", "\x20\x00"}
+	out := []string{"DIRC", "TREE", "link", "sdir", "EOIE\x00\x00\x00\x18", "IEOT", "ABCD\x00\x00\x00\x04abcd",
+		"ABCD\xff\xff\xff\xff", "\x00", "\x80\x00", "\x0f\xff", "\x40\x00", "\x20\x00"}
 	for _, mode := range []uint32{0o160000, 0o160755, 0o100644, 0o120000, 0o040000, 2, 3, 4, 12, 1 << 31} {
 		out = append(out, string(be32(mode)))
 	}
@@ -431,8 +436,11 @@ func (r gitRepo) sameConfig(t testing.TB, data []byte) bool {
 }
 
 var configWords = []string{
-	"[core]\n", "[core \"x\"]\n", "[a.b]", "[", "]", "\"", "\\", "\n", "\r", "\r\n", "\x00", "\xef\xbb\xbf", "#", ";", "=", " ", "\t", "\v", "\f", ".", "-", "\\\n", "\\\"",
-	"fsmonitor = ./x\n", "fsmonitor=\x00y\n", "hookspath=h", "[include]\npath = inc\n", "[includeIf \"gitdir:/\"]\npath=inc\n", "[ \"x\"]", "[core \"fsmonitor\x00\"]\n", "# \x00\n", "[alias]\nx = \"!a ; b\"\n", "true", "\\t", "[.]", "[-]\n",
+	"[core]\n", "[core \"x\"]\n", "[a.b]", "[", "]", "\"", "\\", "\n", "\r", "\r\n", "\x00", "\xef\xbb\xbf", "#", ";",
+	"=", " ", "\t", "\v", "\f", ".", "-", "\\\n", "\\\"",
+	"fsmonitor = ./x\n", "fsmonitor=\x00y\n", "hookspath=h", "[include]\npath = inc\n",
+	"[includeIf \"gitdir:/\"]\npath=inc\n", "[ \"x\"]", "[core \"fsmonitor\x00\"]\n", "# \x00\n",
+	"[alias]\nx = \"!a ; b\"\n", "true", "\\t", "[.]", "[-]\n",
 }
 
 const configSeed = `[core]

@@ -68,7 +68,9 @@ func TestEachReadsWhatGitReads(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
-	pieces := []string{"[a]\n", "[B \"c d\"]", "[e.F]", "\n", " ", "\t", "k = v\n", "K2=\"q # w\" e\n", "x\n", "y = 1 \\\n 2\n", "# c\n", "z = a;b\n", "w = \\\"\\\\\n", "\r\n", "\"", "\\", "]", "u = \" s \" \n", "[g \"\\\"\"]\n"}
+	pieces := []string{"[a]\n", "[B \"c d\"]", "[e.F]", "\n", " ", "\t", "k = v\n", "K2=\"q # w\" e\n", "x\n",
+		"y = 1 \\\n 2\n", "# c\n", "z = a;b\n", "w = \\\"\\\\\n", "\r\n", "\"", "\\", "]", "u = \" s \" \n",
+		"[g \"\\\"\"]\n"}
 	file := filepath.Join(t.TempDir(), "config")
 	read1 := 0
 	for seed := range uint64(400) {
@@ -109,7 +111,8 @@ func FuzzEach(f *testing.F) {
 }
 
 func TestPointers(t *testing.T) {
-	for text, want := range map[string]string{"gitdir: /a/b\n": "/a/b", "gitdir: ../x": "../x", "gitdir: a b\r\n": "a b", "gitdir:/a": "", "gitdir: ": "", "x": "", "gitdir: a\nb": "", "gitdir: a\x00": ""} {
+	for text, want := range map[string]string{"gitdir: /a/b\n": "/a/b", "gitdir: ../x": "../x",
+		"gitdir: a b\r\n": "a b", "gitdir:/a": "", "gitdir: ": "", "x": "", "gitdir: a\nb": "", "gitdir: a\x00": ""} {
 		got, ok := Pointer([]byte(text))
 		if !ok {
 			got = ""
@@ -122,12 +125,14 @@ func TestPointers(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	runs := func(section, key, value string) bool { return Runs(&Setting{Section: section, Key: key, Value: value}) }
-	for _, s := range [][3]string{{"core", "fsmonitor", "./x"}, {"filter", "clean", "x"}, {"alias", "a", "!x"}, {"diff", "textconv", "x"}, {"pager", "log", "x"}} {
+	for _, s := range [][3]string{{"core", "fsmonitor", "./x"}, {"filter", "clean", "x"}, {"alias", "a", "!x"},
+		{"diff", "textconv", "x"}, {"pager", "log", "x"}} {
 		if !runs(s[0], s[1], s[2]) {
 			t.Error(s)
 		}
 	}
-	for _, s := range [][3]string{{"core", "fsmonitor", "true"}, {"filter", "required", "true"}, {"alias", "a", "log"}, {"user", "name", "x"}} {
+	for _, s := range [][3]string{{"core", "fsmonitor", "true"}, {"filter", "required", "true"}, {"alias", "a", "log"},
+		{"user", "name", "x"}} {
 		if runs(s[0], s[1], s[2]) {
 			t.Error(s)
 		}
@@ -138,11 +143,16 @@ func TestRuns(t *testing.T) {
 // as an option.
 func TestNotable(t *testing.T) {
 	for line, plain := range map[string]bool{
-		"[branch \"a\"]\nvscode-merge-base=origin/main": true, "[branch \"a\"]\nvscode-merge-base=--output=x": false, "[branch \"a\"]\nother=x": false,
-		"[remote \"a\"]\ngh-resolved=base": true, "[remote \"a\"]\nvcs=x": false, "[commit]\ngpgsign=false": true, "[commit]\ngpgsign=true": false, "[commit]\ngpgsign": false,
-		"[merge]\nconflictStyle=zdiff3": true, "[merge \"x\"]\ndriver=x": false, "[rerere]\nenabled=true": true, "[diff]\nrenames=copies": true, "[diff]\nexternal=x": false,
-		"[core]\ncommentChar=;": true, "[core]\neditor=x": false, "[submodule]\nrecurse=true": true, "[submodule \"x\"]\nupdate=!x": false, "[extensions]\nworktreeConfig=true": true,
-		"[gui]\ngeometry=887x427+26+23 171 192": true, "[gui]\ngeometry=\"[exec x]\"": false, "[gui]\ndiffopts=x": false,
+		"[branch \"a\"]\nvscode-merge-base=origin/main": true, "[branch \"a\"]\nvscode-merge-base=--output=x": false,
+		"[branch \"a\"]\nother=x":          false,
+		"[remote \"a\"]\ngh-resolved=base": true, "[remote \"a\"]\nvcs=x": false, "[commit]\ngpgsign=false": true,
+		"[commit]\ngpgsign=true": false, "[commit]\ngpgsign": false,
+		"[merge]\nconflictStyle=zdiff3": true, "[merge \"x\"]\ndriver=x": false, "[rerere]\nenabled=true": true,
+		"[diff]\nrenames=copies": true, "[diff]\nexternal=x": false,
+		"[core]\ncommentChar=;": true, "[core]\neditor=x": false, "[submodule]\nrecurse=true": true,
+		"[submodule \"x\"]\nupdate=!x": false, "[extensions]\nworktreeConfig=true": true,
+		"[gui]\ngeometry=887x427+26+23 171 192": true, "[gui]\ngeometry=\"[exec x]\"": false,
+		"[gui]\ndiffopts=x":                     false,
 		"[svn-remote \"svn\"]\nurl=https://h/x": true, "[svn-remote \"svn\"]\nurl=svn+x://h": false,
 	} {
 		if got := Notable([]byte(line)); (len(got) == 0) != plain {

@@ -29,7 +29,8 @@ func TestOpenNoLinks(t *testing.T) {
 		path string
 		ok   bool // opens what is no link
 	}{
-		{"/a", true}, {"/a/b", true}, {"/a/b/f", true}, {"/l", false}, {"/l/b", false}, {"/l/b/f", false}, {"/a/m", false}, {"/n", false}, {"/a/b/f/g", false}, {"/no", false},
+		{"/a", true}, {"/a/b", true}, {"/a/b/f", true}, {"/l", false}, {"/l/b", false}, {"/l/b/f", false},
+		{"/a/m", false}, {"/n", false}, {"/a/b/f/g", false}, {"/no", false},
 	} {
 		for name, by := range map[string]func(string) (uintptr, syscall.Errno){"open": open, "walk": walk} {
 			fd, errno := by(dir + c.path)
@@ -80,7 +81,8 @@ func need(t *testing.T) int {
 func TestOpen(t *testing.T) {
 	abi := need(t)
 	dir := t.TempDir()
-	all := Ruleset{FS: 1<<17 - 1, Net: 15, Scope: 3, Rules: []Rule{{Path: dir, Allow: Write}, {Path: "/dev/null", Allow: Write}, {FD: 0, Allow: ReadFile}}}
+	all := Ruleset{FS: 1<<17 - 1, Net: 15, Scope: 3,
+		Rules: []Rule{{Path: dir, Allow: Write}, {Path: "/dev/null", Allow: Write}, {FD: 0, Allow: ReadFile}}}
 	fitted := all.For(abi)
 	fd, err := fitted.Open()
 	if err != nil {

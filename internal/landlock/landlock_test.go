@@ -30,7 +30,8 @@ func TestKnown(t *testing.T) {
 }
 
 func TestFor(t *testing.T) {
-	r := Ruleset{FS: Write | IoctlDev, Net: BindTCP, Scope: Signal, Rules: []Rule{{Path: "/a", Allow: Write}, {Path: "/dev/tty", Allow: IoctlDev}}}
+	r := Ruleset{FS: Write | IoctlDev, Net: BindTCP, Scope: Signal,
+		Rules: []Rule{{Path: "/a", Allow: Write}, {Path: "/dev/tty", Allow: IoctlDev}}}
 	one := r.For(1)
 	if one.FS != (Write|IoctlDev)&(1<<13-1) || one.Net != 0 || one.Scope != 0 {
 		t.Errorf("For(1) = %+v", one)

@@ -90,7 +90,8 @@ writable /sys/fs/cgroup/user.slice/user-7.slice/user@7.service /sys/fs/cgroup/us
 func TestLook(t *testing.T) {
 	const new = "6.1.0-13-amd64"
 	manager := "/run/user/7 mine\n/run/user/7/systemd/private socket\n"
-	scope := Scope{Run: "/usr/bin/systemd-run", Runtime: "/run/user/7", Controllers: []string{memory, pids}, OOM: "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service/memory.events", Left: Bounds{Procs: 9000}}
+	scope := Scope{Run: "/usr/bin/systemd-run", Runtime: "/run/user/7", Controllers: []string{memory, pids},
+		OOM: "/sys/fs/cgroup/user.slice/user-7.slice/user@7.service/memory.events", Left: Bounds{Procs: 9000}}
 	for _, c := range []struct {
 		name          string
 		uid           int
@@ -107,29 +108,50 @@ func TestLook(t *testing.T) {
 		{"a user who is root outside", 7, new, "/proc/self/uid_map = 7 0 1", Facts{Root: true}},
 		{"no map", 7, new, "/x = y", Facts{Root: true}},
 
-		{"a desktop: systemd's own groups are left to it", 7, new, desktop + manager, Facts{Mounted: true, Counted: true, Scope: scope}},
-		{"a desktop, by the bus", 7, new, desktop + "/run/user/7 mine\n/run/user/7/bus socket\n", Facts{Mounted: true, Counted: true, Scope: scope}},
-		{"a runtime directory of somebody else's", 7, new, desktop + "/run/user/7 root\n/run/user/7/systemd/private socket\n", Facts{Mounted: true, Counted: true}},
+		{"a desktop: systemd's own groups are left to it", 7, new, desktop + manager,
+			Facts{Mounted: true, Counted: true, Scope: scope}},
+		{"a desktop, by the bus", 7, new, desktop + "/run/user/7 mine\n/run/user/7/bus socket\n",
+			Facts{Mounted: true, Counted: true, Scope: scope}},
+		{"a runtime directory of somebody else's", 7, new, desktop +
+			"/run/user/7 root\n/run/user/7/systemd/private socket\n", Facts{Mounted: true, Counted: true}},
 		{"no manager", 7, new, desktop, Facts{Mounted: true, Counted: true}},
-		{"a manager and no systemd-run", 7, new, strings.Replace(desktop, "/usr/bin/systemd-run root\n", "", 1) + manager, Facts{Mounted: true, Counted: true}},
-		{"from a login shell, which is outside of the manager", 7, new, strings.Replace(desktop, "0::/user.slice/user-7.slice/user@7.service/app.slice/term.scope", "0::/user.slice/user-7.slice/session-3.scope", 1) + manager +
-			"/sys/fs/cgroup/user.slice/user-7.slice/session-3.scope/cgroup.type = domain\n/sys/fs/cgroup/user.slice/user-7.slice/session-3.scope/memory.max = 4096\n",
-			Facts{Mounted: true, Counted: true, Scope: Scope{Run: scope.Run, Runtime: scope.Runtime, Controllers: scope.Controllers, OOM: scope.OOM, Left: Bounds{Memory: 4096}}}},
+		{"a manager and no systemd-run", 7, new, strings.Replace(desktop, "/usr/bin/systemd-run root\n", "", 1) +
+			manager, Facts{Mounted: true, Counted: true}},
+		{"from a login shell, which is outside of the manager", 7, new,
+			strings.Replace(desktop, "0::/user.slice/user-7.slice/user@7.service/app.slice/term.scope",
+				"0::/user.slice/user-7.slice/session-3.scope", 1) + manager +
+				"/sys/fs/cgroup/user.slice/user-7.slice/session-3.scope/cgroup.type = domain\n/sys/fs/cgroup/user.slice/user-7.slice/session-3.scope/memory.max = 4096\n",
+			Facts{Mounted: true, Counted: true, Scope: Scope{Run: scope.Run, Runtime: scope.Runtime,
+				Controllers: scope.Controllers, OOM: scope.OOM, Left: Bounds{Memory: 4096}}}},
 
-		{"a service with delegation", 7, new, service + "writable /sys/fs/cgroup/system.slice/ci.service", Facts{Mounted: true, Counted: true,
-			Unified: []Place{{"/sys/fs/cgroup/system.slice/ci.service", []string{memory, cpu, pids}, Bounds{Memory: 1000}}}}},
+		{"a service with delegation", 7, new, service + "writable /sys/fs/cgroup/system.slice/ci.service",
+			Facts{Mounted: true, Counted: true,
+				Unified: []Place{{"/sys/fs/cgroup/system.slice/ci.service", []string{memory, cpu, pids},
+					Bounds{Memory: 1000}}}}},
 		{"a service without", 7, new, service, Facts{Mounted: true, Counted: true}},
-		{"root does not touch systemd's slices", 0, new, service + "/usr/bin/systemd-run root\n/run/systemd/private socket\n/sys/fs/cgroup/cgroup.controllers = cpu memory pids\nwritable /sys/fs/cgroup/system.slice /sys/fs/cgroup", Facts{Mounted: true, Root: true,
-			Scope: Scope{Run: "/usr/bin/systemd-run", Controllers: []string{memory, cpu, pids}, Left: Bounds{Memory: 500}}}},
-		{"groups that cannot be joined", 7, new, strings.Replace(service, "ci.service/cgroup.type = domain", "ci.service/cgroup.type = domain threaded", 1) + "writable /sys/fs/cgroup/system.slice/ci.service", Facts{Mounted: true, Counted: true}},
-		{"the root group, without systemd", 0, new, v2 + "/proc/self/cgroup = 0::/\n/sys/fs/cgroup/cgroup.subtree_control = cpu memory\nwritable /sys/fs/cgroup", Facts{Mounted: true, Root: true,
-			Unified: []Place{{"/sys/fs/cgroup", []string{memory, cpu}, Bounds{}}}}},
-		{"a group of a container's, seen as the root", 0, new, v2 + "/proc/self/cgroup = 0::/\n/sys/fs/cgroup/cgroup.type = domain\n/sys/fs/cgroup/cgroup.subtree_control = cpu memory\nwritable /sys/fs/cgroup", Facts{Mounted: true, Root: true}},
-		{"outside of the namespace", 7, new, v2 + "/proc/self/cgroup = 0::/../other\n/sys/fs/cgroup/cgroup.subtree_control = memory\nwritable /sys/fs/cgroup", Facts{Mounted: true, Counted: true}},
-		{"outside of what is mounted", 7, new, strings.Replace(v2, "0:26 /", "0:26 /here", 1) + "/proc/self/cgroup = 0::/hereafter/x\nwritable /sys/fs/cgroup /sys/fs/cgroup/after", Facts{Mounted: true, Counted: true}},
+		{"root does not touch systemd's slices", 0, new, service +
+			"/usr/bin/systemd-run root\n/run/systemd/private socket\n/sys/fs/cgroup/cgroup.controllers = cpu memory pids\nwritable /sys/fs/cgroup/system.slice /sys/fs/cgroup", Facts{Mounted: true, Root: true,
+			Scope: Scope{Run: "/usr/bin/systemd-run", Controllers: []string{memory, cpu, pids},
+				Left: Bounds{Memory: 500}}}},
+		{"groups that cannot be joined", 7, new, strings.Replace(service, "ci.service/cgroup.type = domain",
+			"ci.service/cgroup.type = domain threaded", 1) + "writable /sys/fs/cgroup/system.slice/ci.service",
+			Facts{Mounted: true, Counted: true}},
+		{"the root group, without systemd", 0, new, v2 +
+			"/proc/self/cgroup = 0::/\n/sys/fs/cgroup/cgroup.subtree_control = cpu memory\nwritable /sys/fs/cgroup",
+			Facts{Mounted: true, Root: true,
+				Unified: []Place{{"/sys/fs/cgroup", []string{memory, cpu}, Bounds{}}}}},
+		{"a group of a container's, seen as the root", 0, new, v2 +
+			"/proc/self/cgroup = 0::/\n/sys/fs/cgroup/cgroup.type = domain\n/sys/fs/cgroup/cgroup.subtree_control = cpu memory\nwritable /sys/fs/cgroup", Facts{Mounted: true, Root: true}},
+		{"outside of the namespace", 7, new, v2 +
+			"/proc/self/cgroup = 0::/../other\n/sys/fs/cgroup/cgroup.subtree_control = memory\nwritable /sys/fs/cgroup",
+			Facts{Mounted: true, Counted: true}},
+		{"outside of what is mounted", 7, new, strings.Replace(v2, "0:26 /", "0:26 /here", 1) +
+			"/proc/self/cgroup = 0::/hereafter/x\nwritable /sys/fs/cgroup /sys/fs/cgroup/after",
+			Facts{Mounted: true, Counted: true}},
 
 		{"v1, root", 0, new, hybrid + "writable /cg/pids /cg/memory/in /cg/cpu/a/b", Facts{Mounted: true, Root: true,
-			Legacy: []Place{{"/cg/pids", []string{pids}, Bounds{}}, {"/cg/memory/in", []string{memory}, Bounds{}}, {"/cg/cpu/a/b", []string{cpu}, Bounds{CPUs: 1.5}}}}},
+			Legacy: []Place{{"/cg/pids", []string{pids}, Bounds{}}, {"/cg/memory/in", []string{memory}, Bounds{}},
+				{"/cg/cpu/a/b", []string{cpu}, Bounds{CPUs: 1.5}}}}},
 		{"v1, a plain user", 7, new, hybrid, Facts{Mounted: true, Counted: true}},
 		{"damaged", 7, new, allUsers + "/proc/self/mountinfo = - cgroup2|31|a b c d e f - cgroup2 x y|31 23 0:28 / /a\\040b rw - cgroup2 cgroup2 rw\n/proc/self/cgroup = 0::|::::|0|x:y:z|0::/a/../b", Facts{Mounted: true, Counted: true}},
 	} {
@@ -145,7 +167,8 @@ func TestRatio(t *testing.T) {
 	for _, c := range []struct {
 		quota, period string
 		want          float64
-	}{{"50000", "100000", .5}, {"max", "100000", 0}, {"-1\n", "100000\n", 0}, {"", "", 0}, {"5", "0", 0}, {"NaN", "1", 0}, {"150000", "100000", 1.5}} {
+	}{{"50000", "100000", .5}, {"max", "100000", 0}, {"-1\n", "100000\n", 0}, {"", "", 0}, {"5", "0", 0},
+		{"NaN", "1", 0}, {"150000", "100000", 1.5}} {
 		if got := ratio(c.quota, c.period); got != c.want {
 			t.Errorf("%q of %q: %v, want %v", c.quota, c.period, got, c.want)
 		}

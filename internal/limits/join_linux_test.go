@@ -18,7 +18,8 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone, here := strconv.Itoa(dead.Process.Pid), strconv.Itoa(os.Getpid())
-	keep := []string{"other", "sbx-" + gone, "sbx-" + gone + "-full0000", "sbx-" + here + "-12345678", "sbx-x-12345678", "sbx-0-12345678", "sbx--1-12345678", "sbx-" + gone + "-123"}
+	keep := []string{"other", "sbx-" + gone, "sbx-" + gone + "-full0000", "sbx-" + here + "-12345678", "sbx-x-12345678",
+		"sbx-0-12345678", "sbx--1-12345678", "sbx-" + gone + "-123"}
 	dir := t.TempDir()
 	for _, name := range append([]string{"sbx-" + gone + "-12345678"}, keep...) {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
@@ -51,7 +52,8 @@ func TestSweep(t *testing.T) {
 // A directory that is no control group is not entered, and nothing is left.
 func TestJoinFails(t *testing.T) {
 	dir := t.TempDir()
-	m := Means{Cgroups: []Cgroup{{Parent: dir, Files: []File{{Name: "memory.swap.max", Data: "0", Optional: true}, {Name: "memory.max", Data: "1"}}}}}
+	m := Means{Cgroups: []Cgroup{{Parent: dir, Files: []File{{Name: "memory.swap.max", Data: "0", Optional: true},
+		{Name: "memory.max", Data: "1"}}}}}
 	if fd, err := m.Join(); fd != -1 || !errors.Is(err, os.ErrNotExist) {
 		t.Error(fd, err)
 	}

@@ -23,26 +23,31 @@ func TestMac(t *testing.T) {
 	}{
 		{name: "nothing", facts: mac},
 		{name: "files", want: Wanted{FileSizeMB: 0.5}, facts: mac, rlimits: []pid1.Rlimit{{Resource: 1, Max: 1 << 19}}},
-		{name: "processes", want: Wanted{Procs: 64}, facts: mac, rlimits: []pid1.Rlimit{{Resource: 7, Max: 464}}, gaps: 1},
-		{name: "processes of root", want: Wanted{Procs: 64}, facts: Facts{Mac: true, Running: 400, Root: true}, refused: "procs"},
+		{name: "processes", want: Wanted{Procs: 64}, facts: mac, rlimits: []pid1.Rlimit{{Resource: 7, Max: 464}},
+			gaps: 1},
+		{name: "processes of root", want: Wanted{Procs: 64}, facts: Facts{Mac: true, Running: 400, Root: true},
+			refused: "procs"},
 		{name: "processes unseen", want: Wanted{Procs: 64}, facts: Facts{Mac: true}, refused: "procs"},
 		{name: "memory", want: Wanted{MemoryMB: 512}, facts: mac, refused: "memory_limit_mb"},
 		{name: "little memory", want: Wanted{MemoryMB: 1}, facts: mac, refused: "memory_limit_mb"},
 		{name: "processors", want: Wanted{CPUs: 2}, facts: mac, refused: "cpus"},
 		{name: "best effort", want: Wanted{MemoryMB: 512, CPUs: 2, Procs: 8, FileSizeMB: 1}, facts: mac, best: true,
 			rlimits: []pid1.Rlimit{{Resource: 1, Max: 1 << 20}, {Resource: 7, Max: 408}}, gaps: 3},
-		{name: "best effort, root", want: Wanted{Procs: 8}, facts: Facts{Mac: true, Root: true, Running: 9}, best: true, gaps: 1},
+		{name: "best effort, root", want: Wanted{Procs: 8}, facts: Facts{Mac: true, Root: true, Running: 9}, best: true,
+			gaps: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := Choose(c.want, c.facts, Options{BestEffort: c.best})
 			var refused *Refusal
-			if errors.As(err, &refused) != (c.refused != "") || refused != nil && (refused.Key != c.refused || refused.Hint == "" || !strings.Contains(refused.Why, "macOS")) {
+			if errors.As(err, &refused) != (c.refused != "") || refused != nil &&
+				(refused.Key != c.refused || refused.Hint == "" || !strings.Contains(refused.Why, "macOS")) {
 				t.Fatalf("%v (%+v)", err, refused)
 			}
 			if refused != nil {
 				return
 			}
-			if d := cmp.Diff(m.Rlimits, c.rlimits); d != "" || len(m.Gaps) != c.gaps || len(m.Prefix)+len(m.Cgroups) > 0 {
+			if d := cmp.Diff(m.Rlimits, c.rlimits); d != "" || len(m.Gaps) != c.gaps ||
+				len(m.Prefix)+len(m.Cgroups) > 0 {
 				t.Errorf("%s\ngaps %q", d, m.Gaps)
 			}
 		})

@@ -11,13 +11,19 @@ import (
 func configs() []InitConfig {
 	return []InitConfig{
 		{Path: "/bin/true", OOM: -1, Parent: NoParentFDs},
-		{Path: "./x y", Argv: []string{"", "a b", "\xff\n=", "argv=x"}, Group: Foreground, Mask: 1<<63 | 5, Limit: 0.25, OOM: 7, Memory: "512 MiB",
-			Rlimits: []Rlimit{{6, 64}, {1, 1<<64 - 1}}, Parent: ParentFDs{20, 21, 22, 23, 24, 25, 26, 27, 28}, Expected: []byte("=1 2 /a\nb\x00!3 4 /c\x00")},
-		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs, Reopen: []int{0, 9}, Keep: []int{9, 1 << 20}, Filter: []byte("\x00\x01=\n\xff\x7f\x00\x00"),
-			Ruleset: &landlock.Ruleset{FS: 1<<63 | landlock.Read, Net: landlock.BindTCP, Scope: landlock.Signal, Rules: []landlock.Rule{
-				{Path: "/", Allow: landlock.ReadDir}, {Path: "/a b=\n\xff", Allow: 1 << 63, Dev: 1<<64 - 1, Ino: 7}}}},
+		{Path: "./x y", Argv: []string{"", "a b", "\xff\n=", "argv=x"}, Group: Foreground, Mask: 1<<63 | 5, Limit: 0.25,
+			OOM: 7, Memory: "512 MiB",
+			Rlimits: []Rlimit{{6, 64}, {1, 1<<64 - 1}}, Parent: ParentFDs{20, 21, 22, 23, 24, 25, 26, 27, 28},
+			Expected: []byte("=1 2 /a\nb\x00!3 4 /c\x00")},
+		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs, Reopen: []int{0, 9}, Keep: []int{9, 1 << 20},
+			Filter: []byte("\x00\x01=\n\xff\x7f\x00\x00"),
+			Ruleset: &landlock.Ruleset{FS: 1<<63 | landlock.Read, Net: landlock.BindTCP, Scope: landlock.Signal,
+				Rules: []landlock.Rule{
+					{Path: "/", Allow: landlock.ReadDir}, {Path: "/a b=\n\xff", Allow: 1 << 63, Dev: 1<<64 - 1, Ino: 7}}}},
 		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs, Hints: []string{"hints=1", "tool=a\nb"}},
-		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs, Masks: []Mask{{Hides, "/a b=\n\xff/.env", "/a b=\n\xff"}, {HidesWarn, "/x", "/"}, {Protects, "/a/.git/config", "/a"}}},
+		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs,
+			Masks: []Mask{{Hides, "/a b=\n\xff/.env", "/a b=\n\xff"}, {HidesWarn, "/x", "/"},
+				{Protects, "/a/.git/config", "/a"}}},
 		{Path: "/x", Group: NoInit, OOM: -1, Parent: NoParentFDs, Ruleset: &landlock.Ruleset{}},
 		{Path: "x", Group: NewSession, Limit: 86400, OOM: -1, Parent: ParentFDs{3, -1, 4, 5, 6, 7, -1, -1, -1}},
 	}
@@ -122,7 +128,8 @@ func TestOOMKills(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for in, want := range map[float64]string{30: "30", 0.3: "0.3", 0.25: "0.25", 1.005: "1.005", 0.001: "0.001", 90: "90", 10: "10", 0.1: "0.1"} {
+	for in, want := range map[float64]string{30: "30", 0.3: "0.3", 0.25: "0.25", 1.005: "1.005", 0.001: "0.001",
+		90: "90", 10: "10", 0.1: "0.1"} {
 		if got := seconds(in); got != want {
 			t.Errorf("%v: %s, want %s", in, got, want)
 		}

@@ -15,7 +15,8 @@ func init() {
 	switch os.Args[3] {
 	case "words":
 		_, err := os.Stderr.Write([]byte("not seen"))
-		_, _ = os.Stdout.WriteString(strings.Join(os.Args[2:], " ") + " " + os.Getenv("HOME") + os.Getenv("PATH") + os.Getenv("OTHER"))
+		_, _ = os.Stdout.WriteString(strings.Join(os.Args[2:], " ") + " " + os.Getenv("HOME") + os.Getenv("PATH") +
+			os.Getenv("OTHER"))
 		if err != nil {
 			os.Exit(1)
 		}
@@ -34,7 +35,8 @@ func TestExplain(t *testing.T) {
 	t.Setenv("HOME", "/h")
 	t.Setenv("PATH", "/p")
 	t.Setenv("OTHER", "/o")
-	for what, want := range map[string]string{"words": "7 words -- a b /h/p", "hangs": "", "endless": strings.Repeat("x", maxHint+1), "nothing": ""} {
+	for what, want := range map[string]string{"words": "7 words -- a b /h/p", "hangs": "",
+		"endless": strings.Repeat("x", maxHint+1), "nothing": ""} {
 		s := &supervisor{config: &InitConfig{Hints: []string{what}, Argv: []string{"a", "b"}, Parent: NoParentFDs}}
 		s.parent.fds = NoParentFDs
 		start := time.Now()

@@ -17,14 +17,16 @@ func TestMountRoot(t *testing.T) {
 	if !strings.HasSuffix(table, "\n") {
 		t.Fatalf("the table is cut: %q", table)
 	}
-	for path, want := range map[string]bool{"/proc": true, "/": true, "/proc/self": false, "/etc/passwd": false, t.TempDir(): false} {
+	for path, want := range map[string]bool{"/proc": true, "/": true, "/proc/self": false, "/etc/passwd": false,
+		t.TempDir(): false} {
 		root, known, err := mountRoot(path)
 		if err != nil || mountedAt(table, path) != want || known && root != want {
 			t.Errorf("%s: statx %t (known: %t, %v), the table %t", path, root, known, err, mountedAt(table, path))
 		}
 	}
 	var table2 mountTable
-	for path, want := range map[string]presence{"/proc": mounted, "/etc/passwd": gone, "/nowhere/x": vacant, "/etc/passwd/x": vacant} {
+	for path, want := range map[string]presence{"/proc": mounted, "/etc/passwd": gone, "/nowhere/x": vacant,
+		"/etc/passwd/x": vacant} {
 		if got := table2.at(path); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)
 		}
@@ -84,7 +86,8 @@ func TestMountedAt(t *testing.T) {
 		"92 89 254:0 /p /h/a\\040b rw,nosuid - ext4 /dev/vda rw\n" +
 		"93 92 0:31 /x /h/a\\040b/.env ro,nosuid - tmpfs tmpfs rw\n" +
 		"94 92 0:31 /h/secret /h/n\\134\\012\\011x ro master:1 - tmpfs tmpfs rw"
-	for path, want := range map[string]bool{"/": true, "/h/a b": true, "/h/a b/.env": true, "/h/n\\\n\tx": true, "/h": false, "/h/a": false, "/h/secret": false, "/x": false, "/h/a b/.en": false, "": false} {
+	for path, want := range map[string]bool{"/": true, "/h/a b": true, "/h/a b/.env": true, "/h/n\\\n\tx": true,
+		"/h": false, "/h/a": false, "/h/secret": false, "/x": false, "/h/a b/.en": false, "": false} {
 		if mountedAt(table, path) != want {
 			t.Errorf("%q: %t", path, !want)
 		}

@@ -12,11 +12,15 @@ func TestParseStatus(t *testing.T) {
 	const text = "Name:\tState:\tZ (\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t1\nSigQ:\t0/1\nSigPnd:\t0000000000000000\nShdPnd:\t8000000000004200\nSigBlk:\t0\n"
 	for in, want := range map[string]state{
 		text: {false, false, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
-		strings.Replace(text, "S (sleeping)", "T (stopped)", 1):      {false, true, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
-		strings.Replace(text, "S (sleeping)", "t (tracing stop)", 1): {false, false, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
-		strings.Replace(text, "S (sleeping)", "Z (zombie)", 1):       {true, false, 1<<63 | bit(sigTERM) | bit(sigUSR1)},
+		strings.Replace(text, "S (sleeping)", "T (stopped)", 1): {false, true,
+			1<<63 | bit(sigTERM) | bit(sigUSR1)},
+		strings.Replace(text, "S (sleeping)", "t (tracing stop)", 1): {false, false,
+			1<<63 | bit(sigTERM) | bit(sigUSR1)},
+		strings.Replace(text, "S (sleeping)", "Z (zombie)", 1): {true, false,
+			1<<63 | bit(sigTERM) | bit(sigUSR1)},
 		// It was continued between the two lines.
-		strings.NewReplacer("S (sleeping)", "T (stopped)", "ShdPnd:\t8000000000004200", "ShdPnd:\t0000000000020000").Replace(text): {false, false, bit(sigCONT)},
+		strings.NewReplacer("S (sleeping)", "T (stopped)", "ShdPnd:\t8000000000004200",
+			"ShdPnd:\t0000000000020000").Replace(text): {false, false, bit(sigCONT)},
 		"":       {gone: true},
 		"State:": {gone: true},
 	} {
@@ -87,7 +91,8 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	setMask(2, everySignal)
-	c := &child{path: "/bin/sh", argv: []string{"-odd", "-c", `echo "$0|$1|$X|$(ulimit -f)|$(grep SigBlk /proc/self/status)|$(cut -d' ' -f1,6 /proc/$$/stat)"`, "a b", ""},
+	c := &child{path: "/bin/sh", argv: []string{"-odd", "-c",
+		`echo "$0|$1|$X|$(ulimit -f)|$(grep SigBlk /proc/self/status)|$(cut -d' ' -f1,6 /proc/$$/stat)"`, "a b", ""},
 		env: []string{"X=y z"}, group: NewSession, mask: bit(sigUSR2), rlimits: []Rlimit{{1, 512 * 8}}}
 	pid, err := c.start()
 	if err != nil {

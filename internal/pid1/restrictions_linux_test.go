@@ -49,7 +49,8 @@ func needLandlock(t *testing.T, version int) {
 
 // runConfig lets this program, started anew, be process 1 of a configuration: as process
 // that becomes the command, or as one that starts it. The order is descriptor 3.
-func runConfig(t *testing.T, cfg *InitConfig, stays bool, stdin *os.File, four ...*os.File) (output string, status int) {
+func runConfig(t *testing.T, cfg *InitConfig, stays bool, stdin *os.File, four ...*os.File) (output string,
+	status int) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "order"))
 	if err != nil {
@@ -144,10 +145,12 @@ func TestFilter(t *testing.T) {
 			t.Errorf("without: %q, %d", out, status)
 		}
 		// All that process 1 calls on the way, and what the command is refused.
-		cfg.Filter = refuse(1, syscall.SYS_KILL, syscall.SYS_PRCTL, syscall.SYS_RT_SIGPROCMASK, syscall.SYS_SETSID, syscall.SYS_GETPID, syscall.SYS_PRLIMIT64,
+		cfg.Filter = refuse(1, syscall.SYS_KILL, syscall.SYS_PRCTL, syscall.SYS_RT_SIGPROCMASK, syscall.SYS_SETSID,
+			syscall.SYS_GETPID, syscall.SYS_PRLIMIT64,
 			syscall.SYS_FUTEX, syscall.SYS_TGKILL, unix.SYS_SECCOMP, unix.SYS_LANDLOCK_RESTRICT_SELF)
 		cfg.Rlimits = []Rlimit{{1, 1 << 30}}
-		if out, status := runConfig(t, cfg, stays, nil); status == 0 || !strings.Contains(out, "not permitted") || strings.Contains(out, "signalled") {
+		if out, status := runConfig(t, cfg, stays, nil); status == 0 || !strings.Contains(out, "not permitted") ||
+			strings.Contains(out, "signalled") {
 			t.Errorf("with: %q, %d", out, status)
 		}
 		// A script without a first line is executed twice, the filter loaded for each.
@@ -170,17 +173,25 @@ func TestWallsThatFail(t *testing.T) {
 			want   string
 			status int
 		}{
-			"no program":       {func(cfg *InitConfig) { cfg.Filter = make([]byte, 8) }, "the system call filter: invalid argument", 125},
-			"jumps out":        {func(cfg *InitConfig) { cfg.Filter = refuse(1, 1)[:16] }, "the system call filter: invalid argument", 125},
-			"no such right":    {func(cfg *InitConfig) { cfg.Ruleset = &landlock.Ruleset{FS: 1 << 60} }, "landlock_create_ruleset: invalid argument", 125},
-			"nothing denied":   {func(cfg *InitConfig) { cfg.Ruleset = &landlock.Ruleset{} }, "landlock_create_ruleset: ", 125},
-			"a path not there": {func(cfg *InitConfig) { cfg.Ruleset = readAlso("/proc/nonexistent") }, "landlock: open /proc/nonexistent: no such file or directory", 125},
-			"a link":           {func(cfg *InitConfig) { cfg.Ruleset = readAlso("/proc/self/exe") }, "landlock: open /proc/self/exe: too many levels of symbolic links", 125},
-			"refuses execve":   {func(cfg *InitConfig) { cfg.Filter = refuse(1, syscall.SYS_EXECVE) }, "sh: operation not permitted", 126},
+			"no program": {func(cfg *InitConfig) { cfg.Filter = make([]byte, 8) },
+				"the system call filter: invalid argument", 125},
+			"jumps out": {func(cfg *InitConfig) { cfg.Filter = refuse(1, 1)[:16] },
+				"the system call filter: invalid argument", 125},
+			"no such right": {func(cfg *InitConfig) { cfg.Ruleset = &landlock.Ruleset{FS: 1 << 60} },
+				"landlock_create_ruleset: invalid argument", 125},
+			"nothing denied": {func(cfg *InitConfig) { cfg.Ruleset = &landlock.Ruleset{} },
+				"landlock_create_ruleset: ", 125},
+			"a path not there": {func(cfg *InitConfig) { cfg.Ruleset = readAlso("/proc/nonexistent") },
+				"landlock: open /proc/nonexistent: no such file or directory", 125},
+			"a link": {func(cfg *InitConfig) { cfg.Ruleset = readAlso("/proc/self/exe") },
+				"landlock: open /proc/self/exe: too many levels of symbolic links", 125},
+			"refuses execve": {func(cfg *InitConfig) { cfg.Filter = refuse(1, syscall.SYS_EXECVE) },
+				"sh: operation not permitted", 126},
 			"and then the end": {func(cfg *InitConfig) {
 				cfg.Filter, cfg.Path = refuse(1, syscall.SYS_EXIT, syscall.SYS_EXIT_GROUP), "/proc/nonexistent"
 			}, "sh: no such file or directory", 127},
-			"a file not mounted": {func(cfg *InitConfig) { cfg.Reopen = []int{0} }, "descriptor 0: no such file or directory", 125},
+			"a file not mounted": {func(cfg *InitConfig) { cfg.Reopen = []int{0} },
+				"descriptor 0: no such file or directory", 125},
 		} {
 			t.Run(name, func(t *testing.T) {
 				if strings.Contains(c.want, "landlock") {
@@ -195,7 +206,8 @@ func TestWallsThatFail(t *testing.T) {
 					return // this very process has the filter then
 				}
 				out, status := runConfig(t, cfg, stays, nil)
-				if status != c.status || !strings.Contains(out, c.want) || strings.Contains(out, "ran") || strings.Count(out, "\n") != 1 {
+				if status != c.status || !strings.Contains(out, c.want) || strings.Contains(out, "ran") ||
+					strings.Count(out, "\n") != 1 {
 					t.Errorf("%q, %d; want %q, %d", out, status, c.want, c.status)
 				}
 			})
@@ -204,7 +216,8 @@ func TestWallsThatFail(t *testing.T) {
 }
 
 func readAlso(path string) *landlock.Ruleset {
-	return &landlock.Ruleset{FS: landlock.ReadFile, Rules: []landlock.Rule{{Path: "/usr", Allow: landlock.Read}, {Path: path, Allow: landlock.Read}}}
+	return &landlock.Ruleset{FS: landlock.ReadFile,
+		Rules: []landlock.Rule{{Path: "/usr", Allow: landlock.Read}, {Path: path, Allow: landlock.Read}}}
 }
 
 // A restriction about files holds for the command and all that it starts, is not put
@@ -213,7 +226,8 @@ func readAlso(path string) *landlock.Ruleset {
 func TestWall(t *testing.T) {
 	needLandlock(t, 3)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"shown": "seen\n", "hidden": "secret\n", "given": "given\n", "log": "before\n"} {
+	for name, text := range map[string]string{"shown": "seen\n", "hidden": "secret\n", "given": "given\n",
+		"log": "before\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +256,8 @@ cat /dev/stdin; (echo x >>/dev/stdin) || echo read-only; ls -l /proc/self/fd | g
 			return out
 		}
 		bare := run(nil)
-		if want := "seen\nsecret\ngiven\n0\n"; !strings.HasPrefix(bare, want) || strings.Contains(bare, "refused") || strings.Contains(bare, "write-only") {
+		if want := "seen\nsecret\ngiven\n0\n"; !strings.HasPrefix(bare, want) || strings.Contains(bare, "refused") ||
+			strings.Contains(bare, "write-only") {
 			t.Errorf("without a wall: %q", bare)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "shown"), []byte("seen\n"), 0o644); err != nil {
@@ -253,8 +268,10 @@ cat /dev/stdin; (echo x >>/dev/stdin) || echo read-only; ls -l /proc/self/fd | g
 		}
 		fs, _, _ := landlock.Known(landlock.ABI())
 		wall := (&landlock.Ruleset{FS: fs &^ landlock.ResolveUnix, Rules: []landlock.Rule{
-			{Path: "/", Allow: landlock.ReadDir}, {Path: "/usr", Allow: landlock.Read}, {Path: filepath.Join(dir, "shown"), Allow: landlock.Read},
-			{Path: "/proc", Allow: landlock.ReadFile}, {Path: "/dev", Allow: landlock.ReadFile | landlock.WriteFile}, {Path: "/etc/ld.so.cache", Allow: landlock.ReadFile},
+			{Path: "/", Allow: landlock.ReadDir}, {Path: "/usr", Allow: landlock.Read},
+			{Path: filepath.Join(dir, "shown"), Allow: landlock.Read},
+			{Path: "/proc", Allow: landlock.ReadFile}, {Path: "/dev", Allow: landlock.ReadFile | landlock.WriteFile},
+			{Path: "/etc/ld.so.cache", Allow: landlock.ReadFile},
 		}}).For(landlock.ABI())
 		if _, err := os.Stat("/etc/ld.so.cache"); err != nil {
 			wall.Rules = wall.Rules[:len(wall.Rules)-1]

@@ -48,14 +48,16 @@ func TestCourier(t *testing.T) {
 				t.Errorf("%s, look %d: unsure %t", name, i, got)
 			}
 			if group, one := c.take(l.arrived); group != l.group || one != l.one {
-				t.Errorf("%s, look %d: %#x to the group and %#x to the process, want %#x and %#x", name, i, group, one, l.group, l.one)
+				t.Errorf("%s, look %d: %#x to the group and %#x to the process, want %#x and %#x", name, i, group, one,
+					l.group, l.one)
 			}
 		}
 	}
 }
 
 func TestHeld(t *testing.T) {
-	never := bit(sigKILL) | bit(sigSTOP) | bit(sigTSTP) | bit(sigTTIN) | bit(sigTTOU) | bit(sigCHLD) | bit(11) | bit(6) | bit(13)
+	never := bit(sigKILL) | bit(sigSTOP) | bit(sigTSTP) | bit(sigTTIN) | bit(sigTTOU) | bit(sigCHLD) | bit(11) |
+		bit(6) | bit(13)
 	always := bit(sigTERM) | bit(sigHUP) | bit(sigUSR1) | bit(sigUSR2) | bit(sigCONT) | bit(marker) | bit(35) | bit(64)
 	for _, group := range []Group{Shared, Foreground, NewSession} {
 		for _, limited := range []bool{false, true} {

@@ -20,7 +20,8 @@ func TestAtlas(t *testing.T) {
 	for range 300 {
 		p := &Policy{}
 		for range rng.IntN(30) {
-			r := Rule{Path: path(rng.IntN(3), elems), Access: Access(1 + rng.IntN(int(Block))), Layer: Layer(rng.IntN(int(Flag) + 1))}
+			r := Rule{Path: path(rng.IntN(3), elems), Access: Access(1 + rng.IntN(int(Block))),
+				Layer: Layer(rng.IntN(int(Flag) + 1))}
 			if rng.IntN(3) == 0 {
 				r.Path, r.Pattern = path(rng.IntN(3), patterns), true
 			}

@@ -19,17 +19,26 @@ func TestDiff(t *testing.T) {
 		{"another layer", []string{"read /a"}, []string{"flag read /a"}, nil},
 		{"a grant", nil, []string{"write /a"}, []Change{{"writable_paths", "/a", "unseen", "write", true}}},
 		{"a grant less", []string{"read /a"}, nil, []Change{{"readonly_paths", "/a", "read", "unseen", false}}},
-		{"from reading to writing", []string{"read /a"}, []string{"write /a"}, []Change{{"writable_paths", "/a", "read", "write", true}}},
-		{"hidden", []string{"read /"}, []string{"read /", "block /a"}, []Change{{"blocked_paths", "/a", "read", "block", false}}},
-		{"a mask less", []string{"read /", "block /a"}, []string{"read /"}, []Change{{"blocked_paths", "/a", "block", "read", true}}},
+		{"from reading to writing", []string{"read /a"}, []string{"write /a"},
+			[]Change{{"writable_paths", "/a", "read", "write", true}}},
+		{"hidden", []string{"read /"}, []string{"read /", "block /a"},
+			[]Change{{"blocked_paths", "/a", "read", "block", false}}},
+		{"a mask less", []string{"read /", "block /a"}, []string{"read /"},
+			[]Change{{"blocked_paths", "/a", "block", "read", true}}},
 		{"a mask of nothing", nil, []string{"block /a"}, nil},
-		{"a protection less", []string{"write /", "protect /a"}, []string{"write /"}, []Change{{"protected_paths", "/a", "protect", "write", true}}},
+		{"a protection less", []string{"write /", "protect /a"}, []string{"write /"},
+			[]Change{{"protected_paths", "/a", "protect", "write", true}}},
 		{"a protection where nothing is written", []string{"read /", "protect /a"}, []string{"read /"}, nil},
 		{"private is nothing of the host", nil, []string{"private /a"}, nil},
-		{"private takes away", []string{"read /"}, []string{"read /", "private /a"}, []Change{{"readonly_paths", "/a", "read", "private", false}}},
-		{"what a directory repeats", []string{"read /a", "read /a/b"}, []string{"write /a", "write /a/b"}, []Change{{"writable_paths", "/a", "read", "write", true}}},
-		{"both ways", []string{"write /a", "read /b"}, []string{"read /a", "write /b"}, []Change{{"writable_paths", "/a", "write", "read", false}, {"writable_paths", "/b", "read", "write", true}}},
-		{"an exception", []string{"read /", "block /a/*.key"}, []string{"read /", "block /a/*.key", "except /a/x.key"}, []Change{{"blocked_paths", "/a/x.key", "block", "read", true}}},
+		{"private takes away", []string{"read /"}, []string{"read /", "private /a"},
+			[]Change{{"readonly_paths", "/a", "read", "private", false}}},
+		{"what a directory repeats", []string{"read /a", "read /a/b"}, []string{"write /a", "write /a/b"},
+			[]Change{{"writable_paths", "/a", "read", "write", true}}},
+		{"both ways", []string{"write /a", "read /b"}, []string{"read /a", "write /b"},
+			[]Change{{"writable_paths", "/a", "write", "read", false},
+				{"writable_paths", "/b", "read", "write", true}}},
+		{"an exception", []string{"read /", "block /a/*.key"}, []string{"read /", "block /a/*.key", "except /a/x.key"},
+			[]Change{{"blocked_paths", "/a/x.key", "block", "read", true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, Diff(parseRules(t, c.a...), parseRules(t, c.b...))); d != "" {
@@ -40,7 +49,8 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffScalars(t *testing.T) {
-	base := Policy{NewSession: "auto", Seccomp: "default", Git: "commit", Cache: "none", Protected: "enforce", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "end", TmpfsLimitMB: 10}
+	base := Policy{NewSession: "auto", Seccomp: "default", Git: "commit", Cache: "none", Protected: "enforce",
+		Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "end", TmpfsLimitMB: 10}
 	for _, c := range []struct {
 		name   string
 		change func(p *Policy)
@@ -50,12 +60,15 @@ func TestDiffScalars(t *testing.T) {
 		{"processes", func(p *Policy) { p.SharePID = true }, Change{"share_pid", "true", "false", "true", true}},
 		{"session", func(p *Policy) { p.NewSession = "yes" }, Change{"new_session", "yes", "auto", "yes", false}},
 		{"seccomp off", func(p *Policy) { p.Seccomp = "off" }, Change{"seccomp", "off", "default", "off", true}},
-		{"seccomp strict", func(p *Policy) { p.Seccomp = "strict" }, Change{"seccomp", "strict", "default", "strict", false}},
+		{"seccomp strict", func(p *Policy) { p.Seccomp = "strict" },
+			Change{"seccomp", "strict", "default", "strict", false}},
 		{"git", func(p *Policy) { p.Git = "full" }, Change{"git", "full", "commit", "full", true}},
 		{"protect", func(p *Policy) { p.Protected = "watch" }, Change{"protect", "watch", "enforce", "watch", true}},
-		{"environment", func(p *Policy) { p.Environment = "inherit" }, Change{"environment", "inherit", "list", "inherit", true}},
+		{"environment", func(p *Policy) { p.Environment = "inherit" },
+			Change{"environment", "inherit", "list", "inherit", true}},
 		{"on_unmasked", func(p *Policy) { p.OnUnmasked = "warn" }, Change{"on_unmasked", "warn", "end", "warn", true}},
-		{"limits", func(p *Policy) { p.Limits = "best-effort" }, Change{"limits", "best-effort", "enforce", "best-effort", true}},
+		{"limits", func(p *Policy) { p.Limits = "best-effort" },
+			Change{"limits", "best-effort", "enforce", "best-effort", true}},
 		{"tier", func(p *Policy) { p.MinTier = "reduced" }, Change{"min_tier", "reduced", "full", "reduced", true}},
 		{"a limit", func(p *Policy) { p.Procs = 5 }, Change{"procs", "5", "none", "5", false}},
 		{"files", func(p *Policy) { p.FileSizeMB = .5 }, Change{"file_size_limit_mb", "0.5", "none", "0.5", false}},
@@ -80,9 +93,13 @@ func TestWider(t *testing.T) {
 		key, a, b string
 		want      bool
 	}{
-		{"timeout_seconds", "", "30", false}, {"timeout_seconds", "30", "", true}, {"timeout_seconds", "30", "60", true}, {"timeout_seconds", "60", "30", false}, {"timeout_seconds", "", "", false},
-		{"timeout_seconds", "9", "10", true}, {"timeout_seconds", "10", "9.75", false}, {"cpus", "0.5", "1.25", true}, {"cpus", "0.25", "0.5", true}, {"cpus", "0.5", "0.25", false}, {"cpus", "1.05", "1.5", true},
-		{"memory_limit_mb", "1024", "512", false}, {"memory_limit_mb", "512", "1024", true}, {"file_size_limit_mb", "0.5", "0.25", false}, {"file_size_limit_mb", "0.5", "", true},
+		{"timeout_seconds", "", "30", false}, {"timeout_seconds", "30", "", true},
+		{"timeout_seconds", "30", "60", true}, {"timeout_seconds", "60", "30", false},
+		{"timeout_seconds", "", "", false},
+		{"timeout_seconds", "9", "10", true}, {"timeout_seconds", "10", "9.75", false}, {"cpus", "0.5", "1.25", true},
+		{"cpus", "0.25", "0.5", true}, {"cpus", "0.5", "0.25", false}, {"cpus", "1.05", "1.5", true},
+		{"memory_limit_mb", "1024", "512", false}, {"memory_limit_mb", "512", "1024", true},
+		{"file_size_limit_mb", "0.5", "0.25", false}, {"file_size_limit_mb", "0.5", "", true},
 		{"git", "none", "commit", true}, {"git", "full", "commit", false}, {"git", "full", "full", false},
 	} {
 		if Wider(c.key, c.a, c.b) != c.want {
@@ -97,13 +114,20 @@ func TestDiffEnvironment(t *testing.T) {
 		a, b Policy
 		want []Change
 	}{
-		{"one more passes", Policy{}, Policy{EnvPass: items(User, "A")}, []Change{{"env_pass", "A", "none", "A", true}}},
-		{"one less passes", Policy{EnvPass: items(User, "A")}, Policy{}, []Change{{"env_pass", "A", "A", "none", false}}},
-		{"one more is dropped", Policy{Environment: "inherit"}, Policy{Environment: "inherit", EnvDrop: items(User, "A*")}, []Change{{"env_drop", "A*", "none", "A*", false}}},
-		{"one less is dropped", Policy{Environment: "inherit", EnvDrop: items(User, "A*")}, Policy{Environment: "inherit"}, []Change{{"env_drop", "A*", "A*", "none", true}}},
-		{"passes anyway", Policy{Environment: "inherit"}, Policy{Environment: "inherit", EnvPass: items(User, "A")}, nil},
+		{"one more passes", Policy{}, Policy{EnvPass: items(User, "A")},
+			[]Change{{"env_pass", "A", "none", "A", true}}},
+		{"one less passes", Policy{EnvPass: items(User, "A")}, Policy{},
+			[]Change{{"env_pass", "A", "A", "none", false}}},
+		{"one more is dropped", Policy{Environment: "inherit"},
+			Policy{Environment: "inherit", EnvDrop: items(User, "A*")},
+			[]Change{{"env_drop", "A*", "none", "A*", false}}},
+		{"one less is dropped", Policy{Environment: "inherit", EnvDrop: items(User, "A*")},
+			Policy{Environment: "inherit"}, []Change{{"env_drop", "A*", "A*", "none", true}}},
+		{"passes anyway", Policy{Environment: "inherit"}, Policy{Environment: "inherit", EnvPass: items(User, "A")},
+			nil},
 		{"set", Policy{}, Policy{EnvSet: []Var{{"A", "1"}}}, []Change{{"env_set", "A", "none", "set", true}}},
-		{"set to something else", Policy{EnvSet: []Var{{"A", "1"}}}, Policy{EnvSet: []Var{{"A", "2"}}}, []Change{{"env_set", "A", "none", "set", true}}},
+		{"set to something else", Policy{EnvSet: []Var{{"A", "1"}}}, Policy{EnvSet: []Var{{"A", "2"}}},
+			[]Change{{"env_set", "A", "none", "set", true}}},
 		{"not set", Policy{EnvSet: []Var{{"A", "1"}}}, Policy{}, []Change{{"env_set", "A", "set", "none", false}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -142,7 +166,8 @@ func TestDiffIsExactForPaths(t *testing.T) {
 			path := randomPath(r)
 			x, y := a.Access(path).reach(), b.Access(path).reach()
 			if y > x && len(w1) == 0 || y < x && len(t1) == 0 {
-				t.Fatalf("%s changes from %d to %d and the difference is %+v\n%s---\n%s", path, x, y, there, show(a), show(b))
+				t.Fatalf("%s changes from %d to %d and the difference is %+v\n%s---\n%s", path, x, y, there, show(a),
+					show(b))
 			}
 		}
 		if len(Diff(a, a)) != 0 {
@@ -177,8 +202,10 @@ func TestWidenedPassesAgain(t *testing.T) {
 		a, b *Policy
 		want []Change
 	}{
-		{"a later layer", pass("AWS_KEY", Builtin), pass("AWS_KEY", Builtin, User), []Change{{"env_pass", "AWS_KEY", "none", "AWS_KEY", true}}},
-		{"of a pattern", pass("AWS_*", Builtin), pass("AWS_*", Builtin, User), []Change{{"env_pass", "AWS_*", "none", "AWS_*", true}}},
+		{"a later layer", pass("AWS_KEY", Builtin), pass("AWS_KEY", Builtin, User),
+			[]Change{{"env_pass", "AWS_KEY", "none", "AWS_KEY", true}}},
+		{"of a pattern", pass("AWS_*", Builtin), pass("AWS_*", Builtin, User),
+			[]Change{{"env_pass", "AWS_*", "none", "AWS_*", true}}},
 		{"passes anyway", pass("AWS_KEY", Flag), pass("AWS_KEY", User, Flag), nil},
 		{"still dropped", pass("AWS_KEY", Builtin), pass("AWS_KEY", Builtin, Builtin), nil},
 	} {

@@ -16,7 +16,8 @@ import (
 func TestSortedPathsChangeNothing(t *testing.T) {
 	sorted, shuffled := policy.Set{}, policy.Set{}
 	all := profiles.Builtin()
-	all["odd"] = []*policy.Profile{{Name: "odd", Read: policy.Words("$HOME/", "/", "$CWD", "$ROOT", "$HOME/a//b", "~", "~/q", "$HOME$CWD", "/x/$HOME", "/$$x")}}
+	all["odd"] = []*policy.Profile{{Name: "odd", Read: policy.Words("$HOME/", "/", "$CWD", "$ROOT", "$HOME/a//b", "~",
+		"~/q", "$HOME$CWD", "/x/$HOME", "/$$x")}}
 	for name, stack := range all {
 		a, b := *stack[0], *stack[0]
 		a.Sorted = policy.SortPaths(&a)
@@ -29,18 +30,22 @@ func TestSortedPathsChangeNothing(t *testing.T) {
 	}
 	mine := &policy.Profile{
 		Name: "mine", Layer: policy.User, Source: "u.toml:1:1", Extends: []string{"moderate"},
-		Write: policy.Words("/opt/tree", "~/other"), Read: policy.List{Replace: true, Items: policy.Words("/usr", "$HOME//x/").Items}, Block: policy.Words("/usr/b*", "!/usr/bin"),
+		Write: policy.Words("/opt/tree", "~/other"), Read: policy.List{Replace: true,
+			Items: policy.Words("/usr", "$HOME//x/").Items}, Block: policy.Words("/usr/b*", "!/usr/bin"),
 	}
 	sorted["mine"], shuffled["mine"] = []*policy.Profile{mine}, []*policy.Profile{mine}
 	selections := [][]string{{"moderate", "node", "claude"}, {"mine"}, {"mine", "go"}}
 	for _, name := range sorted.Names() {
 		selections = append(selections, []string{name})
 	}
-	flag := &policy.Profile{Layer: policy.Flag, Write: policy.Words("/w/$x*", "/home/u/.ssh"), Block: policy.Words("/usr/bin")}
+	flag := &policy.Profile{Layer: policy.Flag, Write: policy.Words("/w/$x*", "/home/u/.ssh"),
+		Block: policy.Words("/usr/bin")}
 	for _, vars := range []policy.Vars{
 		{CWD: "/w/p", Root: "/w/p", Home: "/home/u"},
-		{CWD: "/w/p", Root: "/w", Around: "/", Home: "/root", Config: "/usr/c", Cache: "/w/k", Data: "/etc/d", State: "/s", Run: "/run/u", TmpDir: "/w/t"},
-		{CWD: "/home/u", Root: "/home/u", Home: "/home/u", Home2: "/home/u2", Also: &policy.Vars{Home: "/h/./x", Config: "/home/u"}},
+		{CWD: "/w/p", Root: "/w", Around: "/", Home: "/root", Config: "/usr/c", Cache: "/w/k", Data: "/etc/d",
+			State: "/s", Run: "/run/u", TmpDir: "/w/t"},
+		{CWD: "/home/u", Root: "/home/u", Home: "/home/u", Home2: "/home/u2",
+			Also: &policy.Vars{Home: "/h/./x", Config: "/home/u"}},
 		{CWD: "/", Root: "/", Home: "/"},
 		{CWD: "/w/../x", Root: "/w//", Home: "/h/", Run: "//"},
 		{CWD: "/w"},

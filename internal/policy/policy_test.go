@@ -28,10 +28,13 @@ func texts(l List) []string {
 }
 
 func TestFlatten(t *testing.T) {
-	base := &Profile{Name: "base", Git: "none", Seccomp: "default", AllowNetwork: No, Read: Words("/usr"), EnvSet: []Var{{"A", "1"}, {"B", "1"}}, TimeoutSeconds: 9}
+	base := &Profile{Name: "base", Git: "none", Seccomp: "default", AllowNetwork: No, Read: Words("/usr"),
+		EnvSet: []Var{{"A", "1"}, {"B", "1"}}, TimeoutSeconds: 9}
 	side := &Profile{Name: "side", Git: "full", Read: Words("/opt"), EnvPass: Words("X")}
-	mine := &Profile{Name: "base", Layer: User, Source: "u.toml:1:1", AllowNetwork: Yes, Read: Words("/srv"), Where: map[string]string{"allow_network": "u.toml:2:1"}}
-	only := &Profile{Name: "only", Layer: User, Source: "u.toml:9:1", Extends: []string{"base"}, Read: List{Replace: true, Items: []Item{{Text: "/only", Source: "u.toml:9:5"}}}}
+	mine := &Profile{Name: "base", Layer: User, Source: "u.toml:1:1", AllowNetwork: Yes, Read: Words("/srv"),
+		Where: map[string]string{"allow_network": "u.toml:2:1"}}
+	only := &Profile{Name: "only", Layer: User, Source: "u.toml:9:1", Extends: []string{"base"},
+		Read: List{Replace: true, Items: []Item{{Text: "/only", Source: "u.toml:9:5"}}}}
 	again := &Profile{Name: "base", Layer: Project, Source: "p.toml:1:1", Extends: []string{"base"}, Read: Words("/p")}
 	both := &Profile{Name: "both", Extends: []string{"base", "side"}, EnvSet: []Var{{"B", "2"}, {"C", "2"}}}
 	back := &Profile{Name: "back", Extends: []string{"side", "base"}}
@@ -42,12 +45,19 @@ func TestFlatten(t *testing.T) {
 		read    []string
 		scalars []Scalar
 	}{
-		{"alone", set(base), "base", []string{"/usr of base"}, []Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
-		{"in order", set(base, side, both), "both", []string{"/usr of base", "/opt of side"}, []Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "full"}, {"timeout_seconds", "9"}}},
-		{"in the other order", set(base, side, back), "back", []string{"/opt of side", "/usr of base"}, []Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
-		{"a later layer of the name", set(base, mine), "base", []string{"/usr of base", "/srv of u.toml:1:1"}, []Scalar{{"allow_network", "true"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
-		{"which may say that it extends it", set(base, mine, again), "base", []string{"/usr of base", "/srv of u.toml:1:1", "/p of p.toml:1:1"}, []Scalar{{"allow_network", "true"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
-		{"a replaced list", set(base, only), "only", []string{"/only of u.toml:9:5"}, []Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
+		{"alone", set(base), "base", []string{"/usr of base"},
+			[]Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
+		{"in order", set(base, side, both), "both", []string{"/usr of base", "/opt of side"},
+			[]Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "full"}, {"timeout_seconds", "9"}}},
+		{"in the other order", set(base, side, back), "back", []string{"/opt of side", "/usr of base"},
+			[]Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
+		{"a later layer of the name", set(base, mine), "base", []string{"/usr of base", "/srv of u.toml:1:1"},
+			[]Scalar{{"allow_network", "true"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
+		{"which may say that it extends it", set(base, mine, again), "base",
+			[]string{"/usr of base", "/srv of u.toml:1:1", "/p of p.toml:1:1"},
+			[]Scalar{{"allow_network", "true"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
+		{"a replaced list", set(base, only), "only", []string{"/only of u.toml:9:5"},
+			[]Scalar{{"allow_network", "false"}, {"seccomp", "default"}, {"git", "none"}, {"timeout_seconds", "9"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := c.set.Flatten(c.profile)
@@ -90,13 +100,18 @@ func TestFlattenRefuses(t *testing.T) {
 		want string
 		near string
 	}{
-		{"unknown", set(&Profile{Name: "strict"}, &Profile{Name: "moderate"}), "moderat", `no profile is called "moderat" (did you mean "moderate"?)`, "moderate"},
+		{"unknown", set(&Profile{Name: "strict"}, &Profile{Name: "moderate"}), "moderat",
+			`no profile is called "moderat" (did you mean "moderate"?)`, "moderate"},
 		{"unknown and like none", set(&Profile{Name: "strict"}), "zzz", `no profile is called "zzz"`, ""},
 		{"a path", set(&Profile{Name: "strict"}), "../../etc/x\n", `no profile is called "../../etc/x\n"`, ""},
 		{"empty", set(&Profile{Name: "strict"}), "", `no profile is called ""`, ""},
-		{"unknown parent", set(&Profile{Name: "go", Source: "f:1:1", Extends: []string{"bse"}}, &Profile{Name: "base"}), "go", `f:1:1: profile "go": extends "bse": no such profile (did you mean "base"?)`, "base"},
-		{"itself", set(&Profile{Name: "a", Source: "f:1:1", Extends: []string{"a"}}), "a", "f:1:1: extends goes in a circle: a -> a", ""},
-		{"a circle", set(&Profile{Name: "a", Source: "f:1:1", Extends: []string{"b"}}, &Profile{Name: "b", Source: "f:2:1", Extends: []string{"c"}}, &Profile{Name: "c", Source: "f:3:1", Extends: []string{"a"}}),
+		{"unknown parent", set(&Profile{Name: "go", Source: "f:1:1", Extends: []string{"bse"}}, &Profile{Name: "base"}),
+			"go", `f:1:1: profile "go": extends "bse": no such profile (did you mean "base"?)`, "base"},
+		{"itself", set(&Profile{Name: "a", Source: "f:1:1", Extends: []string{"a"}}), "a",
+			"f:1:1: extends goes in a circle: a -> a", ""},
+		{"a circle", set(&Profile{Name: "a", Source: "f:1:1", Extends: []string{"b"}},
+			&Profile{Name: "b", Source: "f:2:1", Extends: []string{"c"}},
+			&Profile{Name: "c", Source: "f:3:1", Extends: []string{"a"}}),
 			"a", "f:1:1: extends goes in a circle: a -> b -> c -> a", ""},
 		{"too deep", chain, "p0", "x: extends is nested too deep", ""},
 	} {
@@ -114,18 +129,25 @@ func TestFlattenRefuses(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	a := &Profile{Name: "a", Seccomp: "strict", Write: Words("$CWD"), FileSizeMB: 2, EnvSet: []Var{{"Z", "$HOME"}, {"A", "x"}}}
+	a := &Profile{Name: "a", Seccomp: "strict", Write: Words("$CWD"), FileSizeMB: 2,
+		EnvSet: []Var{{"Z", "$HOME"}, {"A", "x"}}}
 	b := &Profile{Name: "b", Layer: User, Source: "u:1:1", AllowNetwork: Yes, Block: Words("$HOME/x"), Procs: 5}
-	flags := &Profile{Name: "flags", Layer: Flag, Source: "flags", Git: "full", Where: map[string]string{"git": "--git"}, Block: List{Items: []Item{{Text: "/w/y", Source: "--block", Must: true}}}}
+	flags := &Profile{Name: "flags", Layer: Flag, Source: "flags", Git: "full",
+		Where: map[string]string{"git": "--git"},
+		Block: List{Items: []Item{{Text: "/w/y", Source: "--block", Must: true}}}}
 	got, err := Resolve(set(a, b), []string{"a", "b"}, Vars{CWD: "/w", Root: "/w", Home: "/h"}, flags)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &Policy{
-		Profiles: []string{"a", "b"}, Network: true, NewSession: "auto", Seccomp: "strict", Git: "full", Cache: "none", Protected: "enforce", Environment: "list",
-		Limits: "enforce", MinTier: "reduced", OnUnmasked: "end", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: defaultTmpfsMB, EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
-		Rules: []Rule{{Path: "/h/x", Access: Block}, {Path: "/w", Access: Write, OfCWD: true}, {Path: "/w/y", Access: Block, Layer: Flag, Source: "--block", Must: true}},
-		Where: map[string]string{"seccomp": "a", "allow_network": "u:1:1", "procs": "u:1:1", "file_size_limit_mb": "a", "git": "--git", "env_set.A": "a", "env_set.Z": "a"},
+		Profiles: []string{"a", "b"}, Network: true, NewSession: "auto", Seccomp: "strict", Git: "full", Cache: "none",
+		Protected: "enforce", Environment: "list",
+		Limits: "enforce", MinTier: "reduced", OnUnmasked: "end", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: defaultTmpfsMB,
+		EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
+		Rules: []Rule{{Path: "/h/x", Access: Block}, {Path: "/w", Access: Write, OfCWD: true},
+			{Path: "/w/y", Access: Block, Layer: Flag, Source: "--block", Must: true}},
+		Where: map[string]string{"seccomp": "a", "allow_network": "u:1:1", "procs": "u:1:1", "file_size_limit_mb": "a",
+			"git": "--git", "env_set.A": "a", "env_set.Z": "a"},
 	}
 	for i := range got.Rules { // sources and layers of profiles are below
 		if got.Rules[i].Layer != Flag {
@@ -147,11 +169,13 @@ func TestRulesKeepTheirLayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Rule{{Path: "/b", Access: Read, Layer: Builtin, Source: "a"}, {Path: "/f", Access: Read, Layer: Flag, Source: "-r"}, {Path: "/u", Access: Read, Layer: User, Source: "u:1:1"}}
+	want := []Rule{{Path: "/b", Access: Read, Layer: Builtin, Source: "a"},
+		{Path: "/f", Access: Read, Layer: Flag, Source: "-r"}, {Path: "/u", Access: Read, Layer: User, Source: "u:1:1"}}
 	if d := cmp.Diff(want, p.Rules); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]Item{{Text: "B", Source: "a", Layer: Builtin}, {Text: "U", Source: "u:1:1", Layer: User}}, p.EnvPass); d != "" {
+	if d := cmp.Diff([]Item{{Text: "B", Source: "a", Layer: Builtin}, {Text: "U", Source: "u:1:1", Layer: User}},
+		p.EnvPass); d != "" {
 		t.Error(d)
 	}
 }
@@ -161,8 +185,10 @@ func TestResolveErrorsNameTheirSource(t *testing.T) {
 		p    Profile
 		want string
 	}{
-		{Profile{Block: List{Items: []Item{{Text: "x", Source: "f:3:4"}}}}, `f:3:4: "x": not absolute: start it with /, ~/ or $CWD/`},
-		{Profile{EnvSet: []Var{{"A", "$B"}}, Where: map[string]string{"env_set.A": "f:5:6"}}, "f:5:6: " + unknownVar("$B", "B").Error()},
+		{Profile{Block: List{Items: []Item{{Text: "x", Source: "f:3:4"}}}},
+			`f:3:4: "x": not absolute: start it with /, ~/ or $CWD/`},
+		{Profile{EnvSet: []Var{{"A", "$B"}}, Where: map[string]string{"env_set.A": "f:5:6"}}, "f:5:6: " +
+			unknownVar("$B", "B").Error()},
 	} {
 		c.p.Layer, c.p.Source = User, "f:1:1"
 		if _, err := Resolve(Set{"p": {&c.p}}, []string{"p"}, Vars{}); err == nil || err.Error() != c.want {
@@ -184,10 +210,13 @@ func TestKeys(t *testing.T) {
 	if p.List("no_such") != nil || p.Private.Items[0].Text != "private_paths" || p.EnvDrop.Items[0].Text != "env_drop" {
 		t.Error("lists are mixed up")
 	}
-	full := &Profile{AllowNetwork: No, SharePID: Yes, NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none", Protected: "watch", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "warn",
+	full := &Profile{AllowNetwork: No, SharePID: Yes, NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none",
+		Protected: "watch", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "warn",
 		TimeoutSeconds: 1.5, MemoryLimitMB: 2, CPUs: .25, Procs: 3, FileSizeMB: .5, TmpfsLimitMB: 4}
-	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"new_session", "yes"}, {"seccomp", "off"}, {"git", "full"}, {"cache", "none"}, {"protect", "watch"}, {"environment", "list"}, {"limits", "enforce"},
-		{"min_tier", "full"}, {"on_unmasked", "warn"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"}, {"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}
+	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"new_session", "yes"}, {"seccomp", "off"},
+		{"git", "full"}, {"cache", "none"}, {"protect", "watch"}, {"environment", "list"}, {"limits", "enforce"},
+		{"min_tier", "full"}, {"on_unmasked", "warn"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"},
+		{"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}
 	if d := cmp.Diff(want, full.Scalars()); d != "" {
 		t.Error(d)
 	}
@@ -206,7 +235,9 @@ func TestKeys(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	known := []string{"strict", "moderate", "permissive", "go", "node"}
-	for word, want := range map[string]string{"strct": "strict", "moderaet": "moderate", "Moderate": "moderate", "og": "go", "gi": "go", "zzzz": "", "": "", "permisive": "permissive", strings.Repeat("x", 65): "", "nod": "node"} {
+	for word, want := range map[string]string{"strct": "strict", "moderaet": "moderate", "Moderate": "moderate",
+		"og": "go", "gi": "go", "zzzz": "", "": "", "permisive": "permissive", strings.Repeat("x", 65): "",
+		"nod": "node"} {
 		if got := text.Nearest(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
@@ -215,8 +246,10 @@ func TestNearest(t *testing.T) {
 
 func TestQuoteAndPlain(t *testing.T) {
 	for in, want := range map[string]string{
-		"": `""`, "plain": "plain", "a b": `"a b"`, "a\nb": `"a\nb"`, "\x1b[31m": `"\x1b[31m"`, `a"b`: `"a\"b"`, "it's": `"it's"`, `a\b`: `"a\\b"`,
-		"\xff": `"\xff"`, "é😀": "é😀", "\u202e": `"\u202e"`, "\u00a0": `"\u00a0"`, "\x7f": `"\x7f"`, "/a/b-c_d.e:f": "/a/b-c_d.e:f",
+		"": `""`, "plain": "plain", "a b": `"a b"`, "a\nb": `"a\nb"`, "\x1b[31m": `"\x1b[31m"`, `a"b`: `"a\"b"`,
+		"it's": `"it's"`, `a\b`: `"a\\b"`,
+		"\xff": `"\xff"`, "é😀": "é😀", "\u202e": `"\u202e"`, "\u00a0": `"\u00a0"`, "\x7f": `"\x7f"`,
+		"/a/b-c_d.e:f": "/a/b-c_d.e:f",
 	} {
 		if got := text.Plain(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
@@ -241,13 +274,16 @@ func TestAddKeepsTheOrder(t *testing.T) {
 func TestUnhide(t *testing.T) {
 	builtin := func(name string, p Profile) *Profile { p.Name, p.Source = name, "built-in"; return &p }
 	user := func(text string) *Profile {
-		return &Profile{Name: "mine", Source: "f:1:1", Layer: User, Block: List{Items: []Item{{Text: text, Source: "f:1:1", Layer: User}}}}
+		return &Profile{Name: "mine", Source: "f:1:1", Layer: User,
+			Block: List{Items: []Item{{Text: text, Source: "f:1:1", Layer: User}}}}
 	}
 	set := Set{
-		"secrets": {builtin("secrets", Profile{Block: Words("$HOME/.tool", "$HOME/.tool.json", "$HOME/.toolbox", "$HOME/.env", "$HOME/.env.*")})},
-		"tool":    {builtin("tool", Profile{Extends: []string{"secrets"}, Read: Words("$HOME/.tool.json", "$HOME/.tool/rules"), Block: Words("!$HOME/.tool.json")})},
-		"mine":    {user("!$HOME/.tool")},
-		"hides":   {user("$HOME/.tool.json")},
+		"secrets": {builtin("secrets", Profile{Block: Words("$HOME/.tool", "$HOME/.tool.json", "$HOME/.toolbox",
+			"$HOME/.env", "$HOME/.env.*")})},
+		"tool": {builtin("tool", Profile{Extends: []string{"secrets"},
+			Read: Words("$HOME/.tool.json", "$HOME/.tool/rules"), Block: Words("!$HOME/.tool.json")})},
+		"mine":  {user("!$HOME/.tool")},
+		"hides": {user("$HOME/.tool.json")},
 	}
 	vars := Vars{Home: "/h", CWD: "/w", Config: "/c"}
 	tests := []struct {

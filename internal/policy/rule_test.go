@@ -51,7 +51,8 @@ func TestDecide(t *testing.T) {
 		{"the root itself", "/", "read /", []string{"read /", "write /a"}},
 		{"no sibling with the same beginning", "/ab", "", []string{"write /a"}},
 		{"the deepest wins", "/a/b/c", "read /a/b", []string{"block /a", "read /a/b"}},
-		{"the deepest wins, whatever it says", "/a/b/c", "private /a/b", []string{"flag write /a", "block /", "private /a/b"}},
+		{"the deepest wins, whatever it says", "/a/b/c", "private /a/b",
+			[]string{"flag write /a", "block /", "private /a/b"}},
 		{"block beats protect", "/a", "block /a", []string{"protect /a", "block /a"}},
 		{"protect beats read", "/a", "protect /a", []string{"read /a", "protect /a"}},
 		{"read beats write", "/a", "read /a", []string{"write /a", "read /a"}},
@@ -66,9 +67,11 @@ func TestDecide(t *testing.T) {
 		{"a pattern is for its own directory", "/a/b/x.key", "write /a", []string{"write /a", "block /a/*.key"}},
 		{"a pattern at the root", "/x.key", "block /*.key", []string{"read /", "block /*.key"}},
 		{"a literal grant beats a pattern", "/a/x.key", "read /a/x.key", []string{"block /a/*.key", "read /a/x.key"}},
-		{"a flag's literal beats a pattern", "/a/x.key", "flag read /a/x.key", []string{"block /a/*.key", "flag read /a/x.key"}},
+		{"a flag's literal beats a pattern", "/a/x.key", "flag read /a/x.key",
+			[]string{"block /a/*.key", "flag read /a/x.key"}},
 		{"exception", "/a/x.key", "write /a", []string{"write /a", "block /a/*.key", "except /a/x.key"}},
-		{"exception by pattern", "/a/x.pub.key", "write /a", []string{"write /a", "block /a/*.key", "except /a/*.pub.key"}},
+		{"exception by pattern", "/a/x.pub.key", "write /a",
+			[]string{"write /a", "block /a/*.key", "except /a/*.pub.key"}},
 		{"an exception grants nothing", "/a/x", "", []string{"except /a/x"}},
 		{"an exception takes nothing out of a literal", "/a/x", "block /a/x", []string{"block /a/x", "except /a/x"}},
 		{"an exception is for one name", "/a/y.key", "block /a/*.key", []string{"block /a/*.key", "except /a/x.key"}},
@@ -157,7 +160,8 @@ func randomRules(r *rand.Rand) *Policy {
 		if r.IntN(12) == 0 {
 			rule.Path = "/"
 		} else if rule.Access >= Protect && rule.Layer != Flag && r.IntN(3) == 0 {
-			rule.Path, rule.Pattern = strings.TrimSuffix(Dir(rule.Path), "/")+"/"+[]string{"*", "a*", "?", "*b"}[r.IntN(4)], true
+			rule.Path, rule.Pattern = strings.TrimSuffix(Dir(rule.Path), "/")+"/"+[]string{"*", "a*", "?",
+				"*b"}[r.IntN(4)], true
 			rule.Except = r.IntN(3) == 0
 		}
 		p.Add(rule)
@@ -191,7 +195,8 @@ func TestWithinAndDir(t *testing.T) {
 		path, dir string
 		want      bool
 	}{
-		{"/a", "/a", true}, {"/a/b", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/", "/", true}, {"/a", "/", true}, {"/", "/a", false}, {"a", "/", false},
+		{"/a", "/a", true}, {"/a/b", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/", "/", true},
+		{"/a", "/", true}, {"/", "/a", false}, {"a", "/", false},
 	} {
 		if Within(c.path, c.dir) != c.want {
 			t.Errorf("%s in %s: %v", c.path, c.dir, !c.want)
@@ -209,10 +214,14 @@ func TestMatch(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "anything\n\xff", true}, {"a*", "a", true}, {"a*", "ba", false},
-		{"*.pem", ".pem", true}, {"*.pem", "x.pem", true}, {"*.pem", "x.pem.bak", false}, {".env.*", ".env", false}, {".env.*", ".env.", true},
-		{"?", "", false}, {"?", "a", true}, {"?", "é", false}, {"??", "é", true}, {"a?c", "abc", true}, {"a*b*c", "a--b--b--c", true}, {"a*b*c", "acb", false},
-		{"[a]", "a", false}, {"[a]", "[a]", true}, {`\*`, `\x`, true}, {`\*`, "*", false}, {"**", "x", true}, {"*a", "aaab", false},
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "anything\n\xff", true}, {"a*", "a", true},
+		{"a*", "ba", false},
+		{"*.pem", ".pem", true}, {"*.pem", "x.pem", true}, {"*.pem", "x.pem.bak", false}, {".env.*", ".env", false},
+		{".env.*", ".env.", true},
+		{"?", "", false}, {"?", "a", true}, {"?", "é", false}, {"??", "é", true}, {"a?c", "abc", true},
+		{"a*b*c", "a--b--b--c", true}, {"a*b*c", "acb", false},
+		{"[a]", "a", false}, {"[a]", "[a]", true}, {`\*`, `\x`, true}, {`\*`, "*", false}, {"**", "x", true},
+		{"*a", "aaab", false},
 	} {
 		if Match(c.pattern, c.name) != c.want {
 			t.Errorf("%q %q: %v", c.pattern, c.name, !c.want)
@@ -291,8 +300,10 @@ func TestOverlap(t *testing.T) {
 		p, q string
 		want bool
 	}{
-		{"A", "A", true}, {"A", "B", false}, {"A*", "AB", true}, {"*_TOKEN", "GH_*", true}, {"GH_*", "GL_*", false}, {"*A", "*B", false},
-		{"*", "", true}, {"", "", true}, {"A", "", false}, {"*A*", "B*", true}, {"A?", "AB", true}, {"A?", "A", false}, {"?*", "*?", true},
+		{"A", "A", true}, {"A", "B", false}, {"A*", "AB", true}, {"*_TOKEN", "GH_*", true}, {"GH_*", "GL_*", false},
+		{"*A", "*B", false},
+		{"*", "", true}, {"", "", true}, {"A", "", false}, {"*A*", "B*", true}, {"A?", "AB", true}, {"A?", "A", false},
+		{"?*", "*?", true},
 	} {
 		if overlap(c.p, c.q) != c.want || overlap(c.q, c.p) != c.want {
 			t.Errorf("%q %q: not %v both ways", c.p, c.q, c.want)
@@ -332,12 +343,14 @@ func TestOverlapAgreesWithMatch(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	p := parseRules(t, "write /w/p", "write /w/p/sub", "user write /w/p/cfg", "flag write /w/p/out", "write /w/cache", "protect /w/p/x", "block /w/p/y", "private /w/p/z")
+	p := parseRules(t, "write /w/p", "write /w/p/sub", "user write /w/p/cfg", "flag write /w/p/out", "write /w/cache",
+		"protect /w/p/x", "block /w/p/y", "private /w/p/z")
 	got := map[string]string{}
 	for _, r := range p.ReadOnly("/w/p").Rules {
 		got[r.Path] = r.Access.String()
 	}
-	want := map[string]string{"/w/p": "read", "/w/p/sub": "read", "/w/p/cfg": "read", "/w/p/out": "write", "/w/cache": "write", "/w/p/x": "protect", "/w/p/y": "block", "/w/p/z": "private"}
+	want := map[string]string{"/w/p": "read", "/w/p/sub": "read", "/w/p/cfg": "read", "/w/p/out": "write",
+		"/w/cache": "write", "/w/p/x": "protect", "/w/p/y": "block", "/w/p/z": "private"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -19,7 +19,8 @@ func TestSeccompFile(t *testing.T) {
 		{"/a$$b/f.json", "/a$b/f.json", "dev"},
 		{"f.json", `x:1:1: seccomp: "f.json": not absolute: start it with /, ~/ or $CWD/`, "dev"},
 		{"/a/../f.json", `x:1:1: seccomp: "/a/../f.json": ".." is not allowed in a configured path`, "dev"},
-		{"$XDG_RUNTIME_DIR/f.json", `x:1:1: seccomp: "$XDG_RUNTIME_DIR/f.json": a variable in it has no value here`, "dev"},
+		{"$XDG_RUNTIME_DIR/f.json", `x:1:1: seccomp: "$XDG_RUNTIME_DIR/f.json": a variable in it has no value here`,
+			"dev"},
 	}
 	for _, tt := range tests {
 		p := &Profile{Name: "p", Seccomp: tt.value, Where: map[string]string{"seccomp": "x:1:1"}}
@@ -48,7 +49,8 @@ func TestSeccompFileIsNoLevel(t *testing.T) {
 	if Wider("seccomp", "/a.json", "/a.json") {
 		t.Error("a file is wider than itself")
 	}
-	if !Tighter("seccomp", "off", "dev") || Tighter("seccomp", "dev", "off") || Tighter("seccomp", "dev", "dev") || Tighter("seccomp", "off", "/a.json") || Tighter("seccomp", "/a.json", "strict") {
+	if !Tighter("seccomp", "off", "dev") || Tighter("seccomp", "dev", "off") || Tighter("seccomp", "dev", "dev") ||
+		Tighter("seccomp", "off", "/a.json") || Tighter("seccomp", "/a.json", "strict") {
 		t.Error("Tighter")
 	}
 }

@@ -11,7 +11,8 @@ import (
 var somebody = Vars{CWD: "/home/u/p $x*", Root: "/home/u", Home: "/home/u"}
 
 func TestExpand(t *testing.T) {
-	full := Vars{CWD: "/w/p", Root: "/w", Home: "/h", TmpDir: "/t", Config: "/xc", Cache: "/xk", Data: "/xd", State: "/xs", Run: "/xr"}
+	full := Vars{CWD: "/w/p", Root: "/w", Home: "/h", TmpDir: "/t", Config: "/xc", Cache: "/xk", Data: "/xd",
+		State: "/xs", Run: "/xr"}
 	for _, c := range []struct {
 		vars       Vars
 		text, want string
@@ -93,7 +94,8 @@ func TestEveryVariableIsKnown(t *testing.T) {
 
 func TestExpandValue(t *testing.T) {
 	v := Vars{CWD: "/w", Home: "/h"}
-	for in, want := range map[string]string{"": "", "plain": "plain", "$HOME:$CWD": "/h:/w", "$$": "$", "a..b": "a..b", "~": "~", "$XDG_RUNTIME_DIR": ""} {
+	for in, want := range map[string]string{"": "", "plain": "plain", "$HOME:$CWD": "/h:/w", "$$": "$", "a..b": "a..b",
+		"~": "~", "$XDG_RUNTIME_DIR": ""} {
 		if got, err := v.ExpandValue(in); got != want || err != nil {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
@@ -104,13 +106,15 @@ func TestExpandValue(t *testing.T) {
 }
 
 func FuzzExpand(f *testing.F) {
-	for _, s := range []string{"", "~", "~/", "$CWD/x", "$$", "$", "/a/../b", "$HOME$HOME", "/\x00", "//", "/./.", "$XDG_CACHE_HOME/.."} {
+	for _, s := range []string{"", "~", "~/", "$CWD/x", "$$", "$", "/a/../b", "$HOME$HOME", "/\x00", "//", "/./.",
+		"$XDG_CACHE_HOME/.."} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, v := range []Vars{{}, somebody, {CWD: "/", Root: "/", Home: "/"}} {
 			got, ok, err := v.Expand(text)
-			if ok && (err != nil || !strings.HasPrefix(got, "/") || path.Clean(got) != got || strings.Contains(got, "\x00") || strings.Contains(got+"/", "/../")) {
+			if ok && (err != nil || !strings.HasPrefix(got, "/") || path.Clean(got) != got ||
+				strings.Contains(got, "\x00") || strings.Contains(got+"/", "/../")) {
 				t.Errorf("%q: %q, %v", text, got, err)
 			}
 			if !ok && got != "" {
@@ -144,21 +148,35 @@ func TestRules(t *testing.T) {
 		want []string
 		fail string
 	}{
-		{name: "sorted by path", p: Profile{Write: Words("/b", "/a"), Block: Words("/a/x")}, want: []string{"write /a", "block /a/x", "write /b"}},
-		{name: "the stronger first", p: Profile{Write: Words("/a"), Read: Words("/a"), Block: Words("/a")}, want: []string{"block /a", "read /a", "write /a"}},
+		{name: "sorted by path", p: Profile{Write: Words("/b", "/a"), Block: Words("/a/x")},
+			want: []string{"write /a", "block /a/x", "write /b"}},
+		{name: "the stronger first", p: Profile{Write: Words("/a"), Read: Words("/a"), Block: Words("/a")},
+			want: []string{"block /a", "read /a", "write /a"}},
 		{name: "the same twice", p: Profile{Write: Words("/a", "/a", "/a/")}, want: []string{"write /a"}},
 		{name: "without a value", p: Profile{Block: Words("$XDG_RUNTIME_DIR/bus", "/a")}, want: []string{"block /a"}},
-		{name: "$ROOT is $CWD", p: Profile{Read: Words("$ROOT"), Block: Words("$ROOT/.env")}, vars: Vars{CWD: "/w", Root: "/w"}, want: []string{"block /w/.env"}},
-		{name: "$ROOT is above", p: Profile{Read: Words("$ROOT")}, vars: Vars{CWD: "/w/s", Root: "/w"}, want: []string{"read /w"}},
-		{name: "patterns", p: Profile{Block: Words("/a/*.key", "!/a/x.key"), Protect: Words("/a/b?")}, want: []string{"block /a/*.key (pattern)", "protect /a/b? (pattern)", "except block /a/x.key"}},
-		{name: "a strange directory is no pattern", p: Profile{Write: Words("$CWD"), Block: Words("$CWD/*.key", "$CWD/.env")}, vars: Vars{CWD: "/w *?$HOME"}, want: []string{"write /w *?$HOME", "block /w *?$HOME/*.key (pattern)", "block /w *?$HOME/.env"}},
-		{name: "a pattern for grants", p: Profile{Write: Words("/a/*")}, fail: `x: "/a/*": patterns are for blocked_paths and protected_paths only`},
-		{name: "a pattern in the middle", p: Profile{Block: Words("/a/*/x")}, fail: `x: "/a/*/x": only the last element of a path can be a pattern`},
-		{name: "a pattern with a variable", p: Profile{Block: Words("/a/*$HOME")}, vars: Vars{Home: "/h"}, fail: `x: "/a/*$HOME": only the last element of a path can be a pattern`},
-		{name: "an exception to a grant", p: Profile{Read: Words("!/a")}, fail: `x: "!/a": "!" takes names out of patterns, in blocked_paths and protected_paths only`},
-		{name: "a second home", p: Profile{Private: Words("$HOME"), Read: Words("$HOME/.gitconfig"), Block: Words("~/.ssh", "$XDG_CONFIG_HOME/gh", "/etc/x"), Protect: Words("$HOME/.bashrc")},
+		{name: "$ROOT is $CWD", p: Profile{Read: Words("$ROOT"), Block: Words("$ROOT/.env")},
+			vars: Vars{CWD: "/w", Root: "/w"}, want: []string{"block /w/.env"}},
+		{name: "$ROOT is above", p: Profile{Read: Words("$ROOT")}, vars: Vars{CWD: "/w/s", Root: "/w"},
+			want: []string{"read /w"}},
+		{name: "patterns", p: Profile{Block: Words("/a/*.key", "!/a/x.key"), Protect: Words("/a/b?")},
+			want: []string{"block /a/*.key (pattern)", "protect /a/b? (pattern)", "except block /a/x.key"}},
+		{name: "a strange directory is no pattern", p: Profile{Write: Words("$CWD"),
+			Block: Words("$CWD/*.key", "$CWD/.env")}, vars: Vars{CWD: "/w *?$HOME"},
+			want: []string{"write /w *?$HOME", "block /w *?$HOME/*.key (pattern)", "block /w *?$HOME/.env"}},
+		{name: "a pattern for grants", p: Profile{Write: Words("/a/*")},
+			fail: `x: "/a/*": patterns are for blocked_paths and protected_paths only`},
+		{name: "a pattern in the middle", p: Profile{Block: Words("/a/*/x")},
+			fail: `x: "/a/*/x": only the last element of a path can be a pattern`},
+		{name: "a pattern with a variable", p: Profile{Block: Words("/a/*$HOME")}, vars: Vars{Home: "/h"},
+			fail: `x: "/a/*$HOME": only the last element of a path can be a pattern`},
+		{name: "an exception to a grant", p: Profile{Read: Words("!/a")},
+			fail: `x: "!/a": "!" takes names out of patterns, in blocked_paths and protected_paths only`},
+		{name: "a second home", p: Profile{Private: Words("$HOME"), Read: Words("$HOME/.gitconfig"),
+			Block: Words("~/.ssh", "$XDG_CONFIG_HOME/gh", "/etc/x"), Protect: Words("$HOME/.bashrc")},
 			vars: Vars{Home: "/h", Home2: "/h2", Config: "/c"},
-			want: []string{"block /c/gh", "block /etc/x", "private /h", "protect /h/.bashrc", "block /h/.config/gh", "read /h/.gitconfig", "block /h/.ssh", "private /h2", "protect /h2/.bashrc", "block /h2/.config/gh", "block /h2/.ssh"}},
+			want: []string{"block /c/gh", "block /etc/x", "private /h", "protect /h/.bashrc", "block /h/.config/gh",
+				"read /h/.gitconfig", "block /h/.ssh", "private /h2", "protect /h2/.bashrc", "block /h2/.config/gh",
+				"block /h2/.ssh"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.p.Source, c.p.Layer = "x", User
@@ -181,7 +199,8 @@ func TestRules(t *testing.T) {
 
 // The shell has expanded a flag's path: what is left is letters.
 func TestFlagPathsAreTakenAsTheyAre(t *testing.T) {
-	over := &Profile{Layer: Flag, Write: List{Items: []Item{{Text: "/a/$HOME/*"}}}, Block: List{Items: []Item{{Text: "/!x/~"}}}}
+	over := &Profile{Layer: Flag, Write: List{Items: []Item{{Text: "/a/$HOME/*"}}},
+		Block: List{Items: []Item{{Text: "/!x/~"}}}}
 	pol, err := Resolve(Set{}, nil, Vars{Home: "/h"}, over)
 	if err != nil {
 		t.Fatal(err)

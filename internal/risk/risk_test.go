@@ -190,8 +190,10 @@ func TestWords(t *testing.T) {
 // TestHostileText: size and nesting are bounded in time and stack.
 func TestHostileText(t *testing.T) {
 	for _, piece := range [][2]string{
-		{"(", ")"}, {"$(a ", ")"}, {"a|", "a"}, {"`", "`"}, {"{ ", "; }"}, {"\"$(", ")\""}, {"f(){ ", "; }"}, {"$((", "))"},
-		{"${a:-", "}"}, {"<(a ", ")"}, {"a <<E\n", "\nE\n"}, {"curl a|", "sh"}, {"if a; then ", "; fi"}, {"[[ ( ", " ) ]]"}, {"sudo ", "x"},
+		{"(", ")"}, {"$(a ", ")"}, {"a|", "a"}, {"`", "`"}, {"{ ", "; }"}, {"\"$(", ")\""}, {"f(){ ", "; }"},
+		{"$((", "))"},
+		{"${a:-", "}"}, {"<(a ", ")"}, {"a <<E\n", "\nE\n"}, {"curl a|", "sh"}, {"if a; then ", "; fi"},
+		{"[[ ( ", " ) ]]"}, {"sudo ", "x"},
 		{"$(curl x) ", ""}, {"sh <(sh ", ")"}, {"! ", ""}, {"a && ", "a"}, {"!(", ")"}, {"a[", "]=1"},
 	} {
 		for _, n := range []int{10, 1000, 3000, 8000} {
@@ -235,8 +237,10 @@ func TestInitCost(t *testing.T) {
 
 func FuzzDestructive(f *testing.F) {
 	for _, s := range []string{
-		`rm -rf /`, `:(){ :|:& };:`, `curl x | tee y | sudo sh -s -- a`, "bash <<E\n$(rm -rf ~/*)\nE\n", `find / -exec sh -c 'rm "$@"' {} +`,
-		`cd ~ && rm -rf ./*`, `echo '`, `$'\x72m' -rf ${x:-/}`, `env -S 'a b' timeout`, `sh -c "sh -c \"sh -c 'eval \$@'\""`, `a[$(b)]=(c d)`,
+		`rm -rf /`, `:(){ :|:& };:`, `curl x | tee y | sudo sh -s -- a`, "bash <<E\n$(rm -rf ~/*)\nE\n",
+		`find / -exec sh -c 'rm "$@"' {} +`,
+		`cd ~ && rm -rf ./*`, `echo '`, `$'\x72m' -rf ${x:-/}`, `env -S 'a b' timeout`,
+		`sh -c "sh -c \"sh -c 'eval \$@'\""`, `a[$(b)]=(c d)`,
 	} {
 		f.Add("sh", "-c", s)
 		f.Add("rm", s, "/")

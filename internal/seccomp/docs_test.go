@@ -39,7 +39,8 @@ func TestDocs(t *testing.T) {
 // between puts a text between the marks of a name.
 func between(t *testing.T, page, name, text string) string {
 	t.Helper()
-	start, end := "<!-- "+name+": written by go test ./internal/seccomp -run Docs -update -->\n", "<!-- end of "+name+" -->\n"
+	start, end := "<!-- "+name+": written by go test ./internal/seccomp -run Docs -update -->\n",
+		"<!-- end of "+name+" -->\n"
 	before, rest, ok1 := strings.Cut(page, start)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
@@ -85,7 +86,8 @@ func rulesTable() string {
 		slices.Sort(names[k])
 		rows = append(rows, k)
 	}
-	order := []string{"all", "default, strict", "default, dev", "strict", "strict; shared", "root", "root; shared, old Landlock", "shared", "shared, no network", "shared, old Landlock"}
+	order := []string{"all", "default, strict", "default, dev", "strict", "strict; shared", "root",
+		"root; shared, old Landlock", "shared", "shared, no network", "shared, old Landlock"}
 	slices.SortFunc(rows, func(a, b row) int {
 		if i := slices.Index(order, a.where) - slices.Index(order, b.where); i != 0 {
 			return i
@@ -99,7 +101,8 @@ func rulesTable() string {
 		if args == "" {
 			args = "all"
 		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", k.where, strings.Join(names[k], ", "), strings.ReplaceAll(args, "|", `\|`), k.errno)
+		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", k.where, strings.Join(names[k], ", "),
+			strings.ReplaceAll(args, "|", `\|`), k.errno)
 	}
 	return out.String()
 }

@@ -64,10 +64,12 @@ func underFile(path string, argv []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog))); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+		uintptr(unsafe.Pointer(&prog))); errno != 0 {
 		return errno
 	}
-	_, _, errno := syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
+	_, _, errno := syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&args[0])),
+		uintptr(unsafe.Pointer(&env[0])))
 	return errno
 }
 
@@ -84,7 +86,8 @@ func starts(t *testing.T, filter string, argv ...string) bool {
 }
 
 func refusing(names ...string) string {
-	return `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["` + strings.Join(names, `","`) + `"], "action": "SCMP_ACT_ERRNO"}]}`
+	return `{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["` + strings.Join(names, `","`) +
+		`"], "action": "SCMP_ACT_ERRNO"}]}`
 }
 
 // TestNeeded: what Hinders calls needed is: /bin/true starts without any other
@@ -106,7 +109,8 @@ func TestNeeded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hinders, err := f.Hinders(runtime.GOARCH); err != nil || !slices.Equal(hinders, []string{n.name}) && n.name != "fstat" {
+		if hinders, err := f.Hinders(runtime.GOARCH); err != nil || !slices.Equal(hinders, []string{n.name}) &&
+			n.name != "fstat" {
 			t.Errorf("without %s: Hinders says %q, %v", n.name, hinders, err)
 		}
 	}

@@ -23,7 +23,8 @@ func options() []Options {
 					for _, inet := range no {
 						for _, unix := range no {
 							for _, truncate := range no {
-								all = append(all, Options{Arch: arch, Level: level, Root: root, Host: host, NoInet: inet, NoUnix: unix, NoTruncate: truncate})
+								all = append(all, Options{Arch: arch, Level: level, Root: root, Host: host,
+									NoInet: inet, NoUnix: unix, NoTruncate: truncate})
 							}
 						}
 					}
@@ -143,7 +144,8 @@ func TestModel(t *testing.T) {
 			arch := audit(o.Arch)
 			for number := range uint32(600) {
 				if name := want.names[number]; !o.usual() && !want.looks(name) {
-					if got, w := action(m.run(t, arch, number, 1, 2, 3)), want.decide(number, []uint64{1, 2, 3}); got != w {
+					if got, w := action(m.run(t, arch, number, 1, 2, 3)),
+						want.decide(number, []uint64{1, 2, 3}); got != w {
 						t.Fatalf("%d: got %s, want %s", number, got, w)
 					}
 					continue
@@ -153,7 +155,8 @@ func TestModel(t *testing.T) {
 					for _, args := range [][]uint64{
 						{a, b, c}, {b, a, c}, {c, b, a}, {a, a, a},
 						{a | high, b | high, c | high}, {1, a, 0o4755}, {2, a, 0o644, 0o2711}, {2, 0, a}, {16, 3, a},
-						{2, 1, a}, {2, a, b}, {2, a, 0}, {10, a, 6}, {10, 2, a}, {16, a, 0}, {a, 7, b}, {a, 7, 1 << 32}, {1, 7, a}, {0, 7, a}, {0, a, 0}, {1, a, 0},
+						{2, 1, a}, {2, a, b}, {2, a, 0}, {10, a, 6}, {10, 2, a}, {16, a, 0}, {a, 7, b}, {a, 7, 1 << 32},
+						{1, 7, a}, {0, 7, a}, {0, a, 0}, {1, a, 0},
 						{a, 0, 0}, {0, a, b, 0o4755}, {0, b, a, 0o4755}, {0, a, 0o644}, {0, 0, a, 0o644},
 					} {
 						got := action(m.run(t, arch, number, args...))
@@ -287,7 +290,8 @@ func TestOptions(t *testing.T) {
 		want   string
 	}{
 		{"sched_setaffinity of process 1", level("default"), 122, []uint64{1, 128, 1 << 40}, "EPERM"},
-		{"sched_setaffinity of process 1, upper half set", level("strict"), 122, []uint64{high | 1, 128, 1 << 40}, "EPERM"},
+		{"sched_setaffinity of process 1, upper half set", level("strict"), 122, []uint64{high | 1, 128, 1 << 40},
+			"EPERM"},
 		{"sched_setaffinity, own", level("strict"), 122, []uint64{0, 128, 1 << 40}, "allow"},
 		{"sched_setaffinity of a thread", level("dev"), 122, []uint64{17, 128, 1 << 40}, "allow"},
 		{"sched_setscheduler of process 1", level("dev"), 119, []uint64{1, 5, 1 << 40}, "EPERM"},
@@ -301,7 +305,8 @@ func TestOptions(t *testing.T) {
 		{"prlimit64 of process 1", level("default"), 261, []uint64{1, 7, 1 << 20, 0}, "EPERM"},
 		{"prlimit64 of process 1, upper half set", level("dev"), 261, []uint64{high | 1, 7, 1 << 20, 0}, "EPERM"},
 		{"prlimit64 of a thread of process 1", level("strict"), 261, []uint64{3, 7, 1 << 20, 0}, "EPERM"},
-		{"prlimit64, pointer with nothing in its lower half", level("default"), 261, []uint64{1, 7, 1 << 32, 0}, "EPERM"},
+		{"prlimit64, pointer with nothing in its lower half", level("default"), 261, []uint64{1, 7, 1 << 32, 0},
+			"EPERM"},
 		{"prlimit64 asks", level("default"), 261, []uint64{1, 7, 0, 1 << 20}, "allow"},
 		{"prlimit64, host", host, 261, []uint64{4242, 7, 1 << 32, 0}, "EPERM"},
 		{"prlimit64 asks, host", host, 261, []uint64{4242, 7, 0, 1}, "allow"},
@@ -369,7 +374,8 @@ func TestOptions(t *testing.T) {
 		{"strict: DCCP", level("strict"), 198, []uint64{10, 6, 0}, "EAFNOSUPPORT"},
 		{"strict: SMC", level("strict"), 198, []uint64{2, 1, 256}, "EPROTONOSUPPORT"},
 		{"default: SCTP", level("default"), 198, []uint64{2, 1, 132}, "allow"},
-		{"strict: no network", Options{Arch: "arm64", Level: "strict", NoInet: true}, 198, []uint64{2, 1, 6}, "EAFNOSUPPORT"},
+		{"strict: no network", Options{Arch: "arm64", Level: "strict", NoInet: true}, 198, []uint64{2, 1, 6},
+			"EAFNOSUPPORT"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -400,7 +406,8 @@ func TestRules(t *testing.T) {
 				continue
 			}
 			refused := false
-			for _, args := range [][]uint64{{0, 0, 0}, {1, 2, 3}, {0, 0x5412}, {40}, {0xffff0000}, {0, 0o1101, 0o4755}, {0, 0, 0o1101, 0o4755}, {0, 0o4755, 0o4755}, {1, 7, 8}, {0x53425821}, {0, 0o1000}, {0, 0, 0o1000}} {
+			for _, args := range [][]uint64{{0, 0, 0}, {1, 2, 3}, {0, 0x5412}, {40}, {0xffff0000}, {0, 0o1101, 0o4755},
+				{0, 0, 0o1101, 0o4755}, {0, 0o4755, 0o4755}, {1, 7, 8}, {0x53425821}, {0, 0o1000}, {0, 0, 0o1000}} {
 				refused = refused || want.decide(number, args) != "allow"
 			}
 			if listed[name] != refused {
@@ -477,7 +484,8 @@ func longest(t *testing.T, code []byte) int {
 	t.Helper()
 	runs := make([]int, len(code)/8) // from each instruction to the end
 	for i := len(runs) - 1; i >= 0; i-- {
-		op, jt, jf, k := binary.LittleEndian.Uint16(code[8*i:]), code[8*i+2], code[8*i+3], binary.LittleEndian.Uint32(code[8*i+4:])
+		op, jt, jf, k := binary.LittleEndian.Uint16(code[8*i:]), code[8*i+2], code[8*i+3],
+			binary.LittleEndian.Uint32(code[8*i+4:])
 		switch {
 		case op&7 == 6: // BPF_RET
 			runs[i] = 1

@@ -70,7 +70,8 @@ func helper(level, mode string) error {
 func optionsOf(level string) Options {
 	words := strings.Split(level, "-")
 	has := func(option string) bool { return slices.Contains(words, option) }
-	return Options{Arch: runtime.GOARCH, Level: words[0], Root: has("root"), Host: has("host"), NoInet: has("noinet"), NoUnix: has("nounix"), NoTruncate: has("notruncate")}
+	return Options{Arch: runtime.GOARCH, Level: words[0], Root: has("root"), Host: has("host"), NoInet: has("noinet"),
+		NoUnix: has("nounix"), NoTruncate: has("notruncate")}
 }
 
 // load puts the filter on all threads of this process.
@@ -89,7 +90,8 @@ func load(o Options) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	tid, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
+	tid, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&prog)))
 	if tid != 0 || errno != 0 {
 		return fmt.Errorf("seccomp: thread %d: %w", tid, errno)
 	}
@@ -140,22 +142,29 @@ func socket(family, kind, protocol uintptr) func(*fixture) syscall.Errno {
 var trials = []trial{
 	{"clone3", byAll, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE3) }},
 	// CLONE_FS makes it invalid, so that no process comes of it.
-	{"clone NEWUSER", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS) }},
+	{"clone NEWUSER", byAll, unix.EPERM,
+		func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS) }},
 	// Invalid too: a process with threads cannot enter a user namespace.
-	{"unshare NEWUSER", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
+	{"unshare NEWUSER", byAll, unix.EPERM,
+		func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
 	{"unshare FS", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_UNSHARE, unix.CLONE_FS) }},
 	{"setns", byAll, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_SETNS, ^uintptr(0)) }},
 	{"TIOCSTI", byAll, unix.EPERM, tiocstiOf(unix.TIOCSTI)},
 	{"TIOCSTI upper half", byAll, unix.EPERM, tiocstiOf(1<<32 | unix.TIOCSTI)},
-	{"TIOCLINUX", byAll, unix.EPERM, func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.tty), unix.TIOCLINUX, 0) }},
-	{"TIOCGPTPEER", byNone, unix.ENOTTY, func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.dir), unix.TIOCGPTPEER, 0) }},
+	{"TIOCLINUX", byAll, unix.EPERM,
+		func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.tty), unix.TIOCLINUX, 0) }},
+	{"TIOCGPTPEER", byNone, unix.ENOTTY,
+		func(s *fixture) syscall.Errno { return raw(unix.SYS_IOCTL, uintptr(s.dir), unix.TIOCGPTPEER, 0) }},
 	{"socket packet", byAll, unix.EAFNOSUPPORT, socket(unix.AF_PACKET, unix.SOCK_DGRAM, 0)},
-	{"socket netlink generic", byAll, unix.EPROTONOSUPPORT, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC)},
+	{"socket netlink generic", byAll, unix.EPROTONOSUPPORT,
+		socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC)},
 	{"socket route", byNone, 0, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)},
 	{"socket unix", byNoUnix, unix.EAFNOSUPPORT, socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)},
 	{"socket inet", byNoInet, unix.EAFNOSUPPORT, socket(unix.AF_INET, unix.SOCK_STREAM, 0)},
-	{"socket inet6", byNoInet, unix.EAFNOSUPPORT, socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)},
-	{"socket of an unusual protocol", byStrict, unix.EPROTONOSUPPORT, socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_IGMP)},
+	{"socket inet6", byNoInet, unix.EAFNOSUPPORT,
+		socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_UDP)},
+	{"socket of an unusual protocol", byStrict, unix.EPROTONOSUPPORT,
+		socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_IGMP)},
 	{"socket of an unusual type", byStrict, unix.EAFNOSUPPORT, socket(unix.AF_INET, unix.SOCK_RDM, 0)},
 	{"pair of streams", byNone, 0, pair(unix.SOCK_STREAM | unix.SOCK_CLOEXEC)},
 	{"pair of packets", byNone, 0, pair(unix.SOCK_SEQPACKET)},
@@ -164,24 +173,31 @@ var trials = []trial{
 	{"own limit", byNone, 0, func(s *fixture) syscall.Errno { return s.limit(0, false) }},
 	{"limit of another", byAll, unix.EPERM, func(s *fixture) syscall.Errno { return s.limit(os.Getppid(), false) }},
 	// All of the pointer is in its upper half.
-	{"limit of another, at 1<<32", byAll, unix.EPERM, func(s *fixture) syscall.Errno { return s.limit(os.Getppid(), true) }},
+	{"limit of another, at 1<<32", byAll, unix.EPERM,
+		func(s *fixture) syscall.Errno { return s.limit(os.Getppid(), true) }},
 	{"ask a limit of another", byNone, 0, func(*fixture) syscall.Errno {
 		return raw(unix.SYS_PRLIMIT64, uintptr(os.Getppid()), unix.RLIMIT_CORE, 0, 0)
 	}},
 	{"own priority", byNone, 0, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, 0) }},
-	{"priority of another", byCloser, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, os.Getppid()) }},
+	{"priority of another", byCloser, unix.EPERM,
+		func(*fixture) syscall.Errno { return setNice(unix.PRIO_PROCESS, os.Getppid()) }},
 	{"priority of a group", byAll, unix.EPERM, func(*fixture) syscall.Errno { return setNice(unix.PRIO_PGRP, 0) }},
 	// Invalid: a thread shares the signal handlers.
-	{"clone PARENT", byHost, unix.EPERM, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_THREAD) }},
+	{"clone PARENT", byHost, unix.EPERM,
+		func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_THREAD) }},
 	{"clone THREAD", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_CLONE, unix.CLONE_THREAD) }},
 	{"shmget", byCloser, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_SHMGET, 0, 0) }},
 	{"mark", byHost, Mark, func(*fixture) syscall.Errno { return raw(unix.SYS_PRCTL, 0x53425821) }},
 	{"mark, upper half", byHost, Mark, func(*fixture) syscall.Errno { return raw(unix.SYS_PRCTL, 1<<32|0x53425821) }},
 	{"other prctl", byNone, 0, func(*fixture) syscall.Errno { return raw(unix.SYS_PRCTL, 0x53425820) }},
-	{"truncate", byNoTruncate, unix.EPERM, func(s *fixture) syscall.Errno { return raw(unix.SYS_TRUNCATE, uintptr(unsafe.Pointer(s.file)), 0) }},
-	{"open to read and truncate", byNoTruncate, unix.EPERM, func(s *fixture) syscall.Errno { return s.open(unix.O_RDONLY | unix.O_TRUNC) }},
-	{"open for nothing and truncate", byNoTruncate, unix.EPERM, func(s *fixture) syscall.Errno { return s.open(unix.O_ACCMODE | unix.O_TRUNC) }},
-	{"open to write and truncate", byNone, 0, func(s *fixture) syscall.Errno { return s.open(unix.O_WRONLY | unix.O_TRUNC) }},
+	{"truncate", byNoTruncate, unix.EPERM,
+		func(s *fixture) syscall.Errno { return raw(unix.SYS_TRUNCATE, uintptr(unsafe.Pointer(s.file)), 0) }},
+	{"open to read and truncate", byNoTruncate, unix.EPERM,
+		func(s *fixture) syscall.Errno { return s.open(unix.O_RDONLY | unix.O_TRUNC) }},
+	{"open for nothing and truncate", byNoTruncate, unix.EPERM,
+		func(s *fixture) syscall.Errno { return s.open(unix.O_ACCMODE | unix.O_TRUNC) }},
+	{"open to write and truncate", byNone, 0,
+		func(s *fixture) syscall.Errno { return s.open(unix.O_WRONLY | unix.O_TRUNC) }},
 	{"vmsplice", byStrict, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_VMSPLICE, ^uintptr(0)) }},
 	{"libaio", byStrict, unix.ENOSYS, func(*fixture) syscall.Errno { return raw(unix.SYS_IO_DESTROY, ^uintptr(0)) }},
 	{"TIOCSETD", byStrict, unix.EPERM, func(s *fixture) syscall.Errno {
@@ -196,7 +212,8 @@ var trials = []trial{
 		return raw(unix.SYS_FCHMODAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.file)), 0o755)
 	}},
 	{"create u+s", byRoot, unix.EPERM, func(s *fixture) syscall.Errno {
-		return raw(unix.SYS_OPENAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.fresh)), unix.O_CREAT|unix.O_WRONLY, 0o4755)
+		return raw(unix.SYS_OPENAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.fresh)), unix.O_CREAT|unix.O_WRONLY,
+			0o4755)
 	}},
 	{"create", byNone, 0, func(s *fixture) syscall.Errno {
 		return raw(unix.SYS_OPENAT, uintptr(s.dir), uintptr(unsafe.Pointer(s.fresh)), unix.O_CREAT|unix.O_WRONLY, 0o755)
@@ -306,7 +323,8 @@ func newFixture() (*fixture, error) {
 	}
 	file, _ := unix.BytePtrFromString("file")
 	fresh, _ := unix.BytePtrFromString("fresh")
-	far, _, errno := syscall.RawSyscall6(unix.SYS_MMAP, 1<<32, 4096, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, ^uintptr(0), 0)
+	far, _, errno := syscall.RawSyscall6(unix.SYS_MMAP, 1<<32, 4096, unix.PROT_READ,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, ^uintptr(0), 0)
 	if errno != 0 {
 		return nil, errno
 	}
@@ -377,13 +395,16 @@ func TestKernelRefuses(t *testing.T) {
 	}
 	control := results(t, "none")
 	for _, tr := range trials {
-		if got, is := control[tr.name], errnoName(tr.want); tr.want != 0 && tr.by(Options{Level: "strict", Root: true, Host: true, NoTruncate: true}) && got == is {
+		if got, is := control[tr.name], errnoName(tr.want); tr.want != 0 &&
+			tr.by(Options{Level: "strict", Root: true, Host: true, NoTruncate: true}) && got == is {
 			t.Errorf("without a filter %s is %s too: this proves nothing", tr.name, got)
 		}
 	}
 	for _, level := range []string{
-		"default", "default-root", "strict", "strict-root", "dev", "dev-root", "default-host", "dev-host-noinet", "default-host-nounix", "default-host-notruncate",
-		"default-host-noinet-nounix-notruncate", "strict-host-noinet-nounix-notruncate", "dev-root-host-noinet-nounix-notruncate",
+		"default", "default-root", "strict", "strict-root", "dev", "dev-root", "default-host", "dev-host-noinet",
+		"default-host-nounix", "default-host-notruncate",
+		"default-host-noinet-nounix-notruncate", "strict-host-noinet-nounix-notruncate",
+		"dev-root-host-noinet-nounix-notruncate",
 	} {
 		t.Run(level, func(t *testing.T) {
 			got := results(t, level)
@@ -392,7 +413,8 @@ func TestKernelRefuses(t *testing.T) {
 				if tr.by(optionsOf(level)) {
 					want = errnoName(tr.want)
 				}
-				if optionsOf(level).NoInet && strings.HasPrefix(tr.name, "socket of") { // an unusual one of a family that is gone
+				if optionsOf(level).NoInet && strings.HasPrefix(tr.name,
+					"socket of") { // an unusual one of a family that is gone
 					want = "EAFNOSUPPORT"
 				}
 				if got[tr.name] != want {
@@ -444,7 +466,8 @@ func TestKernelAllows(t *testing.T) {
 
 // untried cannot be called in passing: they end, stop or multiply the caller,
 // or wait for all disks.
-var untried = []string{"exit", "exit_group", "pause", "fork", "vfork", "rt_sigreturn", "rt_sigsuspend", "restart_syscall", "uretprobe", "uprobe", "sync"}
+var untried = []string{"exit", "exit_group", "pause", "fork", "vfork", "rt_sigreturn", "rt_sigsuspend",
+	"restart_syscall", "uretprobe", "uprobe", "sync"}
 
 // TestPairs: with NoUnix no socket of a pair reaches one that has a name. The
 // control is a pair of datagrams without the filter.
@@ -467,7 +490,8 @@ func TestPairs(t *testing.T) {
 			}
 		}
 	}
-	for level, want := range map[string]bool{"none": true, "default-host": true, "default-host-nounix": false, "strict-nounix": false} {
+	for level, want := range map[string]bool{"none": true, "default-host": true, "default-host-nounix": false,
+		"strict-nounix": false} {
 		if out, err := command(t, level, "pairs", names...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", level, err, out)
 		}
@@ -547,7 +571,8 @@ func TestTruncation(t *testing.T) {
 		if got := left("none"); got != want {
 			t.Errorf("%s: Landlock alone leaves %q, want %q", way, got, want)
 		}
-		for _, level := range []string{"default-host-notruncate", "strict-host-notruncate", "dev-root-host-notruncate"} {
+		for _, level := range []string{"default-host-notruncate", "strict-host-notruncate",
+			"dev-root-host-notruncate"} {
 			if got := left(level); got != "text" {
 				t.Errorf("%s: %s leaves %q", way, level, got)
 			}
@@ -567,14 +592,16 @@ func truncate(way string) error {
 	}
 	defer unix.Close(dir)
 	attr := struct{ fs uint64 }{unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE}
-	rules, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	rules, _, errno := syscall.RawSyscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return errno
 	}
 	var below [12]byte // struct landlock_path_beneath_attr, packed
 	binary.LittleEndian.PutUint64(below[:], unix.LANDLOCK_ACCESS_FS_READ_FILE)
 	binary.LittleEndian.PutUint32(below[8:], uint32(dir))
-	if errno := raw(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&below))); errno != 0 {
+	if errno := raw(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&below))); errno != 0 {
 		return errno
 	}
 	runtime.LockOSThread()
@@ -638,7 +665,8 @@ for (let i = 0; i < 4; i++) new Worker("require('fs').readFileSync('/dev/null')"
 execFileSync("true"); require("fs").promises.readFile("/dev/null"); require("os").networkInterfaces();
 `}},
 	}
-	for _, level := range []string{"default", "default-root", "strict", "strict-root", "dev", "default-host", "dev-host-notruncate"} {
+	for _, level := range []string{"default", "default-root", "strict", "strict-root", "dev", "default-host",
+		"dev-host-notruncate"} {
 		for _, p := range programs {
 			t.Run(level+"/"+p.name, func(t *testing.T) {
 				mode := "threads"

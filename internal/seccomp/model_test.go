@@ -75,8 +75,10 @@ func (m model) strict(name string, known bool) string {
 
 // looks reports whether arguments of a call matter, under some options.
 func (m model) looks(name string) bool {
-	return slices.Contains([]string{"clone", "unshare", "ioctl", "personality", "socket", "socketpair", "chmod", "fchmod", "creat", "mknod", "fchmodat", "fchmodat2", "mknodat",
-		"open", "openat", "prlimit64", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr", "ioprio_set", "prctl"}, name)
+	return slices.Contains([]string{"clone", "unshare", "ioctl", "personality", "socket", "socketpair", "chmod",
+		"fchmod", "creat", "mknod", "fchmodat", "fchmodat2", "mknodat",
+		"open", "openat", "prlimit64", "setpriority", "sched_setaffinity", "sched_setparam", "sched_setscheduler",
+		"sched_setattr", "ioprio_set", "prctl"}, name)
 }
 
 // everywhere is what all levels have.
@@ -108,7 +110,8 @@ func (m model) everywhere(name string, full func(int) uint64) string {
 		return refuse(m.o.Level != "dev", "EPERM")
 	case "modify_ldt":
 		return refuse(m.o.Level != "dev", "ENOSYS")
-	case "shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl",
+	case "shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv",
+		"msgctl",
 		"mq_open", "mq_unlink", "mq_timedsend", "mq_timedreceive", "mq_notify", "mq_getsetattr":
 		return refuse(m.o.Host || strict, "ENOSYS")
 	case "fanotify_init", "fanotify_mark":

@@ -108,7 +108,8 @@ func socketRefusals(o Options) []refusal {
 	case o.Level == "strict":
 		return []refusal{
 			{first + "; AF_INET or AF_INET6 with a type other than SOCK_STREAM, SOCK_DGRAM, SOCK_RAW", "EAFNOSUPPORT"},
-			{"AF_INET or AF_INET6 with a protocol other than 0, ICMP, TCP, UDP, ICMPV6, MPTCP", "EPROTONOSUPPORT"}, netlink,
+			{"AF_INET or AF_INET6 with a protocol other than 0, ICMP, TCP, UDP, ICMPV6, MPTCP", "EPROTONOSUPPORT"},
+			netlink,
 		}
 	}
 	return []refusal{{first + "; SOCK_PACKET", "EAFNOSUPPORT"}, netlink}

@@ -12,7 +12,8 @@ import (
 )
 
 func TestCreateAndOpen(t *testing.T) {
-	want := Session{Client: "claude", Root: "/home/u/project", Home: "/home/u", Profile: []string{"claude-sh"}, Net: true}
+	want := Session{Client: "claude", Root: "/home/u/project", Home: "/home/u", Profile: []string{"claude-sh"},
+		Net: true}
 	dir, err := Create(os.Geteuid(), want)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,8 @@ func TestForged(t *testing.T) {
 	if err := os.WriteFile(planted+"/"+file, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{planted, "", "/", real + "/", real + "/tmp", real + "/../" + filepath.Base(real), "/var/./" + strings.TrimPrefix(real, "/var/"), filepath.Dir(real), filepath.Dir(real) + "/x"} {
+	for _, dir := range []string{planted, "", "/", real + "/", real + "/tmp", real + "/../" + filepath.Base(real),
+		"/var/./" + strings.TrimPrefix(real, "/var/"), filepath.Dir(real), filepath.Dir(real) + "/x"} {
 		if s, err := Open(dir, uid); err == nil {
 			t.Errorf("Open(%q) = %+v", dir, s)
 		}

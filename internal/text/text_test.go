@@ -68,8 +68,10 @@ func TestTable(t *testing.T) {
 // TestShellWord: who pastes a remedy runs nothing by it, whatever a file is called.
 func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
-		"/a/b-c.d_e": "/a/b-c.d_e", "/a b": "'/a b'", "/$(x)`y`": "'/$(x)`y`'", "/it's": `'/it'\''s'`, "": "''", "/é": "'/é'",
-		"/z\x01$(touch P)'`y`\\!": `$'/z\001$(touch P)\047` + "`y`" + `\134\041'`, "/\xff": `$'/\377'`, "/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`,
+		"/a/b-c.d_e": "/a/b-c.d_e", "/a b": "'/a b'", "/$(x)`y`": "'/$(x)`y`'", "/it's": `'/it'\''s'`, "": "''",
+		"/é":                      "'/é'",
+		"/z\x01$(touch P)'`y`\\!": `$'/z\001$(touch P)\047` + "`y`" + `\134\041'`, "/\xff": `$'/\377'`,
+		"/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`,
 	} {
 		if got := ShellWord(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)

@@ -76,12 +76,14 @@ func TestPickBounded(t *testing.T) {
 }
 
 func TestSightText(t *testing.T) {
-	for _, s := range []observed{{}, {ToLog, "a.b", "file x", ""}, {ToTerminal, "", "link a/b\n%2F\nfile 1", "link \n"}, {Untold, "s", "", "other (no/such)"}} {
+	for _, s := range []observed{{}, {ToLog, "a.b", "file x", ""}, {ToTerminal, "", "link a/b\n%2F\nfile 1", "link \n"},
+		{Untold, "s", "", "other (no/such)"}} {
 		if got := observedIn(s.String()); got != s {
 			t.Errorf("%q becomes %q", s, got)
 		}
 		e := entry{state: s.String()}
-		if want := s.stamp != "" && s.now == s.base; e.settledAt(s.stamp) != want || e.settledAt(s.stamp+"x") || e.settledAt("") {
+		if want := s.stamp != "" && s.now == s.base; e.settledAt(s.stamp) != want || e.settledAt(s.stamp+"x") ||
+			e.settledAt("") {
 			t.Errorf("%q is not settled as it should be", s)
 		}
 	}
@@ -206,12 +208,14 @@ func TestInMemory(t *testing.T) {
 // A stamp is believed of what no process can write and keep it: not of a file that
 // is open for writing or mapped, by itself, in a directory, or behind a link.
 func TestRememberedName(t *testing.T) {
-	root := tree(t, map[string]string{"CLAUDE.md": "a", ".github/workflows/x.yml": "a", "notes": "a", "AGENTS.md": "-> notes"})
+	root := tree(t, map[string]string{"CLAUDE.md": "a", ".github/workflows/x.yml": "a", "notes": "a",
+		"AGENTS.md": "-> notes"})
 	if inMemory(root) {
 		t.Skip("the directory for tests is a tmpfs")
 	}
 	time.Sleep(young + 100*time.Millisecond)
-	for _, c := range []struct{ rel, file string }{{"CLAUDE.md", "CLAUDE.md"}, {".github/workflows", ".github/workflows/x.yml"}, {"AGENTS.md", "notes"}} {
+	for _, c := range []struct{ rel, file string }{{"CLAUDE.md", "CLAUDE.md"},
+		{".github/workflows", ".github/workflows/x.yml"}, {"AGENTS.md", "notes"}} {
 		kept := func() bool {
 			t.Helper()
 			s := newStore(t)

@@ -29,7 +29,8 @@ func TestPlainRepositories(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	git := func(dir string, args ...string) {
 		t.Helper()
-		if out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=b"}, args...)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=b"},
+			args...)...).CombinedOutput(); err != nil {
 			t.Fatal(err, string(out))
 		}
 	}
@@ -70,9 +71,12 @@ func TestPlainRepositories(t *testing.T) {
 		"broken":      func(g string) error { return add(g+"/config", "]") },
 		"config link": func(g string) error { os.Remove(g + "/config"); return os.Symlink("/dev/null", g+"/config") },
 		"commondir":   func(g string) error { return os.WriteFile(g+"/commondir", []byte("x"), 0o644) },
-		"worktreecfg": func(g string) error { return os.WriteFile(g+"/config.worktree", []byte("[core]\npager=x\n"), 0o644) },
-		"hooks link":  func(g string) error { os.RemoveAll(g + "/hooks"); return os.Symlink("/tmp", g+"/hooks") },
-		"no config":   func(g string) error { return os.Remove(g + "/config") },
+		"worktreecfg": func(g string) error {
+			return os.WriteFile(g+"/config.worktree", []byte("[core]\npager=x\n"),
+				0o644)
+		},
+		"hooks link": func(g string) error { os.RemoveAll(g + "/hooks"); return os.Symlink("/tmp", g+"/hooks") },
+		"no config":  func(g string) error { return os.Remove(g + "/config") },
 	}
 	for name, do := range evil {
 		dir := filepath.Join(fresh(), ".git")
@@ -83,7 +87,8 @@ func TestPlainRepositories(t *testing.T) {
 			t.Errorf("%s: no alarm", name)
 		}
 	}
-	for _, text := range []string{"gitdir: " + filepath.Join(fresh(), ".git") + "\n", "gitdir: x\n", "", fmt.Sprintf("gitdir: %s/.git/worktrees/tree\n", origin)} {
+	for _, text := range []string{"gitdir: " + filepath.Join(fresh(), ".git") + "\n", "gitdir: x\n", "",
+		fmt.Sprintf("gitdir: %s/.git/worktrees/tree\n", origin)} {
 		file := filepath.Join(fresh(), "sub")
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -97,18 +102,22 @@ func TestPlainRepositories(t *testing.T) {
 // What lies deep in a tree is found when it is not plain.
 func TestSearch(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{".git/hooks", "a/b/.git/hooks", "a/c/.git/objects", "a/c/.git/refs", "bare/objects", "bare/refs"} {
+	for _, dir := range []string{".git/hooks", "a/b/.git/hooks", "a/c/.git/objects", "a/c/.git/refs", "bare/objects",
+		"bare/refs"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"a/b/.git/config": "[core]\nfsmonitor=./x\n", "a/c/.git/config": "[core]\nbare=false\n", "a/c/.git/HEAD": "ref: refs/heads/main\n", "bare/HEAD": "x", "bare/config": "[core]\nhooksPath=x\n", ".git/config": "[core]\nhooksPath=x\n"} {
+	for name, text := range map[string]string{"a/b/.git/config": "[core]\nfsmonitor=./x\n",
+		"a/c/.git/config": "[core]\nbare=false\n", "a/c/.git/HEAD": "ref: refs/heads/main\n", "bare/HEAD": "x",
+		"bare/config": "[core]\nhooksPath=x\n", ".git/config": "[core]\nhooksPath=x\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got, _, all := Search(root, 1000)
-	if diff := cmp.Diff([]string{filepath.Join(root, "a/b/.git"), filepath.Join(root, "bare")}, got); diff != "" || !all {
+	if diff := cmp.Diff([]string{filepath.Join(root, "a/b/.git"), filepath.Join(root, "bare")}, got); diff != "" ||
+		!all {
 		t.Error(diff, all)
 	}
 	if _, _, all := Search(root, 3); all {
@@ -118,23 +127,30 @@ func TestSearch(t *testing.T) {
 
 func TestTodo(t *testing.T) {
 	for name, texts := range map[string]map[string]bool{
-		"rebase-merge/git-rebase-todo": {"pick 123 x\n# exec x\n\nfixup 2\n": true, "pick 1\nexec ./evil\n": false, " x ./evil": false, "x\t./evil": false, "": true, "EXEC y": false},
-		"rebase-merge/strategy":        {"ort\n": true, "evil": false},
-		"rebase-merge/msgnum":          {"12\n": true, "": true, "$(x)": false, "1\n$(x)\n": false, "1 2": false},
-		"rebase-merge/end":             {"12": true, "`x`": false},
-		"rebase-apply/next":            {"2\n": true, "-1": false},
-		"rebase-apply/last":            {"2": true, "2x": false},
+		"rebase-merge/git-rebase-todo": {"pick 123 x\n# exec x\n\nfixup 2\n": true, "pick 1\nexec ./evil\n": false,
+			" x ./evil": false, "x\t./evil": false, "": true, "EXEC y": false},
+		"rebase-merge/strategy": {"ort\n": true, "evil": false},
+		"rebase-merge/msgnum":   {"12\n": true, "": true, "$(x)": false, "1\n$(x)\n": false, "1 2": false},
+		"rebase-merge/end":      {"12": true, "`x`": false},
+		"rebase-apply/next":     {"2\n": true, "-1": false},
+		"rebase-apply/last":     {"2": true, "2x": false},
 		"rebase-apply/apply-opt": {
-			"": true, "\n": true, " '--whitespace=fix' '-C3' '-p12'": true, "'--directory=it'\\''s/a'\\!'b'": true, "'--reject' '--exclude=x y'\n": true,
-			"'--build-fake-ancestor=.git/commondir'": false, "'--reject' '--index'": false, "'-C'": false, "'-Cx'": false, "--reject": false, "'--reject": false, "'--reject'x": false,
+			"": true, "\n": true, " '--whitespace=fix' '-C3' '-p12'": true, "'--directory=it'\\''s/a'\\!'b'": true,
+			"'--reject' '--exclude=x y'\n":           true,
+			"'--build-fake-ancestor=.git/commondir'": false, "'--reject' '--index'": false, "'-C'": false,
+			"'-Cx'": false, "--reject": false, "'--reject": false, "'--reject'x": false,
 			"'--reject'\\": false, "'--reject'\n'--index'": false, "'--whitespace=fix'\t'--index'": false,
 		},
-		"rebase-apply/strategy":  {"evil": false},
-		"HEAD":                   {"ref: refs/heads/a/b-c@1;$(x)\n": true, "ref: refs/heads/-x\n": false, "ref:refs/heads/--x=y": false, "ref: refs/heads/a b": false, "ref: refs/remotes/o/x\n": true, "78981922613b2afb6025042ff6bd878ac1994e85\n": true},
-		"BISECT_START":           {"main\n": true, "--x\n": false},
-		"BISECT_NAMES":           {"": true, "\n": true, " 'a' 'b c'\n": true, " 'a'; x": false, "'a'\n'b'": false, "$(x)": false},
+		"rebase-apply/strategy": {"evil": false},
+		"HEAD": {"ref: refs/heads/a/b-c@1;$(x)\n": true, "ref: refs/heads/-x\n": false,
+			"ref:refs/heads/--x=y": false, "ref: refs/heads/a b": false, "ref: refs/remotes/o/x\n": true,
+			"78981922613b2afb6025042ff6bd878ac1994e85\n": true},
+		"BISECT_START": {"main\n": true, "--x\n": false},
+		"BISECT_NAMES": {"": true, "\n": true, " 'a' 'b c'\n": true, " 'a'; x": false, "'a'\n'b'": false,
+			"$(x)": false},
 		"rebase-merge/head-name": {"refs/heads/t\n": true, "detached HEAD\n": true, "refs/heads/-t\n": false},
-		"sequencer/opts":         {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false, "[": false},
+		"sequencer/opts": {"[options]\nstrategy = ort\nedit\n": true, "[options]\nstrategy = evil\n": false,
+			"[": false},
 	} {
 		for text, want := range texts {
 			dir := tree(t, map[string]string{name: text})
@@ -261,7 +277,8 @@ func TestNothingNew(t *testing.T) {
 	}
 	defer f.close()
 	x := noIndexes()
-	x.used["/a/index"], x.fresh = &indexed{stamp: "s", Index: gitdir.Index{Links: []string{"l"}, Trees: []string{"t"}, Shared: "sharedindex.1"}}, true
+	x.used["/a/index"], x.fresh = &indexed{stamp: "s",
+		Index: gitdir.Index{Links: []string{"l"}, Trees: []string{"t"}, Shared: "sharedindex.1"}}, true
 	f.keepIndexes(dir, x)
 	if diff := cmp.Diff(x.used["/a/index"].Index, f.indexes(dir).known["/a/index"].Index); diff != "" {
 		t.Error(diff)
@@ -283,8 +300,10 @@ func TestNothingNew(t *testing.T) {
 // so is what is no file at all.
 func TestListed(t *testing.T) {
 	dirs := []string{
-		"", "logs", "logs/refs", "logs/refs/heads/a/b", "refs/heads", "refs/remotes/origin", "info", "objects/info", "objects/info/commit-graphs", "objects/pack",
-		"rr-cache", "rr-cache/78", "rebase-merge", "rebase-apply", "sequencer", "remotes", "branches", "modules", "modules/a", "worktrees", "lost-found/other",
+		"", "logs", "logs/refs", "logs/refs/heads/a/b", "refs/heads", "refs/remotes/origin", "info", "objects/info",
+		"objects/info/commit-graphs", "objects/pack",
+		"rr-cache", "rr-cache/78", "rebase-merge", "rebase-apply", "sequencer", "remotes", "branches", "modules",
+		"modules/a", "worktrees", "lost-found/other",
 		"NOTES_MERGE_WORKTREE", "reftable",
 	}
 	for _, own := range []bool{true, false} {
@@ -306,7 +325,8 @@ func TestListed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		files := map[string]string{"HEAD": "ref: refs/heads/x\n", "config": "", "logs/HEAD": "x", "refs/heads/x": "x", "COMMIT_EDITMSG": "x"}
+		files := map[string]string{"HEAD": "ref: refs/heads/x\n", "config": "", "logs/HEAD": "x", "refs/heads/x": "x",
+			"COMMIT_EDITMSG": "x"}
 		for name, text := range files {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
@@ -367,7 +387,8 @@ func TestBack(t *testing.T) {
 	}
 	git := func(dir string, args ...string) {
 		t.Helper()
-		if out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=b"}, args...)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=b"},
+			args...)...).CombinedOutput(); err != nil {
 			t.Fatal(err, string(out))
 		}
 	}
@@ -408,18 +429,20 @@ func TestLinkedTree(t *testing.T) {
 		after string
 		want  bool
 	}{
-		"plain":           {"true", false},
-		"another hook":    {"echo x >wt/.hooks/pre-commit", true},
-		"one more hook":   {"echo x >wt/.hooks/pre-push", true},
-		"a link in it":    {"ln -sf ../x .hooks/a; ln -sf ../x wt/.hooks/a", true},
-		"a link to it":    {"rm -r wt/.hooks; ln -s x wt/.hooks", true},
-		"no hooks":        {"rm -r wt/.hooks", false},
-		"another script":  {"echo x >wt/tools/clean", true},
-		"other file":      {"echo x >wt/a", false},
-		"config.worktree": {"git -C wt config extensions.worktreeConfig true; git -C wt config --worktree core.pager x", true},
-		"another gitdir":  {"echo /x/.git >.git/worktrees/wt/gitdir", true},
+		"plain":          {"true", false},
+		"another hook":   {"echo x >wt/.hooks/pre-commit", true},
+		"one more hook":  {"echo x >wt/.hooks/pre-push", true},
+		"a link in it":   {"ln -sf ../x .hooks/a; ln -sf ../x wt/.hooks/a", true},
+		"a link to it":   {"rm -r wt/.hooks; ln -s x wt/.hooks", true},
+		"no hooks":       {"rm -r wt/.hooks", false},
+		"another script": {"echo x >wt/tools/clean", true},
+		"other file":     {"echo x >wt/a", false},
+		"config.worktree": {"git -C wt config extensions.worktreeConfig true; git -C wt config --worktree core.pager x",
+			true},
+		"another gitdir": {"echo /x/.git >.git/worktrees/wt/gitdir", true},
 	} {
-		s, root := newStore(t), tree(t, map[string]string{".hooks/pre-commit": "x true", "tools/clean": "x true", "a": ""})
+		s, root := newStore(t), tree(t, map[string]string{".hooks/pre-commit": "x true", "tools/clean": "x true",
+			"a": ""})
 		sh := func(line string) {
 			t.Helper()
 			cmd := exec.Command("sh", "-c", line)
@@ -463,7 +486,8 @@ func TestNamedTree(t *testing.T) {
 				t.Fatal(err, string(out))
 			}
 		}
-		sh("git init -q; git config extensions.worktreeConfig true; git config -f .git/" + file + " core.worktree ../work; git -C work add a")
+		sh("git init -q; git config extensions.worktreeConfig true; git config -f .git/" + file +
+			" core.worktree ../work; git -C work add a")
 		w := []Watch{{Kind: Repository, Path: root + "/.git", State: root}}
 		check(t, s, root, w)
 		sh("git init -q work/d/s; git -C work/d/s config core.fsmonitor ./x; git -C work update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,d/s")
@@ -484,7 +508,8 @@ func TestListedLast(t *testing.T) {
 	s := newSurvey(noIndexes(), nil)
 	s.listing = 90
 	s.changing(dir, dir, "")
-	if text := fmt.Sprint(s.findings); !strings.Contains(text, "rr-cache/x") || !strings.Contains(text, "sequencer/x") || !strings.Contains(text, errMany.Error()) {
+	if text := fmt.Sprint(s.findings); !strings.Contains(text, "rr-cache/x") ||
+		!strings.Contains(text, "sequencer/x") || !strings.Contains(text, errMany.Error()) {
 		t.Error(text)
 	}
 }

@@ -81,15 +81,23 @@ func TestAppear(t *testing.T) {
 	}{
 		{"a file", Watch{Path: "/.envrc"}, map[string]string{".envrc": "x"}, []string{".envrc:  -> file"}},
 		{"an empty file", Watch{Path: "/.envrc"}, map[string]string{".envrc": ""}, []string{".envrc:  -> file"}},
-		{"a link to nowhere", Watch{Path: "/.envrc"}, map[string]string{".envrc": "-> nowhere"}, []string{".envrc:  -> link nowhere"}},
+		{"a link to nowhere", Watch{Path: "/.envrc"}, map[string]string{".envrc": "-> nowhere"},
+			[]string{".envrc:  -> link nowhere"}},
 		{"a fifo", Watch{Path: "/.envrc"}, map[string]string{".envrc": "|"}, []string{".envrc:  -> other fifo"}},
-		{"a directory", Watch{Path: "/.vscode"}, map[string]string{".vscode/tasks.json": "{}"}, []string{".vscode:  -> dir"}},
-		{"below what was not there", Watch{Path: "/.git/config.worktree"}, map[string]string{".git/config.worktree": "x"}, []string{".git/config.worktree:  -> file"}},
-		{"of a pattern", Watch{Kind: Pattern, Path: "/*.ws"}, map[string]string{"a.ws": "", "b.ws": "-> x", "c": ""}, []string{"a.ws:  -> file", "b.ws:  -> link x"}},
-		{"a repository", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/.git/HEAD": ""}, []string{"sub/.git:  -> dir"}},
-		{"a pointer", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/.git": "gitdir: x"}, []string{"sub/.git:  -> file"}},
-		{"a bare one", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/HEAD": "", "sub/objects/": "", "sub/refs/": ""}, []string{"sub:  -> dir"}},
-		{"an odd name", Watch{Path: "/a\nb\xff\x1b[2J \"'"}, map[string]string{"a\nb\xff\x1b[2J \"'": ""}, []string{"a\nb\xff\x1b[2J \"':  -> file"}},
+		{"a directory", Watch{Path: "/.vscode"}, map[string]string{".vscode/tasks.json": "{}"},
+			[]string{".vscode:  -> dir"}},
+		{"below what was not there", Watch{Path: "/.git/config.worktree"},
+			map[string]string{".git/config.worktree": "x"}, []string{".git/config.worktree:  -> file"}},
+		{"of a pattern", Watch{Kind: Pattern, Path: "/*.ws"}, map[string]string{"a.ws": "", "b.ws": "-> x", "c": ""},
+			[]string{"a.ws:  -> file", "b.ws:  -> link x"}},
+		{"a repository", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/.git/HEAD": ""},
+			[]string{"sub/.git:  -> dir"}},
+		{"a pointer", Watch{Kind: Nested, Path: "/"}, map[string]string{"sub/.git": "gitdir: x"},
+			[]string{"sub/.git:  -> file"}},
+		{"a bare one", Watch{Kind: Nested, Path: "/"},
+			map[string]string{"sub/HEAD": "", "sub/objects/": "", "sub/refs/": ""}, []string{"sub:  -> dir"}},
+		{"an odd name", Watch{Path: "/a\nb\xff\x1b[2J \"'"}, map[string]string{"a\nb\xff\x1b[2J \"'": ""},
+			[]string{"a\nb\xff\x1b[2J \"':  -> file"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, root := newStore(t), tree(t, nil)
@@ -137,7 +145,8 @@ func TestThere(t *testing.T) {
 	root := tree(t, map[string]string{".envrc": "mine", ".vscode/x": "", "a.ws": "", "sub/.git/HEAD": ""})
 	s := newStore(t)
 	look := func() []Watch {
-		return watchAll(t, Watch{Path: root + "/.envrc"}, Watch{Path: root + "/.vscode"}, Watch{Kind: Pattern, Path: root + "/*.ws"}, Watch{Kind: Nested, Path: root})
+		return watchAll(t, Watch{Path: root + "/.envrc"}, Watch{Path: root + "/.vscode"},
+			Watch{Kind: Pattern, Path: root + "/*.ws"}, Watch{Kind: Nested, Path: root})
 	}
 	check(t, s, root, look())
 	check(t, s, root, look())
@@ -175,7 +184,8 @@ func TestThere(t *testing.T) {
 func TestAbove(t *testing.T) {
 	s, top := newStore(t), tree(t, nil)
 	root := top + "/sub"
-	check(t, s, top, watchAll(t, Watch{Path: top + "/.envrc"}, Watch{Path: root + "/.git"}, Watch{Path: top + "/subway"}))
+	check(t, s, top, watchAll(t, Watch{Path: top + "/.envrc"}, Watch{Path: root + "/.git"},
+		Watch{Path: top + "/subway"}))
 	put(t, root+"/.git/config", "x")
 	put(t, top+"/.envrc", "x")
 	put(t, top+"/subway", "x")
@@ -270,7 +280,8 @@ func TestSettled(t *testing.T) {
 	if again := stamp(); again != first {
 		t.Errorf("written without need: before\n%safter\n%s", first, again)
 	}
-	for path, mode := range map[string]os.FileMode{filepath.Dir(s.Dir): os.ModeDir | 0o700, s.Dir: os.ModeDir | 0o700, s.Dir + "/" + FileName(root): 0o600, s.Dir + "/lock": 0o600} {
+	for path, mode := range map[string]os.FileMode{filepath.Dir(s.Dir): os.ModeDir | 0o700, s.Dir: os.ModeDir | 0o700,
+		s.Dir + "/" + FileName(root): 0o600, s.Dir + "/lock": 0o600} {
 		if info, err := os.Lstat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v %v, want %v", path, info.Mode(), err, mode)
 		}
@@ -293,7 +304,8 @@ func TestTogether(t *testing.T) {
 	for i := range n {
 		wg.Go(func() {
 			// Each opens the lock anew, as processes do.
-			if _, err := s.Check(root, []Watch{{Path: fmt.Sprintf("%s/%d", root, i)}, {Path: root + "/all"}}); err != nil {
+			if _, err := s.Check(root, []Watch{{Path: fmt.Sprintf("%s/%d", root, i)},
+				{Path: root + "/all"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -311,7 +323,8 @@ func TestTogether(t *testing.T) {
 // What cannot be believed is an error, never an empty record.
 func TestDamaged(t *testing.T) {
 	root := tree(t, nil)
-	good := string((&record{root: root, entries: []entry{{path: root + "/a"}, {path: root + "/b", kind: Nested}}}).encode())
+	good := string((&record{root: root, entries: []entry{{path: root + "/a"},
+		{path: root + "/b", kind: Nested}}}).encode())
 	file := func(text string) func(t *testing.T, s Store) error {
 		return func(t *testing.T, s Store) error {
 			return os.WriteFile(s.Dir+"/"+FileName(root), []byte(text), 0o600)
@@ -341,14 +354,19 @@ func TestDamaged(t *testing.T) {
 			put(t, s.Dir+"/../elsewhere", good)
 			return os.Symlink("../elsewhere", s.Dir+"/"+FileName(root))
 		}, "it is a symbolic link"},
-		{"a dangling link", func(t *testing.T, s Store) error { return os.Symlink("x", s.Dir+"/"+FileName(root)) }, "it is a symbolic link"},
-		{"a directory", func(t *testing.T, s Store) error { return os.Mkdir(s.Dir+"/"+FileName(root), 0o700) }, "it is not a regular file"},
-		{"a fifo", func(t *testing.T, s Store) error { put(t, s.Dir+"/"+FileName(root), "|"); return nil }, "it is not a regular file"},
+		{"a dangling link", func(t *testing.T, s Store) error { return os.Symlink("x", s.Dir+"/"+FileName(root)) },
+			"it is a symbolic link"},
+		{"a directory", func(t *testing.T, s Store) error { return os.Mkdir(s.Dir+"/"+FileName(root), 0o700) },
+			"it is not a regular file"},
+		{"a fifo", func(t *testing.T, s Store) error { put(t, s.Dir+"/"+FileName(root), "|"); return nil },
+			"it is not a regular file"},
 		{"writable by the group", func(t *testing.T, s Store) error {
 			return errors.Join(file(good)(t, s), os.Chmod(s.Dir+"/"+FileName(root), 0o620))
 		}, "it is writable by others"},
-		{"the directory writable by all", func(t *testing.T, s Store) error { return os.Chmod(s.Dir, 0o777) }, "it is writable by others"},
-		{"the directory above, too", func(t *testing.T, s Store) error { return os.Chmod(filepath.Dir(s.Dir), 0o777) }, "it is writable by others"},
+		{"the directory writable by all", func(t *testing.T, s Store) error { return os.Chmod(s.Dir, 0o777) },
+			"it is writable by others"},
+		{"the directory above, too", func(t *testing.T, s Store) error { return os.Chmod(filepath.Dir(s.Dir), 0o777) },
+			"it is writable by others"},
 		{"the directory a link", func(t *testing.T, s Store) error {
 			return errors.Join(os.Rename(s.Dir, s.Dir+"2"), os.Symlink(s.Dir+"2", s.Dir))
 		}, "it is a symbolic link"},
@@ -365,7 +383,8 @@ func TestDamaged(t *testing.T) {
 		{"the record of another", func(t *testing.T, s Store) error {
 			return errors.Join(file(good)(t, s), chown(t, s.Dir+"/"+FileName(root)))
 		}, "belongs to uid 12345"},
-		{"the directory of another", func(t *testing.T, s Store) error { return chown(t, s.Dir) }, "belongs to uid 12345"},
+		{"the directory of another", func(t *testing.T, s Store) error { return chown(t, s.Dir) },
+			"belongs to uid 12345"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStore(t)
@@ -455,7 +474,8 @@ func TestTooMany(t *testing.T) {
 	check(t, s, root, w)
 	check(t, s, root, w)
 	_, err := s.Check(root, []Watch{{Path: root + "/one more"}})
-	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "more names are to be watched") {
+	if damaged := (*DamagedError)(nil); !errors.As(err, &damaged) ||
+		!strings.Contains(err.Error(), "more names are to be watched") {
 		t.Errorf("one more: %v", err)
 	}
 	check(t, s, root, w)
@@ -468,13 +488,15 @@ func TestTooMany(t *testing.T) {
 // Contents are kept as far as there is room, and never instead of an entry.
 func TestKeep(t *testing.T) {
 	text := strings.Repeat("x", maxKept-8)
-	s, root := newStore(t), tree(t, map[string]string{"small": "a\nb\n", "binary": "a\x00b", "big": text + strings.Repeat("x", 9), "empty": ""})
+	s, root := newStore(t), tree(t, map[string]string{"small": "a\nb\n", "binary": "a\x00b", "big": text +
+		strings.Repeat("x", 9), "empty": ""})
 	var w []Watch
 	for i := range 40 {
 		put(t, fmt.Sprintf("%s/n%02d", root, i), fmt.Sprintf("%02d", i)+text)
 		w = append(w, Watch{Path: fmt.Sprintf("%s/n%02d", root, i)})
 	}
-	w = watchAll(t, append(w, Watch{Path: root + "/small"}, Watch{Path: root + "/binary"}, Watch{Path: root + "/big"}, Watch{Path: root + "/empty"})...)
+	w = watchAll(t, append(w, Watch{Path: root + "/small"}, Watch{Path: root + "/binary"}, Watch{Path: root + "/big"},
+		Watch{Path: root + "/empty"})...)
 	check(t, s, root, w)
 	kept := 0
 	for _, x := range w {
@@ -509,7 +531,8 @@ func TestUnwritable(t *testing.T) {
 		t.Errorf("no home, and nothing to record: %v", err)
 	}
 	s, root := newStore(t), tree(t, map[string]string{"file": ""})
-	if _, err := (Store{Dir: root + "/file/sbx/tripwire", UID: s.UID}).Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err, &cannot) {
+	if _, err := (Store{Dir: root + "/file/sbx/tripwire", UID: s.UID}).Check(root,
+		[]Watch{{Path: root + "/a"}}); !errors.As(err, &cannot) {
 		t.Errorf("below a file: %v", err)
 	}
 	if os.Geteuid() == 0 {
@@ -517,7 +540,8 @@ func TestUnwritable(t *testing.T) {
 		if err := os.Chown(other, 12345, -1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (Store{Dir: other + "/sbx/tripwire"}).Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err, &cannot) {
+		if _, err := (Store{Dir: other + "/sbx/tripwire"}).Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err,
+			&cannot) {
 			t.Errorf("root in the home of another: %v", err)
 		}
 		if _, err := os.Lstat(other + "/sbx"); err == nil {
@@ -546,7 +570,8 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		r := &record{root: root, entries: []entry{
-			{Name, path, state, 1, content != "", content}, {Pattern, path, state, 0, false, ""}, {Nested, path, state, 1 << 40, false, ""},
+			{Name, path, state, 1, content != "", content}, {Pattern, path, state, 0, false, ""},
+			{Nested, path, state, 1 << 40, false, ""},
 		}}
 		got, err := decode(string(r.encode()), root)
 		if err != nil {
@@ -557,7 +582,8 @@ func FuzzRecord(f *testing.F) {
 		}
 		// Any text, and any part of a record, is an error or a record that is
 		// written as it was read.
-		for _, text := range []string{header(root) + state + "\x00" + content, header(root) + path, string(r.encode())[len(state)/2:], content} {
+		for _, text := range []string{header(root) + state + "\x00" + content, header(root) + path,
+			string(r.encode())[len(state)/2:], content} {
 			if r, err := decode(text, root); err == nil && string(r.encode()) != text {
 				t.Errorf("%q is read as %q", text, r.encode())
 			}

@@ -59,11 +59,15 @@ func sha(text string) string { return sum([]byte(text)) }
 func TestLook(t *testing.T) {
 	long := strings.Repeat("a", maxFile+1)
 	dir := tree(t, map[string]string{
-		"file": "text\n", "run": "x #!/bin/sh\n", "empty": "", "link": "-> file", "dangling": "-> nowhere/at all", "loop": "-> loop", "fifo": "|",
+		"file": "text\n", "run": "x #!/bin/sh\n", "empty": "", "link": "-> file", "dangling": "-> nowhere/at all",
+		"loop": "-> loop", "fifo": "|",
 		"dir/a": "1", "other/.envrc": "x", "away": "-> other", "long": long,
-		"a.code-workspace": "", "b.code-workspace": "", "b.code": "", "new\nline.code-workspace": "", "caf\xe9.code-workspace": "",
-		"n/plain/x": "", "n/repo/.git/HEAD": "", "n/tree/.git": "gitdir: x", "n/odd/.git": "-> x", "n/bare/HEAD": "", "n/bare/objects/": "", "n/bare/refs/": "",
-		"n/half/HEAD": "", "n/half/objects/": "", "n/file": "", "n/linked": "-> repo", "n/.git/HEAD": "", "n/.git/objects/": "", "n/.git/refs/": "",
+		"a.code-workspace": "", "b.code-workspace": "", "b.code": "", "new\nline.code-workspace": "",
+		"caf\xe9.code-workspace": "",
+		"n/plain/x":              "", "n/repo/.git/HEAD": "", "n/tree/.git": "gitdir: x", "n/odd/.git": "-> x", "n/bare/HEAD": "",
+		"n/bare/objects/": "", "n/bare/refs/": "",
+		"n/half/HEAD": "", "n/half/objects/": "", "n/file": "", "n/linked": "-> repo", "n/.git/HEAD": "",
+		"n/.git/objects/": "", "n/.git/refs/": "",
 	})
 	var st syscall.Stat_t
 	if err := syscall.Lstat(dir+"/long", &st); err != nil {
@@ -90,7 +94,8 @@ func TestLook(t *testing.T) {
 		{"through a link", Name, "away/.envrc", "error: has become a link"},
 		{"absent through a link", Name, "away/.vscode", ""},
 		{"root", Name, "/", "dir"},
-		{"pattern", Pattern, "*.code-workspace", "a.code-workspace/b.code-workspace/caf\xe9.code-workspace/new\nline.code-workspace"},
+		{"pattern", Pattern, "*.code-workspace",
+			"a.code-workspace/b.code-workspace/caf\xe9.code-workspace/new\nline.code-workspace"},
 		{"pattern without a match", Pattern, "*.x", ""},
 		{"pattern in no directory", Pattern, "nothing/*", ""},
 		{"pattern in a file", Pattern, "file/*", ""},
@@ -154,13 +159,20 @@ func TestLookDir(t *testing.T) {
 		name     string
 		do, undo func() error
 	}{
-		{"content", func() error { return os.WriteFile(d+"/a", []byte("x"), 0o644) }, func() error { return os.WriteFile(d+"/a", []byte("1"), 0o644) }},
-		{"content below", func() error { return os.WriteFile(d+"/sub/deep/er/c", []byte("x"), 0o644) }, func() error { return os.WriteFile(d+"/sub/deep/er/c", []byte("3"), 0o644) }},
-		{"executable", func() error { return os.Chmod(d+"/a", 0o755) }, func() error { return os.Chmod(d+"/a", 0o644) }},
-		{"a name", func() error { return os.Rename(d+"/a", d+"/z") }, func() error { return os.Rename(d+"/z", d+"/a") }},
-		{"a new file", func() error { return os.WriteFile(d+"/n", nil, 0o644) }, func() error { return os.Remove(d + "/n") }},
-		{"a new directory", func() error { return os.Mkdir(d+"/n", 0o755) }, func() error { return os.Remove(d + "/n") }},
-		{"one level up", func() error { return os.Rename(d+"/sub/b", d+"/b") }, func() error { return os.Rename(d+"/b", d+"/sub/b") }},
+		{"content", func() error { return os.WriteFile(d+"/a", []byte("x"), 0o644) },
+			func() error { return os.WriteFile(d+"/a", []byte("1"), 0o644) }},
+		{"content below", func() error { return os.WriteFile(d+"/sub/deep/er/c", []byte("x"), 0o644) },
+			func() error { return os.WriteFile(d+"/sub/deep/er/c", []byte("3"), 0o644) }},
+		{"executable", func() error { return os.Chmod(d+"/a", 0o755) },
+			func() error { return os.Chmod(d+"/a", 0o644) }},
+		{"a name", func() error { return os.Rename(d+"/a", d+"/z") },
+			func() error { return os.Rename(d+"/z", d+"/a") }},
+		{"a new file", func() error { return os.WriteFile(d+"/n", nil, 0o644) },
+			func() error { return os.Remove(d + "/n") }},
+		{"a new directory", func() error { return os.Mkdir(d+"/n", 0o755) },
+			func() error { return os.Remove(d + "/n") }},
+		{"one level up", func() error { return os.Rename(d+"/sub/b", d+"/b") },
+			func() error { return os.Rename(d+"/b", d+"/sub/b") }},
 		{"a link", func() error { return relink(d+"/link", "sub/b") }, func() error { return relink(d+"/link", "a") }},
 		{"a fifo", func() error { return syscall.Mkfifo(d+"/p", 0o644) }, func() error { return os.Remove(d + "/p") }},
 	} {

@@ -15,16 +15,20 @@ func TestActsDoNoDamage(t *testing.T) {
 	dir := t.TempDir()
 	file, sub := filepath.Join(dir, "file"), filepath.Join(dir, "sub")
 	fifo := filepath.Join(dir, "fifo")
-	for _, err := range []error{os.WriteFile(file, []byte("content\n"), 0o644), os.Mkdir(sub, 0o755), os.WriteFile(sub+"/f", []byte("x"), 0o600), os.Symlink("file", dir+"/link"), unix.Mkfifo(fifo, 0o644)} {
+	for _, err := range []error{os.WriteFile(file, []byte("content\n"), 0o644), os.Mkdir(sub, 0o755),
+		os.WriteFile(sub+"/f", []byte("x"), 0o600), os.Symlink("file", dir+"/link"), unix.Mkfifo(fifo, 0o644)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := contents(t, dir)
 	asked := []question{
-		ask(actOpen, file), ask(actRead, file), ask(actMode, file), ask(actRemove, file), ask(actRemove, sub), ask(actLook, fifo), ask(actLook, file),
-		ask(actCreate, sub+"/new"), askMake(dir+"/d", "directory"), askMake(dir+"/d/l", "link"), askMake(dir+"/d/p", "fifo"), askMake(dir+"/d/s", "socket"),
-		{Act: actRename, Path: []byte(file), To: []byte(dir + "/was")}, {Act: actRename, Path: []byte(sub), To: []byte(dir + "/was")},
+		ask(actOpen, file), ask(actRead, file), ask(actMode, file), ask(actRemove, file), ask(actRemove, sub),
+		ask(actLook, fifo), ask(actLook, file),
+		ask(actCreate, sub+"/new"), askMake(dir+"/d", "directory"), askMake(dir+"/d/l", "link"),
+		askMake(dir+"/d/p", "fifo"), askMake(dir+"/d/s", "socket"),
+		{Act: actRename, Path: []byte(file), To: []byte(dir + "/was")},
+		{Act: actRename, Path: []byte(sub), To: []byte(dir + "/was")},
 		{Act: actLink, Path: []byte(file), To: []byte(dir + "/second")},
 	}
 	made := attempt(asked, func(a answer) bool {
@@ -44,8 +48,10 @@ func TestActsDoNoDamage(t *testing.T) {
 	}
 	// Nothing that exists is taken for a free name.
 	over := []question{
-		ask(actCreate, file), askMake(sub, "directory"), askMake(file, "link"), askMake(dir+"/x", "nonsense"), {Act: actRename, Path: []byte(sub), To: []byte(file)},
-		{Act: actLink, Path: []byte(sub + "/f"), To: []byte(file)}, {Act: "nonsense"}, {Act: actCall, Text: "nonsense"}, {Act: actSocket, Args: []int{1}}, {Act: actSearch},
+		ask(actCreate, file), askMake(sub, "directory"), askMake(file, "link"), askMake(dir+"/x", "nonsense"),
+		{Act: actRename, Path: []byte(sub), To: []byte(file)},
+		{Act: actLink, Path: []byte(sub + "/f"), To: []byte(file)}, {Act: "nonsense"}, {Act: actCall, Text: "nonsense"},
+		{Act: actSocket, Args: []int{1}}, {Act: actSearch},
 	}
 	clean(attempt(over, func(a answer) bool {
 		if a.Errno == 0 {
@@ -69,9 +75,12 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, dir)
-	asked := []question{s.move("/ws/hooks"), {Act: actCreate, Path: []byte("/ws/made")}, {Act: actCreate, Path: []byte("/ws/kept")}, {Act: actLink, Path: []byte("/ws/kept"), To: []byte("/ws/second")},
+	asked := []question{s.move("/ws/hooks"), {Act: actCreate, Path: []byte("/ws/made")},
+		{Act: actCreate, Path: []byte("/ws/kept")}, {Act: actLink, Path: []byte("/ws/kept"), To: []byte("/ws/second")},
 		askMake("/ws/able", "directory"), ask(actCreate, "/ws/able/f"), askMake("/ws/able/s", "link")}
-	for _, err := range []error{os.Rename(dir+"/hooks", s.outsidePath(string(asked[0].To))), os.WriteFile(dir+"/made", nil, 0o600), os.Link(dir+"/kept", dir+"/second"), os.Mkdir(dir+"/able", 0o700), os.WriteFile(dir+"/able/f", nil, 0o600), os.Symlink("f", dir+"/able/s")} {
+	for _, err := range []error{os.Rename(dir+"/hooks", s.outsidePath(string(asked[0].To))),
+		os.WriteFile(dir+"/made", nil, 0o600), os.Link(dir+"/kept", dir+"/second"), os.Mkdir(dir+"/able", 0o700),
+		os.WriteFile(dir+"/able/f", nil, 0o600), os.Symlink("f", dir+"/able/s")} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,25 +33,39 @@ func TestJudgeHidden(t *testing.T) {
 		{"no answer to the question", secret{Out: out}, nil, Unchecked},
 		{"absent", secret{Out: out}, &fileInfo{Kind: kindAbsent}, Proved},
 		{"empty", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
-		{"its content", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
-		{"its content, in a private place", secret{Out: out, Private: true}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
-		{"the file, changed meanwhile", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, Hole},
-		{"the file, closed by its mode", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, Hole},
-		{"the file, never readable", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, Proved},
-		{"the file, its owner's to open", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}}, &fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, Hole},
-		{"another file", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
-		{"another file, in a private place", secret{Out: out, Private: true}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Proved},
+		{"its content", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"},
+			Hole},
+		{"its content, in a private place", secret{Out: out, Private: true},
+			&fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
+		{"the file, changed meanwhile", secret{Out: out},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, Hole},
+		{"the file, closed by its mode", secret{Out: out},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, Hole},
+		{"the file, never readable", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, Proved},
+		{"the file, its owner's to open", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, Hole},
+		{"another file", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"},
+			Hole},
+		{"another file, in a private place", secret{Out: out, Private: true},
+			&fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Proved},
 		{"empty directory", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true}, Proved},
 		{"names", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Hole},
-		{"names that a rule shows", secret{Out: dir, Shown: []string{"known_hosts"}}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, Proved},
-		{"the directory", secret{Out: dir, Shown: []string{"id_rsa"}}, &fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, Hole},
-		{"the empty directory", secret{Out: fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}}, &fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, Hole},
-		{"another directory, in a private place", secret{Out: dir, Private: true}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Proved},
-		{"the same names, in a private place", secret{Out: dir, Private: true}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, Hole},
+		{"names that a rule shows", secret{Out: dir, Shown: []string{"known_hosts"}},
+			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, Proved},
+		{"the directory", secret{Out: dir, Shown: []string{"id_rsa"}},
+			&fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, Hole},
+		{"the empty directory", secret{Out: fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}},
+			&fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, Hole},
+		{"another directory, in a private place", secret{Out: dir, Private: true},
+			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Proved},
+		{"the same names, in a private place", secret{Out: dir, Private: true},
+			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, Hole},
 		{"out of reach", secret{Out: out}, &fileInfo{Errno: 13}, Proved},
 		{"a failure", secret{Out: out}, &fileInfo{Errno: 5}, Unchecked},
 		{"from inside, empty", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
-		{"from inside, content", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Hole},
+		{"from inside, content", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"},
+			Hole},
 	}
 	for _, tt := range tests {
 		a := answer{File: tt.in}
@@ -83,7 +97,8 @@ func TestJudgeChanges(t *testing.T) {
 		{"absent", actOpen, answer{Errno: 2}, Proved},
 		{"mode of another user's", actOpen, answer{Errno: 13, Guard: &guardInfo{}}, Proved},
 		{"mode of one's own", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true}}, Hole},
-		{"mode of one's own, read-only mount", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, ReadOnly: true}}, Proved},
+		{"mode of one's own, read-only mount", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, ReadOnly: true}},
+			Proved},
 		{"mode above a mount point", actRename, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, Proved},
 		{"mode of a mount point", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, Hole},
 		{"mode, and nothing is known", actOpen, answer{Errno: 13}, Unchecked},
@@ -133,7 +148,8 @@ func TestJudgeTrial(t *testing.T) {
 				continue
 			}
 			if got, detail := s.judgeTrial(tr, &answer{Errno: int(tt.errno)}); got != tt.want {
-				t.Errorf("%s, %s, %s: %s (%s), want %s", tt.trial, tt.seccomp, errnoName(int(tt.errno)), got, detail, tt.want)
+				t.Errorf("%s, %s, %s: %s (%s), want %s", tt.trial, tt.seccomp, errnoName(int(tt.errno)), got, detail,
+					tt.want)
 			}
 		}
 	}
@@ -168,7 +184,8 @@ func TestJudgeTrialFilter(t *testing.T) {
 				continue
 			}
 			if got, detail := s.judgeTrial(tr, &answer{Errno: int(tt.errno)}); got != tt.want {
-				t.Errorf("%s, %s outside, %s inside: %s (%s), want %s", tt.trial, errnoName(int(tt.out)), errnoName(int(tt.errno)), got, detail, tt.want)
+				t.Errorf("%s, %s outside, %s inside: %s (%s), want %s", tt.trial, errnoName(int(tt.out)),
+					errnoName(int(tt.errno)), got, detail, tt.want)
 			}
 		}
 	}
@@ -178,7 +195,8 @@ func TestJudgeTrialFilter(t *testing.T) {
 // none of which more is seen than an errno.
 func TestFeigned(t *testing.T) {
 	done := func(act string, a answer) check {
-		return check{Ask: []question{{Act: act}}, Judge: func([]answer) (Verdict, string) { return Hole, "done" }, Heard: func() bool { return a.Step == "heard" }}
+		return check{Ask: []question{{Act: act}}, Judge: func([]answer) (Verdict, string) { return Hole, "done" },
+			Heard: func() bool { return a.Step == "heard" }}
 	}
 	tests := []struct {
 		name string
@@ -209,7 +227,8 @@ func TestFeigned(t *testing.T) {
 			if c.Section != secKernel || c.Name != "mount" {
 				continue
 			}
-			if got, _ := s.verdict(&c, map[int]answer{0: {}}); got != map[bool]Verdict{false: Hole, true: Unchecked}[feigned] {
+			if got, _ := s.verdict(&c, map[int]answer{0: {}}); got != map[bool]Verdict{false: Hole,
+				true: Unchecked}[feigned] {
 				t.Errorf("mount, feigned %t: %s", feigned, got)
 			}
 		}
@@ -225,12 +244,18 @@ func full() *target {
 	}
 	return &target{
 		Kernel: kernel,
-		Nonce:  "n", CWD: "/p", Scratch: "/tmp", Seccomp: "default", Spaces: map[string]string{"pid": "pid:[1]", "net": "net:[1]", "user": "user:[1]"},
-		Hidden:  []secret{{Path: "/p/.env", Out: fileInfo{Kind: kindFile, Read: true}}, {Path: "/s", Out: fileInfo{Kind: kindSocket}}},
-		Guarded: []guardedPath{{Path: "/p/.git/hooks", Kind: kindDir}, {Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
-		Places: []place{{Path: "/etc"}}, Plan: mounts{{Path: "/p", Access: policy.Write}}, Servers: []server{{Name: "TCP", question: question{Act: actTCP}, Heard: yes}},
-		Sockets: []socket{{Name: "docker", Path: "/run/docker.sock"}}, Env: variables{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
-		Own: ownFiles{Manifest: "/run/sbx/policy.json", Dir: "/run/sbx", Programs: map[string]string{"/usr/bin/bwrap": ""}}, Helper: 7, Word: "w",
+		Nonce:  "n", CWD: "/p", Scratch: "/tmp", Seccomp: "default",
+		Spaces: map[string]string{"pid": "pid:[1]", "net": "net:[1]", "user": "user:[1]"},
+		Hidden: []secret{{Path: "/p/.env", Out: fileInfo{Kind: kindFile, Read: true}},
+			{Path: "/s", Out: fileInfo{Kind: kindSocket}}},
+		Guarded: []guardedPath{{Path: "/p/.git/hooks", Kind: kindDir},
+			{Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
+		Places: []place{{Path: "/etc"}}, Plan: mounts{{Path: "/p", Access: policy.Write}},
+		Servers: []server{{Name: "TCP", question: question{Act: actTCP}, Heard: yes}},
+		Sockets: []socket{{Name: "docker", Path: "/run/docker.sock"}},
+		Env:     variables{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
+		Own: ownFiles{Manifest: "/run/sbx/policy.json", Dir: "/run/sbx",
+			Programs: map[string]string{"/usr/bin/bwrap": ""}}, Helper: 7, Word: "w",
 	}
 }
 
@@ -268,8 +293,10 @@ func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
 func odd() *Report {
 	r := &Report{Profiles: []string{"moderate"}, Place: "/p\xff\n"}
 	for v := range verdicts {
-		for _, name := range []string{"/a/.env\n<&>'\"]]>\x1b[31m\x00", "/\xff\xfe", "/\u2028\uffff\ufdd0\u0085", "/ok"} {
-			r.Results = append(r.Results, Result{Section: secHidden, Name: "read", Subject: name, Verdict: Verdict(v), Detail: "shown by " + name, Control: name})
+		for _, name := range []string{"/a/.env\n<&>'\"]]>\x1b[31m\x00", "/\xff\xfe", "/\u2028\uffff\ufdd0\u0085",
+			"/ok"} {
+			r.Results = append(r.Results, Result{Section: secHidden, Name: "read", Subject: name, Verdict: Verdict(v),
+				Detail: "shown by " + name, Control: name})
 		}
 	}
 	return r
@@ -284,7 +311,8 @@ func TestOutputsAreSafe(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{"table": table.String(), "json": js.String()} {
-		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
+		if !utf8.ValidString(text) || strings.ContainsFunc(text,
+			func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
 			t.Errorf("%s is not safe: %q", name, text)
 		}
 	}
@@ -299,10 +327,12 @@ func TestOutputsAreSafe(t *testing.T) {
 	if err := json.Unmarshal(js.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]int{"proved": 4, "allowed": 4, "hole": 4, "unchecked": 4, "not_applicable": 4, "gap": 4}, doc.Summary); diff != "" || doc.OK {
+	if diff := cmp.Diff(map[string]int{"proved": 4, "allowed": 4, "hole": 4, "unchecked": 4, "not_applicable": 4,
+		"gap": 4}, doc.Summary); diff != "" || doc.OK {
 		t.Errorf("summary, ok %v (-want +got):\n%s", doc.OK, diff)
 	}
-	want := map[string]string{"section": "hidden", "check": "read", "subject": "/ok", "verdict": "unchecked", "detail": "shown by /ok", "control": "/ok"}
+	want := map[string]string{"section": "hidden", "check": "read", "subject": "/ok", "verdict": "unchecked",
+		"detail": "shown by /ok", "control": "/ok"}
 	if diff := cmp.Diff(want, doc.Checks[3]); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
@@ -321,8 +351,10 @@ func TestCompare(t *testing.T) {
 		{"gone", tree{}, map[string]Verdict{"/p/f": Hole}},
 		{"stub", tree{"/p/f": file, "/p/.env": {Kind: kindFile}}, map[string]Verdict{"/p/.env": Hole}},
 		{"mount point", tree{"/p/f": file, "/p/d": {Kind: kindDir}}, map[string]Verdict{"/p/d": Hole}},
-		{"of the probe", tree{"/p/f": file, "/p/x-abc-y": {Kind: kindFile, Size: 1}}, map[string]Verdict{"/p/x-abc-y": Hole}},
-		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Kind: kindFile, Size: 1}}, map[string]Verdict{"/p/.vscode": Hole}},
+		{"of the probe", tree{"/p/f": file, "/p/x-abc-y": {Kind: kindFile, Size: 1}},
+			map[string]Verdict{"/p/x-abc-y": Hole}},
+		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Kind: kindFile, Size: 1}},
+			map[string]Verdict{"/p/.vscode": Hole}},
 		{"of somebody", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": Unchecked}},
 		{"mode", tree{"/p/f": with(func(e *entry) { e.Mode = 0o100600 })}, map[string]Verdict{"/p/f": Hole}},
 		{"time", tree{"/p/f": with(func(e *entry) { e.Mtime = 2 })}, map[string]Verdict{"/p/f": Unchecked}},
@@ -340,8 +372,11 @@ func TestCompare(t *testing.T) {
 }
 
 func TestMounts(t *testing.T) {
-	m := mounts{{Path: "/", Access: policy.Read, Source: "permissive"}, {Path: "/p", Access: policy.Write, Source: "moderate"}, {Path: "/p/.git", Access: policy.Write}, {Path: "/p/.git/hooks", Access: policy.Protect},
-		{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"}, {Path: "/h/.cache", Access: policy.Write, Source: view.SourceCache}}
+	m := mounts{{Path: "/", Access: policy.Read, Source: "permissive"},
+		{Path: "/p", Access: policy.Write, Source: "moderate"}, {Path: "/p/.git", Access: policy.Write},
+		{Path: "/p/.git/hooks", Access: policy.Protect},
+		{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"},
+		{Path: "/h/.cache", Access: policy.Write, Source: view.SourceCache}}
 	if diff := cmp.Diff([]string{"/p/.git", "/p"}, m.writableTree("/p/.git/hooks")); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}
@@ -357,16 +392,21 @@ func TestMounts(t *testing.T) {
 
 func TestInside(t *testing.T) {
 	m := &Manifest{Network: "false", Seccomp: "dev", Paths: []ManifestEntry{
-		{Path: "/home/u", Access: "private"}, {Path: "/home/u/.ssh", Access: "block"}, {Path: "/home/u/.ssh/known_hosts", Access: "read"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"},
-		{Path: "/p/.git", Access: "write"}, {Path: "/p/.git/hooks", Access: "protect"}, {Path: "/tmp", Access: "private"}, {Path: "relative", Access: "block"}, {Path: "/p/../x", Access: "block"}, {Path: "/y", Access: "odd"},
+		{Path: "/home/u", Access: "private"}, {Path: "/home/u/.ssh", Access: "block"},
+		{Path: "/home/u/.ssh/known_hosts", Access: "read"}, {Path: "/p", Access: "write"},
+		{Path: "/p/.env", Access: "block"},
+		{Path: "/p/.git", Access: "write"}, {Path: "/p/.git/hooks", Access: "protect"},
+		{Path: "/tmp", Access: "private"}, {Path: "relative", Access: "block"}, {Path: "/p/../x", Access: "block"},
+		{Path: "/y", Access: "odd"},
 	}}
 	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/tmp"}, nil, func(string) string { return kindDir })
 	s.Sockets = nil
 	want := &target{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "dev", Scratch: "/tmp",
-		Hidden:  []secret{{Path: "/home/u/.ssh", Private: true, Shown: []string{"known_hosts"}}, {Path: "/p/.env"}},
-		Guarded: []guardedPath{{Path: "/p/.env", Kind: kindOther}, {Path: "/p/.git/hooks", Kind: kindDir, Tops: []string{"/p/.git"}}},
-		Moves:   []string{"/p", "/p/.git"},
-		Places:  []place{{Path: "/"}, {Path: "/p", Opened: "write /p"}, {Path: "/tmp", Private: true}},
+		Hidden: []secret{{Path: "/home/u/.ssh", Private: true, Shown: []string{"known_hosts"}}, {Path: "/p/.env"}},
+		Guarded: []guardedPath{{Path: "/p/.env", Kind: kindOther},
+			{Path: "/p/.git/hooks", Kind: kindDir, Tops: []string{"/p/.git"}}},
+		Moves:  []string{"/p", "/p/.git"},
+		Places: []place{{Path: "/"}, {Path: "/p", Opened: "write /p"}, {Path: "/tmp", Private: true}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("tg (-want +got):\n%s", diff)

@@ -34,37 +34,56 @@ var mutants = []struct {
 	{"none", func(p *engine.Plan, _ string) {}, nil},
 	{"hidden file", allow(landlock.ReadFile, "proj/.env"), []string{"hole hidden read $DIR/proj/.env"}},
 	{"hidden directory", allow(landlock.ReadDir, "home/.ssh"), []string{"hole hidden read $DIR/home/.ssh"}},
-	{"file in a hidden directory", allow(landlock.ReadFile, "home/.ssh/id_rsa"), []string{"hole hidden read $DIR/home/.ssh"}},
+	{"file in a hidden directory", allow(landlock.ReadFile, "home/.ssh/id_rsa"),
+		[]string{"hole hidden read $DIR/home/.ssh"}},
 	{"hidden pipe", allow(landlock.ReadFile, "proj/server.key"), []string{"hole hidden read $DIR/proj/server.key"}},
-	{"protected file", allow(landlock.WriteFile|landlock.Truncate, "proj/.envrc"), []string{"hole protected write, move, link $DIR/proj/.envrc"}},
+	{"protected file", allow(landlock.WriteFile|landlock.Truncate, "proj/.envrc"),
+		[]string{"hole protected write, move, link $DIR/proj/.envrc"}},
 	// What can be made and not removed, the one who verifies removes.
-	{"hooks", allow(landlock.MakeReg, "proj/.git/hooks"), []string{"hole protected write, move, link $DIR/proj/.git/hooks", "hole residue left $DIR/proj/.git/hooks/*"}},
+	{"hooks", allow(landlock.MakeReg, "proj/.git/hooks"),
+		[]string{"hole protected write, move, link $DIR/proj/.git/hooks", "hole residue left $DIR/proj/.git/hooks/*"}},
 	{"removal of directories", allow(landlock.RemoveDir, "proj"), []string{"hole protected write, move, link *"}},
-	{"fifos", allow(landlock.MakeFifo, "proj"), []string{"hole protected make $DIR/proj", "hole protected make $DIR/proj/.git", "hole residue left *"}},
-	{"everything in the project", allow(landlock.Write, "proj"), []string{"hole hidden read *", "hole protected write, move, link *", "hole protected move *", "hole protected make *", "hole protected replace $DIR/proj/.mcp.json", "hole outside create $DIR/proj*"}},
-	{"home directory", allow(landlock.Make|landlock.WriteFile, "home"), []string{"hole outside create $DIR/home*", "hole outside use private directories", "hole sbx itself write, move $SBX_MANIFEST"}},
-	{"devices", func(p *engine.Plan, _ string) { rule(p, "/dev", landlock.ReadFile) }, []string{"hole kernel devices of the host"}},
-	{"signals", func(p *engine.Plan, _ string) { p.Confined.Ruleset.Scope &^= landlock.Signal }, []string{"hole processes kill a process outside", "hole processes tgkill a process outside", "hole processes pidfd_send_signal a process outside"}},
+	{"fifos", allow(landlock.MakeFifo, "proj"), []string{"hole protected make $DIR/proj",
+		"hole protected make $DIR/proj/.git", "hole residue left *"}},
+	{"everything in the project", allow(landlock.Write, "proj"),
+		[]string{"hole hidden read *", "hole protected write, move, link *", "hole protected move *",
+			"hole protected make *", "hole protected replace $DIR/proj/.mcp.json", "hole outside create $DIR/proj*"}},
+	{"home directory", allow(landlock.Make|landlock.WriteFile, "home"),
+		[]string{"hole outside create $DIR/home*", "hole outside use private directories",
+			"hole sbx itself write, move $SBX_MANIFEST"}},
+	{"devices", func(p *engine.Plan, _ string) { rule(p, "/dev", landlock.ReadFile) },
+		[]string{"hole kernel devices of the host"}},
+	{"signals", func(p *engine.Plan, _ string) { p.Confined.Ruleset.Scope &^= landlock.Signal },
+		[]string{"hole processes kill a process outside", "hole processes tgkill a process outside",
+			"hole processes pidfd_send_signal a process outside"}},
 	{"signals as agreed", func(p *engine.Plan, _ string) {
 		p.Confined.Ruleset.Scope &^= landlock.Signal
 	}, nil},
-	{"environment", func(p *engine.Plan, _ string) { p.Env = append(p.Env, "GH_TOKEN=x") }, []string{"hole environment variables"}},
+	{"environment", func(p *engine.Plan, _ string) { p.Env = append(p.Env, "GH_TOKEN=x") },
+		[]string{"hole environment variables"}},
 	{"descriptor", leaveOpen, []string{"hole descriptors open"}},
-	{"manifest", func(p *engine.Plan, _ string) { rule(p, p.Session, landlock.Write) }, []string{"hole sbx itself write, move $SBX_MANIFEST"}},
+	{"manifest", func(p *engine.Plan, _ string) { rule(p, p.Session, landlock.Write) },
+		[]string{"hole sbx itself write, move $SBX_MANIFEST"}},
 	{"another manifest", func(p *engine.Plan, _ string) {
 		p.Files[0].Data = append(p.Files[0].Data, ' ')
 	}, []string{"unchecked sbx itself manifest $SBX_MANIFEST"}},
-	{"filter", func(p *engine.Plan, _ string) { p.Confined.Filters = nil }, []string{"hole kernel *", "hole network *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
+	{"filter", func(p *engine.Plan, _ string) { p.Confined.Filters = nil },
+		[]string{"hole kernel *", "hole network *", "hole hidden connect $DIR/run/agent",
+			"hole sockets ssh-agent $DIR/run/agent"}},
 	{"network", func(p *engine.Plan, _ string) {
 		p.Confined.Filters, p.Confined.Ruleset.Net, p.Confined.Ruleset.Scope = nil, 0, landlock.Signal
-	}, []string{"hole network reach TCP 127.0.0.1", "hole network reach UDP 127.0.0.1", "hole network reach abstract socket", "hole network serve own loopback", "hole network *", "hole kernel *", "hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
+	}, []string{"hole network reach TCP 127.0.0.1", "hole network reach UDP 127.0.0.1",
+		"hole network reach abstract socket", "hole network serve own loopback", "hole network *", "hole kernel *",
+		"hole hidden connect $DIR/run/agent", "hole sockets ssh-agent $DIR/run/agent"}},
 	{"control", func(p *engine.Plan, _ string) {
-		p.Confined.Ruleset.Rules = slices.DeleteFunc(p.Confined.Ruleset.Rules, func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
+		p.Confined.Ruleset.Rules = slices.DeleteFunc(p.Confined.Ruleset.Rules,
+			func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
 	}, []string{"unchecked protected control $TMPDIR", "hole kernel set-user-id bit"}},
 }
 
 func rule(p *engine.Plan, path string, allow landlock.FS) {
-	p.Confined.Ruleset.Rules = append(p.Confined.Ruleset.Rules, landlock.Rule{Path: path, Allow: allow & p.Confined.Ruleset.FS})
+	p.Confined.Ruleset.Rules = append(p.Confined.Ruleset.Rules,
+		landlock.Rule{Path: path, Allow: allow & p.Confined.Ruleset.FS})
 }
 
 func allow(right landlock.FS, path string) func(*engine.Plan, string) {
@@ -142,7 +161,9 @@ func subject() (*Subject, error) {
 	vars := policy.Vars{CWD: h.CWD, Root: h.CWD, Home: h.Homes[0], Cache: os.Getenv("XDG_CACHE_HOME")}
 	h.Own = vars.Own()
 	h.Links = vars.Links()
-	pol, err := policy.Resolve(profiles.Builtin(), []string{"moderate"}, vars, &policy.Profile{Name: "flags", Layer: policy.Flag, EnvPass: policy.List{Items: []policy.Item{{Text: "MUTANT_DIR", Source: "test", Layer: policy.Flag}}}})
+	pol, err := policy.Resolve(profiles.Builtin(), []string{"moderate"}, vars,
+		&policy.Profile{Name: "flags", Layer: policy.Flag,
+			EnvPass: policy.List{Items: []policy.Item{{Text: "MUTANT_DIR", Source: "test", Layer: policy.Flag}}}})
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +201,8 @@ func TestFindsHolesInWalls(t *testing.T) {
 				}
 			}
 			if os.Geteuid() != 0 { // whose bits are no danger
-				m.want = slices.DeleteFunc(slices.Clone(m.want), func(w string) bool { return w == "hole kernel set-user-id bit" })
+				m.want = slices.DeleteFunc(slices.Clone(m.want),
+					func(w string) bool { return w == "hole kernel set-user-id bit" })
 			}
 			before := contents(t, dir+"/proj")
 			r, err := Outside(sub)
@@ -241,8 +263,11 @@ func mutantWorld(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		"proj/.env": "SECRET\n", "proj/.envrc": "x\n", "proj/file": "x\n", "proj/sub/f": "x\n", "proj/.git/HEAD": "ref: refs/heads/main\n", "proj/.git/config": "[core]\n", "proj/.git/hooks/pre-commit": "#!/bin/sh\n",
-		"proj/.git/objects/info/x": "", "proj/.git/refs/x": "", "home/.ssh/id_rsa": "SECRET\n", "home/.cache/x": "x", "home/.local/state/x": "x", "tmp/x": "x",
+		"proj/.env": "SECRET\n", "proj/.envrc": "x\n", "proj/file": "x\n", "proj/sub/f": "x\n",
+		"proj/.git/HEAD": "ref: refs/heads/main\n", "proj/.git/config": "[core]\n",
+		"proj/.git/hooks/pre-commit": "#!/bin/sh\n",
+		"proj/.git/objects/info/x":   "", "proj/.git/refs/x": "", "home/.ssh/id_rsa": "SECRET\n", "home/.cache/x": "x",
+		"home/.local/state/x": "x", "tmp/x": "x",
 	} {
 		full := filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -252,7 +277,9 @@ func mutantWorld(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	for _, err := range []error{unix.Mkfifo(dir+"/proj/server.key", 0o644), os.Symlink("file", dir+"/proj/.mcp.json"), os.Mkdir(dir+"/run", 0o700), os.MkdirAll(dir+"/home/.cache/sbx", 0o700), os.MkdirAll(dir+"/home/.local/state/sbx", 0o700)} {
+	for _, err := range []error{unix.Mkfifo(dir+"/proj/server.key", 0o644), os.Symlink("file", dir+"/proj/.mcp.json"),
+		os.Mkdir(dir+"/run", 0o700), os.MkdirAll(dir+"/home/.cache/sbx", 0o700),
+		os.MkdirAll(dir+"/home/.local/state/sbx", 0o700)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +290,9 @@ func mutantWorld(t *testing.T) string {
 	}
 	t.Cleanup(func() { agent.Close() })
 	t.Chdir(dir + "/proj")
-	for name, value := range map[string]string{"HOME": dir + "/home", "XDG_CACHE_HOME": dir + "/home/.cache", "XDG_RUNTIME_DIR": "", "TMPDIR": dir + "/tmp", "GH_TOKEN": "x", "MUTANT_DIR": dir, "SSH_AUTH_SOCK": dir + "/run/agent", "PWD": dir + "/proj"} {
+	for name, value := range map[string]string{"HOME": dir + "/home", "XDG_CACHE_HOME": dir + "/home/.cache",
+		"XDG_RUNTIME_DIR": "", "TMPDIR": dir + "/tmp", "GH_TOKEN": "x", "MUTANT_DIR": dir, "SSH_AUTH_SOCK": dir +
+			"/run/agent", "PWD": dir + "/proj"} {
 		t.Setenv(name, value)
 	}
 	return dir

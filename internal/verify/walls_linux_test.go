@@ -70,12 +70,15 @@ func TestJudgeClosed(t *testing.T) {
 // walled is [full] for Landlock.
 func walled() *target {
 	s := full()
-	s.Walls, s.Scratch, s.Mode, s.Closed, s.Devices = true, runTmp, "/tmp/x", []string{"/tmp", "/h"}, []string{"/dev/kvm"}
+	s.Walls, s.Scratch, s.Mode, s.Closed, s.Devices = true, runTmp, "/tmp/x", []string{"/tmp", "/h"},
+		[]string{"/dev/kvm"}
 	s.Own = ownFiles{Manifest: runManifest, Dir: runDir, Programs: map[string]string{"/usr/bin/sbx": ""}}
-	s.Hidden = append(s.Hidden, secret{Path: "/h/.ssh", Out: fileInfo{Kind: kindDir, Read: true}, Inner: []string{"/h/.ssh/id"}}, secret{Path: "/h/fifo", Out: fileInfo{Kind: kindOther}})
+	s.Hidden = append(s.Hidden, secret{Path: "/h/.ssh", Out: fileInfo{Kind: kindDir, Read: true},
+		Inner: []string{"/h/.ssh/id"}}, secret{Path: "/h/fifo", Out: fileInfo{Kind: kindOther}})
 	s.Guarded = append(s.Guarded, guardedPath{Path: "/p/.mcp.json", Kind: kindLink, Loose: true})
 	s.Frozen = []string{"/p"}
-	s.Gaps = []string{engine.GapNames, engine.GapModes, engine.GapProcesses, engine.GapPlaces, engine.GapLoopback, engine.GapUnix + ": version 7"}
+	s.Gaps = []string{engine.GapNames, engine.GapModes, engine.GapProcesses, engine.GapPlaces, engine.GapLoopback,
+		engine.GapUnix + ": version 7"}
 	for _, f := range s.moreFamilies() {
 		s.Kernel[f.trial()] = 0
 	}
@@ -97,7 +100,8 @@ func TestGapsAreOwned(t *testing.T) {
 			case actSearch:
 				a.Read, a.Found = 1, []string{"/proc/7/cmdline"}
 			case actSelf:
-				a.Self = &selfInfo{Spaces: s.Spaces, Status: map[string]string{}, Env: []string{"A", "SBX_TIER"}, FDs: []fdInfo{{Num: 9}}, Core: 1 << 20}
+				a.Self = &selfInfo{Spaces: s.Spaces, Status: map[string]string{}, Env: []string{"A", "SBX_TIER"},
+					FDs: []fdInfo{{Num: 9}}, Core: 1 << 20}
 			case actLocal:
 				a.Errno, a.Step = 97, "socket"
 			case actCreate:
@@ -116,10 +120,12 @@ func TestGapsAreOwned(t *testing.T) {
 		return out
 	}
 	want := map[string]Verdict{
-		"hidden see names, sizes and times": Gap, "outside use private directories": Gap, "outside change the mode /tmp/x": Gap, "network serve own loopback": Gap,
+		"hidden see names, sizes and times": Gap, "outside use private directories": Gap,
+		"outside change the mode /tmp/x": Gap, "network serve own loopback": Gap,
 		"network interfaces": Gap, "processes see a process outside": Gap, "processes namespaces": Gap,
 		// The controls, and what was refused above.
-		"network control own pair of sockets": Proved, "protected control $TMPDIR": Proved, "sbx itself manifest $SBX_MANIFEST": Proved, "outside create /etc": Proved,
+		"network control own pair of sockets": Proved, "protected control $TMPDIR": Proved,
+		"sbx itself manifest $SBX_MANIFEST": Proved, "outside create /etc": Proved,
 	}
 	if d := cmp.Diff(want, done(s)); d != "" {
 		t.Errorf("with gaps (-want +got):\n%s", d)
@@ -146,16 +152,21 @@ func TestGapsAreOwned(t *testing.T) {
 }
 
 func TestInsideWalled(t *testing.T) {
-	m := &Manifest{Engine: host.EngineLandlock, Network: "false", Gaps: []string{engine.GapNames}, Paths: []ManifestEntry{
-		{Path: "/home/u", Access: "closed"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"}, {Path: "/q", Access: "write"},
-	}, Writable: func(dir string) bool { return dir == "/q" }}
-	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/q", "/proc", "/dev/shm"}, nil, func(string) string { return kindDir })
+	m := &Manifest{Engine: host.EngineLandlock, Network: "false", Gaps: []string{engine.GapNames},
+		Paths: []ManifestEntry{
+			{Path: "/home/u", Access: "closed"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"},
+			{Path: "/q", Access: "write"},
+		}, Writable: func(dir string) bool { return dir == "/q" }}
+	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/q", "/proc", "/dev/shm"}, nil,
+		func(string) string { return kindDir })
 	s.Sockets = nil
-	want := &target{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "default", Walls: true, Scratch: runTmp, Mode: runDir, Gaps: m.Gaps, Closed: []string{"/home/u"}, Frozen: []string{"/p"},
+	want := &target{Inside: true, UID: 1, Nonce: "n", CWD: "/p", Seccomp: "default", Walls: true, Scratch: runTmp,
+		Mode: runDir, Gaps: m.Gaps, Closed: []string{"/home/u"}, Frozen: []string{"/p"},
 		Hidden:  []secret{{Path: "/p/.env"}},
 		Guarded: []guardedPath{{Path: "/p/.env", Kind: kindOther}},
 		Moves:   []string{"/p"},
-		Places:  []place{{Path: "/"}, {Path: "/p"}, {Path: "/q", Opened: "write /q"}, {Path: "/proc", Private: true}, {Path: "/dev/shm"}},
+		Places: []place{{Path: "/"}, {Path: "/p"}, {Path: "/q", Opened: "write /q"}, {Path: "/proc", Private: true},
+			{Path: "/dev/shm"}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("tg (-want +got):\n%s", diff)
