@@ -186,43 +186,17 @@ func Descriptors() ([]FD, error) {
 	return fds, nil
 }
 
-func descriptor(n int) (FD, bool) {
-	flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
-	if err != nil {
-		return FD{}, false
+// pathOnly is the flag of a descriptor that gives no access to what it leads to.
+const pathOnly = unix.O_PATH
+
+// describe adds what is known of a descriptor that is no socket.
+func (fd *FD) describe(st *syscall.Stat_t) {
+	if fd.Kind != FDFile {
+		return
 	}
-	fd := FD{Num: n, CloseOn: flags&unix.FD_CLOEXEC != 0}
-	if fd.CloseOn && n > 2 {
-		return fd, true
-	}
-	mode, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
-	if err != nil {
-		return FD{}, false
-	}
-	fd.Reads = mode&unix.O_ACCMODE != unix.O_WRONLY
-	fd.Writes = mode&unix.O_ACCMODE != unix.O_RDONLY
-	var st syscall.Stat_t
-	if syscall.Fstat(n, &st) != nil {
-		return fd, true
-	}
-	if mode&unix.O_PATH != 0 {
-		fd.Kind = FDPathRef
-		return fd, true
-	}
-	fd.Kind = kindOfFD(st.Mode)
-	switch {
-	case fd.Kind == FDFile:
-		fd.Size, fd.Dev, fd.Ino = st.Size, st.Dev, st.Ino
-		fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(n))
-		fd.Deleted = st.Nlink == 0 && strings.HasSuffix(fd.Path, " (deleted)")
-		fd.Kernel = kernels(n, st.Dev)
-	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
-		fd.Loose = unconnected(n)
-		if unnamedPair(n) {
-			fd.Kind = FDPair
-		}
-	}
-	return fd, true
+	fd.Path, _ = OS{}.Readlink("/proc/self/fd/" + strconv.Itoa(fd.Num))
+	fd.Deleted = st.Nlink == 0 && strings.HasSuffix(fd.Path, " (deleted)")
+	fd.Kernel = kernels(fd.Num, st.Dev)
 }
 
 // kernels reports whether a regular file is one that the kernel makes up: by

@@ -63,6 +63,45 @@ func homes(env []string, uid int) []string {
 
 func HasDotDot(s string) bool { return strings.Contains(s+"/", "/../") }
 
+// descriptor says what is known of an open descriptor, false for one that is closed.
+func descriptor(n int) (FD, bool) {
+	flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
+	if err != nil {
+		return FD{}, false
+	}
+	fd := FD{Num: n, CloseOn: flags&unix.FD_CLOEXEC != 0}
+	if fd.CloseOn && n > 2 {
+		return fd, true
+	}
+	mode, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
+	if err != nil { // on macOS a queue of events, a port: nothing that is passed on
+		return fd, true
+	}
+	fd.Reads = mode&unix.O_ACCMODE != unix.O_WRONLY
+	fd.Writes = mode&unix.O_ACCMODE != unix.O_RDONLY
+	var st syscall.Stat_t
+	if syscall.Fstat(n, &st) != nil {
+		return fd, true
+	}
+	if mode&pathOnly != 0 {
+		fd.Kind = FDPathRef
+		return fd, true
+	}
+	fd.Kind = kindOfFD(uint32(st.Mode))
+	if fd.Kind == FDFile {
+		fd.Size, fd.Dev, fd.Ino = st.Size, uint64(st.Dev), st.Ino
+	}
+	if st.Mode&syscall.S_IFMT != syscall.S_IFSOCK {
+		fd.describe(&st)
+		return fd, true
+	}
+	fd.Loose = unconnected(n)
+	if unnamedPair(n) {
+		fd.Kind = FDPair
+	}
+	return fd, true
+}
+
 // kindOfFD is what a descriptor leads to, by the mode of stat(2). Of a socket
 // that does not tell.
 func kindOfFD(mode uint32) FDKind {

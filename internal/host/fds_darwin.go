@@ -62,40 +62,16 @@ func numbered() ([]int, error) {
 	return numbers, nil
 }
 
-func descriptor(n int) (FD, bool) {
-	flags, err := unix.FcntlInt(uintptr(n), unix.F_GETFD, 0)
-	if err != nil {
-		return FD{}, false
+// pathOnly is zero: only Linux opens a path alone.
+const pathOnly = 0
+
+// describe adds what is known of a descriptor that is no socket.
+func (fd *FD) describe(st *syscall.Stat_t) {
+	switch fd.Kind {
+	case FDFile, FDDevice, FDPipe: // a pipe without a name has no path
+		fd.Deleted = fd.Kind == FDFile && st.Nlink == 0
+		fd.Path, _ = pathOf(fd.Num)
 	}
-	fd := FD{Num: n, CloseOn: flags&unix.FD_CLOEXEC != 0}
-	if fd.CloseOn && n > 2 {
-		return fd, true
-	}
-	mode, err := unix.FcntlInt(uintptr(n), unix.F_GETFL, 0)
-	if err != nil { // a queue of events, a port: nothing that is passed on
-		return fd, true
-	}
-	fd.Reads = mode&unix.O_ACCMODE != unix.O_WRONLY
-	fd.Writes = mode&unix.O_ACCMODE != unix.O_RDONLY
-	var st syscall.Stat_t
-	if syscall.Fstat(n, &st) != nil {
-		return fd, true
-	}
-	fd.Kind = kindOfFD(uint32(st.Mode))
-	switch {
-	case fd.Kind == FDFile:
-		fd.Size, fd.Deleted = st.Size, st.Nlink == 0
-		fd.Dev, fd.Ino = uint64(st.Dev), st.Ino
-		fd.Path, _ = pathOf(n)
-	case fd.Kind == FDDevice || fd.Kind == FDPipe: // a pipe without a name has no path
-		fd.Path, _ = pathOf(n)
-	case st.Mode&syscall.S_IFMT == syscall.S_IFSOCK:
-		fd.Loose = unconnected(n)
-		if unnamedPair(n) {
-			fd.Kind = FDPair
-		}
-	}
-	return fd, true
 }
 
 // pathOf is the canonical path of what a descriptor leads to (fcntl(2), F_GETPATH).
