@@ -22,6 +22,8 @@ func TestResolve(t *testing.T) {
 /dir/top -> ../../../usr
 /far -> dir/top/bin
 /dangling -> nowhere/else
+/back -> nowhere/at/all/../x
+/gone -> nowhere/at/all/deep
 /loop -> loop
 /ping -> pong
 /pong -> ping
@@ -51,6 +53,8 @@ func TestResolve(t *testing.T) {
 		{"/far/sh", want{Path: "/usr/bin/sh", Kind: host.File, Links: []string{"/far", "/dir/top"}}},
 		{"/dangling", want{Path: "/nowhere/else", Links: []string{"/dangling"}}},
 		{"/dangling/more", want{Path: "/nowhere/else/more", Links: []string{"/dangling"}}},
+		{"/gone/more", want{Path: "/nowhere/at/all/deep/more", Links: []string{"/gone"}}},
+		{"/back", want{Path: "/nowhere/at/all/..", Links: []string{"/back"}}},
 		{"/loop", want{Loop: true}},
 		{"/loop/x", want{Loop: true}},
 		{"/ping", want{Loop: true}},

@@ -204,13 +204,15 @@ func (r *Resolver) follow(dir Resolved, l Hop, depth int) (Resolved, error) {
 		if elem == "" {
 			continue
 		}
-		if at.Info.Kind != Dir {
+		switch {
+		case at.Info.Kind != Dir && (elem == "." || elem == ".."): // leads nowhere
 			return Resolved{Path: Join(at.Path, elem), Links: links}, nil
-		}
-		switch elem {
-		case ".":
+		case at.Info.Kind != Dir:
+			at = Resolved{Path: Join(at.Path, elem)}
 			continue
-		case "..":
+		case elem == ".":
+			continue
+		case elem == "..":
 			at = Resolved{Path: policy.Dir(at.Path), Info: Info{Kind: Dir, Mode: 0o755}}
 			continue
 		}
