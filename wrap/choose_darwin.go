@@ -18,7 +18,7 @@ func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 	if u := host.OtherEngine(name); u != nil {
 		return c, u
 	}
-	c.Runtime, c.Instance = settle(h, dir) // what a run would be is shown where there can be none, too
+	c.Runtime, c.Instance = runDir(h, dir) // what a run would be is shown where there can be none, too
 	if u := host.ChooseSeatbelt(h, dir); u != nil {
 		c.Lack = u
 		return c, u
@@ -27,10 +27,10 @@ func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 	return c, nil
 }
 
-// settle finds where the directories of runs are: the directory for temporary
+// runDir finds where the directories of runs are: the directory for temporary
 // files that the system makes for each user, else sbx's own cache. TMPDIR is
 // believed only where it leads to one of those.
-func settle(h *host.Host, cacheDir string) (runtime, instance string) {
+func runDir(h *host.Host, cacheDir string) (runtime, instance string) {
 	if dir, ok := host.LookupEnv(h.Environ, "TMPDIR"); ok && len(dir) > 0 && dir[0] == '/' && !host.HasDotDot(dir) {
 		to, err := host.NewResolver(host.OS{}).Resolve(filepath.Clean(dir)) // /var is a link
 		if err == nil && host.UserTemp(to.Path) && to.Info.Kind == host.Dir && to.Info.UID == h.UID && to.Info.Mode&0o077 == 0 && unix.Access(to.Path, unix.W_OK) == nil {

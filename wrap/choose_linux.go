@@ -6,6 +6,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Choose finds the engine for a run: the one that is named, or of "auto" (or "")
@@ -14,6 +15,11 @@ import (
 // that is kept says only that it does, so one that is wrong can make a run fail
 // and never makes it weaker. The error is an [*Unavailable].
 func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
+	switch name {
+	case "", "auto", host.EngineBwrap, host.EngineLandlock:
+	default:
+		return c, &host.Unavailable{Cause: host.CauseSystem, Reason: "there is no engine " + text.Plain(name) + " on this system"}
+	}
 	if name != host.EngineLandlock {
 		c.Bwrap, err = host.Find(h, dir)
 		if err == nil {
@@ -42,6 +48,6 @@ func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 		return c, &both
 	}
 	c.Name = host.EngineLandlock
-	c.Runtime, c.Instance = settle(h, dir)
+	c.Runtime, c.Instance = runDir(h, dir)
 	return c, nil
 }

@@ -62,9 +62,9 @@ func dropCaps() error {
 	return unix.Capset(&header, &none[0])
 }
 
-// settle finds where the directories of runs with Landlock are: the directory
+// runDir finds where the directories of runs with Landlock are: the directory
 // for such things that the system makes for each user, else sbx's own cache.
-func settle(h *host.Host, cacheDir string) (place, instance string) {
+func runDir(h *host.Host, cacheDir string) (place, instance string) {
 	dirs := []string{"/run/user/" + strconv.Itoa(h.UID)}
 	if dir, ok := host.LookupEnv(h.Environ, "XDG_RUNTIME_DIR"); ok && !h.Client {
 		dirs = append([]string{dir}, dirs...)

@@ -118,7 +118,7 @@ func TestSettle(t *testing.T) {
 			Facts:  host.Facts{FS: host.OS{}},
 			Caller: host.Caller{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=" + dir}},
 		}
-		runtime, _ := settle(h, "/cache/sbx")
+		runtime, _ := runDir(h, "/cache/sbx")
 		if got := runtime == dir+"/sbx"; got != ok {
 			t.Errorf("XDG_RUNTIME_DIR=%s: %s", dir, runtime)
 		}
@@ -128,10 +128,10 @@ func TestSettle(t *testing.T) {
 		Caller: host.Caller{UID: uid, Environ: []string{"XDG_RUNTIME_DIR=/nowhere"}},
 	}
 	if dir := "/run/user/" + strconv.Itoa(uid); !canonical(dir) {
-		if runtime, _ := settle(h, base+"/link/sbx"); runtime != base+"/good/sbx/runs" {
+		if runtime, _ := runDir(h, base+"/link/sbx"); runtime != base+"/good/sbx/runs" {
 			t.Errorf("by a link: %s", runtime)
 		}
-		if runtime, _ := settle(h, base+"/absent/home/.cache/sbx"); runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
+		if runtime, _ := runDir(h, base+"/absent/home/.cache/sbx"); runtime != "/tmp/sbx-runs-"+strconv.Itoa(uid) {
 			t.Errorf("without a home: %s", runtime)
 		}
 	}
@@ -141,7 +141,7 @@ func TestSettle(t *testing.T) {
 }
 
 func named(h *host.Host) string {
-	_, instance := settle(h, "")
+	_, instance := runDir(h, "")
 	return instance
 }
 

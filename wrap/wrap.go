@@ -11,15 +11,21 @@ import (
 // New computes the plan for the engine that was chosen. The error is a
 // [*host.Error].
 func New(req engine.Request, h *host.Host) (*engine.Plan, error) {
-	return engine.New(chosen(req.Engine), req, h)
+	e, err := engineOf(req.Engine)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(e, req, h)
 }
 
-func chosen(c engine.Chosen) engine.Engine {
+func engineOf(c engine.Chosen) (engine.Engine, error) {
 	switch c.Name {
+	case host.EngineBwrap:
+		return bwrap.Engine{Program: c.Bwrap}, nil
 	case host.EngineLandlock:
-		return landlock.Engine{Chosen: c}
+		return landlock.Engine{Chosen: c}, nil
 	case host.EngineSeatbelt:
-		return seatbelt.Engine{Chosen: c}
+		return seatbelt.Engine{Chosen: c}, nil
 	}
-	return bwrap.Engine{Program: c.Bwrap}
+	return nil, engine.Fail("there is no engine "+c.Name, "")
 }
