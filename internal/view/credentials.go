@@ -73,9 +73,11 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 		c.tree(dir)
 	}
 	tops := append([]string{root, v.Host.CWD}, g.trees...)
-	for _, dir := range c.opened() {
-		c.tree(dir)
-		tops = append(tops, dir)
+	for _, dir := range g.opened(policy.Read) {
+		if !slices.Contains(g.trees, dir) {
+			c.tree(dir)
+			tops = append(tops, dir)
+		}
 	}
 	for i, top := range tops {
 		if top == "" || slices.Contains(tops[:i], top) {
@@ -102,22 +104,6 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 		v.Sort()
 	}
 	return c.report()
-}
-
-// opened are the directories that a person opened for reading.
-func (c *cleaner) opened() []string {
-	var out []string
-	for i := range c.g.pol.Rules {
-		r := &c.g.pol.Rules[i]
-		if r.Access != policy.Read || r.Layer == policy.Builtin || r.Pattern {
-			continue
-		}
-		to, err := c.v.Res.Resolve(r.Path)
-		if err == nil && to.Info.Kind == host.Dir && !slices.Contains(out, to.Path) && !slices.Contains(c.g.trees, to.Path) {
-			out = append(out, to.Path)
-		}
-	}
-	return out
 }
 
 // tree looks at the repository at the top of a directory, and at those one level

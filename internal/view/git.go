@@ -73,7 +73,7 @@ const (
 // GuardGit returns the policy with the rules for git.
 func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver) (*policy.Policy, *gitGuard) {
 	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, more: maxPrograms, done: make(map[string]bool, 8)}
-	g.trees = g.writableTrees()
+	g.trees = g.opened(policy.Write)
 	switch a := g.pol.Access(h.CWD); {
 	case a == policy.Write && policy.Within(h.CWD, root):
 		level := policy.Write
@@ -108,17 +108,18 @@ func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver)
 	return withRules(pol, g.rules), g
 }
 
-// writableTrees are the working directory and what a person made writable
-// beside it. The caches that built-in profiles open are no work trees.
-func (g *gitGuard) writableTrees() []string {
+// opened are the directories that a person opened for reading or writing, of the
+// latter the working directory, too. The caches that built-in profiles open are no
+// work trees.
+func (g *gitGuard) opened(a policy.Access) []string {
 	var out []string
 	for i := range g.pol.Rules {
 		r := &g.pol.Rules[i]
-		if r.Access != policy.Write || r.Layer == policy.Builtin && !r.OfCWD || r.Pattern {
+		if r.Access != a || r.Pattern || r.Layer == policy.Builtin && !(a == policy.Write && r.OfCWD) {
 			continue
 		}
 		to, err := g.res.Resolve(r.Path)
-		if err == nil && to.Info.Kind == host.Dir && g.pol.Access(to.Path) == policy.Write && !slices.Contains(out, to.Path) {
+		if err == nil && to.Info.Kind == host.Dir && (a != policy.Write || g.pol.Access(to.Path) == a) && !slices.Contains(out, to.Path) {
 			out = append(out, to.Path)
 		}
 	}

@@ -139,6 +139,14 @@ func (g *gitGuard) named(path string) {
 	}
 }
 
+// namedAll protects a file, and what it leads to if it is a link.
+func (g *gitGuard) namedAll(path string) {
+	g.named(path)
+	if to, err := g.res.Resolve(path); err == nil && to.Info.Kind != host.Absent {
+		g.named(to.Path)
+	}
+}
+
 // hooks protects the directory that core.hooksPath names. The work tree itself
 // stays writable: there each hook is protected by its name.
 func (g *gitGuard) hooks(dir, root string) {
@@ -205,10 +213,7 @@ func (g *gitGuard) hookLinks(dir string) {
 	}
 	for _, e := range entries {
 		if e.Kind == host.Link || e.Kind == host.Absent {
-			g.named(host.Join(dir, e.Name))
-			if to, err := g.res.Resolve(host.Join(dir, e.Name)); err == nil && to.Info.Kind != host.Absent {
-				g.named(to.Path)
-			}
+			g.namedAll(host.Join(dir, e.Name))
 		}
 	}
 }
@@ -275,10 +280,7 @@ func (g *gitGuard) program(word, root string) {
 	}
 	path := g.expand(word, root)
 	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == host.Absent || err == nil && (info.Kind == host.File || info.Kind == host.Link) {
-		g.named(path)
-		if to, err := g.res.Resolve(path); err == nil && to.Info.Kind != host.Absent {
-			g.named(to.Path)
-		}
+		g.namedAll(path)
 	}
 }
 

@@ -50,12 +50,21 @@ func (g *gitGuard) target(file, root string, info host.Info) (string, bool) {
 	if info.UID != g.host.UID {
 		return "", false
 	}
+	path, ok := g.readPath(file, root, gitdir.Pointer)
+	if !ok {
+		return "", false
+	}
+	return g.ownDir(path)
+}
+
+// readPath returns the path in a file that holds one, relative to dir.
+func (g *gitGuard) readPath(file, dir string, parse func([]byte) (string, bool)) (string, bool) {
 	data, err := g.host.FS.Head(file, maxPointer)
-	text, ok := gitdir.Pointer(data)
+	text, ok := parse(data)
 	if err != nil || !ok || len(data) == maxPointer {
 		return "", false
 	}
-	return g.ownDir(absolute(text, root))
+	return absolute(text, dir), true
 }
 
 // maxPointer bounds, in bytes, a file that holds one path.
@@ -81,14 +90,12 @@ func (g *gitGuard) line(file, dir string) (string, bool) {
 	if err != nil || info.Kind != host.File {
 		return "", false
 	}
-	data, err := g.host.FS.Head(file, maxPointer)
-	text, ok := gitdir.Line(data)
-	if err != nil || !ok || len(data) == maxPointer {
+	path, ok := g.readPath(file, dir, gitdir.Line)
+	if !ok || path == "/" {
 		return "", false
 	}
-	path := absolute(text, dir)
 	up, err := g.res.Resolve(policy.Dir(path))
-	if err != nil || path == "/" {
+	if err != nil {
 		return "", false
 	}
 	return host.Join(up.Path, host.Base(path)), true

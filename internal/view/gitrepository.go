@@ -24,7 +24,9 @@ func (g *gitGuard) guard(dir, root string) {
 	g.repository(dir, tree)
 	g.gits = append(g.gits, dir)
 	if g.pol.Git == "full" {
-		g.record(dir)
+		for _, name := range gitdir.Executed {
+			g.seenAs(host.Join(dir, name)) // by the tripwire: it may be changed
+		}
 		before := g.tells
 		g.tells = true
 		for _, name := range []string{"config", "config.worktree"} {
@@ -103,13 +105,6 @@ func (g *gitGuard) settings(file, root string) {
 	g.seen(file + "\x00" + root)
 	g.config(text, file, root, 0)
 	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: tripwire.SettingsOf(text)})
-}
-
-// record has the tripwire look at what is executed and may be changed.
-func (g *gitGuard) record(dir string) {
-	for _, name := range gitdir.Executed {
-		g.seenAs(host.Join(dir, name))
-	}
 }
 
 // seenAs watches a name, whatever is there.
