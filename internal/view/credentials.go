@@ -222,7 +222,7 @@ func (c *cleaner) module(dir string, depth int) bool {
 	if depth > MaxDepth {
 		return false
 	}
-	git := c.g.exists(host.Join(dir, "HEAD")) && (c.g.exists(host.Join(dir, "objects")) || c.g.exists(host.Join(dir, "commondir")))
+	git := c.g.hasObjects(dir)
 	if git || c.g.exists(host.Join(dir, "config")) {
 		c.repository(dir, depth)
 	}

@@ -160,6 +160,11 @@ func (g *gitGuard) bare(dir string) bool {
 	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "commondir")) || g.exists(host.Join(dir, "objects")) && g.exists(host.Join(dir, "refs")))
 }
 
+// hasObjects reports whether a directory in .git/modules is a git directory.
+func (g *gitGuard) hasObjects(dir string) bool {
+	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "objects")) || g.exists(host.Join(dir, "commondir")))
+}
+
 // unbare watches for a work tree that becomes a git directory itself: git takes
 // it for one once its .git is none any more, and that the command can bring about.
 func (g *gitGuard) unbare(dir string) {

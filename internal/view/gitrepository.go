@@ -178,30 +178,25 @@ func (g *gitGuard) modules(dir string, depth int, inside bool) {
 		g.Notes = append(g.Notes, text.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
 		return
 	}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e host.Entry) bool { return e.Kind != host.Dir && e.Kind != host.Absent })
 	for _, e := range entries {
 		sub := host.Join(dir, e.Name)
-		if e.Kind != host.Dir && e.Kind != host.Absent {
+		if !g.exists(host.Join(sub, "HEAD")) && !g.exists(host.Join(sub, "config")) {
 			continue
 		}
-		repository := g.exists(host.Join(sub, "HEAD")) || g.exists(host.Join(sub, "config"))
-		if repository {
-			g.protect(sub, gitdir.Executed...)
-			g.hookLinks(host.Join(sub, "hooks"))
-			tree := g.checkout(host.Join(sub, "config"), sub)
-			if tree != "" {
-				g.pointerFile(host.Join(tree, ".git"))
-			}
-			if g.exists(host.Join(sub, "HEAD")) && (g.exists(host.Join(sub, "objects")) || g.exists(host.Join(sub, "commondir"))) {
-				g.repository(sub, tree) // logs have a HEAD, too
-			}
-			g.settings(host.Join(sub, "config"), tree)
+		g.protect(sub, gitdir.Executed...)
+		g.hookLinks(host.Join(sub, "hooks"))
+		tree := g.checkout(host.Join(sub, "config"), sub)
+		if tree != "" {
+			g.pointerFile(host.Join(tree, ".git"))
 		}
+		if g.hasObjects(sub) {
+			g.repository(sub, tree) // logs have a HEAD, too
+		}
+		g.settings(host.Join(sub, "config"), tree)
 	}
 	for _, e := range entries { // once all that is here has been met, since there are bounds
 		sub := host.Join(dir, e.Name)
-		if e.Kind != host.Dir && e.Kind != host.Absent {
-			continue
-		}
 		g.worktrees(host.Join(sub, "worktrees"))
 		// In a git directory only modules holds more of them; elsewhere any name is
 		// a part of a submodule's, and a command can make a HEAD.

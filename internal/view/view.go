@@ -161,7 +161,7 @@ func (v *View) resolveRules(pol *policy.Policy) ([]resolvedRule, error) {
 			return nil, RuleError(r, err)
 		}
 		if to.Info.Kind == host.Absent && r.Must {
-			return nil, RuleError(r, absent(r))
+			return nil, RuleError(r, errors.New(text.Plain(r.Path)+": no such file or directory"))
 		}
 		if to.Info.Kind == host.Absent && r.Access == policy.Protect {
 			v.absentNames = append(v.absentNames, to.Path)
@@ -203,7 +203,7 @@ func (v *View) PointsToSystem(r *policy.Rule, to host.Resolved) bool {
 // links of the files when the directory is there already.
 func (v *View) linkTargets(out []resolvedRule, r *policy.Rule, dir host.Resolved) []resolvedRule {
 	const large = 8 << 10
-	if r.Layer != policy.Builtin || dir.Info.Size > large || !slices.ContainsFunc(v.Host.Homes, func(home string) bool { return policy.Within(dir.Path, home) }) {
+	if r.Layer != policy.Builtin || dir.Info.Size > large || !v.inHomes(dir.Path) {
 		return out
 	}
 	entries, err := v.Res.Entries(dir.Path)
@@ -216,7 +216,10 @@ func (v *View) linkTargets(out []resolvedRule, r *policy.Rule, dir host.Resolved
 		}
 		name := host.Join(dir.Path, e.Name)
 		to, err := v.Res.Resolve(name)
-		if err == nil && to.Info.Kind != host.Absent && to.Path != name && !policy.Within(to.Path, dir.Path) && v.inHomes(to.Path) && !v.PointsToSystem(r, to) {
+		if err != nil || to.Info.Kind == host.Absent || to.Path == name || policy.Within(to.Path, dir.Path) || v.PointsToSystem(r, to) {
+			continue
+		}
+		if v.inHomes(to.Path) || policy.Within(to.Path, v.Host.CWD) {
 			out = append(out, resolvedRule{rule: r, name: to.Path, to: host.Resolved{Path: to.Path, Info: to.Info}})
 		}
 	}
@@ -224,7 +227,7 @@ func (v *View) linkTargets(out []resolvedRule, r *policy.Rule, dir host.Resolved
 }
 
 func (v *View) inHomes(path string) bool {
-	return slices.ContainsFunc(v.Host.Homes, func(home string) bool { return policy.Within(path, home) }) || policy.Within(path, v.Host.CWD)
+	return slices.ContainsFunc(v.Host.Homes, func(home string) bool { return policy.Within(path, home) })
 }
 
 // unreachable reports whether a rule's path cannot be reached in a way that no
@@ -263,10 +266,6 @@ func (v *View) preloadDir(rules []policy.Rule) {
 // failed is an error of sbx's own, with what to do about it.
 func failed(text, hint string) error {
 	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
-}
-
-func absent(r *policy.Rule) error {
-	return errors.New(text.Plain(r.Path) + ": no such file or directory")
 }
 
 func RuleError(r *policy.Rule, err error) error {
