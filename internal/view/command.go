@@ -24,7 +24,8 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 		if full[0] != '/' {
 			full = host.Join(h.StartDir(), full)
 		} else if v.Inside(filepath.Clean(full)) != filepath.Clean(full) {
-			return "", notFound(text.Plain(name)+": the working directory is at "+text.Plain(v.remap)+" inside", "name it as "+text.Plain(v.Inside(filepath.Clean(full))))
+			return "", notFound(text.Plain(name)+": the working directory is at "+text.Plain(v.remap)+" inside",
+				"name it as "+text.Plain(v.Inside(filepath.Clean(full))))
 		}
 		return full, runnable(v, h, name, full)
 	}
@@ -68,11 +69,15 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 			continue
 		}
 		full := host.Join(filepath.Clean(dir), name)
-		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') && !h.IsShim(v.Res, full, name, to) {
+		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') &&
+			!h.IsShim(v.Res, full, name, to) {
 			if _, seen := v.visible(dir); seen && to.Path != full {
-				return text.Plain(full) + " leads to " + text.Plain(to.Path) + ", which is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
+				return text.Plain(full) + " leads to " + text.Plain(to.Path) +
+					", which is not visible in the sandbox; to open its directory, use -r " +
+					text.ShellWord(policy.Dir(to.Path))
 			}
-			return text.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " + text.ShellWord(policy.Dir(to.Path))
+			return text.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " +
+				text.ShellWord(policy.Dir(to.Path))
 		}
 	}
 	return ""
@@ -87,7 +92,8 @@ func runnable(v *View, h *host.Host, name, full string) error {
 		if Shows(v.Access(to.Path)) { // a link on the way is what is missing
 			for _, l := range to.Links {
 				if !v.carries(l) {
-					return notFound(shown+": not visible in the sandbox", "to open the directory of the link, use -r "+text.ShellWord(policy.Dir(l.Path)))
+					return notFound(shown+": not visible in the sandbox",
+						"to open the directory of the link, use -r "+text.ShellWord(policy.Dir(l.Path)))
 				}
 			}
 		}

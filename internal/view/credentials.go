@@ -45,7 +45,8 @@ type cleaner struct {
 func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: MaxNames, seen: make(map[string]bool, 16)}
 	for _, home := range v.Host.Homes {
-		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig", ".nix-profile/etc/gitconfig"} {
+		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig",
+			".nix-profile/etc/gitconfig"} {
 			c.git(host.Join(home, name), 0)
 		}
 	}
@@ -54,7 +55,8 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 			c.git(r.Path, 0)
 		}
 	}
-	for _, path := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "/home/linuxbrew/.linuxbrew/etc/gitconfig", "/opt/homebrew/etc/gitconfig"} {
+	for _, path := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig",
+		"/home/linuxbrew/.linuxbrew/etc/gitconfig", "/opt/homebrew/etc/gitconfig"} {
 		c.git(path, 0)
 	}
 	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
@@ -89,17 +91,20 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	}
 	for i := range v.Entries {
 		m := &v.Entries[i]
-		if m.Access == policy.Block && !m.Redundant && m.Info.Kind == host.File && m.Rule.Layer == policy.Builtin && host.Base(m.Path) == ".pypirc" && !v.NoMounts && slices.Contains(tops, policy.Dir(m.Path)) {
+		if m.Access == policy.Block && !m.Redundant && m.Info.Kind == host.File && m.Rule.Layer == policy.Builtin &&
+			host.Base(m.Path) == ".pypirc" && !v.NoMounts && slices.Contains(tops, policy.Dir(m.Path)) {
 			c.hidden(m)
 		}
 	}
 	if n := len(c.made); n > MaxMatches {
-		return failed(strconv.Itoa(n)+" settings files here hold credentials or are too many to be searched for some, too many to hide one by one", "remove them, or run in a directory with fewer repositories")
+		return failed(strconv.Itoa(n)+" settings files here hold credentials or are too many to be searched for "+
+			"some, too many to hide one by one", "remove them, or run in a directory with fewer repositories")
 	}
 	if len(c.made)+len(c.shut) > 0 {
 		// What holds a place in a directory that is hidden now would show it.
 		v.Entries = slices.DeleteFunc(append(v.Entries, c.made...), func(m Entry) bool {
-			return (m.Pinned || m.Copied) && slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(m.Path, dir) })
+			return (m.Pinned || m.Copied) && slices.ContainsFunc(c.shut,
+				func(dir string) bool { return policy.Within(m.Path, dir) })
 		})
 		v.Sort()
 	}
@@ -114,7 +119,8 @@ func (c *cleaner) tree(dir string) {
 		c.repository(dir, 0)
 	}
 	if to, err := c.v.Res.Resolve(dir); err != nil || to.Info.Size > maxLooked {
-		c.v.Notes = append(c.v.Notes, text.Plain(dir)+" has too many entries to be searched: the command can read the credentials in the settings of repositories in it")
+		c.v.Notes = append(c.v.Notes, text.Plain(dir)+" has too many entries to be searched: the command can "+
+			"read the credentials in the settings of repositories in it")
 		return
 	}
 	entries, err := c.v.Res.Entries(dir)
@@ -165,7 +171,8 @@ var keys = []string{"git-crypt", "annex/creds"}
 func (c *cleaner) repository(dir string, depth int) {
 	for _, name := range keys {
 		to, err := c.v.Res.Resolve(host.Join(dir, name))
-		if err == nil && c.v.At(to.Path) == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) && Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
+		if err == nil && c.v.At(to.Path) == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) &&
+			Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
 			c.seen[to.Path] = true
 			c.made = append(c.made, blocked(to.Path, to.Info, "keys of git-crypt and git-annex"))
 		}
@@ -244,7 +251,8 @@ var bulk = append([]string{"branches", "lfs", "annex", "rr-cache", "svn"}, gitdi
 // usual reports whether a directory belongs in one of those.
 func usual(name string) bool {
 	switch name {
-	case "refs", "heads", "tags", "remotes", "notes", "pack", "info", "objects", "tmp", "incomplete", "cache", "journal", "transfer":
+	case "refs", "heads", "tags", "remotes", "notes", "pack", "info", "objects", "tmp", "incomplete", "cache",
+		"journal", "transfer":
 		return true
 	}
 	return (len(name) == 2 || len(name) == 40 || len(name) == 64) && strings.Trim(name, "0123456789abcdef") == ""
@@ -324,13 +332,16 @@ func (c *cleaner) hide(dir string) {
 
 // wanted reports whether a person opened a file or directory by its name.
 func (c *cleaner) wanted(m *Entry) bool {
-	return m.rules.Give != nil && m.rules.Give.Layer != policy.Builtin && !m.rules.Give.Pattern && m.Access == m.rules.Give.Access
+	return m.rules.Give != nil && m.rules.Give.Layer != policy.Builtin && !m.rules.Give.Pattern &&
+		m.Access == m.rules.Give.Access
 }
 
 // full reports whether a path lies in a repository that the command may write as a
 // whole.
 func (c *cleaner) full(path string) bool {
-	return c.g.pol.Git == "full" && c.v.Access(path) == policy.Write && slices.ContainsFunc(slices.Concat(c.g.gits, c.g.rest), func(dir string) bool { return policy.Within(path, dir) })
+	return c.g.pol.Git == "full" && c.v.Access(path) == policy.Write &&
+		slices.ContainsFunc(slices.Concat(c.g.gits, c.g.rest),
+			func(dir string) bool { return policy.Within(path, dir) })
 }
 
 // visible finds a file that the command sees and has not been looked at.
@@ -347,7 +358,8 @@ func (c *cleaner) visible(name string) (to host.Resolved, ok bool) {
 // closed reports whether the command cannot open what cannot be read here either.
 // What is one's own can be given another mode.
 func (c *cleaner) closed(to host.Resolved) bool {
-	return to.Info.UID != c.v.Host.UID && !c.v.Host.FS.Access(to.Path, 'r') && (to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
+	return to.Info.UID != c.v.Host.UID && !c.v.Host.FS.Access(to.Path, 'r') &&
+		(to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
 }
 
 // maxNamed bounds how many hidden files a line names.

@@ -20,7 +20,8 @@ func (v *View) MayPass(h *host.Host, fd *host.FD) bool {
 	}
 	for i := range h.FDs {
 		std := &h.FDs[i]
-		if std.Num <= 2 && std.Kind == host.FDFile && fd.Ino != 0 && std.Ino == fd.Ino && std.Dev == fd.Dev && (std.Reads || !fd.Reads) && (std.Writes || !fd.Writes) {
+		if std.Num <= 2 && std.Kind == host.FDFile && fd.Ino != 0 && std.Ino == fd.Ino && std.Dev == fd.Dev &&
+			(std.Reads || !fd.Reads) && (std.Writes || !fd.Writes) {
 			return true
 		}
 	}

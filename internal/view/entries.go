@@ -228,5 +228,6 @@ func (v *View) Needed(m *Entry) bool {
 // masked reports whether hiding a path takes a mount: what the caller cannot
 // read, the command cannot either.
 func (v *View) masked(m *Entry) bool {
-	return m.Info.Kind == host.Dir || v.Host.UID == 0 || m.Info.UID == v.Host.UID || v.Host.FS.Access(m.Path, 'r') || v.Host.FS.Access(m.Path, 'w')
+	return m.Info.Kind == host.Dir || v.Host.UID == 0 || m.Info.UID == v.Host.UID || v.Host.FS.Access(m.Path, 'r') ||
+		v.Host.FS.Access(m.Path, 'w')
 }

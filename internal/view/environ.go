@@ -35,7 +35,8 @@ func (c *EnvChange) Action() string {
 //
 // late are the variables that the program loader obeys. bwrap itself must not
 // see them: a library named in LD_PRELOAD would be loaded outside the sandbox.
-func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []policy.Var) (env []string, late []policy.Var, changes []EnvChange) {
+func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []policy.Var) (
+	env []string, late []policy.Var, changes []EnvChange) {
 	own := overrides(pol, h, v, set)
 	give := func(name, value string) {
 		if obeyedByLoader(name) {
@@ -95,7 +96,8 @@ func obeyedByLoader(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"GLIBC_TUNABLES", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH", "NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR"}, name)
+	return slices.Contains([]string{"GLIBC_TUNABLES", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN",
+		"LOCPATH", "NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR"}, name)
 }
 
 // holdsPassword reports whether a value holds a URL with user and password, as

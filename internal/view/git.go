@@ -72,7 +72,8 @@ const (
 
 // GuardGit returns the policy with the rules for git.
 func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver) (*policy.Policy, *gitGuard) {
-	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms, more: maxPrograms, done: make(map[string]bool, 8)}
+	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms,
+		more: maxPrograms, done: make(map[string]bool, 8)}
 	g.trees = g.opened(policy.Write)
 	switch a := g.pol.Access(h.CWD); {
 	case a == policy.Write && policy.Within(h.CWD, root):
@@ -96,10 +97,12 @@ func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver)
 		g.nested(dir)
 	}
 	if n := min(-g.inner, MaxPlain-maxNested); n > 0 {
-		g.Gaps = append(g.Gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is read-only in "+strconv.Itoa(n)+" of them (cd into one, or name it with -w)")
+		g.Gaps = append(g.Gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is "+
+			"read-only in "+strconv.Itoa(n)+" of them (cd into one, or name it with -w)")
 	}
 	if n := maxNested - MaxPlain - g.inner; n > 0 {
-		g.Notes = append(g.Notes, strconv.Itoa(n)+" of the repositories here are too many to be guarded: what git runs from them can be changed")
+		g.Notes = append(g.Notes, strconv.Itoa(n)+" of the repositories here are too many to be guarded: what git "+
+			"runs from them can be changed")
 	}
 	if len(g.trees) > 0 {
 		g.users()
@@ -119,7 +122,8 @@ func (g *gitGuard) opened(a policy.Access) []string {
 			continue
 		}
 		to, err := g.res.Resolve(r.Path)
-		if err == nil && to.Info.Kind == host.Dir && (a != policy.Write || g.pol.Access(to.Path) == a) && !slices.Contains(out, to.Path) {
+		if err == nil && to.Info.Kind == host.Dir && (a != policy.Write || g.pol.Access(to.Path) == a) &&
+			!slices.Contains(out, to.Path) {
 			out = append(out, to.Path)
 		}
 	}
@@ -157,12 +161,14 @@ func (g *gitGuard) worktree(dir string, level policy.Access) {
 // bare reports whether a directory is a git directory itself: git, started in
 // it, obeys its config.
 func (g *gitGuard) bare(dir string) bool {
-	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "commondir")) || g.exists(host.Join(dir, "objects")) && g.exists(host.Join(dir, "refs")))
+	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "commondir")) ||
+		g.exists(host.Join(dir, "objects")) && g.exists(host.Join(dir, "refs")))
 }
 
 // hasObjects reports whether a directory in .git/modules is a git directory.
 func (g *gitGuard) hasObjects(dir string) bool {
-	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "objects")) || g.exists(host.Join(dir, "commondir")))
+	return g.exists(host.Join(dir, "HEAD")) && (g.exists(host.Join(dir, "objects")) ||
+		g.exists(host.Join(dir, "commondir")))
 }
 
 // unbare watches for a work tree that becomes a git directory itself: git takes
@@ -198,7 +204,8 @@ func (g *gitGuard) nested(dir string) {
 		return
 	}
 	if to.Info.Size > maxListed {
-		g.Notes = append(g.Notes, text.Plain(dir)+" has too many entries to be searched: repositories in it are not guarded, and names that tools obey by themselves are not watched")
+		g.Notes = append(g.Notes, text.Plain(dir)+" has too many entries to be searched: repositories in it are "+
+			"not guarded, and names that tools obey by themselves are not watched")
 		g.large = append(g.large, to.Path)
 		return
 	}
@@ -236,7 +243,8 @@ func (g *gitGuard) nested(dir string) {
 // one, sorted (of other files there may be very many), with whether a .git and a
 // HEAD exist in it. remote is called for one that some other machine or program
 // would have to be asked about.
-func (g *gitGuard) below(dir string, entries []host.Entry, remote func(path string), f func(name string, git, head bool)) {
+func (g *gitGuard) below(dir string, entries []host.Entry, remote func(path string),
+	f func(name string, git, head bool)) {
 	var names []string
 	for _, e := range entries {
 		if (e.Kind == host.Dir || e.Kind == host.Link || e.Kind == host.Absent) && e.Name != ".git" {
@@ -305,7 +313,8 @@ func (g *gitGuard) pathDirs() []string {
 				dir = "."
 			}
 			to, err := g.res.Resolve(absolute(dir, g.host.CWD))
-			if err == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.Absent) && (g.inTrees(to.Path) || slices.Contains(g.trees, to.Path)) && !slices.Contains(g.path, to.Path) {
+			if err == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.Absent) &&
+				(g.inTrees(to.Path) || slices.Contains(g.trees, to.Path)) && !slices.Contains(g.path, to.Path) {
 				g.path = append(g.path, to.Path)
 			}
 		}
@@ -316,10 +325,13 @@ func (g *gitGuard) pathDirs() []string {
 // habitual are programs that prompts and editors start by themselves, or that
 // everybody types.
 var habitual = []string{
-	"atuin", "awk", "basename", "bash", "bat", "cat", "chmod", "clear", "code", "cp", "curl", "cut", "date", "delta", "df", "diff", "direnv", "dirname", "docker", "du", "echo", "emacs", "emacsclient", "env", "expr", "eza", "file", "find", "fish",
-	"fzf", "gh", "git", "git-lfs", "gpg", "grep", "head", "hg", "hostname", "id", "jq", "kill", "kubectl", "less", "ln", "ls", "make", "man", "mkdir", "mktemp", "mv", "nano", "nvim", "oh-my-posh", "pgrep", "printf", "ps", "pwd", "readlink",
-	"realpath", "rg", "rm", "sbx", "sbx-sh", "sed", "sh", "sleep", "sort", "ssh", "ssh-add", "starship", "stat", "stty", "su", "sudo", "tail", "tar", "tee", "test", "tig", "tmux", "touch", "tput", "tr", "tty", "uname", "uniq", "vi", "vim", "wc",
-	"wget", "which", "whoami", "xargs", "zoxide", "zsh",
+	"atuin", "awk", "basename", "bash", "bat", "cat", "chmod", "clear", "code", "cp", "curl", "cut", "date", "delta",
+	"df", "diff", "direnv", "dirname", "docker", "du", "echo", "emacs", "emacsclient", "env", "expr", "eza", "file",
+	"find", "fish", "fzf", "gh", "git", "git-lfs", "gpg", "grep", "head", "hg", "hostname", "id", "jq", "kill",
+	"kubectl", "less", "ln", "ls", "make", "man", "mkdir", "mktemp", "mv", "nano", "nvim", "oh-my-posh", "pgrep",
+	"printf", "ps", "pwd", "readlink", "realpath", "rg", "rm", "sbx", "sbx-sh", "sed", "sh", "sleep", "sort", "ssh",
+	"ssh-add", "starship", "stat", "stty", "su", "sudo", "tail", "tar", "tee", "test", "tig", "tmux", "touch", "tput",
+	"tr", "tty", "uname", "uniq", "vi", "vim", "wc", "wget", "which", "whoami", "xargs", "zoxide", "zsh",
 }
 
 // obeyed watches the names in a directory that tools obey by themselves and

@@ -191,7 +191,8 @@ func (g *gitGuard) remote(url, root string) {
 	}
 	for _, end := range []string{"", ".git"} {
 		to, err := g.res.Resolve(path + end)
-		if err != nil || to.Info.Kind != host.Dir || !g.inTrees(to.Path) || slices.Contains(g.roots(), to.Path) || g.host.OnRemote(to.Path) {
+		if err != nil || to.Info.Kind != host.Dir || !g.inTrees(to.Path) || slices.Contains(g.roots(), to.Path) ||
+			g.host.OnRemote(to.Path) {
 			continue
 		}
 		if git := g.exists(host.Join(to.Path, ".git")); git || g.bare(to.Path) {
@@ -259,7 +260,8 @@ func (g *gitGuard) found(word string) {
 const wordChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+"
 
 // runners are programs whose first argument is a script.
-var runners = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "source", "exec", "env"}
+var runners = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "python", "python3", "node", "deno", "bun", "perl",
+	"ruby", "php", "lua", "source", "exec", "env"}
 
 // program protects a script of a writable tree that git runs. Which words of a
 // command line are paths only their existence tells.
@@ -279,7 +281,8 @@ func (g *gitGuard) program(word, root string) {
 		return
 	}
 	path := g.expand(word, root)
-	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == host.Absent || err == nil && (info.Kind == host.File || info.Kind == host.Link) {
+	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == host.Absent ||
+		err == nil && (info.Kind == host.File || info.Kind == host.Link) {
 		g.namedAll(path)
 	}
 }
@@ -322,7 +325,8 @@ func (g *gitGuard) user(file string, depth int, opens bool) {
 	if err != nil {
 		return
 	}
-	if !opens || g.inTrees(to.Path) || slices.ContainsFunc(to.Links, func(l host.Hop) bool { return g.inTrees(l.Path) }) {
+	if !opens || g.inTrees(to.Path) || slices.ContainsFunc(to.Links,
+		func(l host.Hop) bool { return g.inTrees(l.Path) }) {
 		// The command may have written it: it opens nothing.
 		g.named(to.Path)
 		for _, l := range to.Links {
@@ -375,7 +379,8 @@ func (g *gitGuard) show(path, file string) {
 	for _, home := range g.host.Homes {
 		if path != home && policy.Within(path, home) {
 			if hidden, _ := hides(g.pol, path); !hidden {
-				g.rules = append(g.rules, policy.Rule{Path: path, Access: policy.Read, Layer: policy.Builtin, Source: text.Plain(file)})
+				g.rules = append(g.rules, policy.Rule{Path: path, Access: policy.Read, Layer: policy.Builtin,
+					Source: text.Plain(file)})
 			}
 		}
 	}

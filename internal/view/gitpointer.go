@@ -147,7 +147,8 @@ func (g *gitGuard) foreign(root, file, dir, common string) string {
 // gitLike reports whether a directory looks to git like a git directory, with
 // nothing in it that leads elsewhere.
 func (g *gitGuard) gitLike(dir string) bool {
-	for name, kind := range map[string]host.Kind{"HEAD": host.File, "objects": host.Dir, "refs": host.Dir, "config": host.File} {
+	for name, kind := range map[string]host.Kind{"HEAD": host.File, "objects": host.Dir, "refs": host.Dir,
+		"config": host.File} {
 		info, err := g.host.FS.Lstat(host.Join(dir, name))
 		if err != nil || info.Kind != kind || info.UID != g.host.UID {
 			return false

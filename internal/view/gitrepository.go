@@ -70,7 +70,8 @@ func (g *gitGuard) work(tree string) {
 func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
 
 func (g *gitGuard) tooMany() {
-	g.note("there are too many work trees here to look in each for what git runs there: in some it can be changed (git worktree prune, or cd into one)")
+	g.note("there are too many work trees here to look in each for what git runs there: in some it can be changed " +
+		"(git worktree prune, or cd into one)")
 }
 
 // note adds a note once.
@@ -129,7 +130,8 @@ func (g *gitGuard) list(dir string) []host.Entry {
 	entries, err := g.res.Entries(dir)
 	if g.left -= len(entries); err != nil || g.left < 0 {
 		if g.add(dir, policy.Protect); err == nil {
-			g.Notes = append(g.Notes, text.Plain(dir)+" holds too much to be looked at: it is read-only, and .git files that lead there are neither protected nor watched")
+			g.Notes = append(g.Notes, text.Plain(dir)+" holds too much to be looked at: it is read-only, and "+
+				".git files that lead there are neither protected nor watched")
 		}
 		return nil
 	}
@@ -142,12 +144,14 @@ func (g *gitGuard) worktrees(dir string) {
 	many := len(entries) > maxTrees
 	if many {
 		g.add(dir, policy.Protect)
-		g.Notes = append(g.Notes, text.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is read-only, and their .git files are watched only (git worktree prune)")
+		g.Notes = append(g.Notes, text.Plain(dir)+" holds more than "+strconv.Itoa(maxTrees)+" work trees: it is "+
+			"read-only, and their .git files are watched only (git worktree prune)")
 	}
 	for _, e := range entries {
 		sub := host.Join(dir, e.Name)
 		if many {
-			if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok && host.Base(file) == ".git" && g.inTrees(file) && !g.seen(file) {
+			if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok && host.Base(file) == ".git" && g.inTrees(file) &&
+				!g.seen(file) {
 				g.seenAs(file)
 			}
 			continue
@@ -175,10 +179,12 @@ func (g *gitGuard) modules(dir string, depth int, inside bool) {
 	entries := g.list(dir)
 	if depth > MaxDepth || len(entries) > maxTrees {
 		g.add(dir, policy.Protect)
-		g.Notes = append(g.Notes, text.Plain(dir)+" is too deep or holds too much to be guarded: it is read-only, and .git files that lead there can be changed")
+		g.Notes = append(g.Notes, text.Plain(dir)+" is too deep or holds too much to be guarded: it is "+
+			"read-only, and .git files that lead there can be changed")
 		return
 	}
-	entries = slices.DeleteFunc(slices.Clone(entries), func(e host.Entry) bool { return e.Kind != host.Dir && e.Kind != host.Absent })
+	entries = slices.DeleteFunc(slices.Clone(entries),
+		func(e host.Entry) bool { return e.Kind != host.Dir && e.Kind != host.Absent })
 	for _, e := range entries {
 		sub := host.Join(dir, e.Name)
 		if !g.exists(host.Join(sub, "HEAD")) && !g.exists(host.Join(sub, "config")) {

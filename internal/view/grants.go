@@ -142,7 +142,8 @@ func validateHidden(found []resolvedRule, p *resolvedRule) error {
 		if policy.Within(p.name, b.name) && b.to.Path+p.name[len(b.name):] == p.to.Path {
 			continue // the same way leads to both, and the grant goes further on it
 		}
-		return fmt.Errorf("%s leads to %s, which is hidden (%s); to open it, name it", text.Plain(p.name), text.Plain(p.to.Path), b.rule.Source)
+		return fmt.Errorf("%s leads to %s, which is hidden (%s); to open it, name it", text.Plain(p.name),
+			text.Plain(p.to.Path), b.rule.Source)
 	}
 	return nil
 }
@@ -153,7 +154,8 @@ func (v *View) validateLinks(p *resolvedRule) error {
 	to := text.Plain(p.to.Path)
 	for _, l := range p.to.Links {
 		if (p.planted || v.Access(policy.Dir(l.Path)) == policy.Write) && wider(p.rule.Access, v.Access(p.to.Path)) {
-			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it", text.Plain(l.Path), to)
+			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it",
+				text.Plain(l.Path), to)
 		}
 		if p.rule.Layer == policy.Builtin && v.Host.Shared(l) {
 			return fmt.Errorf("%s is a link in a directory that sandboxes may have written", text.Plain(l.Path))

@@ -106,5 +106,6 @@ func (v *View) RootBound() bool {
 // not make it. Lists of some hundred names make a profile longer than the system
 // takes.
 func (m *Entry) Unneeded(v *View) bool {
-	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused && !policy.Within(m.Path, v.Project) && v.outerAccess(m) != policy.Write
+	return m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin && !m.Info.Refused &&
+		!policy.Within(m.Path, v.Project) && v.outerAccess(m) != policy.Write
 }

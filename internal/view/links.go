@@ -27,7 +27,8 @@ func (v *View) looseLinks(found []resolvedRule) {
 			if p.rule.Access == policy.Protect && !p.rule.Pattern { // those of patterns are watched as such
 				v.replaceableLinks = append(v.replaceableLinks, l)
 			}
-			v.Loose = append(v.Loose, text.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+p.rule.Access.String()+"ed now, but the command can replace the link")
+			v.Loose = append(v.Loose, text.Plain(l.Path)+" is a link in a writable directory: what it leads to is "+
+				p.rule.Access.String()+"ed now, but the command can replace the link")
 		}
 	}
 }

@@ -23,7 +23,8 @@ func (v *View) GuardFilter(path string) error {
 	}
 	for _, name := range at {
 		if v.writes(name) {
-			return failed("seccomp: "+text.Plain(path)+" could be written by the command, which would choose its own filter ("+text.Plain(name)+" is writable in the sandbox)",
+			return failed("seccomp: "+text.Plain(path)+" could be written by the command, which would choose its "+
+				"own filter ("+text.Plain(name)+" is writable in the sandbox)",
 				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+strconv.Quote(path)+"]")
 		}
 	}
@@ -38,7 +39,8 @@ func (v *View) writes(path string) bool {
 			return true
 		}
 		for i := range v.Entries {
-			if m := &v.Entries[i]; m.Src != "" && m.Access == policy.Write && !m.Redundant && policy.Within(name, m.Src) {
+			if m := &v.Entries[i]; m.Src != "" && m.Access == policy.Write && !m.Redundant &&
+				policy.Within(name, m.Src) {
 				return true
 			}
 		}
@@ -60,7 +62,8 @@ func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*Vie
 		to, err := res.Resolve(dir)
 		reached := func(path string) bool { return open(v.Access(path)) }
 		over := policy.Dir(to.Path)
-		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.aliases(to.Path), reached) && !slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.CanCreateIn(over)) {
+		if err == nil && to.Info.Kind == host.Absent && slices.ContainsFunc(v.aliases(to.Path), reached) &&
+			!slices.Contains(made, to.Path) && (slices.Contains(made, over) || h.CanCreateIn(over)) {
 			made = append(made, to.Path)
 		}
 	}
@@ -95,8 +98,9 @@ func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*Vie
 // path itself, if that is not there, the uppermost first.
 func missingDirs(res *host.Resolver, to host.Resolved) []string {
 	var out []string
-	for err := error(nil); err == nil && to.Info.Kind == host.Absent && to.Path != "/"; to, err = res.Resolve(policy.Dir(to.Path)) {
+	for err := error(nil); err == nil && to.Info.Kind == host.Absent && to.Path != "/"; {
 		out = append(out, to.Path)
+		to, err = res.Resolve(policy.Dir(to.Path))
 	}
 	slices.Reverse(out)
 	return out
@@ -113,16 +117,19 @@ func (v *View) aliases(path string) []string {
 // would then agree to files in the user's name.
 func (v *View) protectOwn() error {
 	for _, dir := range slices.Concat(v.Host.Links, v.Host.Named) {
-		if to, err := v.Res.Resolve(dir); err == nil && to.Info.Kind == host.Absent && slices.Contains(v.Host.Named, dir) {
+		if to, err := v.Res.Resolve(dir); err == nil && to.Info.Kind == host.Absent &&
+			slices.Contains(v.Host.Named, dir) {
 			continue // nothing that anybody runs
 		}
-		if err := v.refuseWritable(dir, "is where sbx keeps the shims that your shells run", `protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
+		if err := v.refuseWritable(dir, "is where sbx keeps the shims that your shells run",
+			`protected_paths = ["$XDG_DATA_HOME/sbx"] makes it read-only again`); err != nil {
 			return err
 		}
 	}
 	for _, dir := range v.Host.Own {
 		err := v.refuseWritable(dir, "is where sbx keeps what it remembers",
-			`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", "$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`)
+			`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", `+
+				`"$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`)
 		if err != nil {
 			return err
 		}
@@ -153,7 +160,8 @@ func (v *View) refuseWritable(dir, what, hint string) error {
 		hint = "make it first, so that it can be hidden: mkdir -p " + text.Plain(dir) +
 			"; or let the XDG variables name a place that no command writes"
 	}
-	return failed(text.Plain(dir)+" "+what+", and is never made writable ("+text.Plain(by.Path)+" is, by "+by.Rule.Source+")", hint)
+	return failed(text.Plain(dir)+" "+what+", and is never made writable ("+text.Plain(by.Path)+" is, by "+
+		by.Rule.Source+")", hint)
 }
 
 // SelfPath is the file of sbx itself, false when it cannot be put inside.
@@ -189,7 +197,8 @@ func (v *View) ShareTmp(dir string) {
 			return
 		}
 	}
-	if dir == "" || at < 0 || slices.ContainsFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, "/tmp") }) {
+	if dir == "" || at < 0 || slices.ContainsFunc(v.Links,
+		func(l host.Hop) bool { return policy.Within(l.Path, "/tmp") }) {
 		return
 	}
 	m := &v.Entries[at]
@@ -200,6 +209,7 @@ func (v *View) ShareTmp(dir string) {
 // AddOwn adds a place of this run's own.
 func (v *View) AddOwn(path string, kind host.Kind, a policy.Access) {
 	r := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "sbx"}
-	v.Entries = append(slices.DeleteFunc(v.Entries, func(m Entry) bool { return m.Path == path }), Entry{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: path})
+	v.Entries = append(slices.DeleteFunc(v.Entries, func(m Entry) bool { return m.Path == path }),
+		Entry{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: path})
 	v.Sort()
 }

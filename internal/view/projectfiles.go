@@ -40,7 +40,10 @@ func (v *View) HideProjectFiles(root string, g *gitGuard) {
 		}
 		// Package managers stop at settings that they cannot read, and need none.
 		m.Blank = m.Rule.Layer == policy.Builtin && credentials.Settings(host.Base(m.Path))
-		at := slices.IndexFunc(tops, func(top string) bool { return len(top) > 1 && m.Path != top && policy.Within(m.Path, top) })
+		at := slices.IndexFunc(tops, func(top string) bool {
+			return len(top) > 1 && m.Path != top &&
+				policy.Within(m.Path, top)
+		})
 		if at < 0 {
 			continue
 		}

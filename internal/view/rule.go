@@ -11,7 +11,7 @@ import (
 type Rule struct {
 	Path    string // as seen inside
 	Access  policy.Access
-	Written string // the path of the rule as it was written, variables expanded: links in it are kept, and its last element may be a pattern
+	Written string // the path of the rule, variables expanded, links kept; its last element may be a pattern
 	Layer   policy.Layer
 	Source  string
 	Pinned  bool // no rule of its own: held in place for what is below it
@@ -60,7 +60,8 @@ func (v *View) InForceEntries() iter.Seq2[int, *Entry] {
 }
 
 func (v *View) ruleOf(m *Entry) Rule {
-	return Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer, Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private}
+	return Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer,
+		Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private}
 }
 
 // SourceRun is the source of the rules for the directory of a run with Landlock
@@ -74,7 +75,8 @@ func (v *View) heldLinkRules() []Rule {
 	var out []Rule
 	for _, l := range v.HeldLinks {
 		if !slices.ContainsFunc(out, func(m Rule) bool { return m.Path == l.Path }) {
-			out = append(out, Rule{Path: l.Path, Access: policy.Write, Written: l.Path, Source: SourceRun, Pinned: true})
+			out = append(out, Rule{Path: l.Path, Access: policy.Write, Written: l.Path, Source: SourceRun,
+				Pinned: true})
 		}
 	}
 	return out

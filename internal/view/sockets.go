@@ -32,7 +32,8 @@ func (v *View) HideSockets(pol *policy.Policy) error {
 	}
 	slices.SortFunc(masks, ComparePaths)
 	if masks = v.groupSockets(slices.Compact(masks)); len(masks) > MaxMatches {
-		return failed(strconv.Itoa(len(masks))+" sockets lie in directories that the profile shows, too many to hide one by one", "hide the directories with --block or blocked_paths")
+		return failed(strconv.Itoa(len(masks))+" sockets lie in directories that the profile shows, too many to "+
+			"hide one by one", "hide the directories with --block or blocked_paths")
 	}
 	for _, path := range masks {
 		info, err := v.Host.FS.Lstat(path)
@@ -125,7 +126,8 @@ func (v *View) groupSockets(masks []string) []string {
 		var most string
 		for _, path := range masks {
 			for dir := policy.Dir(path); v.canHideDir(dir); dir = policy.Dir(dir) {
-				if in[dir]++; in[dir] > 1 && (most == "" || in[dir] > in[most] || in[dir] == in[most] && (len(dir) > len(most) || len(dir) == len(most) && dir < most)) {
+				if in[dir]++; in[dir] > 1 && (most == "" || in[dir] > in[most] || in[dir] == in[most] &&
+					(len(dir) > len(most) || len(dir) == len(most) && dir < most)) {
 					most = dir
 				}
 			}
@@ -143,7 +145,8 @@ func (v *View) groupSockets(masks []string) []string {
 // canHideDir reports whether a directory can be hidden as a whole: it is nobody's
 // home, none of the system's own, and no rule is about it or what is in it.
 func (v *View) canHideDir(dir string) bool {
-	if slices.Contains(host.SocketTops[:], dir) || slices.Contains(host.SharedDirs, dir) || slices.Contains(host.SystemTrees, dir) || policy.Within(dir, "/usr/lib") || !maskable(v.Host, dir) {
+	if slices.Contains(host.SocketTops[:], dir) || slices.Contains(host.SharedDirs, dir) ||
+		slices.Contains(host.SystemTrees, dir) || policy.Within(dir, "/usr/lib") || !maskable(v.Host, dir) {
 		return false
 	}
 	return !slices.ContainsFunc(v.Entries, func(m Entry) bool { return policy.Within(m.Path, dir) })

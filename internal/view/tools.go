@@ -126,7 +126,8 @@ func marked(h *host.Host, dir string, marks []string) bool {
 // place of many programs' data (see kept), and has nothing to do with the
 // project, which a read-only rule would take writing away from.
 func usableToolDir(h *host.Host, dir string) bool {
-	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") || strings.IndexByte(dir, 0) >= 0 {
+	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") ||
+		strings.IndexByte(dir, 0) >= 0 {
 		return false
 	}
 	dir = filepath.Clean(dir)
@@ -340,7 +341,8 @@ func (v *View) isToolDir(path string) bool {
 			v.homes = append(v.homes, k.dir)
 		}
 	}
-	return usableToolDir(v.Host, path) && !slices.ContainsFunc(v.reserved, func(k reserved) bool { return k.takes(path) })
+	return usableToolDir(v.Host, path) && !slices.ContainsFunc(v.reserved,
+		func(k reserved) bool { return k.takes(path) })
 }
 
 // foreign says why a canonical path is somebody else's: it, or a directory above,
@@ -363,7 +365,8 @@ func (v *View) foreign(path string) error {
 // and could write there what a toolchain is known by. The home directory and
 // those of everybody say nothing about what is below.
 func (v *View) sources(path string) error {
-	if slices.Contains(host.SharedDirs, path) || slices.ContainsFunc(v.homes, func(home string) bool { return policy.Within(home, path) }) {
+	if slices.Contains(host.SharedDirs, path) || slices.ContainsFunc(v.homes,
+		func(home string) bool { return policy.Within(home, path) }) {
 		return nil
 	}
 	if err, ok := v.vetted[path]; ok {
@@ -372,7 +375,8 @@ func (v *View) sources(path string) error {
 	err := v.sources(policy.Dir(path))
 	switch {
 	case err != nil:
-	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"}, func(name string) bool { return exists(v.Host.FS, host.Join(path, name)) }):
+	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"},
+		func(name string) bool { return exists(v.Host.FS, host.Join(path, name)) }):
 		err = errors.New(text.Plain(path) + " is a work tree")
 	case v.ran(path):
 		err = errors.New(text.Plain(path) + " is a directory that sandboxes ran in")

@@ -27,7 +27,7 @@ type View struct {
 	remap            string     // where the working directory is seen; "" is where it is
 	Watched          bool       // protected paths are watched in the place of being made read-only
 	NoMounts         bool       // there are no mounts: what is there is what the host has
-	DenyAbsent       bool       // what is not there can be hidden and protected all the same, and so can links: rules go by paths
+	DenyAbsent       bool       // absent names and links can be hidden and protected: rules go by paths
 	Root             string     // of the work tree
 	passed           []string   // what variables name that a person lets through
 	Project          string     // with ahead: the work tree, or the working directory
@@ -104,14 +104,16 @@ func (v *View) RemapTo(path string) error {
 		return nil
 	}
 	if over := v.nearest(policy.Dir(v.Host.CWD)); v.Host.CWD != "/" && over != nil && Shows(over.Access) {
-		return failed("--workspace: the working directory lies in "+text.Plain(over.Path)+", which is visible at its own place", "run from the root of the work tree, with a profile that does not show what is above")
+		return failed("--workspace: the working directory lies in "+text.Plain(over.Path)+", which is visible at "+
+			"its own place", "run from the root of the work tree, with a profile that does not show what is above")
 	}
 	taken := v.nearest(path) != nil
 	for _, own := range []string{"/proc", "/dev", "/run"} {
 		taken = taken || policy.Within(path, own)
 	}
 	if path[0] != '/' || path == "/" || taken {
-		return failed("--workspace: "+text.Plain(path)+" is not a free place in the sandbox", "use a new name at the top, like /workspace")
+		return failed("--workspace: "+text.Plain(path)+" is not a free place in the sandbox",
+			"use a new name at the top, like /workspace")
 	}
 	v.remap = path
 	return nil
@@ -166,7 +168,8 @@ func (v *View) resolveRules(pol *policy.Policy) ([]resolvedRule, error) {
 		if to.Info.Kind == host.Absent && r.Access == policy.Protect {
 			v.absentNames = append(v.absentNames, to.Path)
 		}
-		if to.Info.Kind == host.Absent && r.Access != policy.Private && len(to.Links) == 0 && (IsGrant(r) || !v.DenyAbsent) {
+		if to.Info.Kind == host.Absent && r.Access != policy.Private && len(to.Links) == 0 &&
+			(IsGrant(r) || !v.DenyAbsent) {
 			continue // most secrets are not there
 		}
 		if v.PointsToSystem(r, to) {
@@ -191,7 +194,8 @@ func (v *View) PointsToSystem(r *policy.Rule, to host.Resolved) bool {
 	if r.Access != policy.Block || r.Layer == policy.Flag || len(to.Links) == 0 || to.Path == r.Path {
 		return false
 	}
-	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/dev", "/proc", "/sys", "/nix/store", "/gnu/store"} {
+	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/dev", "/proc", "/sys",
+		"/nix/store", "/gnu/store"} {
 		if policy.Within(to.Path, dir) && !policy.Within(to.Links[len(to.Links)-1].Path, dir) {
 			return true
 		}
@@ -216,7 +220,8 @@ func (v *View) linkTargets(out []resolvedRule, r *policy.Rule, dir host.Resolved
 		}
 		name := host.Join(dir.Path, e.Name)
 		to, err := v.Res.Resolve(name)
-		if err != nil || to.Info.Kind == host.Absent || to.Path == name || policy.Within(to.Path, dir.Path) || v.PointsToSystem(r, to) {
+		if err != nil || to.Info.Kind == host.Absent || to.Path == name || policy.Within(to.Path, dir.Path) ||
+			v.PointsToSystem(r, to) {
 			continue
 		}
 		if v.inHomes(to.Path) || policy.Within(to.Path, v.Host.CWD) {
@@ -318,7 +323,9 @@ func (v *View) expandPattern(pol *policy.Policy, r *policy.Rule) ([]resolvedRule
 			continue
 		}
 		if len(out) == MaxMatches {
-			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(MaxMatches)+" names match "+text.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a directory, and "+r.Access.String()+" that"))
+			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(MaxMatches)+" names match "+
+				text.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a "+
+				"directory, and "+r.Access.String()+" that"))
 		}
 		out = append(out, resolvedRule{rule: r, name: path, to: to})
 	}

@@ -40,7 +40,8 @@ func (v *View) WatchList(more []tripwire.Watch, temporary string) []tripwire.Wat
 	for i := range out {
 		if out[i].Kind == tripwire.Listed {
 			dir := out[i].Path
-			out[i].State = tripwire.Narrowed(out[i].State, func(rel string) bool { return v.Access(host.Join(dir, rel)) == policy.Write })
+			out[i].State = tripwire.Narrowed(out[i].State,
+				func(rel string) bool { return v.Access(host.Join(dir, rel)) == policy.Write })
 		}
 	}
 	slices.SortFunc(out, func(a, b tripwire.Watch) int {

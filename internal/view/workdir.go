@@ -17,7 +17,8 @@ import (
 func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	r, ok := pol.Decide(h.CWD)
 	if hidden, b := hides(pol, h.CWD); hidden {
-		return nil, failed("the working directory "+text.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+text.Plain(b.Path)+")",
+		return nil, failed("the working directory "+text.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+
+			text.Plain(b.Path)+")",
 			"cd to a project first")
 	}
 	if !ok || r.Path != h.CWD || r.Access != policy.Write && r.Access != policy.Read {
@@ -72,7 +73,8 @@ func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 		return nil, failed("the working directory does not exist any more", "cd to a directory that exists")
 	}
 	if pol.TimeoutSeconds > 0 && pol.SharePID {
-		return nil, failed("a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds")
+		return nil, failed("a time limit needs a process namespace of its own",
+			"leave out share_pid, or timeout_seconds")
 	}
 	// The cache of a tool that has none of its own is read-only in runs without the
 	// network only: where it downloads it has to write.
@@ -123,5 +125,6 @@ func (v *View) CheckWorkingDir(cwd string) error {
 	case v.Host.ByName:
 		how = "with SBX_FLAGS='-r " + text.Plain(cwd) + "'"
 	}
-	return failed("the working directory "+text.Plain(cwd)+" is not visible in the sandbox", "cd to a project, or open it "+how)
+	return failed("the working directory "+text.Plain(cwd)+" is not visible in the sandbox",
+		"cd to a project, or open it "+how)
 }
