@@ -1,6 +1,10 @@
 package pid1
 
-import "syscall"
+import (
+	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
+)
 
 // hintTime is how long the process that explains a failure may take, in
 // nanoseconds: it needs some milliseconds.
@@ -39,7 +43,7 @@ func (s *supervisor) explain(status int) string {
 	if err != nil {
 		return ""
 	}
-	argv := append([]string{"sbx", hintName, utoa(uint64(status))}, s.config.Hints...)
+	argv := append([]string{"sbx", hintName, procfs.Digits(uint64(status))}, s.config.Hints...)
 	argv = append(append(argv, "--"), s.config.Argv...)
 	c := child{path: "/proc/self/exe", argv: argv, env: hintEnviron(), mask: everySignal, output: out}
 	pid, err := c.start()

@@ -389,7 +389,7 @@ const (
 func (c *content) read(path string) { c.absent = !c.add(path, 0) }
 
 func (c *content) put(kind byte, n uint64, text string) {
-	c.data = append(append(append(append(c.data, kind), utoa(n)...), ' '), text...)
+	c.data = append(append(append(append(c.data, kind), procfs.Digits(n)...), ' '), text...)
 }
 
 // add reports whether something is at the path.

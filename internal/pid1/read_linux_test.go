@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 func TestParseStatus(t *testing.T) {
@@ -102,7 +104,7 @@ func TestStart(t *testing.T) {
 	n, err := r.Read(buf)
 	reapOne(pid)
 	got := strings.TrimSpace(string(buf[:n]))
-	want := "a b||y z|8|SigBlk:\t0000000000000800|" + utoa(uint64(pid)) + " " + utoa(uint64(pid))
+	want := "a b||y z|8|SigBlk:\t0000000000000800|" + procfs.Digits(uint64(pid)) + " " + procfs.Digits(uint64(pid))
 	if got != want {
 		t.Errorf("%q, want %q (%v)", got, want, err)
 	}

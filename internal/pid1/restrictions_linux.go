@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 const (
@@ -111,7 +112,7 @@ type fileError struct {
 }
 
 func (e *fileError) Error() string {
-	return "descriptor " + utoa(uint64(e.fd)) + ": " + e.err.Error()
+	return "descriptor " + procfs.Digits(uint64(e.fd)) + ": " + e.err.Error()
 }
 
 type reason string
@@ -123,7 +124,7 @@ func (r reason) Error() string { return string(r) }
 // by that descriptor the file could be opened for writing (/proc/self/fd), and
 // its mode, times and attributes be changed without that.
 func reopen(n int) error {
-	name := ReopenDir + "/" + utoa(uint64(n))
+	name := ReopenDir + "/" + procfs.Digits(uint64(n))
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // setupFailure is what a bwrap says that gives up. The watchdog reads it, tells it, and
@@ -97,7 +99,7 @@ func endedWith(status int) string {
 	if status == statusFailed {
 		return ""
 	}
-	return "ended with status " + utoa(uint64(status))
+	return "ended with status " + procfs.Digits(uint64(status))
 }
 
 // silent reports whether bwrap has ended without a word.

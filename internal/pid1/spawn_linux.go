@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // step is one system call of a new process before it is the command. The
@@ -158,7 +160,7 @@ func (e *setupError) Error() string {
 	case seccompNr:
 		return "the system call filter: " + e.err.Error()
 	}
-	return "system call " + utoa(uint64(e.nr)) + ": " + e.err.Error()
+	return "system call " + procfs.Digits(uint64(e.nr)) + ": " + e.err.Error()
 }
 
 func reapOne(pid int) {

@@ -10,20 +10,8 @@ func index[text string | []byte](b text, c byte) int {
 	return -1
 }
 
-// utoa and atou stand in for strconv, which would have to be initialised before
-// process 1: see init_linux.go.
-func utoa(n uint64) string {
-	var b [20]byte
-	i := len(b)
-	for {
-		i--
-		b[i] = byte('0' + n%10)
-		if n /= 10; n == 0 {
-			return string(b[i:])
-		}
-	}
-}
-
+// atou stands in for strconv, which would have to be initialised before process 1:
+// see init_linux.go.
 func atou(s string) (uint64, bool) {
 	var n uint64
 	for i := 0; i < len(s); i++ {

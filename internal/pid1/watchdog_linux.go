@@ -232,7 +232,7 @@ var watchdogState watchdogMemory
 func (g *watchdogMemory) cleanup(fds ...int) step {
 	words := []string{"sbx", cleanupName}
 	for _, fd := range fds {
-		words = append(words, utoa(uint64(fd)))
+		words = append(words, procfs.Digits(uint64(fd)))
 	}
 	for i, word := range words {
 		g.argv[i], _ = syscall.BytePtrFromString(word)
@@ -275,7 +275,7 @@ func Cleanup(args []string, explain func(said string) string) int {
 		}
 	}
 	fd, ok := atou(args[1])
-	pipe, err := procfs.Readlink("/proc/self/fd/" + utoa(fd))
+	pipe, err := procfs.Readlink("/proc/self/fd/" + procfs.Digits(fd))
 	if !ok || err != nil || len(pipe) < 6 || pipe[:6] != "pipe:[" {
 		return statusFailed
 	}
@@ -321,7 +321,7 @@ func endChild(info int) {
 		}
 		pid, ok := atou(string(buf[i+len(key) : end]))
 		own, err1 := procfs.Readlink("/proc/self/ns/user")
-		its, err2 := procfs.Readlink("/proc/" + utoa(pid) + "/ns/user")
+		its, err2 := procfs.Readlink("/proc/" + procfs.Digits(pid) + "/ns/user")
 		if ok && err1 == nil && err2 == nil && own != its {
 			_ = syscall.Kill(int(pid), syscall.SIGKILL)
 		}
@@ -331,7 +331,7 @@ func endChild(info int) {
 
 // holds reports whether a process has a pipe open.
 func holds(pid int, pipe string) bool {
-	dir := "/proc/" + utoa(uint64(pid)) + "/fd"
+	dir := "/proc/" + procfs.Digits(uint64(pid)) + "/fd"
 	names, _ := procfs.Names(dir)
 	for _, n := range names {
 		if to, err := procfs.Readlink(dir + "/" + n); err == nil && to == pipe {

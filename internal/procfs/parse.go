@@ -138,8 +138,9 @@ func trim(s string) string {
 	return s
 }
 
-// digits and number stand in for strconv, which is initialised later.
-func digits(n int) string {
+// Digits and number stand in for strconv, which would have to be initialised
+// before process 1.
+func Digits(n uint64) string {
 	var b [20]byte
 	i := len(b)
 	for {

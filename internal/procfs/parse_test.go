@@ -68,8 +68,8 @@ func TestCgroups(t *testing.T) {
 
 func TestDigits(t *testing.T) {
 	for text, n := range map[string]int{"0": 0, "7": 7, "4711": 4711} {
-		if got, ok := number(text); digits(n) != text || !ok || got != n {
-			t.Errorf("%s: %s, %d", text, digits(n), got)
+		if got, ok := number(text); Digits(uint64(n)) != text || !ok || got != n {
+			t.Errorf("%s: %s, %d", text, Digits(uint64(n)), got)
 		}
 	}
 	for _, text := range []string{"", "self", "1a", "99999999999999999999999"} {

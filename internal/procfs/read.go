@@ -119,14 +119,14 @@ func Status(key string) string {
 // MountID returns the number of the mount that an open file lies on, as the first
 // field of mountinfo has it, "" where that is not known.
 func MountID(fd int) string {
-	text, _ := Head("/proc/self/fdinfo/"+digits(fd), 4096)
+	text, _ := Head("/proc/self/fdinfo/"+Digits(uint64(fd)), 4096)
 	return Field(text, "mnt_id")
 }
 
 // Started returns when a process was started, in clock ticks since the machine
 // was, and "" when there is no such process or it is hidden.
 func Started(pid int) string {
-	text, _ := Head("/proc/"+digits(pid)+"/stat", 4096)
+	text, _ := Head("/proc/"+Digits(uint64(pid))+"/stat", 4096)
 	return startTime(text)
 }
 
