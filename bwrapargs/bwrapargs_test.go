@@ -179,7 +179,7 @@ func read(words []string, fds []FD) (a Args, err error) {
 				return fd.Data
 			}
 		}
-		err = fmt.Errorf("descriptor %s is not there", num)
+		err = fmt.Errorf("descriptor %s does not exist", num)
 		return nil
 	}
 	pending := Op{}

@@ -4,7 +4,7 @@
 # with it. Exits 1 when anything was not as promised.
 #
 # Bubblewrap is installed when it is missing and this can be done without a
-# question nobody is there to answer. Apart from that, from bin/sbx and from
+# question no one is there to answer. Apart from that, from bin/sbx and from
 # the caches of Go, nothing outside of the temporary directory is touched.
 set -u
 
@@ -117,7 +117,7 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The tree may belong to somebody else.
+# The tree may belong to another user.
 bin=$root/bin
 { mkdir -p "$bin" && [ -w "$bin" ]; } 2>/dev/null || bin=$tmp/bin
 ${MAKE:-make} -s -C "$root" build GO="$go" BIN="$bin" || die 'sbx could not be built'

@@ -36,7 +36,7 @@ var refused = []struct {
 		"runs other programs, and a sandbox around each of them would surprise", "put a shim in front of these"},
 	{[]string{"cd", "export", "unset", "source", "eval", "exit", "return", "set", "alias", "unalias", "read", "shift",
 		"trap", "wait", "jobs", "fg", "bg", "umask", "ulimit", "hash", "type", "local"},
-		"is a word of the shell's own, which looks for no program", ""},
+		"is the shell's own word, which looks for no program", ""},
 	// An alias of one would break all that is typed after it.
 	{[]string{"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in",
 		"function", "select", "coproc", "time", "repeat", "foreach", "end", "begin", "switch",
@@ -118,9 +118,9 @@ const (
 	Renewed Change = "renewed" // it led to another place
 )
 
-// Check returns an error when others could put something in the place of a
+// Check returns an error when others could put something in place of a
 // shim, which the user's shells would run: whoever may write to a directory on
-// the way there could. What is not there is fine where only the user can make it.
+// the way there could. A directory that does not exist is fine where only the user can make it.
 func (d Dir) Check() error {
 	path := string(d)
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
@@ -157,7 +157,7 @@ func checkWay(path string) error {
 		info, err := os.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) {
 			if open {
-				return bad(at, "is not there, and others can make it")
+				return bad(at, "does not exist, and others can create it")
 			}
 			return nil
 		}
@@ -180,7 +180,7 @@ func checkWay(path string) error {
 			}
 			continue // where the link lies has been looked at, and is again
 		case !info.IsDir():
-			return bad(at, "is no directory")
+			return bad(at, "is not a directory")
 		case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
 			return bad(at, "is writable by others, chmod go-w helps")
 		}
@@ -201,7 +201,7 @@ func unsafe(info fs.FileInfo) string {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return "is a link"
 	case !info.IsDir():
-		return "is no directory"
+		return "is not a directory"
 	case !ok || int(st.Uid) != os.Geteuid():
 		return "does not belong to you"
 	case info.Mode().Perm()&0o022 != 0:
@@ -243,7 +243,7 @@ func (d Dir) link(name, target string) (Change, error) {
 	case err == nil:
 		change = Renewed
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s is no link, so it is not sbx's: move it away first", text.Plain(path))
+		return "", fmt.Errorf("%s is not a link, so it is not sbx's: move it away first", text.Plain(path))
 	}
 	next := filepath.Join(string(d), ".new-"+strconv.FormatUint(rand.Uint64(), 36))
 	if err := os.Symlink(target, next); err != nil {
@@ -275,7 +275,7 @@ func (d Dir) Remove(name string) (was bool, err error) {
 	case err != nil:
 		return false, err
 	case info.Mode()&fs.ModeSymlink == 0:
-		return false, fmt.Errorf("%s is no link, so it is not sbx's: it stays", text.Plain(path))
+		return false, fmt.Errorf("%s is not a link, so it is not sbx's: it stays", text.Plain(path))
 	}
 	return true, os.Remove(path)
 }

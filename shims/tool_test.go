@@ -96,7 +96,7 @@ func TestDir(t *testing.T) {
 }
 
 // TestDirUnsafe puts each directory that counts into a state in which others
-// could put something in the place of a shim.
+// could put something in place of a shim.
 func TestDirUnsafe(t *testing.T) {
 	for name, spoil := range map[string]func(data string) error{
 		"shims writable by the group": func(d string) error { return os.Chmod(d+"/sbx/shims", 0o775) },

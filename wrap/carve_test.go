@@ -99,7 +99,7 @@ func judgeWalls(o *oracle, p *engine.Plan) (bad []string) {
 	return bad
 }
 
-// The promises of the Landlock engine over machines and rules nobody thought
+// The promises of the Landlock engine over machines and rules no one thought
 // of: nothing can be read, written, made or moved that the policy does not give,
 // and every file it gives is open.
 func TestWallsKeepTheirPromises(t *testing.T) {
@@ -221,7 +221,7 @@ func TestLandlockRefuses(t *testing.T) {
 		change func(m *machine)
 		want   string
 	}{
-		"no Landlock":        {func(m *machine) { m.landlock = -1 }, "Landlock is not there"},
+		"no Landlock":        {func(m *machine) { m.landlock = -1 }, "Landlock is not available"},
 		"tier full":          {func(m *machine) { m.over.MinTier = "full" }, "tier full"},
 		"strict":             {func(m *machine) { m.profiles = []string{"strict"} }, "tier full (strict)"},
 		"no filter":          {func(m *machine) { m.over.Seccomp = "off" }, `seccomp = "off"`},

@@ -44,7 +44,7 @@ func runDir(h *host.Host, cacheDir string) (runtime, instance string) {
 	return runtime, macInstance(pid, started(pid), host.BootID())
 }
 
-// started is when a process was started, and "" for one that is not there or
+// started is when a process was started, and "" for one that does not exist or
 // hidden.
 func started(pid int) string {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)

@@ -66,7 +66,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// And what it made so that nobody can remove it: deep, and closed.
+	// And what it made so that no one can remove it: deep, and closed.
 	deep := filepath.Join(dir, goes[0], "tmp", "deep")
 	for range 200 {
 		deep = filepath.Join(deep, "deeper")
@@ -204,7 +204,7 @@ func TestSweepOfLargeFiles(t *testing.T) {
 	}
 }
 
-// TestSweepFollowsNoLink: what is in the place of the directory decides nothing.
+// TestSweepFollowsNoLink: what is in place of the directory decides nothing.
 func TestSweepFollowsNoLink(t *testing.T) {
 	base := t.TempDir()
 	runtime, instance := filepath.Join(base, "sbx"), "1."+started(1)+"."+processes()

@@ -65,8 +65,8 @@ func Exec(p *engine.Plan, h *host.Host) error {
 	return failed(text.Plain(p.Path) + ": " + err.Error())
 }
 
-// prepareStage opens what leads from the stage to this process, and lets the
-// kernel end everything should the stage not have done so when the time is up.
+// prepareStage opens what leads from init to this process, and lets the
+// kernel end everything should init not have done so when the time is up.
 func prepareStage(p *engine.Plan) error {
 	if p.Setup != nil {
 		if err := pid1.PrepareDirect(*p.Setup); err != nil {
@@ -97,7 +97,7 @@ func prepareStage(p *engine.Plan) error {
 	return nil
 }
 
-// enter puts this process into the planned control groups, and gives the stage
+// enter puts this process into the planned control groups, and gives init
 // the file that counts kills.
 func enter(p *engine.Plan) error {
 	if len(p.Limits.Cgroups) == 0 && p.Limits.OOM == "" {
@@ -193,7 +193,7 @@ func plannedFD(fd bwrapargs.FD) (int, error) {
 var errReplaced = errors.New("replaced while the sandbox was being set up")
 
 // copyFD puts a sealed copy of a read-only file, from its present offset on,
-// in the place of the file: the command could open the file itself once more
+// in place of the file: the command could open the file itself once more
 // through /proc/self/fd, and for writing, since it lies on a mount that the
 // sandbox does not govern.
 func copyFD(n int) error {

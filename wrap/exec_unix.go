@@ -22,7 +22,7 @@ func failed(reason string) error {
 func makeDirs(p *engine.Plan, h *host.Host) error {
 	for _, dir := range p.Dirs {
 		if _, err := ownfile.Make(dir, h.UID); err != nil {
-			return failed("a directory of sbx's own: " + err.Error())
+			return failed("sbx's own directory: " + err.Error())
 		}
 	}
 	if p.Session != "" {

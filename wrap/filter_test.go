@@ -48,11 +48,11 @@ func TestFilterLoaded(t *testing.T) {
 		{"by the stage, old", v(4), false, policy.Unsaid, false, "stage"},
 		{"directly", v(8), true, policy.Unsaid, false, "bwrap"},
 		{"directly, the oldest", v(6), true, policy.Unsaid, false, "bwrap"},
-		{"directly, older", v(5), true, policy.Unsaid, false, "bwrap 0.5.0 takes no second system call filter, and without the stage nobody else loads the one from /etc/f.json"},
+		{"directly, older", v(5), true, policy.Unsaid, false, "bwrap 0.5.0 takes no second system call filter, and without sbx as process 1 nothing else loads the one from /etc/f.json"},
 		{"with shared processes, before the command", v(8), false, policy.Yes, false, "stage"},
 		{"with shared processes: the stage becomes the command", v(10), false, policy.Yes, false, "stage"},
 		{"no stage", v(8), false, policy.Unsaid, true, "bwrap"},
-		{"no stage, older", v(5), false, policy.Unsaid, true, "bwrap 0.5.0 takes no second system call filter, and without the stage nobody else loads the one from /etc/f.json"},
+		{"no stage, older", v(5), false, policy.Unsaid, true, "bwrap 0.5.0 takes no second system call filter, and without sbx as process 1 nothing else loads the one from /etc/f.json"},
 	}
 	own, err := seccomp.Filter(seccomp.Options{Arch: "amd64", Level: "dev"})
 	if err != nil {

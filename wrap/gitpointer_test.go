@@ -14,7 +14,7 @@ import (
 )
 
 // forged is a work tree at /w/p with a .git file, and git directories that
-// somebody else may have made, with pointers of all kinds between them.
+// another user may have made, with pointers of all kinds between them.
 func forged(t testing.TB, r *rand.Rand) *fakeFS {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	places := []string{"/s/r/.git", "/s/r/.git/worktrees/a", "/s/r/.git/modules/m", "/s/r", "/s", "/h/.ssh", "/w/p/in", "/w/p", "/w", "/s/e/worktrees/a", "/s/e", "/s/l/worktrees/a", "/s/r/.git/modules/m/worktrees/a", "/s/m/modules/x"}

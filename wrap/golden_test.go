@@ -87,7 +87,7 @@ func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 	if fd.Name == "what has to be mounted" {
 		return strconv.Quote(regexp.MustCompile(`[0-9]+ [0-9]+ `).ReplaceAllString(string(fd.Data), ""))
 	}
-	if fd.Name == "order for the stage" {
+	if fd.Name == "configuration of process 1" {
 		return strconv.Quote(initConfig(p.Init))
 	}
 	if fd.Name != "seccomp filter" {

@@ -42,7 +42,7 @@ func indexWith(files, more map[string]string, flags uint16) string {
 	return string(append(b, make([]byte, 20)...))
 }
 
-// What stands in the place of each hidden file, as bwrap is told.
+// What stands in place of each hidden file, as bwrap is told.
 func TestConceal(t *testing.T) {
 	const project = "/home/u/src/app"
 	index := func(files map[string]string) *fakeNode {

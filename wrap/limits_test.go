@@ -45,9 +45,9 @@ func TestLimits(t *testing.T) {
 		{"memory", policy.Profile{MemoryLimitMB: 64}, false, nil, status{125, "--memory: memory_limit_mb cannot be enforced here: " + none, hint}},
 		{"cpus", policy.Profile{CPUs: .5}, false, nil, status{125, "--cpus: cpus cannot be enforced here: " + none, hint}},
 		{"procs", policy.Profile{Procs: 9}, false, nil, status{}},
-		{"procs, direct", policy.Profile{Procs: 9}, true, nil, status{125, "--procs: procs cannot be enforced here: " + none + ", and without a stage around the command RLIMIT_NPROC counts all processes of the user", "leave out --direct and --share-pid"}},
-		{"procs, shared processes", policy.Profile{Procs: 9, SharePID: policy.Yes}, false, nil, status{125, "--procs: procs cannot be enforced here: " + none + ", and without a stage around the command RLIMIT_NPROC counts all processes of the user", "leave out --direct and --share-pid"}},
-		{"small files, direct", policy.Profile{FileSizeMB: .5}, true, nil, status{125, "--file-size: file_size_limit_mb cannot be enforced here: with less than 1 MiB a stage around the command has to set it", "leave out --direct, or allow 1M"}},
+		{"procs, direct", policy.Profile{Procs: 9}, true, nil, status{125, "--procs: procs cannot be enforced here: " + none + ", and without sbx as process 1 of the sandbox RLIMIT_NPROC counts all processes of the user", "leave out --direct and --share-pid"}},
+		{"procs, shared processes", policy.Profile{Procs: 9, SharePID: policy.Yes}, false, nil, status{125, "--procs: procs cannot be enforced here: " + none + ", and without sbx as process 1 of the sandbox RLIMIT_NPROC counts all processes of the user", "leave out --direct and --share-pid"}},
+		{"small files, direct", policy.Profile{FileSizeMB: .5}, true, nil, status{125, "--file-size: file_size_limit_mb cannot be enforced here: only process 1 of the sandbox can set less than 1 MiB", "leave out --direct, or allow 1M"}},
 		{"best effort", policy.Profile{Procs: 9, CPUs: 1, Limits: "best-effort"}, false, []string{"cpus is not enforced: " + none}, status{}},
 		{"time and a shared process namespace", policy.Profile{TimeoutSeconds: 1, SharePID: policy.Yes}, false, nil,
 			status{125, "a time limit needs a process namespace of its own", "leave out share_pid, or timeout_seconds"}},
@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 }
 
 // What holds the limits arrives where it is put into force: rlimits in the
-// order of the stage, which stays, or in a plan without one to be set before.
+// order of init, which stays, or in a plan without one to be set before.
 func TestLimitsArrive(t *testing.T) {
 	over := policy.Profile{MemoryLimitMB: 64, Procs: 9, FileSizeMB: 1}
 	m := withLimits(over, delegated)
@@ -154,7 +154,7 @@ func TestScopePrefix(t *testing.T) {
 		t.Errorf("XDG_RUNTIME_DIR is %q", got)
 	}
 
-	// Without a stage the words have nowhere else to go.
+	// Without an init the words have nowhere else to go.
 	m.request.Direct = true
 	_, _, err = m.plan(t)
 	if s := statusOf(err); s.Status != 125 || !strings.Contains(s.Text, "holds $") {

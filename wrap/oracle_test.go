@@ -27,7 +27,7 @@ type oracleRule struct {
 	links []string // canonical paths of the links on the way
 }
 
-// newOracle lays the rules on the host. A grant does not count when somebody
+// newOracle lays the rules on the host. A grant does not count when someone
 // who can write in the sandbox could have made a link on its way, or when a
 // link leads it into something hidden.
 func newOracle(fs *fakeFS, pol *policy.Policy) *oracle {
@@ -201,7 +201,7 @@ func judge(o *oracle, p *engine.Plan) []string {
 		found[f.host] = f
 		switch a, n := o.access(f.host), o.fs.nodes[f.host]; {
 		case a == policy.Block && n.Kind != host.Dir && n.UID != o.fs.uid && !o.fs.may(n, 'r') && !o.fs.may(n, 'w'):
-			// Nobody's business: the caller cannot open it either.
+			// Not checked: the caller cannot open it either.
 		case !view.Shows(a):
 			complain("%s is visible, as %s; the policy says %s", f.host, f.path, a)
 		case f.write && a != policy.Write:

@@ -409,7 +409,7 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(p.FDs[i].Data, &got); err != nil {
 		t.Fatal(err)
 	}
-	// What is hidden where nobody sees it has no mount, and no mention.
+	// What is hidden where no one sees it has no mount, and no mention.
 	for _, e := range got.Paths {
 		if strings.Contains(e.Path, ".ssh") || strings.Contains(e.Path, "shadow") || e.Path == "/etc/sudoers" {
 			t.Errorf("the manifest names the hidden %s", e.Path)
@@ -519,7 +519,7 @@ func TestGrantsThroughLinks(t *testing.T) {
 }
 
 // A run of sbx itself differs from one of a command in the words that are
-// executed and in the mount that shows sbx, when there is no stage anyway.
+// executed and in the mount that shows sbx, when there is no init anyway.
 func TestSelf(t *testing.T) {
 	minor := 11
 	plan := func(self []string, seconds float64) *engine.Plan {

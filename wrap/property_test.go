@@ -240,7 +240,7 @@ func hold(t *testing.T, w *world) (planned bool) {
 
 var worlds = flag.Int("worlds", 4000, "how many random machines to plan for")
 
-// The promises of a plan, over machines and rules nobody thought of: nothing
+// The promises of a plan, over machines and rules no one thought of: nothing
 // is seen or written that the policy does not give, everything it gives is
 // there, and bwrap makes nothing on the host.
 func TestPlansKeepTheirPromises(t *testing.T) {

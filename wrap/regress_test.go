@@ -71,7 +71,7 @@ func TestPlantedLinkBelowLinkedHome(t *testing.T) {
 	}
 }
 
-// The private home is not there.
+// The private home does not exist.
 func TestNoHomeOnHost(t *testing.T) {
 	m := user(debian + home("/home/u", "1000"))
 	m.cwd, m.home = "/home/u/src/app", "/usr/share/nohome"

@@ -192,13 +192,13 @@ func judgeSeat(o *oracle, p *engine.Plan, h *host.Host) (bad []string) {
 	return bad
 }
 
-// strays reports whether a rule is about a link to what no rule hides, see astray.
+// strays reports whether a rule is about a link to what no rule hides, see elsewhere.
 func strays(r *policy.Rule, to string, links []string) bool {
 	return (&view.View{}).PointsToSystem(r, host.Resolved{Path: to, Links: []host.Hop{{Path: links[len(links)-1]}}})
 }
 
 // A plan for sandbox-exec keeps the promises that the others keep, over machines
-// and rules nobody thought of, however its profile is read.
+// and rules no one thought of, however its profile is read.
 func TestSeatsKeepTheirPromises(t *testing.T) {
 	n := *worlds / 2
 	planned := 0
@@ -351,7 +351,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// explained says why nothing can notice that a rule is not there, "" for no
+// explained says why nothing can notice that a rule does not exist, "" for no
 // reason.
 func explained(lost, desc string) string {
 	switch {
@@ -575,7 +575,7 @@ func TestTooMuchToHide(t *testing.T) {
 	m := mac(files.String())
 	_, _, err := m.plan(t)
 	var refused *host.Error
-	if !errors.As(err, &refused) || !strings.Contains(refused.Text, "more to hide and to protect here than sandbox-exec can be told of") || refused.Hint == "" {
+	if !errors.As(err, &refused) || !strings.Contains(refused.Text, "more to hide and to protect here than sandbox-exec can handle") || refused.Hint == "" {
 		t.Error(err)
 	}
 }

@@ -215,7 +215,7 @@ func TestAnswersAgreeWithProfile(t *testing.T) {
 }
 
 // told is an answer in a few words: what is there and may be done with it, why,
-// and the levers.
+// and the remedies.
 func told(a access.Verdict) []string {
 	can := []byte("---")
 	for i, yes := range []bool{a.Read, a.Write, a.Connect} {

@@ -272,7 +272,7 @@ func TestLendToRoot(t *testing.T) {
 }
 
 // Whatever stands in the environment, a plan can be made, the project stays
-// writable, and nothing that is hidden or that nobody named is shown.
+// writable, and nothing that is hidden or that no one named is shown.
 func FuzzLend(f *testing.F) {
 	for _, s := range []string{"JAVA_HOME=/home/u/jdk", "PATH=/home/u/tools/bin:/home/u/.ssh", "ASDF_DATA_DIR=/home/u/.ssh", "GOPATH=::/home/u:/", "NVM_DIR=/home/u/.ssh/..", "VIRTUAL_ENV=/proc/self/root/home/u", "CARGO_HOME=\xff/\n"} {
 		f.Add(s, "JAVA_HOME=/x")

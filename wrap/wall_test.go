@@ -88,7 +88,7 @@ func judgeWall(s *sim, h *fakeFS, r *landlock.Ruleset) (bad []string) {
 }
 
 // The wall of a strict run is the view that its mounts give, over machines and
-// rules nobody thought of.
+// rules no one thought of.
 func TestWallIsTheView(t *testing.T) {
 	n, rules := 0, 0
 	for seed := range uint64(*worlds) {
@@ -179,7 +179,7 @@ func TestWalls(t *testing.T) {
 		{name: "the network, no Landlock", net: policy.Yes, group: pid1.NewSession,
 			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ": this kernel has none, or has it off)"}},
 		{name: "the network, direct", net: policy.Yes, abi: 7, direct: true,
-			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ", and there is no stage to put it up)"}},
+			gaps: []string{"the network is shared, and with it the abstract sockets of this host" + closes + ", but sbx is not process 1 of the sandbox)"}},
 		{name: "processes", pid: policy.Yes, abi: 7, scope: landlock.Signal, group: pid1.NoInit},
 		{name: "both", net: policy.Yes, pid: policy.Yes, abi: 7, scope: landlock.AbstractUnix | landlock.Signal, group: pid1.NoInit},
 		{name: "processes, before", pid: policy.Yes, abi: 5,
@@ -187,7 +187,7 @@ func TestWalls(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := shapes[0].m
-			m.version.Minor = 11 // binds by descriptor: without a wall, shared processes need no stage
+			m.version.Minor = 11 // binds by descriptor: without a wall, shared processes need no init
 			m.abi, m.over.AllowNetwork, m.over.SharePID, m.request.Direct = c.abi, c.net, c.pid, c.direct
 			p, _, err := m.plan(t)
 			if err != nil {
@@ -226,7 +226,7 @@ func TestStrictWalls(t *testing.T) {
 	}
 	pol := *p.Report.Policy
 	pol.Seccomp = "strict"
-	const missing = "there is no second wall around the files, mounts alone hide them (Landlock could close it"
+	const missing = "there is no second barrier around the files, only mounts hide them (Landlock could close it"
 	for abi, want := range map[int]struct {
 		wall, files bool
 		gap         string
@@ -252,7 +252,7 @@ func TestStrictWalls(t *testing.T) {
 	}
 }
 
-// Which files on standard input the stage opens anew, and which are copied.
+// Which files on standard input init opens anew, and which are copied.
 func TestReopened(t *testing.T) {
 	const path = "/srv/data/f"
 	for _, c := range []struct {

@@ -132,7 +132,7 @@ func TestDeletedWorkingDirectory(t *testing.T) {
 	h, _ := (&machine{files: debian + home("/home/u", "1000"), uid: 1000}).host(t)
 	h.CWD = ""
 	_, err := New(engine.Request{Policy: &policy.Policy{}, Command: []string{"sh"}, Engine: engine.Chosen{Name: host.EngineBwrap}}, h)
-	want := status{host.StatusFailed, "the working directory does not exist any more", "cd to a directory that exists"}
+	want := status{host.StatusFailed, "the working directory no longer exists", "cd to a directory that exists"}
 	if d := cmp.Diff(want, statusOf(err)); d != "" {
 		t.Error(d)
 	}

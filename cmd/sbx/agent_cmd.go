@@ -15,7 +15,7 @@ import (
 )
 
 // agentCmd starts a client that runs commands for a model, so that its commands
-// run in sandboxes. The client itself runs outside of any, in the place of sbx.
+// run in sandboxes. The client itself runs outside of any, in place of sbx.
 type agentCmd struct {
 	Profile    []string `short:"p" placeholder:"NAME" help:"Profile for the commands. Again to add more."`
 	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable for the commands."`
@@ -24,11 +24,11 @@ type agentCmd struct {
 	Net        bool     `xor:"net" help:"Share the network."`
 	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
 	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern, or set one."`
-	List       bool     `help:"List the clients, with what of them lands inside."`
-	PrintEnv   bool     `name:"print-env" help:"Print the variables for a client that is started otherwise, for the eval of a shell."`
-	DryRun     bool     `short:"n" help:"Print what would be set and executed, and do not."`
-	Quiet      bool     `short:"q" help:"Say nothing but errors."`
-	Name       string   `arg:"" optional:"" name:"client" help:"The client: claude, gemini, opencode, …; what follows it are its own words."`
+	List       bool     `help:"List the clients, and which of their commands run inside."`
+	PrintEnv   bool     `name:"print-env" help:"Print the variables for a client that is started in another way, for eval in a shell."`
+	DryRun     bool     `short:"n" help:"Print what would be set and executed, without doing it."`
+	Quiet      bool     `short:"q" help:"Print only errors."`
+	Name       string   `arg:"" optional:"" name:"client" help:"The client: claude, gemini, opencode, …; all words after it are passed to it."`
 
 	words []string // for the client
 }
@@ -55,7 +55,7 @@ func agentWords(args []string) (own, words []string) {
 
 // Help says where flags stand.
 func (c *agentCmd) Help() string {
-	return "  sbx agent [flags] CLIENT [ARG...]\n\nFlags come before the client; what follows it are its own words."
+	return "  sbx agent [flags] CLIENT [ARG...]\n\nFlags come before the client; all words after it are passed to it."
 }
 
 func (c *agentCmd) Run() error {
@@ -69,7 +69,7 @@ func (c *agentCmd) Run() error {
 func (c *agentCmd) run() error {
 	if c.List || c.Name == "" {
 		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
-			return app.Failed("sbx agent: --list takes no client, and all else needs one",
+			return app.Failed("sbx agent: --list takes no client; everything else needs one",
 				"sbx agent --list, or sbx agent claude")
 		}
 		return listAgents()
@@ -114,7 +114,7 @@ func unknownAgent(name string) error {
 	if near := text.Nearest(name, agents.Names()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return app.Failed(strconv.Quote(name)+" is no client that sbx knows", hint)
+	return app.Failed(strconv.Quote(name)+" is not a client that sbx knows", hint)
 }
 
 // refusedAgent is the error for a client whose commands cannot be put inside.
@@ -132,7 +132,7 @@ func whole(c *agents.Client) string {
 // within starts the client where a sandbox is around everything already.
 func (c *agentCmd) within(client *agents.Client) error {
 	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
-		return app.Already(": what its commands may do is settled")
+		return app.Already(": the rights of its commands are fixed")
 	}
 	h, err := host.Detect()
 	if err != nil {

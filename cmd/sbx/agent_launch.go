@@ -38,8 +38,8 @@ type launch struct {
 func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	l := &launch{client: client}
 	if os.Getenv("SBX_FLAGS") != "" {
-		return nil, app.Failed("SBX_FLAGS does not count for the commands of an agent",
-			"say its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … "+client.Name)
+		return nil, app.Failed("SBX_FLAGS does not apply to the commands of an agent",
+			"give its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … "+client.Name)
 	}
 	program, err := installed(client)
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *launch) policy(c *agentCmd) error {
 			"take it out, or start "+l.client.Programs[0]+" without sbx")
 	}
 	if s.Host.CWD == "" {
-		return app.Failed("the working directory does not exist any more", "cd to a directory that exists")
+		return app.Failed("the working directory no longer exists", "cd to a directory that exists")
 	}
 	if err := s.Host.Writable(s.Host.CWD); err != nil {
 		return app.Failed("the working directory "+err.Error(), "cd to a project first")
@@ -168,7 +168,7 @@ func (l *launch) writable(path string) bool {
 	if is(filepath.Clean(path)) {
 		return true
 	}
-	for p := filepath.Clean(path); ; p = filepath.Dir(p) { // what is not there yet counts by its directory
+	for p := filepath.Clean(path); ; p = filepath.Dir(p) { // a file that does not exist yet counts by its directory
 		real, err := filepath.EvalSymlinks(p)
 		if err == nil {
 			return is(real)
@@ -326,11 +326,11 @@ func worldOf(h *host.Host, env []string) *agents.World {
 			switch {
 			case err != nil:
 				if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&os.ModeSymlink != 0 && os.IsNotExist(err) {
-					return "", errors.New("it is a link to what is not there")
+					return "", errors.New("it is a link to a file that does not exist")
 				}
 				return "", err
 			case !info.Mode().IsRegular():
-				return "", errors.New("it is no regular file")
+				return "", errors.New("it is not a regular file")
 			case info.Size() > maxSettings:
 				return "", errors.New("it is too large")
 			}
@@ -369,23 +369,23 @@ func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func
 		}
 		if !shellOfOurs(shell) {
 			return "it hands its commands to " + text.Plain(strings.Join(c.Prefix, " ")) + " (" + c.By +
-				"), which is none of sbx's shells", fix
+				"), which is not one of sbx's shells", fix
 		}
 		if c.Shell != "" && writable(c.Shell) {
 			return "the shell around them, " + text.Plain(c.Shell) + ", lies where commands may write",
-				"set SHELL to one of the system's"
+				"set SHELL to a shell of the system"
 		}
 	}
 	switch {
 	case shell == "":
 		return "it finds no shell", fix
 	case !shellOfOurs(shell):
-		return "it takes " + text.Plain(shell) + " as its shell (" + c.By + "), which is none of sbx's", fix
+		return "it takes " + text.Plain(shell) + " as its shell (" + c.By + "), which is not one of sbx's", fix
 	}
 	for _, file := range []string{shell, app.SelfFile()} {
 		if real, err := filepath.EvalSymlinks(file); err != nil || writable(file) || writable(real) {
 			return text.Plain(real) + ", which is sbx, lies where commands may write",
-				"start it in another directory, or give away less with -w"
+				"start it in another directory, or make less writable with -w"
 		}
 	}
 	return "", ""

@@ -10,7 +10,7 @@ import (
 // prompt is caught, and \npm is npm itself.
 type aliasCmd struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish,sh" help:"bash, zsh, fish or sh (any POSIX shell)."`
-	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
+	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; default: those that have shims."`
 }
 
 func (c *aliasCmd) Run() error {

@@ -29,13 +29,13 @@ type runFlags struct {
 	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
 	ReadOnly   bool     `help:"Make the working directory read-only."`
 	Workspace  string   `placeholder:"PATH" help:"Show the working directory at PATH inside."`
-	Git        string   `placeholder:"LEVEL" help:"What of .git is writable: none, commit or full."`
+	Git        string   `placeholder:"LEVEL" help:"How much of .git is writable: none, commit or full."`
 	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
-	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing beside them can be made) or watch (say what changed)."`
+	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing can be created beside them) or watch (report changes)."`
 	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
-	NewSession string   `placeholder:"WHEN" help:"A session of its own, without the terminal: auto, yes or no."`
+	NewSession string   `placeholder:"WHEN" help:"Run in a new session, without the terminal: auto, yes or no."`
 	SharePID   bool     `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`
-	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it leads to."`
+	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it refers to."`
 	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
 	Memory     string   `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`
 	CPUs       string   `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
@@ -43,15 +43,15 @@ type runFlags struct {
 	FileSize   string   `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
 	Engine     string   `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)."`
 	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool     `help:"Leave out the stage, sbx as process 1: a millisecond sooner, and signals are bwrap's business."`
+	Direct     bool     `help:"Run without sbx as process 1 of the sandbox: a millisecond faster, and bwrap handles signals."`
 	Argv0      string   `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
 	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
 	Command    []string `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
-	DryRun     bool     `short:"n" help:"Print what would be executed, and do not."`
+	DryRun     bool     `short:"n" help:"Print what would be executed, without doing it."`
 	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, why, doctor and profiles)."`
 	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
-	Quiet      bool     `short:"q" xor:"loud" help:"Say nothing but errors."`
-	Config     string   `placeholder:"FILE" help:"Read FILE in the place of the user's config file."`
+	Quiet      bool     `short:"q" xor:"loud" help:"Print only errors."`
+	Config     string   `placeholder:"FILE" help:"Read FILE instead of the user's config file."`
 	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
 }
 
@@ -110,16 +110,16 @@ type commandCLI struct {
 	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
 	Why        whyCmd        `cmd:"" help:"Say whether a path, a host or a variable is open to a command, and by which rule."`
 	Verify     verifyCmd     `cmd:"" help:"Try to break out of the sandbox of a run, and prove that it holds."`
-	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to mend it."`
+	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to fix it."`
 	Agent      agentCmd      `cmd:"" help:"Start a coding agent so that its commands run in sandboxes."`
 	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
-	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what wants attention."`
+	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what needs attention."`
 	Tripwire   tripwireCmd   `cmd:"" help:"Show what earlier runs left that your tools may run, and accept or remove it."`
 	Init       initCmd       `cmd:"" help:"Write a commented config file."`
-	Trust      trustCmd      `cmd:"" help:"Agree to what project files (.sbx.toml, .sbx.hcl) say, so that they may loosen."`
-	Untrust    untrustCmd    `cmd:"" help:"Take that back."`
+	Trust      trustCmd      `cmd:"" help:"Trust project files (.sbx.toml, .sbx.hcl), so that they may loosen the policy."`
+	Untrust    untrustCmd    `cmd:"" help:"Stop trusting project files."`
 	Shim       shimCmd       `cmd:"" help:"Put sbx in front of tools, so that npm means sbx -- npm."`
-	Activate   activateCmd   `cmd:"" help:"Print what puts the shims first in PATH, for eval in a shell's start-up file."`
+	Activate   activateCmd   `cmd:"" help:"Print the shell code that puts the shims first in PATH, for eval in a start-up file."`
 	Alias      aliasCmd      `cmd:"" help:"Print aliases that do the same for one shell."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
 	Man        manCmd        `cmd:"" help:"Print the manual page."`
@@ -147,10 +147,10 @@ home directory empty, the network off, secrets hidden.
   sbx why .env               may it be read, and by which rule?
   sbx verify                 prove it: try to break out
   sbx doctor                 what this machine can enforce
-  sbx profiles               the profiles there are
+  sbx profiles               list the profiles
   sbx init                   write a config file
   sbx status, tripwire       where you are, and what runs left behind
-  sbx trust                  agree to what a project's .sbx.toml asks for
+  sbx trust                  trust a project's .sbx.toml
   sbx activate, alias, completion, man
 
 Exit status: the command's own; 125 sbx failed, 126 cannot be executed,
@@ -260,7 +260,7 @@ func (o *options) check() error {
 			hint)
 	}
 	if o.Direct && o.Timeout != "" {
-		return app.Failed("--direct and --timeout contradict each other: a time limit needs a stage around the command",
+		return app.Failed("--direct and --timeout contradict each other: a time limit needs sbx as process 1 of the sandbox",
 			"")
 	}
 	if o.Sandbox && o.NoSandbox {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestProcesses: while a command runs there are as many processes as with bwrap
-// alone, and the stage is a small one.
+// alone, and init is a small one.
 func TestProcesses(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
@@ -58,7 +58,7 @@ func pss(p process) string {
 	return strings.TrimSpace(line)
 }
 
-// TestOpen: the command has the descriptors that it was given, and the stage
+// TestOpen: the command has the descriptors that it was given, and init
 // keeps none of them: who waits for the end of a pipe waits for the command
 // alone.
 func TestOpen(t *testing.T) {

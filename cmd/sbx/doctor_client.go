@@ -203,7 +203,7 @@ func newProbe(s *app.Caller) (*probe, error) {
 	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}},
 		[]string{"PATH=/usr/bin:/bin"}); inside || text != probeOutside {
 		p.close()
-		return nil, app.Failed("the probe says nothing here: /bin/sh, which runs outside of any sandbox, was seen as: "+text, "")
+		return nil, app.Failed("the probe proves nothing here: /bin/sh, which runs outside of any sandbox, was seen as: "+text, "")
 	}
 	return p, nil
 }

@@ -116,7 +116,7 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 // on in the same one.
 func (d *diagnosis) inside(outer *app.Manifest) {
 	d.Tier = outer.Tier
-	d.add("sandbox", "ok", "this runs inside a sandbox of sbx's ("+strings.Join(outer.Profiles,
+	d.add("sandbox", "ok", "this runs inside an sbx sandbox ("+strings.Join(outer.Profiles,
 		"+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
 }
 
@@ -213,7 +213,7 @@ func (d *diagnosis) system(f host.Diagnostics) {
 
 func (d *diagnosis) root(f host.Diagnostics) {
 	if f.Root {
-		d.add("user", "note", "root: the sandbox holds, but every file of root's is readable where a profile shows it",
+		d.add("user", "note", "root: the sandbox holds, but every file of root is readable where a profile shows it",
 			[]string{"run sbx as a plain user where you can"})
 	}
 }
@@ -269,7 +269,7 @@ func (d *diagnosis) filters(f host.Diagnostics) {
 		d.add("seccomp", "ok", "system call filters can be set", nil)
 		return
 	}
-	d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx's works without",
+	d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx works without it",
 		[]string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"})
 }
 
@@ -291,7 +291,7 @@ func (d *diagnosis) landlock(f host.Diagnostics) {
 		if f.Filtered || f.Container != "" {
 			hints = append([]string{"the system call filter of the container or service may refuse it: let landlock_create_ruleset, landlock_add_rule and landlock_restrict_self through"}, hints...)
 		}
-		d.add("landlock", "note", "there is no Landlock here", hints)
+		d.add("landlock", "note", "Landlock is not available here", hints)
 		return
 	}
 	d.add("landlock", "ok", "ABI "+strconv.Itoa(f.Landlock)+": what files a process and its children may open, make and run", nil)
@@ -305,7 +305,7 @@ func (d *diagnosis) landlock(f host.Diagnostics) {
 func (d *diagnosis) cache(h *host.Host, dir string) {
 	// What stands there is not asked: it may be from better days.
 	if d.Cause != "" && host.Forget(h, dir) {
-		d.add("cache", "note", "a kept verdict said that the engine works here; it is forgotten, and the next run tries again", nil)
+		d.add("cache", "note", "a saved verdict said that the engine works here; it has been removed, and the next run tries again", nil)
 	}
 	if dir == "" {
 		d.add("cache", "note", "no home directory: every run probes the engine anew", nil)
@@ -384,7 +384,7 @@ func (d *diagnosis) names(path string) {
 				continue
 			}
 			told = append(told, dir)
-			d.add("PATH", "note", "it holds a directory that is not absolute ("+strconv.Quote(dir)+"): whoever writes the working directory can answer in the place of any program", []string{"take it out of PATH"})
+			d.add("PATH", "note", "it contains a directory that is not absolute ("+strconv.Quote(dir)+"): whoever can write the working directory can replace any program", []string{"take it out of PATH"})
 			continue
 		}
 		name := filepath.Join(dir, "sbx")

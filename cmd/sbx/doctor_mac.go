@@ -35,11 +35,11 @@ func (d *diagnosis) seatbelt(err error, f host.Diagnostics) bool {
 	}
 	d.add(host.EngineSeatbelt, "ok", host.SandboxExec+", tried and working", nil)
 	d.add(host.EngineSeatbelt, "note",
-		"Apple calls the program deprecated since 10.13; the system and its own services are sandboxed by the same part of the kernel, and sbx blocks every run should it go or do nothing", nil)
+		"Apple calls the program deprecated since 10.13; the system and its own services are sandboxed by the same part of the kernel, and sbx refuses every run if it disappears or stops working", nil)
 	for _, differs := range []string{
 		"files and processes that a command may not touch can still be found by name (EPERM where Linux says ENOENT)",
-		"private directories are closed, not empty: a command has TMPDIR in the place of /tmp",
-		"no sandbox inside another: swift build and other programs that call sandbox-exec need --disable-sandbox or its like",
+		"private directories are closed, not empty: a command has TMPDIR instead of /tmp",
+		"no sandbox inside another: swift build and other programs that call sandbox-exec need --disable-sandbox or similar",
 		"set-uid programs (ps, sudo, ping) are refused; background children outlive the command",
 	} {
 		d.add("differs", "note", differs, nil)

@@ -62,11 +62,11 @@ func (c *explainCmd) Run() error {
 func pathsHeading(engine string) string {
 	switch engine {
 	case host.EngineLandlock:
-		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private in tier full)"
+		return "paths (the deepest rule decides; a path that is not listed exists inside, but cannot be opened; closed paths are private in tier full)"
 	case host.EngineSeatbelt:
-		return "paths (the deepest rule decides; what is not listed is there inside, and cannot be opened; closed is what is private with namespaces)"
+		return "paths (the deepest rule decides; a path that is not listed exists inside, but cannot be opened; closed paths are private with namespaces)"
 	}
-	return "paths (the deepest rule decides; what is not listed does not exist inside)"
+	return "paths (the deepest rule decides; a path that is not listed does not exist inside)"
 }
 
 func explain(s *app.Context) (*explanation, error) {
@@ -78,7 +78,7 @@ func explain(s *app.Context) (*explanation, error) {
 		Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps),
 		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []app.ManifestEnv{}}
 	if s.Host.Modelled {
-		e.Notices = append(e.Notices, "paths are those of this machine; what --dry-run prints has those of a Mac")
+		e.Notices = append(e.Notices, "paths are those of this machine; --dry-run prints those of a Mac")
 	}
 	if f := plan.Report.Filter; f != nil {
 		e.Filter, e.Notices = filterFor(f), append(e.Notices, f.Notes...)
@@ -123,13 +123,13 @@ func (e *explanation) print() error {
 		}
 	}
 	if len(e.Limits) > 0 {
-		head("limits (what holds each)")
+		head("limits (what enforces each)")
 		for _, l := range e.Limits {
 			fmt.Fprintf(w, "  %s\n", l)
 		}
 	}
 	if len(e.Gaps) > 0 {
-		head("gaps (promises that cannot be kept whole)")
+		head("gaps (promises that cannot be kept in full)")
 		for _, g := range e.Gaps {
 			fmt.Fprintf(w, "  %s\n", g)
 		}

@@ -181,7 +181,7 @@ func probeMain() {
 		c, err := net.Dial("unix", l.Addr().String())
 		die(err)
 		die(c.Close())
-	case "grow": // N: what a file holds beyond its present end, once somebody appends
+	case "grow": // N: what a file holds beyond its present end, once another process appends
 		growing(atoi(os.Args[2]))
 	case "proc": // open for writing, and never write, what rules the kernel
 		if n := kernelFiles(); n == 0 {

@@ -47,7 +47,7 @@ type homeRow struct {
 	name string
 	home string // below the directory of the test unless it begins with "="
 	make func(dir string, uid int) error
-	xdg  bool // the XDG variables name directories that are not there
+	xdg  bool // the XDG variables name directories that do not exist
 	kept bool // the cache is, and so are the records
 	seen bool // the records are
 	user bool // not for root, who may do all

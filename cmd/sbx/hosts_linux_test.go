@@ -23,7 +23,7 @@ import (
 // is none. A verdict that was kept on the whole host has to change nothing.
 //
 // As root it is done for root and for a plain user; as a plain user in user
-// namespaces of its own, where a bwrap of root's is nobody's and so one of the
+// namespaces of its own, where root's bwrap belongs to the user nobody and so one of the
 // user's takes its place.
 func TestHosts(t *testing.T) {
 	needBwrap(t)
@@ -51,11 +51,11 @@ func TestHosts(t *testing.T) {
 type hostRow struct {
 	name   string
 	host   jailtest.Host
-	bwrap  string // text of a script in the place of bwrap
+	bwrap  string // text of a script in place of bwrap
 	mode   os.FileMode
 	owner  int // of it, when root runs the test
 	path   bool
-	real   bool // a copy of the real bwrap is in the place of bwrap
+	real   bool // a copy of the real bwrap is in place of bwrap
 	user   bool // for plain users only
 	root   bool // for root only
 	asRoot bool // needs root to be made
@@ -348,9 +348,9 @@ $sbx -- true || exit 1
 [ -s %s ] || exit 2
 rm %s
 $sbx -- touch made; echo run $?
-$sbx doctor | grep -c 'a kept verdict'; [ -e %[2]s ] && echo kept
+$sbx doctor | grep -c 'a saved verdict'; [ -e %[2]s ] && echo kept
 $sbx --min-tier full -- touch made; echo run $?
-$sbx doctor | grep -c 'a kept verdict'
+$sbx doctor | grep -c 'a saved verdict'
 [ -e made ] && echo made
 exit 0`, p.dir, verdict, works)
 	cmd := jailtest.Host{Bwrap: p.dir + "/bin/bwrap"}.Command("/bin/sh", "-c", script)
@@ -427,7 +427,7 @@ func TestForgedVerdict(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		plant func() error
-		may   string // what the run may say in the place of going on
+		may   string // what the run may say in place of going on
 	}{
 		{"a newer version than there is", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"99.0.0\n"), 0o600) }, "sbx: error: Failed to initialize sandbox: Unknown option"},
 		{"an older one", func() error { return os.WriteFile(verdict, []byte(good[:cut]+"0.4.0\n"), 0o600) }, ""},

@@ -17,7 +17,7 @@ import (
 
 // TestKills kills runs at any moment, from the first to well after the command
 // has started, in every way. No process may stay, and nothing in the project.
-// SBX_TEST_KILLS is how many runs with the stage, and as many without it.
+// SBX_TEST_KILLS is how many runs with init, and as many without it.
 func TestKills(t *testing.T) {
 	needBwrap(t)
 	kills := 100
@@ -99,7 +99,7 @@ func (w *world) killed(t *testing.T, k kill) string {
 	target := k.to
 	pid := roleOf(l.pid, k.to)
 	if pid == 0 {
-		target = "pid" // it is not there yet
+		target = "pid" // it does not exist yet
 	}
 	// Until sbx has become bwrap, the Go runtime swallows USR1.
 	swallowed := k.n == syscall.SIGUSR1 && readText(fmt.Sprintf("/proc/%d/comm", l.pid)) != "bwrap\n"
@@ -112,7 +112,7 @@ func (w *world) killed(t *testing.T, k kill) string {
 	end := l.next(prompt)
 	if end == "nothing" && (swallowed || (target == "child" || target == "stage") && k.n != syscall.SIGKILL || target == "guard") {
 		// Process 1 of a sandbox does not die of a signal that it has no handler for,
-		// whoever sends it, and nobody waits for the guard. Then the run goes on, and
+		// whoever sends it, and no process waits for the guard. Then the run goes on, and
 		// ends with the outer process.
 		target += " (went on)"
 		sent = time.Now()
@@ -170,7 +170,7 @@ func states(pid int) string {
 	return b.String()
 }
 
-// roleOf finds the guard, bwrap's child, the stage that it becomes, or the
+// roleOf finds the guard, bwrap's child, the init that it becomes, or the
 // command below the outer process; 0 when there is none at the moment.
 func roleOf(pid int, role string) int {
 	for _, p := range family(pid) {

@@ -58,7 +58,7 @@ func wasExecuted(path string) bool {
 }
 
 // shellsDir is a directory in which sbx has the names of shells: the package's,
-// or one of the user's own, which is made and mended here.
+// or one of the user's own, which is made and fixed here.
 func shellsDir(s *app.Caller) (string, error) {
 	own := shims.Program(s.Host.Self, s.Host.Path())
 	dirs := append([]string{filepath.Join(filepath.Dir(own), "../lib/sbx/shells")}, app.Packaged...)

@@ -164,7 +164,7 @@ func TestPlanIsExecuted(t *testing.T) {
 		{name: "flags of the environment", env: []string{"SBX_FLAGS=--net -w ../out"}},
 		{name: "profile of the environment", env: []string{"SBX_PROFILE=strict"}},
 	}
-	// A copy of the caller's own: in a user's jail all else belongs to nobody.
+	// A copy of the caller's own: in a user's jail all else belongs to the user nobody.
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)

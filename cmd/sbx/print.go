@@ -29,7 +29,7 @@ type planJSON struct {
 	Env    []string `json:"env"` // NAME for the caller's, NAME=value for sbx's own
 	FDs    []fdJSON `json:"fds"`
 	Keep   []int    `json:"keep_fds"`
-	Reopen []int    `json:"reopened_fds"` // on a read-only mount, by the stage
+	Reopen []int    `json:"reopened_fds"` // on a read-only mount, by init
 	Copy   []int    `json:"copied_fds"`
 	Dirs   []string `json:"make_dirs"`
 	Limit  float64  `json:"limit_seconds"` // of the kernel's timer behind --timeout; 0 is none
@@ -199,7 +199,7 @@ func writeLimits(b *strings.Builder, p *engine.Plan) {
 		fmt.Fprintf(b, "rlimit  %s %d\n", limits.Resource(l.Resource), l.Max)
 	}
 	if p.Init != nil && p.Init.OOM >= 0 {
-		fmt.Fprintf(b, "fd %-4d counts kills for want of memory\n", p.Init.OOM)
+		fmt.Fprintf(b, "fd %-4d counts out-of-memory kills\n", p.Init.OOM)
 	}
 }
 
@@ -242,7 +242,7 @@ func fdFor(fd bwrapargs.FD) fdJSON {
 	return f
 }
 
-// wires are the descriptors by which the stage sees and signals the process that
+// wires are the descriptors by which init sees and signals the process that
 // the caller started, or the guard sees bwrap.
 func wires(p *engine.Plan) []bwrapargs.FD {
 	var fds []bwrapargs.FD
@@ -265,7 +265,7 @@ func wires(p *engine.Plan) []bwrapargs.FD {
 	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"},
 		{w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"},
 		{w.WatchdogRead, "pipe, reading end, O_ASYNC"}, {w.WatchdogWrite, "pipe, writing end"},
-		{w.Stderr, "standard error, which for bwrap itself is a pipe to the guard"},
+		{w.Stderr, "standard error, which for bwrap itself is a pipe to the set-up watchdog"},
 		{w.Stat, "/proc/self/stat"}} {
 		if f.n >= 0 {
 			fds = append(fds, bwrapargs.FD{Num: f.n, Name: f.name})

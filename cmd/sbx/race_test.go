@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Somebody who can write in the project swaps a directory for a link to a
+// Someone who can write in the project swaps a directory for a link to a
 // secret, all the time, while sandboxes are started that mount the directory.
 // No start may show the secret; that some are refused because of a swap
 // between plan and mount shows that the race was on.

@@ -134,7 +134,7 @@ func TestRunsByItself(t *testing.T) {
 		for _, n := range here {
 			p, told := pending[n]
 			if !told {
-				t.Errorf("%s was made and is not told of", n)
+				t.Errorf("%s was made and is not reported", n)
 				continue
 			}
 			want := grade[n]

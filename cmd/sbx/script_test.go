@@ -28,7 +28,7 @@ import (
 // positive control: the same act, outside.
 //
 // SBX_TEST_REQUIRE=bwrap makes a host without a working bwrap a failure.
-// SBX_TEST_BINARY names an sbx to test in the place of a fresh build.
+// SBX_TEST_BINARY names an sbx to test in place of a fresh build.
 func TestMain(m *testing.M) {
 	jailtest.Enter()
 	syscall.Umask(0o022)

@@ -50,7 +50,7 @@ func TestSetupFailure(t *testing.T) {
 		{"another status", says("out of luck") + "exit 3", nil, "", failed("out of luck", hint), 125, false},
 		{"as if nothing was", says("out of luck") + "exit 0", nil, "", failed("out of luck", hint), 125, false},
 		{"memory", says("Can\\047t clone: Cannot allocate memory") + "exit 1", nil, "",
-			failed("Can't clone: Cannot allocate memory", "sbx: hint: run it again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up\n"), 125, false},
+			failed("Can't clone: Cannot allocate memory", "sbx: hint: run it again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up\n"), 125, false},
 		{"two of them", says("first") + says("second") + "exit 1", nil, "", failed("first", hint), 125, false},
 		{"what drives the terminal", says(`\033[2Jgone`) + "exit 1", nil, "", failed(`\u001b[2Jgone`, hint), 125, false},
 		{"words of another program", "echo odd >&2; echo words >&2; exit 4", nil, "", "odd\nwords\n" + failed("bwrap ended with status 4", hint), 125, false},

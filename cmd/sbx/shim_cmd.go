@@ -16,10 +16,10 @@ import (
 
 // shimCmd is about links that stand in front of tools.
 type shimCmd struct {
-	Add    shimAddCmd    `cmd:"" help:"Put sbx in front of tools: sbx shim add npm pip cargo. Without names, let all shims lead to this sbx."`
-	Remove shimRemoveCmd `cmd:"" help:"Take shims away."`
+	Add    shimAddCmd    `cmd:"" help:"Put sbx in front of tools: sbx shim add npm pip cargo. Without names, point all shims to this sbx."`
+	Remove shimRemoveCmd `cmd:"" help:"Remove shims."`
 	List   shimListCmd   `cmd:"" default:"1" help:"List the shims, the programs behind them, and their profiles."`
-	Doctor shimDoctorCmd `cmd:"" help:"Ask each kind of shell and start which program answers to a name."`
+	Doctor shimDoctorCmd `cmd:"" help:"Ask each kind of shell which program a name starts."`
 }
 
 type shimAddCmd struct {
@@ -29,7 +29,7 @@ type shimAddCmd struct {
 
 type shimRemoveCmd struct {
 	Tools []string `arg:"" optional:"" name:"tool" help:"Names of shims."`
-	All   bool     `help:"Take all of them away."`
+	All   bool     `help:"Remove all shims."`
 	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
@@ -91,7 +91,7 @@ func (c *shimAddCmd) Run() error {
 }
 
 func addedLine(j *shimJSON) string {
-	what := map[string]string{"added": "added", "kept": "is there already", "renewed": "leads to " +
+	what := map[string]string{"added": "added", "kept": "exists already", "renewed": "leads to " +
 		text.Plain(j.Target) + " now"}[j.Change]
 	if j.Program == "" {
 		return j.Name + ": " + what + "; not installed yet"

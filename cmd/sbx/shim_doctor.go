@@ -22,7 +22,7 @@ import (
 // shimDoctorCmd says for each way in which programs are started whether a shim
 // answers. It exits 0 when all do in the shell that called it.
 type shimDoctorCmd struct {
-	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; without any, those that have shims."`
+	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; default: those that have shims."`
 	JSON  bool     `name:"json" help:"Print JSON."`
 }
 
@@ -177,7 +177,7 @@ type startContext struct {
 }
 
 // contexts are asked for real where there is something to ask: start-up files
-// decide, and nobody can tell what they do but a shell that reads them.
+// decide, and no one can tell what they do but a shell that reads them.
 func contexts(s *app.Caller) []startContext {
 	shell := os.Getenv("SHELL")
 	if !strings.HasPrefix(shell, "/") {

@@ -111,7 +111,7 @@ func TestEarlySignals(t *testing.T) {
 		switch end {
 		case fmt.Sprint("signal ", int(r.n)), fmt.Sprint("exit ", 128+int(r.n)), "exit 9":
 			ends[strings.Fields(end)[0]]++
-		case "exit 2": // the stage's runtime, which cannot die of a signal as process 1
+		case "exit 2": // init's runtime, which cannot die of a signal as process 1
 			ends["runtime"]++
 			if r.to != "group" || l.output() != "" && r.n != syscall.SIGQUIT { // of which it prints a trace
 				t.Errorf("%s: %s", end, l.output())
@@ -135,7 +135,7 @@ func TestStopped(t *testing.T) {
 	for _, how := range []string{"session", "group", "shared"} {
 		for _, by := range []string{"bare", "sbx"} {
 			rows = append(rows, row{how, "pid", by, syscall.SIGSTOP})
-			// launch would be stopped as well; with sbx the stage would, and not the command
+			// launch would be stopped as well; with sbx init would, and not the command
 			// (docs/signals.md)
 			if how == "session" && by == "bare" {
 				rows = append(rows, row{how, "group", by, syscall.SIGSTOP})

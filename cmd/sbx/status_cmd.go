@@ -174,7 +174,7 @@ func (st *standing) tripwire(s *app.Context) error {
 		st.Noted = append(st.Noted, c.Path)
 	}
 	if why := s.Host.CheckOwnDir(policy.Dir(store.Dir)); why != nil {
-		st.attention = append(st.attention, "this project is unwatched: "+why.Error())
+		st.attention = append(st.attention, "this project is not watched: "+why.Error())
 	}
 	if len(alarms) > 0 {
 		st.attention = append(st.attention, "sbx tripwire shows what is new")
@@ -235,5 +235,5 @@ func (st *standing) printPending(line func(name, text string)) {
 		}
 	}
 	list(colour("31", strconv.Itoa(len(st.Pending))+" new or changed"), st.Pending)
-	list(strconv.Itoa(len(st.Noted))+" of lesser grade (sbx tripwire shows it)", st.Noted)
+	list(strconv.Itoa(len(st.Noted))+" of lower grade (sbx tripwire shows it)", st.Noted)
 }

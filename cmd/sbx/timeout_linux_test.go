@@ -94,7 +94,7 @@ func TestAlarm(t *testing.T) {
 	}
 }
 
-// TestBackstop: when the stage cannot end a run whose time is up, the kernel
+// TestBackstop: when init cannot end a run whose time is up, the kernel
 // does. It takes 11 seconds, so it wants SBX_TEST_SLOW=1.
 func TestBackstop(t *testing.T) {
 	needBwrap(t)

@@ -18,23 +18,23 @@ import (
 // tripwireCmd is about what earlier runs left that the host may run.
 type tripwireCmd struct {
 	List   tripwireListCmd   `cmd:"" default:"withargs" help:"Show it, and on a terminal ask what to do: exit 0 when there is nothing, 1 when there is something, 125 on errors."`
-	Accept tripwireAcceptCmd `cmd:"" help:"Take it as yours: it is not told of any more."`
+	Accept tripwireAcceptCmd `cmd:"" help:"Accept it as yours: it is no longer reported."`
 	Remove tripwireRemoveCmd `cmd:"" help:"Delete it."`
 }
 
 type tripwireListCmd struct {
 	JSON  bool `name:"json" help:"Print JSON."`
-	Quiet bool `short:"q" help:"Print nothing: the exit status says it."`
+	Quiet bool `short:"q" help:"Print nothing; the exit status tells."`
 	Deep  bool `help:"Also search the whole tree for repositories whose settings or hooks run programs, whoever put them there."`
 }
 
 type tripwireAcceptCmd struct {
-	All   bool     `help:"Accept all there is."`
+	All   bool     `help:"Accept everything."`
 	Paths []string `arg:"" optional:"" name:"path" help:"What to accept."`
 }
 
 type tripwireRemoveCmd struct {
-	Entries int      `placeholder:"N" help:"How many entries the directories among them hold, as sbx tripwire says: needed to remove any."`
+	Entries int      `placeholder:"N" help:"Number of entries in the directories to delete, as sbx tripwire shows it: required to delete a directory."`
 	Paths   []string `arg:"" name:"path" help:"What to delete."`
 }
 
@@ -58,7 +58,7 @@ func findTripped() (*tripped, error) {
 		return nil, err
 	}
 	if c.Host.CWD == "" {
-		return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists")
+		return nil, app.Failed("the working directory no longer exists", "cd to a directory that exists")
 	}
 	t := &tripped{cwd: c.Host.CWD}
 	t.store, t.root = c.Records()
@@ -112,7 +112,7 @@ func (t *tripped) unwatched() error {
 			return nil
 		}
 	}
-	return app.Failed("this project is unwatched: "+why.Error(),
+	return app.Failed("this project is not watched: "+why.Error(),
 		"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 }
 
@@ -156,7 +156,7 @@ func (t *tripped) printDeep() {
 
 func (c *tripwireAcceptCmd) Run() error {
 	if c.All == (len(c.Paths) > 0) {
-		return app.Failed("sbx tripwire accept takes either paths or --all", "sbx tripwire lists what there is")
+		return app.Failed("sbx tripwire accept takes either paths or --all", "sbx tripwire lists what it found")
 	}
 	t, err := findTripped()
 	if err != nil {
@@ -232,8 +232,8 @@ func (t *tripped) choose(words []string) ([]tripwire.Change, error) {
 	for _, w := range words {
 		c := t.find(w)
 		if c == nil {
-			return nil, app.Failed(text.Plain(w)+": nothing is known of it that is new or changed",
-				"sbx tripwire lists what there is")
+			return nil, app.Failed(text.Plain(w)+": nothing new or changed is known about it",
+				"sbx tripwire lists what it found")
 		}
 		if !slices.ContainsFunc(out, func(o tripwire.Change) bool { return o.Path == c.Path }) {
 			out = append(out, *c)
@@ -303,7 +303,7 @@ func (t *tripped) print() {
 		t.printOne(&t.changes[i])
 		fmt.Fprintln(stdout)
 	}
-	fmt.Fprintln(stdout, "to take them as yours:")
+	fmt.Fprintln(stdout, "to accept them:")
 	fmt.Fprintln(stdout, "  "+shellLine(append([]string{"sbx", "tripwire", "accept"}, t.words(t.changes)...)))
 	var lines []string
 	for i := range t.changes {

@@ -19,7 +19,7 @@ import (
 
 // trustCmd agrees to the content of project files.
 type trustCmd struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
+	Files []string `arg:"" optional:"" name:"file" help:"Project files; default: those that apply to the working directory."`
 	Yes   bool     `short:"y" help:"Do not ask."`
 	List  bool     `short:"l" help:"List what is trusted."`
 	JSON  bool     `name:"json" help:"Print JSON, and do not ask."`
@@ -27,7 +27,7 @@ type trustCmd struct {
 
 // untrustCmd takes that back.
 type untrustCmd struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Project files; without any, those that count in the working directory."`
+	Files []string `arg:"" optional:"" name:"file" help:"Project files; default: those that apply to the working directory."`
 }
 
 type trustJSON struct {
@@ -76,7 +76,7 @@ func (c *trustCmd) Run() error {
 			}
 		}
 		if f.state != config.Trusted {
-			if err := f.caller.Kept(policy.Dir(f.store.Dir), "what you agree to cannot be kept",
+			if err := f.caller.Kept(policy.Dir(f.store.Dir), "what you agree to cannot be saved",
 				"set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (c *untrustCmd) Run() error {
 // reach in a sandbox anyway; this says so.
 func notInside(name string) error {
 	if outer, ok := app.Inside(); ok {
-		return outer.Refuses(name, "what is trusted is for the user to say, outside")
+		return outer.Refuses(name, "only the user can trust files, outside the sandbox")
 	}
 	return nil
 }
@@ -143,14 +143,14 @@ func projectFiles(names []string) ([]string, error) {
 		return canonical(s, names)
 	}
 	if s.Vars.CWD == "" {
-		return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists")
+		return nil, app.Failed("the working directory no longer exists", "cd to a directory that exists")
 	}
 	files, err := config.Find(config.Files{CWD: s.Vars.CWD, Root: s.Boundary})
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, app.Failed("there is no project file in "+text.Plain(s.Vars.CWD)+" nor above it, up to the root of the work tree", "one is called .sbx.toml or .sbx.hcl")
+		return nil, app.Failed("there is no project file in "+text.Plain(s.Vars.CWD)+" or above it, up to the root of the work tree", "project files are called .sbx.toml or .sbx.hcl")
 	}
 	paths := make([]string, len(files))
 	for i, f := range files {
@@ -168,7 +168,7 @@ func canonical(s *app.Caller, names []string) ([]string, error) {
 		full := string(name)
 		if !strings.HasPrefix(full, "/") {
 			if s.Vars.CWD == "" {
-				return nil, app.Failed("the working directory does not exist any more", "cd to a directory that exists")
+				return nil, app.Failed("the working directory no longer exists", "cd to a directory that exists")
 			}
 			full = s.Vars.CWD + "/" + full
 		}
@@ -176,8 +176,8 @@ func canonical(s *app.Caller, names []string) ([]string, error) {
 		slash := strings.LastIndexByte(full, '/')
 		dir, base := full[:slash+1], full[slash+1:]
 		if base != ".sbx.toml" && base != ".sbx.hcl" {
-			return nil, app.Failed(text.Plain(string(name))+" is no project file",
-				"these are called .sbx.toml or .sbx.hcl")
+			return nil, app.Failed(text.Plain(string(name))+" is not a project file",
+				"project files are called .sbx.toml or .sbx.hcl")
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real

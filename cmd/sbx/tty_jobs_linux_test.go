@@ -97,7 +97,7 @@ var jobScenes = []scene{
 		s.Expect("cleaned")
 		s.ends(7)
 	}},
-	// Nobody could continue it: the kernel does not stop a session without a
+	// No process could continue it: the kernel does not stop a session without a
 	// shell by a key.
 	{name: "ctrl-z, nobody to continue", only: []string{leader}, play: func(s *seat) {
 		s.ready("sh copy.sh")

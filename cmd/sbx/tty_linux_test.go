@@ -29,7 +29,7 @@ import (
 //
 // SBX_TEST_REQUIRE names callers and programs that have to be there.
 
-// scene is something that somebody does at a terminal.
+// scene is something that someone does at a terminal.
 type scene struct {
 	name  string
 	needs []string // programs
@@ -37,7 +37,7 @@ type scene struct {
 	play  func(s *seat)
 }
 
-// caller is who starts the command: a shell that somebody sits at, or nobody.
+// caller is who starts the command: a shell that someone sits at, or no one.
 type caller struct {
 	name   string
 	words  []string
@@ -124,7 +124,7 @@ func play(t *testing.T, column string, w *world, sc *scene, c *caller, prefix st
 	return statuses, whole
 }
 
-// seat is somebody's place at a terminal, in front of a caller.
+// seat is a user's place at a terminal, in front of a caller.
 type seat struct {
 	*ptytest.Terminal
 	t        *testing.T
@@ -304,7 +304,7 @@ func needProgram(t *testing.T, name string) {
 }
 
 // ttyFiles are the programs of the scenes. Each says that it is ready with a
-// word that nobody has typed; the last argument is the mark.
+// word that no one has typed; the last argument is the mark.
 var ttyFiles = map[string]string{
 	"wait.sh": `echo ready
 exec sleep "100.$1"

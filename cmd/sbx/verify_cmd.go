@@ -58,10 +58,10 @@ func verifiable(system string) error {
 	case "linux":
 		return nil
 	case "darwin":
-		return app.Failed("sbx verify is not there on macOS yet: its probes are Linux's",
-			"the conformance workflow of the sources (.github/workflows) tries each wall on macOS; sbx doctor says whether sandbox-exec works here")
+		return app.Failed("sbx verify does not support macOS yet: its probes are for Linux",
+			"the conformance workflow of the sources (.github/workflows) tries each restriction on macOS; sbx doctor says whether sandbox-exec works here")
 	}
-	return app.Failed("sbx verify is not there on "+system, "")
+	return app.Failed("sbx verify is not available on "+system, "")
 }
 
 // refuse says no to flags that have no meaning here, lest anyone think that
@@ -71,7 +71,7 @@ func (c *verifyCmd) refuse() error {
 	case c.NoSandbox:
 		return app.Failed("--no-sandbox: there would be no sandbox to verify", "")
 	case c.DryRun:
-		return app.Failed("--dry-run does not go with verify, which runs something", "sbx -n -- CMD prints the plan")
+		return app.Failed("--dry-run does not go with verify, which runs probes", "sbx -n -- CMD prints the plan")
 	case len(c.Command) > 0:
 		return app.Failed("verify takes no command: it runs its own probes", "")
 	}
@@ -153,7 +153,7 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 		return nil, app.Failed(text.Plain(path)+": "+err.Error(), "")
 	}
 	if !c.Quiet {
-		app.Say("notice", "this runs inside a sandbox: flags are not looked at, and nothing can be compared with outside")
+		app.Say("notice", "this runs inside a sandbox: flags are ignored, and nothing can be compared with outside")
 	}
 	return verify.Here(&m, homes)
 }

@@ -105,7 +105,7 @@ type insight struct {
 func (c *whyCmd) Run() error {
 	c.aliases()
 	if len(c.Words) == 0 {
-		return app.Failed("nothing to answer for", "sbx why PATH, sbx why HOST or sbx why NAME")
+		return app.Failed("nothing to ask about", "sbx why PATH, sbx why HOST or sbx why NAME")
 	}
 	in, err := c.insight()
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *whyCmd) kind(in *insight, word string) (string, error) {
 	scheme, _, url := strings.Cut(word, "://")
 	switch {
 	case word == "":
-		return "", app.Failed("an empty word is no path, no host and no variable", "")
+		return "", app.Failed("an empty word is neither a path nor a host nor a variable", "")
 	case c.Path:
 		return "path", nil
 	case c.Host:
@@ -299,7 +299,7 @@ func (in *insight) answerPath(word string) (*answerJSON, error) {
 		path = in.home + path[1:]
 	case path[0] != '/':
 		if in.cwd == "" {
-			return nil, app.Failed("the working directory does not exist any more",
+			return nil, app.Failed("the working directory no longer exists",
 				"cd to a directory that exists, or name the whole path")
 		}
 		path = in.cwd + "/" + path

@@ -37,13 +37,13 @@ func (in *insight) answerHost(word string) (*answerJSON, error) {
 		a.NoLever = "a socket can only be a file on macOS"
 	case closed:
 		a.Why = "the network is shared, and Landlock keeps the command from the abstract sockets of the host"
-		a.lever("reach", "", "--net", "--direct") // without a stage nobody puts up the wall
+		a.lever("reach", "", "--net", "--direct") // without an init no one puts up the wall
 	case in.walled && name[0] == '@':
 		a.lever("reach", access.FullTier+", with --net")
 	case in.network:
 		a.lever("close", "", "--no-net")
 	case in.netFrom == "--no-net":
-		a.lever("reach", "leave out --no-net, and say --net")
+		a.lever("reach", "leave out --no-net, and use --net")
 	default:
 		a.lever("reach", "", "--net")
 	}
@@ -61,7 +61,7 @@ func whyHost(network, walled bool, name string) string {
 	case network && loop:
 		return "the network is shared, and the loopback of the host with it"
 	case network:
-		return "the network is shared, all of it: there is no list of hosts"
+		return "the whole network is shared: there is no list of hosts"
 	case abstract:
 		return "the network is off, and with it the abstract sockets of the host are out of reach"
 	case loop:
@@ -79,7 +79,7 @@ func whyMacHost(network bool, name string) string {
 	case network && loop:
 		return "the network is shared, and the loopback of the host with it"
 	case network:
-		return "the network is shared, all of it: there is no list of hosts"
+		return "the whole network is shared: there is no list of hosts"
 	case loop:
 		return "the network is off, and on macOS there is no loopback without it: programs can serve each other by socket files where files can be written"
 	}
@@ -129,7 +129,7 @@ func hostName(word string) (string, error) {
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || port == "" &&
 		strings.HasSuffix(name, ":") && host != name {
-		return "", bad("the port is no number from 1 to 65535")
+		return "", bad("the port is not a number from 1 to 65535")
 	}
 	return name, nil
 }

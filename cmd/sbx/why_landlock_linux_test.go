@@ -47,7 +47,7 @@ for p; do
 done`
 
 // TestWhyTellsTheTruthOfLandlock compares what why says of paths with what
-// happens when a command tries, and what its levers promise with what it says
+// happens when a command tries, and what its remedies promise with what it says
 // once they are pulled.
 func TestWhyTellsTheTruthOfLandlock(t *testing.T) {
 	needLandlock(t)

@@ -140,7 +140,7 @@ echo "$read $write"`
 
 // TestWhyTellsTheTruth compares what why says of a path with what happens when
 // the command tries, what it says inside with what it says outside, and what
-// its levers promise with what it says once they are pulled.
+// its remedies promise with what it says once they are pulled.
 func TestWhyTellsTheTruth(t *testing.T) {
 	needBwrap(t)
 	for _, profile := range []string{"strict", "moderate", "permissive"} {
@@ -216,7 +216,7 @@ func (w *whyWorld) pull(t *testing.T, flags []string, word string, a answerJSON)
 	}
 }
 
-// alike evens out what nobody can know inside: what the host has where nothing
+// alike evens out what no one can know inside: what the host has where nothing
 // of it is visible, and what became of variables that no rule names.
 func alike(profile string, out, in *answerJSON) {
 	switch out.Name {

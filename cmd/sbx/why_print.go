@@ -19,7 +19,7 @@ func printAnswers(answers []answerJSON, within bool) error {
 		levers += len(answers[i].Levers)
 	}
 	if within && levers > 0 {
-		b.WriteString("\nthe levers are for where the sandbox is started\n")
+		b.WriteString("\nthe flags above only work where the sandbox is started\n")
 	}
 	_, err := stdout.WriteString(b.String())
 	return err
@@ -42,10 +42,14 @@ func (a *answerJSON) print(b *strings.Builder) {
 	row("rule", app.Harmless(a.rule()))
 	row("why", app.Harmless(a.Why))
 	for _, l := range a.Levers {
-		row("lever", a.purpose(l.To)+": "+app.Harmless(l.Text))
+		label := "allow"
+		if l.To == "close" {
+			label = "deny"
+		}
+		row(label, a.purpose(l.To)+": "+app.Harmless(l.Text))
 	}
 	if a.NoLever != "" {
-		row("lever", "none: "+app.Harmless(a.NoLever))
+		row("allow", "none: "+app.Harmless(a.NoLever))
 	}
 }
 
@@ -87,7 +91,7 @@ func (a *answerJSON) rule() string {
 	return strings.Join(parts, " ")
 }
 
-// purpose says what a lever is for.
+// purpose says what a remedy is for.
 func (a *answerJSON) purpose(to string) string {
 	if a.Rule != nil && a.Rule.Access == "private" && (to == "read" || to == "write") {
 		return "to " + to + " the host's"

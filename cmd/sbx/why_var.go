@@ -15,7 +15,7 @@ import (
 type variable struct {
 	known  bool   // the caller has it, or sbx sets it
 	seen   bool   // the command has it
-	action string // pass, drop, set; unset when nobody has it
+	action string // pass, drop, set; unset when no one has it
 	source string // of the rule
 	note   string
 }

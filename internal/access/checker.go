@@ -44,7 +44,7 @@ type Verdict struct {
 
 	Seen    bool // the name is there
 	Read    bool // the content, of a directory the list of names; what stands for something hidden is no content
-	Write   bool // it can be changed, or made when it is not there
+	Write   bool // it can be changed, or made when it does not exist
 	Connect bool // of a socket
 
 	Rule     *view.Rule // the rule that decides; nil when none does
@@ -145,11 +145,11 @@ func (c *Checker) Ask(path string) Verdict {
 	return v
 }
 
-// missingError is a directory before a ".." that is not there.
+// missingError is a directory before a ".." that does not exist.
 type missingError struct{ path string }
 
 func (e missingError) Error() string {
-	return text.Plain(e.path) + " is no directory inside, so nothing can be reached through it"
+	return text.Plain(e.path) + " is not a directory inside, so nothing can be reached through it"
 }
 
 // plain takes "." and ".." out of a path, as the kernel does: what is before a

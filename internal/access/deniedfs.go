@@ -7,7 +7,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 )
 
-// deniedFS are files as somebody inside finds them. What may not be looked at is
+// deniedFS are files as a process inside finds them. What may not be looked at is
 // taken for a directory, so that names in it are asked for as well: whether they
 // are there is not kept from anyone.
 type deniedFS struct {

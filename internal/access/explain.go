@@ -21,11 +21,11 @@ type texts struct {
 
 var mountTexts = texts{
 	present: map[place]string{
-		unopened: "no rule opens it: it is here to hold what is opened in it, and nothing else of the host's is",
-		private:  "a directory of the sandbox's own; what is written there is gone afterwards",
+		unopened: "no rule opens it: it exists only to hold what is opened in it",
+		private:  "a private directory; what is written there is gone afterwards",
 		hidden:   "hidden: an empty file is in its place",
 	},
-	within: "lies in a hidden directory: it is here to hold what is opened in it",
+	within: "lies in a hidden directory: it exists only to hold what is opened in it",
 	cache:  "neither seen nor changed",
 	absent: map[place]string{
 		unopened: "no rule opens it, so it does not exist inside",
@@ -38,16 +38,16 @@ var mountTexts = texts{
 
 var ruleTexts = texts{
 	present: map[place]string{
-		unopened: "it is there, and cannot be opened: no rule opens it",
-		private: "it is there, and cannot be opened: there is no directory of the sandbox's own in the place of %s " +
+		unopened: "it exists, but cannot be opened: no rule opens it",
+		private: "it exists, but cannot be opened: there is no private directory in place of %s " +
 			"without namespaces",
-		hidden: "hidden: it is there, and cannot be opened",
+		hidden: "hidden: it exists, but cannot be opened",
 	},
-	within: "it is there, and cannot be opened: it lies in a hidden directory",
+	within: "it exists, but cannot be opened: it lies in a hidden directory",
 	cache:  "neither opened nor changed",
 	absent: map[place]string{
 		unopened: "does not exist, and cannot be created where no rule opens anything",
-		private: "does not exist, and cannot be created: there is no directory of the sandbox's own in the place of %s " +
+		private: "does not exist, and cannot be created: there is no private directory in place of %s " +
 			"without namespaces",
 		hidden:  "does not exist, and cannot be created in a directory that is hidden",
 		proc:    "does not exist",
@@ -57,12 +57,12 @@ var ruleTexts = texts{
 
 var seatbeltTexts = texts{
 	present: map[place]string{
-		unopened: "it is there, and " + refused + ": no rule opens it",
-		private: "closed: it is there, and " + refused +
-			", since macOS has no directory of the sandbox's own to put in the place of %s",
-		hidden: "hidden: it is there, and " + refused,
+		unopened: "it exists, but " + refused + ": no rule opens it",
+		private: "closed: it exists, but " + refused +
+			", since macOS has no private directory to put in place of %s",
+		hidden: "hidden: it exists, but " + refused,
 	},
-	within: "it is there, and " + refused + ": it lies in a hidden directory",
+	within: "it exists, but " + refused + ": it lies in a hidden directory",
 	cache:  "neither opened nor changed",
 	absent: map[place]string{
 		unopened: "does not exist, and cannot be created where no rule opens anything",
@@ -143,7 +143,7 @@ func (c *Checker) notPermitted(v *Verdict, what string) string {
 	if c.Host.UID == 0 && !c.Seatbelt {
 		return "root without privileges, as in the sandbox, may not " + what + mode
 	}
-	return "you may not " + what + mode + ", and so may not the command"
+	return "you may not " + what + mode + ", and neither may the command"
 }
 
 // explainAbsent says why there is nothing at a place, and whether there can be.
@@ -166,7 +166,7 @@ func (c *Checker) explainAbsent(v *Verdict, p place) string {
 	return "does not exist, and cannot be created where everything is read-only"
 }
 
-// hostHas says what the host has at a path that is not there inside. Inside a
+// hostHas says what the host has at a path that does not exist inside. Inside a
 // sandbox that is not known.
 func (c *Checker) hostHas(path string) string {
 	if c.Beyond == nil {

@@ -177,7 +177,7 @@ func (e *rules) explain(v *Verdict, p place) string {
 	case p == devices && (v.Read || v.Write):
 		return "a harmless device, which every command has"
 	case p == devices:
-		return "it is there, and cannot be opened: of /dev a command has a few harmless devices and its own terminal"
+		return "it exists, but cannot be opened: of /dev a command has a few harmless devices and its own terminal"
 	case p == shown:
 		return e.explainOpened(v)
 	case v.Read || v.Write:
@@ -194,7 +194,7 @@ func (e *rules) explainOpened(v *Verdict) string {
 		fewer := func(r *view.Rule) bool { return !view.Shows(r.Access) }
 		return "it cannot be listed: " + e.obstacle(v.To, fewer) + ", and Landlock cannot tell it from the rest"
 	case !v.Read && has&(landlock.ReadFile|landlock.ReadDir) == 0:
-		return "it is there, and cannot be opened: " + e.unnamed(v.To)
+		return "it exists, but cannot be opened: " + e.unnamed(v.To)
 	case !v.Read || v.Rule.Source == view.SourceCache:
 	case v.Rule.Source == view.SourceRun:
 		return "sbx's own, for this run: temporary files, and what tells the command which sandbox it is in"
@@ -211,7 +211,7 @@ func (e *rules) unnamed(path string) string {
 	if dir := policy.Dir(path); !e.FS.Access(dir, 'r') {
 		return "what is in " + text.Plain(dir) + " is opened name by name, and you may not list it"
 	}
-	return "what is in " + text.Plain(policy.Dir(path)) + " is opened name by name, and this was not there when the sandbox began"
+	return "what is in " + text.Plain(policy.Dir(path)) + " is opened name by name, and this did not exist when the sandbox started"
 }
 
 func (e *rules) immovable(v *Verdict) string {

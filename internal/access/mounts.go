@@ -77,7 +77,7 @@ func (e *mounts) explain(v *Verdict, p place) string {
 	absent := v.Kind == host.Absent
 	switch {
 	case absent && p == private:
-		return text.Plain(v.Rule.Path) + " is an empty directory of the sandbox's own" + e.hostHas(v.To) +
+		return text.Plain(v.Rule.Path) + " is an empty private directory" + e.hostHas(v.To) +
 			"; what is made in it is gone afterwards"
 	case absent && (p == unopened || p == hidden):
 		return mountTexts.absent[p] + e.hostHas(v.To)
@@ -93,7 +93,7 @@ func (e *mounts) explain(v *Verdict, p place) string {
 	case p == private && v.Kind != host.Dir:
 		return "the sandbox's own, and gone after the run"
 	case p == private && v.To == v.Rule.Path:
-		return "an empty directory of the sandbox's own; what is written there is gone afterwards"
+		return "an empty private directory; what is written there is gone afterwards"
 	case p == hidden && v.To == v.Rule.Path && v.Kind == host.Dir:
 		return "hidden: an empty directory is in its place"
 	case p == hidden && v.To == v.Rule.Path && !e.empty(v.To):

@@ -89,7 +89,7 @@ func (c *Checker) openRemedy(v *Verdict, to, flag, path string) Remedy {
 		case r.Access == policy.Block:
 			return Remedy{To: to, Text: "leave out " + r.Source + " " + text.Plain(r.Written)}
 		case flag == "-w" && r.Access == policy.Read:
-			return Remedy{To: to, Text: "say -w " + text.Plain(path) + " in the place of " + r.Source}
+			return Remedy{To: to, Text: "use -w " + text.Plain(path) + " instead of " + r.Source}
 		}
 	}
 	return Remedy{To: to, Flags: []string{flag, path}}

@@ -115,7 +115,7 @@ func (e *seatbelt) explainDevice(v *Verdict) string {
 	case v.Read || v.Write:
 		return "a harmless device, which every command has"
 	}
-	return "it is there, and " + refused + ": of /dev a command has a few harmless devices, its own terminal and those it opens itself"
+	return "it exists, but " + refused + ": of /dev a command has a few harmless devices, its own terminal and those it opens itself"
 }
 
 // explainOpened is about files that a rule opens.
@@ -348,12 +348,12 @@ func (e *seatbelt) addReservedRemedies(v *Verdict, at string) {
 		v.add(Remedy{To: "write", Flags: []string{"--git", "full"}})
 		return
 	case git:
-		advice += ", and then say --git commit"
+		advice += ", and then use --git commit"
 	case e.Host.Writable(outside) != nil:
 		v.Fixed = e.Host.Writable(outside).Error()
 		return
 	case !r.Pinned:
-		advice += ", and then say -w " + text.Plain(outside)
+		advice += ", and then use -w " + text.Plain(outside)
 	}
 	v.add(Remedy{To: "write", Text: advice})
 }

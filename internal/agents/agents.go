@@ -108,7 +108,7 @@ type Client struct {
 	// SBX_ROOT, SBX_SESSION.
 	Vars func(*World, Place) []Var
 	// Makes are directories of the client's own in Place.Tmp. They are there before
-	// any command is: one could put a link in the place of another.
+	// any command is: one could put a link in place of another.
 	Makes func(uid int) []string
 	// Path puts the directory with the names of shells first in PATH.
 	Path bool

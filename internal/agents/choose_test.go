@@ -337,7 +337,7 @@ func TestPlainJSON(t *testing.T) {
 	}
 }
 
-// FuzzSettings feeds what a project may have in the place of settings.
+// FuzzSettings feeds what a project may have in place of settings.
 func FuzzSettings(f *testing.F) {
 	for _, s := range []string{`{"shell":"/bin/sh"}`, `{"env":{"SHELL":1}}`, "{//", "/*", `"\`, "SHELL=x"} {
 		f.Add(s)

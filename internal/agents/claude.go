@@ -142,7 +142,7 @@ func claudeMakes(uid int) []string { return []string{"claude-" + strconv.Itoa(ui
 // so do its hooks and the MCP servers it starts. The shell around it is the
 // user's own, which writes the snapshot of aliases and functions at the start.
 // If sbx went away, every command would fail: it is in the command line. (A
-// CLAUDE_CODE_SHELL that does not exist any more is ignored in silence.)
+// CLAUDE_CODE_SHELL that no longer exists is ignored in silence.)
 func claudeVars(w *World, p Place) []Var {
 	prefix := p.Line
 	if prefix == "" { // no place to execute from: servers cannot be started, which shows

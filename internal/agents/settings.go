@@ -65,7 +65,7 @@ func object(text string) (map[string]json.RawMessage, error) {
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil || doc == nil {
-		return nil, errors.New("it is no object")
+		return nil, errors.New("it is not an object")
 	}
 	for seen := map[string]bool{}; dec.More(); {
 		tok, err := dec.Token()
@@ -197,7 +197,7 @@ func setsEnv(file string, doc map[string]json.RawMessage, project bool) *Choice 
 	for _, n := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case oneOf(n, obeyed):
-			return refuse(file+" sets "+n+", which the client takes in the place of what it was started with",
+			return refuse(file+" sets "+n+", which the client uses instead of what it was started with",
 				"take "+n+" out of env in "+file)
 		case project && !oneOf(n, harmless):
 			return refuse(file+" sets "+n+

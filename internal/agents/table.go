@@ -86,7 +86,7 @@ var table = []Client{
 	{
 		Name: "cursor", Title: "Cursor agent", Programs: []string{"cursor-agent", "agent"},
 		Aliases: []string{"cursor-agent"},
-		Refused: "its way to a shell is known only from what others saw, and it was not tried here",
+		Refused: "how it starts a shell is known only from reports, and was not tried here",
 		Outside: []string{"its commands, as far as is known", fileTools, mcp, hooks},
 		Whole:   "cursor",
 		Seen:    "reported by others",

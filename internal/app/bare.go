@@ -15,7 +15,7 @@ import (
 func (c *Context) disabled(cmd command, why string) (*Run, error) {
 	flags := c.Inv.Flags
 	if flags.MinTier != "" {
-		return nil, Failed("--min-tier "+flags.MinTier+" cannot be had without a sandbox ("+why+")", "")
+		return nil, Failed("--min-tier "+flags.MinTier+" is not available without a sandbox ("+why+")", "")
 	}
 	if flag := flags.limited(); flag != "" {
 		return nil, Failed(flag+" cannot be enforced without a sandbox ("+why+")", "")
@@ -124,7 +124,7 @@ func (c *Context) real() (*host.Host, error) {
 	return c.Host, nil
 }
 
-// Reworded is the error of a run, which for a tool that is not there says how to be
+// Reworded is the error of a run, which for a tool that does not exist says how to be
 // rid of its shim.
 func (inv *Invocation) Reworded(err error) error {
 	var e *host.Error

@@ -266,7 +266,7 @@ func (c *Caller) trusts(path string, data []byte) (is bool, doubt string) {
 	state, _, err := c.TrustStore().Check(path, data)
 	switch {
 	case err != nil:
-		doubt = text.Plain(path) + ": not trusted, since the record of that is no good: " + err.Error()
+		doubt = text.Plain(path) + ": not trusted, since its record is invalid: " + err.Error()
 	case state == config.Changed:
 		doubt = text.Plain(path) + ": changed since it was trusted, so it may only tighten; to see what changed and trust it again: " +
 			"sbx trust " + text.ShellWord(path)

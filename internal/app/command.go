@@ -90,7 +90,7 @@ func shellCommand(c *Context) (command, error) {
 	switch {
 	case errors.Is(err, shims.ErrOurselves):
 		return command{}, &host.Error{Status: host.StatusNoExec, Text: err.Error(),
-			Hint: "name the shell that is to do the work"}
+			Hint: "name the shell that does the work"}
 	case errors.As(err, &missing):
 		hint := "install it, or say where it is: shells." + missing.Name + " in the config file"
 		return command{}, &host.Error{Status: host.StatusNotFound, Text: err.Error(), Hint: hint}

@@ -183,7 +183,7 @@ func (c *Context) PlanAnywhere() (*engine.Plan, error) {
 	return on.Plan(Supposed(&at, by))
 }
 
-// Supposed is the engine of tier full that a system can have, in the place of what
+// Supposed is the engine of tier full that a system can have, in place of what
 // was chosen.
 func Supposed(h *host.Host, c engine.Chosen) engine.Chosen {
 	if h.OS == "darwin" {

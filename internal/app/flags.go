@@ -229,14 +229,14 @@ func (f *Flags) env(p *policy.Profile) error {
 		name, value, set := strings.Cut(e, "=")
 		switch {
 		case set && !policy.ValidName(name):
-			return Failed("--env: "+strconv.Quote(name)+" is not a name of a variable", "write NAME=VALUE")
+			return Failed("--env: "+strconv.Quote(name)+" is not a variable name", "write NAME=VALUE")
 		case set:
 			// A flag's value is taken as it is.
 			value = strings.ReplaceAll(value, "$", "$$")
 			p.EnvSet = append(p.EnvSet, policy.Var{Name: name, Value: value})
 			p.Where["env_set."+name] = "--env"
 		case !policy.ValidName(strings.ReplaceAll(name, "*", "_")):
-			return Failed("--env: "+strconv.Quote(name)+" is not a name of a variable or a pattern of names",
+			return Failed("--env: "+strconv.Quote(name)+" is not a variable name or a pattern of names",
 				"write NAME, NAME=VALUE or 'GH_*'")
 		default:
 			p.EnvPass.Items = append(p.EnvPass.Items, policy.Item{Text: name, Source: "--env", Layer: policy.Flag})

@@ -60,7 +60,7 @@ func ForRun(flags Flags, words []string) Invocation {
 
 // ForTool is sbx under the name of a tool: it runs the program of that name in
 // the sandbox, with the words as they are. A shim has no options of its own; SBX_FLAGS,
-// SBX_PROFILE and SBX_ENGINE count as for sbx --, and [tools.NAME] stands in the place
+// SBX_PROFILE and SBX_ENGINE count as for sbx --, and [tools.NAME] stands in place
 // of the default profile. The tool is called by its bare name, as a shell would,
 // however the shim was called. Flags are nil when no variable says any.
 func ForTool(name string, words []string, flags *Flags) Invocation {

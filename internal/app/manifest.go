@@ -173,7 +173,7 @@ func (m *Manifest) Sight(h *host.Host, path string) (*access.Checker, error) {
 	return s, nil
 }
 
-// ruleset is nil for a wall that is not there or cannot be read.
+// ruleset is nil for a ruleset that does not exist or cannot be read.
 func (w *manifestWall) ruleset() *landlock.Ruleset {
 	if w == nil {
 		return nil

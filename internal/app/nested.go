@@ -33,7 +33,7 @@ func nested(inv Invocation, outer *Manifest) (*Run, error) {
 	}
 	if own := strings.Join(c.Policy.Profiles, "+"); len(flags.Profile) > 0 && own != outer.names() {
 		c.notice("this runs inside a sandbox already, whose policy (" + outer.names() +
-			") stays in force in the place of " + own)
+			") stays in force instead of " + own)
 	}
 	return c.withoutSandbox(cmd)
 }

@@ -91,7 +91,7 @@ func clientRoot(c Caller) (*Caller, error) {
 		return c.at(""), nil
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || real != root {
-		return nil, Failed(text.Plain(root)+", the root of what may be written ("+by+"), is not there any more, or leads elsewhere now",
+		return nil, Failed(text.Plain(root)+", the root of what may be written ("+by+"), no longer exists, or leads elsewhere now",
 			"something was renamed or put in its place; start again from the right directory")
 	}
 	if err := c.Host.Writable(root); err != nil {

@@ -147,7 +147,7 @@ func (c *Context) resolve(flags Flags) (*policy.Policy, error) {
 		pol = pol.ReadOnly(c.Vars.CWD)
 	}
 	if c.Settings.Direct && pol.TimeoutSeconds > 0 {
-		return nil, Failed("--direct: a time limit needs a stage around the command",
+		return nil, Failed("--direct: a time limit needs sbx as process 1 of the sandbox",
 			"timeout_seconds is set in "+pol.Where["timeout_seconds"])
 	}
 	if policy.Wider("min_tier", c.Settings.MinTier, pol.MinTier) {

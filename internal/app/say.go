@@ -36,5 +36,5 @@ func Failed(text, hint string) error {
 
 // gone is the error for a working directory that has been removed.
 func gone() error {
-	return Failed("the working directory does not exist any more", "cd to a directory that exists")
+	return Failed("the working directory no longer exists", "cd to a directory that exists")
 }

@@ -85,7 +85,7 @@ func (c *Context) tellStatus(p *engine.Plan) {
 	}
 	if !flags.Verbose && !IsTerminal(2) {
 		if p.Lack != "" { // less than there could be is never without a word
-			Say("notice", "tier "+p.Tier+": "+p.Lack+" (sbx doctor says what to do; --engine landlock, that this tier will do)")
+			Say("notice", "tier "+p.Tier+": "+p.Lack+" (sbx doctor says what to do; --engine landlock accepts this tier)")
 		}
 		return
 	}

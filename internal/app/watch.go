@@ -55,7 +55,7 @@ func (c *Context) Watch(p *engine.Plan) error {
 			"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 	}
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
-		c.notice("this project is unwatched; what the run leaves for your tools to run cannot be reported later: " +
+		c.notice("this project is not watched; what the run leaves for your tools to run cannot be reported later: " +
 			cannot.Err.Error())
 		return nil
 	}

@@ -71,7 +71,7 @@ func (b *bench) bwrapCommand(sbx *command) (*command, error) {
 	return c, c.check()
 }
 
-// asShell starts sbx as a client's shell, in the place of the run that it is
+// asShell starts sbx as a client's shell, in place of the run that it is
 // measured against.
 func (b *bench) asShell(r *row, s site) error {
 	link := filepath.Join(b.dir, "sbx-sh")

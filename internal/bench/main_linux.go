@@ -141,7 +141,7 @@ func run(o options) (bool, error) {
 	return b.Failed == 0, b.print()
 }
 
-// tidyUp removes the directory also when somebody loses patience.
+// tidyUp removes the directory also when someone loses patience.
 func tidyUp(dir string) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
@@ -194,7 +194,7 @@ func (b *bench) standIn() (err error) {
 }
 
 // rows makes the situations that have a ceiling. Each is held against the
-// bwrap of its --direct run, since raw bwrap has no stage.
+// bwrap of its --direct run, since raw bwrap has no init.
 func (b *bench) rows() ([]*row, error) {
 	files := []map[string]string{
 		{},

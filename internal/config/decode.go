@@ -166,7 +166,7 @@ func (s *source) profileName(key, name string, at int) error {
 	if validName(name, "_-", "") {
 		return nil
 	}
-	text := "%s is no name of a profile: want a-z, 0-9, _ and -, at most 64, a letter or digit first"
+	text := "%s is not a profile name: want a-z, 0-9, _ and -, at most 64, a letter or digit first"
 	if key != "" {
 		text = key + ": " + text
 	}

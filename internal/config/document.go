@@ -150,7 +150,7 @@ func (doc *document) readLocked(e entry) error {
 	known := lockable()
 	for _, w := range names {
 		if !slices.Contains(known, w.text) {
-			return doc.unknown(w.at, w.text, known, "locked: %s is no key that can be locked", short(w.text))
+			return doc.unknown(w.at, w.text, known, "locked: %s is not a key that can be locked", short(w.text))
 		}
 	}
 	doc.locked = names
@@ -166,7 +166,7 @@ func (doc *document) readProfile(e entry) error {
 // readTool reads which profile a shim uses.
 func (doc *document) readTool(e entry) error {
 	if !validToolName(e.key) {
-		return doc.errorf(e.at, "tools: %s is no name of a command", short(e.key))
+		return doc.errorf(e.at, "tools: %s is not a command name", short(e.key))
 	}
 	found := false
 	err := doc.each(e, func(k entry) error {

@@ -67,7 +67,7 @@ func (s *search) layer(layer policy.Layer, paths []string) error {
 		}
 		if first != "" {
 			return &FileError{Path: path, Text: "there is " + text.Plain(first) +
-				" as well, and which of the two counts is not for sbx to guess", Hint: "keep one of them"}
+				" as well, and sbx does not guess which of the two counts", Hint: "keep one of them"}
 		}
 		first = path
 	}

@@ -202,7 +202,7 @@ func TestFindTwoFormats(t *testing.T) {
 	write(t, dir+"/.sbx.hcl", "")
 	_, err := Find(Files{CWD: dir})
 	if want := dir + "/.sbx.hcl: there is " + dir +
-		"/.sbx.toml as well, and which of the two counts is not for sbx to guess"; message(err) != want {
+		"/.sbx.toml as well, and sbx does not guess which of the two counts"; message(err) != want {
 		t.Error(err)
 	}
 }

@@ -71,7 +71,7 @@ func (r *hclReader) bounded(tokens hclsyntax.Tokens) error {
 			return r.src.errorf(at, `heredocs are not read: write a string in quotes, with \n`)
 		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
 			c := t.Bytes[0]
-			return r.src.errorf(at, "templates are not read: only plain values stand here (%c%c{ is a plain %c{)",
+			return r.src.errorf(at, "templates are not read: only plain values are allowed here (%c%c{ is a plain %c{)",
 				c, c, c)
 		}
 		if words > maxTokens {
@@ -97,10 +97,10 @@ func (r *hclReader) literal(tokens hclsyntax.Tokens) error {
 		at := t.Range.Start.Byte
 		switch {
 		case !slices.Contains(literalTokens, t.Type):
-			return r.src.errorf(at, "%s: only plain values stand here: text in quotes, numbers, true, false, "+
+			return r.src.errorf(at, "%s: only plain values are allowed here: text in quotes, numbers, true, false, "+
 				"lists and objects", short(string(t.Bytes)))
 		case t.Type == hclsyntax.TokenMinus && (i+1 == len(tokens) || tokens[i+1].Type != hclsyntax.TokenNumberLit):
-			return r.src.errorf(at, `"-" stands before a number only`)
+			return r.src.errorf(at, `"-" is allowed before a number only`)
 		case t.Type == hclsyntax.TokenNumberLit && len(t.Bytes) > 32:
 			return r.src.errorf(at, "%s: not a number that can be used here", short(string(t.Bytes)))
 		}
@@ -201,7 +201,7 @@ func (r *hclReader) value(expr hclsyntax.Expression, depth int, path string) (an
 		r.close(out)
 		return out.keys, nil
 	}
-	return nil, r.src.errorf(at, "%s: only plain values stand here; text is written in quotes",
+	return nil, r.src.errorf(at, "%s: only plain values are allowed here; text is written in quotes",
 		short(r.text(expr.Range())))
 }
 
@@ -250,7 +250,7 @@ func (r *hclReader) quotedText(x *hclsyntax.TemplateExpr) (any, error) {
 	for _, p := range x.Parts {
 		lit, ok := p.(*hclsyntax.LiteralValueExpr)
 		if !ok || lit.Val.Type() != cty.String {
-			return nil, r.src.errorf(at, "templates are not read: only plain values stand here")
+			return nil, r.src.errorf(at, "templates are not read: only plain values are allowed here")
 		}
 		parsed.WriteString(lit.Val.AsString())
 	}

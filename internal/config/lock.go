@@ -80,7 +80,7 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 
 // FallsBack is what becomes of a run where no sandbox can be had: a lock that the
 // administrator set ends only by the administrator's own word. unlocked says what
-// somebody else wanted, and is "" when that counts.
+// another user wanted, and is "" when that counts.
 func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 	b := s.LockBase
 	if b == nil || len(s.Locked) == 0 {

@@ -9,7 +9,7 @@ import (
 
 func TestLockedNames(t *testing.T) {
 	_, err := Load(testBuiltin(), []File{file(policy.System, "locked = ['enabled', 'alow_network']")}, testVars)
-	if want := `system.toml:1:22: locked: "alow_network" is no key that can be locked (did you mean "allow_network"?)`; message(err) != want {
+	if want := `system.toml:1:22: locked: "alow_network" is not a key that can be locked (did you mean "allow_network"?)`; message(err) != want {
 		t.Error(err)
 	}
 	all := "locked = ["

@@ -29,7 +29,7 @@ func exists(path string) (bool, error) {
 	}
 }
 
-// readSafe reads a file that nobody but those the layer trusts can have
+// readSafe reads a file that no one but those the layer trusts can have
 // written. All but the links is checked on the opened file.
 func readSafe(layer policy.Layer, path string) ([]byte, error) {
 	return (&candidate{layer: layer, path: path, real: path}).read()

@@ -136,7 +136,7 @@ func (doc *document) readExtends(p *profileDoc, e entry) (err error) {
 // envVar reads a variable that is set.
 func (doc *document) envVar(p *profileDoc, e entry) error {
 	if !policy.ValidName(e.key) {
-		return doc.errorf(e.at, "env_set: %s is no name of a variable", short(e.key))
+		return doc.errorf(e.at, "env_set: %s is not a variable name", short(e.key))
 	}
 	name := "env_set." + oneLine(e.key)
 	value, ok := e.value.(string)
@@ -175,11 +175,11 @@ func (doc *document) list(p *profileDoc, l *policy.List, e entry) error {
 func (doc *document) item(key string, w word) error {
 	switch {
 	case w.text == "!":
-		return doc.errorf(w.at, `%s: "!" replaces the list and stands first in it`, key)
+		return doc.errorf(w.at, `%s: "!" replaces the list and has to come first in it`, key)
 	case len(w.text) > maxPath:
 		return doc.errorf(w.at, "%s: longer than %d bytes", key, maxPath)
 	case strings.HasPrefix(key, "env_") && !validEnvPattern(w.text):
-		return doc.errorf(w.at, "%s: %s is no name of a variable: want letters, digits, _ and, for any run of these, *",
+		return doc.errorf(w.at, "%s: %s is not a variable name: want letters, digits, _ and, for any run of these, *",
 			key, short(w.text))
 	}
 	return nil

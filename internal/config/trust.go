@@ -146,7 +146,7 @@ func (s TrustStore) read(dir *ownfile.Dir, name string) (*TrustRecord, error) {
 }
 
 // Add notes that the user has agreed to data as the content of the file at a
-// canonical path, in the place of what was agreed to before.
+// canonical path, in place of what was agreed to before.
 func (s TrustStore) Add(path string, data []byte) error {
 	if s.Dir == "" {
 		return errors.New("there is no home directory to remember trusted files in")

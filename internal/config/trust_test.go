@@ -180,7 +180,7 @@ func TestTrustRefuses(t *testing.T) {
 	}
 }
 
-// TestTrustFollowsNoLink: a link in the place of a record is replaced, not
+// TestTrustFollowsNoLink: a link in place of a record is replaced, not
 // written through.
 func TestTrustFollowsNoLink(t *testing.T) {
 	s := newStore(t)

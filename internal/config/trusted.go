@@ -12,7 +12,7 @@ import (
 //   - enabled, fallback_on_unavailable, min_tier, tripwire and direct decide whether a
 //     run may go on with less than was asked for, which is never a project's
 //     to say;
-//   - shell and shells name a program, whose content nobody has agreed to, and it runs
+//   - shell and shells name a program, whose content no one has agreed to, and it runs
 //     without a sandbox where --no-sandbox or a fallback says so;
 //   - roots and login_fallback are about what the user's own shell may do;
 //   - hints are about what the user gets to know.

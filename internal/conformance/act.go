@@ -180,7 +180,7 @@ func (a *actor) connect(network, address, token string) (string, error) {
 	return bufio.NewReader(c).ReadString('\n')
 }
 
-// listen waits until the next act for somebody who wants the token.
+// listen waits until the next act for a process that wants the token.
 func (a *actor) listen(network, address, token string) (string, error) {
 	l, err := net.Listen(network, address)
 	if err != nil {

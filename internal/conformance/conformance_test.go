@@ -57,7 +57,7 @@ func self(t *testing.T) string {
 // and what is refused somewhere, outside.
 //
 // SBX_TEST_REQUIRE makes an engine that does not work a failure: bwrap,
-// landlock, sandbox-exec. SBX_TEST_BINARY names an sbx to test in the place of
+// landlock, sandbox-exec. SBX_TEST_BINARY names an sbx to test in place of
 // a fresh build.
 func TestConformance(t *testing.T) {
 	sbx := build(t)

@@ -4,8 +4,8 @@
 // says so with the reason, and the tests fail when it does not differ.
 //
 // What counts is what happened on the host: the content that was read, the file
-// that changed, the connection that arrived. An empty file in the place of a
-// secret, or a file made in a directory of the sandbox's own, is a refusal.
+// that changed, the connection that arrived. An empty file in place of a
+// secret, or a file made in a private directory, is a refusal.
 //
 // The test of this package runs the table for real under every engine that this
 // system has, and each refused act outside, where it has to succeed. Something

@@ -109,7 +109,7 @@ func Layout() []Node {
 	return nodes
 }
 
-// Build makes the fixture in a directory that exists. Nobody listens at its
+// Build makes the fixture in a directory that exists. No process listens at its
 // sockets yet.
 func Build(dir string) (Places, error) {
 	p := In(dir)

@@ -9,7 +9,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Cache plans the private cache of the project: src is a directory of sbx's own,
+// Cache plans the private cache of the project: src is sbx's own directory,
 // dst the place in the home directory where programs look for it. Dst is "" where
 // there is no such cache, src where none can be kept.
 func (r *Run) Cache() (dst, src string, err error) {

@@ -82,7 +82,7 @@ func misgiven(fd *host.FD) error {
 // opens it anew on a read-only mount, or it is replaced by a sealed copy. It
 // passes as it is, with its offset and its locks, where the command could do the
 // same by the name, and from 3 up where no name is left and where the file is
-// somebody else's, who keeps the caller from writing it. Standard input is apart:
+// another user's, who keeps the caller from writing it. Standard input is apart:
 // it may be the script that a shell outside goes on reading, at the offset that
 // the command leaves.
 func (r *Run) shield(fd *host.FD) error {

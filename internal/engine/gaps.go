@@ -11,8 +11,8 @@ const (
 // What gaps of Landlock begin with: whoever tries a sandbox knows by them what its
 // plan has owned up to.
 const (
-	GapNames     = "files outside keep their names, sizes, times, extended attributes and the texts of links visible to those who know where to look, and who looks at a directory is told what is used in it (inotify)"
-	GapModes     = "what belongs to you can get another mode, owner, time or attribute everywhere (chmod, touch): a file can be opened to other users, a hook made executable"
+	GapNames     = "files outside keep their names, sizes, times, extended attributes and the texts of links visible to those who know where to look, and a command that watches a directory learns what is used in it (inotify)"
+	GapModes     = "your files everywhere can get another mode, owner, time or attribute (chmod, touch): a file can be opened to other users, a hook made executable"
 	GapProcesses = "the processes of this host, their names and arguments, and its network interfaces and connections can be seen, and your processes be slowed (scheduling)"
 	GapPlaces    = "/tmp, /dev/shm and the home directory are not private but closed, and there are no new pseudo terminals; $TMPDIR is for temporary files"
 	GapLoopback  = "with the network off there is no loopback either: no program can serve another"

@@ -17,7 +17,7 @@ type Hints struct {
 	Config bool     // remedies are keys of the config file: the caller has no flags
 	Tool   string   // the shim whose name sbx was called by, whose words are all the tool's
 	Agent  string   // remedies are flags of sbx agent, with which this client is started; "" for none
-	Locked []string // keys that the administrator lets nobody loosen
+	Locked []string // keys that the administrator lets no one loosen
 
 	// These are filled in by the plan.
 	Flags      bool     // SBX_FLAGS is set

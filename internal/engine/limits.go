@@ -26,7 +26,7 @@ func (r *Run) applyLimits() error {
 			text = where + ": " + text
 		}
 		if v.DenyAbsent {
-			refused.Hint = "macOS has no control groups: leave the limit out, or say limits = \"best-effort\" in a config file"
+			refused.Hint = "macOS has no control groups: leave the limit out, or set limits = \"best-effort\" in a config file"
 		} else if v.NoMounts {
 			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
 		}

@@ -75,7 +75,7 @@ type Report struct {
 	Made       []string          // directories that the run makes first
 	Keep       []int             // with sandbox-exec: as in the plan
 	Ruleset    *landlock.Ruleset // with Landlock
-	Checker    *access.Checker   // made when somebody asks
+	Checker    *access.Checker   // made when someone asks
 }
 
 // Mounted is one path as the sandbox will have it.
@@ -123,7 +123,7 @@ func (p *Plan) variables(pol *policy.Policy) []policy.Var {
 	return vars
 }
 
-// Mounts lists the paths, parents first. It is made when somebody asks: most
+// Mounts lists the paths, parents first. It is made when someone asks: most
 // runs print nothing.
 func (r *Report) Mounts() []Mounted {
 	v := r.View
@@ -141,7 +141,7 @@ func (r *Report) Mounts() []Mounted {
 }
 
 // Hidden lists the canonical paths at which the rules hide something that
-// exists, parents first. Those that nobody could see anyway are among them.
+// exists, parents first. Those that no one could see anyway are among them.
 func (r *Report) Hidden() []string {
 	if r.View == nil {
 		return nil

@@ -33,7 +33,7 @@ func (r *Run) OwnDir(c Chosen) ([]policy.Var, error) {
 		r.AddCache(cache, cache, policy.Write)
 	}
 	if c.Runtime == "" {
-		return nil, Fail("there is no place for temporary files of the command's own: no home directory, no XDG_RUNTIME_DIR, "+
+		return nil, Fail("there is no place for the command's own temporary files: no home directory, no XDG_RUNTIME_DIR, "+
 			"and others can replace what is in /tmp", "set HOME")
 	}
 	r.Session = c.Runtime + "/" + c.Instance

@@ -121,7 +121,7 @@ func (r gitRepo) same(t testing.TB, data []byte, threads int) bool {
 	}
 	got, err := r.readIndex(data)
 	if err != nil || len(got.Trees) > 0 {
-		return true // told of as unread, or looked after
+		return true // reported as unread, or looked after
 	}
 	slices.Sort(want)
 	slices.Sort(got.Links)
@@ -189,7 +189,7 @@ func TestReadIndex(t *testing.T) {
 
 func be32(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 
-// What git accepts and nobody writes.
+// What git accepts and no one writes.
 func TestOddIndexes(t *testing.T) {
 	r := newGitRepo(t, "sha1")
 	r.fill(t, "pkg/evil")

@@ -58,7 +58,7 @@ func (h *hinter) file(u *use) string {
 	case u.fresh:
 		return ""
 	}
-	// Something can be made in a directory of the sandbox's own, unless that is what
+	// Something can be made in a private directory, unless that is what
 	// is missing.
 	if dir := h.Ask(path.Dir(a.To)); dir.Kind == host.Absent {
 		return h.unseen(&dir, "write", "")

@@ -59,7 +59,7 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	return ""
 }
 
-// interactive reports whether a command is a shell at which somebody sits.
+// interactive reports whether a command is a shell at which someone sits.
 func interactive(words []string) bool {
 	return is(shells, path.Base(words[0])) && !slices.ContainsFunc(words[1:], func(w string) bool {
 		return w == "-c" || !strings.HasPrefix(w, "-") || has([]string{w}, 'c')
@@ -126,7 +126,7 @@ func (h *hinter) full() string {
 		if m.Access != policy.Private || m.Path == "/run" || !h.Full(m.Path) {
 			continue
 		}
-		text := h.shown(m.Path) + " is full, a directory of the sandbox's own in memory" + h.by(key)
+		text := h.shown(m.Path) + " is full, a private directory in memory" + h.by(key)
 		if h.locked(key) {
 			return text + isLocked
 		}
@@ -157,7 +157,7 @@ func (h *hinter) tracing(name string) string {
 	if name == "" || value == "dev" || value == "off" || policy.SeccompFile(value) {
 		return ""
 	}
-	return "no process looks into another here" + h.by("seccomp") +
+	return "no process can inspect another here" + h.by("seccomp") +
 		h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
 }
 

@@ -197,11 +197,11 @@ func TestFiles(t *testing.T) {
 		"touch /usr/x /etc/x; rm /usr/bin/env": "",
 		"touch a; rm -rf sub; sed -i s,a,b, main.go; echo x > sub/y": "",
 		"touch /tmp/x ~/x; mkdir -p ~/a/b":                           "",
-		"touch ~/.config/sbx/x":                                      "~/.config/sbx is not visible in the sandbox (moderate: private_paths ~): sbx keeps files of its own there, and that is never made writable",
+		"touch ~/.config/sbx/x":                                      "~/.config/sbx is not visible in the sandbox (moderate: private_paths ~): sbx keeps its own files there, and that is never made writable",
 		// Programs.
 		"sudo make install": "sudo gains no privileges in a sandbox: run what needs them outside",
 		"doas make install": "",
-		"strace -f make":    "no process looks into another here (moderate: seccomp = default): --seccomp dev lets strace work",
+		"strace -f make":    "no process can inspect another here (moderate: seccomp = default): --seccomp dev lets strace work",
 	} {
 		if got := after(box(), engine.Hints{}, 1, script); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
@@ -227,7 +227,7 @@ func TestPrograms(t *testing.T) {
 }
 
 // Where the working directory has another name inside, words are about that
-// one and levers about the host's.
+// one and remedies about the host's.
 func TestElsewhere(t *testing.T) {
 	b := box()
 	for i := range b.Rules {
@@ -246,7 +246,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// Who pastes a lever runs nothing by it, and no name writes to the terminal.
+// Who pastes a remedy runs nothing by it, and no name writes to the terminal.
 func TestLeversArePasted(t *testing.T) {
 	for word, want := range map[string]string{
 		"/srv/z$(touch P)": `"/srv/z$(touch P)" is not visible in the sandbox (no rule opens it): -r '/srv/z$(touch P)' shows it, if it exists`,
@@ -264,7 +264,7 @@ func TestShim(t *testing.T) {
 	for script, want := range map[string]string{
 		"grep A .env":            "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): SBX_FLAGS='-r ~/src/app/.env' git … shows it",
 		"cat '/home/u/odd name'": `"/home/u/odd name"` + unseen + `SBX_FLAGS='-r '\''/home/u/odd name'\''' git … shows it, if it exists`,
-		"strace -f make":         "no process looks into another here (moderate: seccomp = default): SBX_FLAGS='--seccomp dev' git … lets strace work",
+		"strace -f make":         "no process can inspect another here (moderate: seccomp = default): SBX_FLAGS='--seccomp dev' git … lets strace work",
 		"touch .git/hooks/x":     "~/src/app/.git/hooks/x is protected, since the host may run or read it later (git = commit): SBX_FLAGS='--git full' git … lets it be written",
 	} {
 		if got := after(box(), say, 1, script); got != want {
@@ -296,7 +296,7 @@ func TestConfig(t *testing.T) {
 		"grep A .env":                    "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): no configuration file can undo that; sbx -r ~/src/app/.env -- COMMAND does",
 		"openssl x -in tls.key":          "~/src/app/tls.key is hidden (secrets: blocked_paths ~/src/app/*.key): readonly_paths = [\"/home/u/src/app/tls.key\"] in a profile shows it",
 		"echo x > .git/hooks/pre-commit": "~/src/app/.git/hooks/pre-commit is protected, since the host may run or read it later (git = commit): git = \"full\" in a profile lets it be written",
-		"gdb x":                          "no process looks into another here (moderate: seccomp = default): seccomp = \"dev\" in a profile lets gdb work",
+		"gdb x":                          "no process can inspect another here (moderate: seccomp = default): seccomp = \"dev\" in a profile lets gdb work",
 	} {
 		if got := after(box(), say, 1, script); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
@@ -308,7 +308,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// What the administrator locked is no lever.
+// What the administrator locked is no remedy.
 func TestLocked(t *testing.T) {
 	for key, want := range map[string]string{
 		"readonly_paths":  "(secrets: blocked_paths ~/src/app/.env); the administrator has locked that",
@@ -334,7 +334,7 @@ func TestUsual(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, blank)
 	}
 	b.Full = func(path string) bool { return path == "/tmp" }
-	if got, want := run(1, "git"), "/tmp is full, a directory of the sandbox's own in memory (tmpfs_limit_mb = 2048): a larger tmpfs_limit_mb in a profile makes room"; got != want {
+	if got, want := run(1, "git"), "/tmp is full, a private directory in memory (tmpfs_limit_mb = 2048): a larger tmpfs_limit_mb in a profile makes room"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	for _, words := range [][]string{nil, {"bash"}, {"bash", "-l"}, {"/bin/zsh", "-i"}} {

@@ -10,8 +10,8 @@ import (
 // traffic is what a network namespace has counted since it was made for the run.
 type traffic struct {
 	unrouted  uint64 // packets for which there was no way, of both versions of IP
-	unheard   uint64 // datagrams to a port on which nobody listens
-	heard     uint64 // datagrams to one where somebody does
+	unheard   uint64 // datagrams to a port on which no process listens
+	heard     uint64 // datagrams to one on which a process does
 	sent      uint64 // datagrams
 	discarded uint64 // packets that were not sent, for an error that was still to be told
 }
@@ -21,10 +21,10 @@ type traffic struct {
 //
 // Where the system's resolver is on the loopback (systemd-resolved's
 // 127.0.0.53, or no resolv.conf at all) a lookup looks like any datagram that
-// nobody takes, but for how the C library asks: it sends two, for both families
+// no one takes, but for how the C library asks: it sends two, for both families
 // of addresses, by one call; the first one comes back before the second is sent,
 // which is discarded with that error and sent once more; and then all of it
-// again. A program that sends metrics to nobody, connected or not, does not come
+// again. A program that sends metrics to no one, connected or not, does not come
 // to these numbers.
 func (c *traffic) cut() bool {
 	return c.unrouted > 0 || c.unheard >= 4 && c.heard == 0 && c.sent == c.unheard && c.unheard == 2*c.discarded
@@ -96,7 +96,7 @@ func (h *hinter) network(r *reader) string {
 	}
 	text := "the network is off" + h.by("allow_network")
 	if source == "--no-net" && !h.locked("allow_network") && !h.say.Config && h.say.Tool == "" {
-		return text + ": --net in the place of --no-net turns it on"
+		return text + ": --net instead of --no-net turns it on"
 	}
 	return text + h.change("--net", "allow_network", "true", " turns it on")
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	neverWritable = " and is never made writable"
-	ownFiles      = ": sbx keeps files of its own there, and that is never made writable"
+	ownFiles      = ": sbx keeps its own files there, and that is never made writable"
 )
 
 // setting is how a switch or a number is changed: a flag, or a key of the config
@@ -56,7 +56,7 @@ func (h *hinter) inConfig() string {
 	return " in a profile in " + h.shown(h.say.ConfigDir+"/config.toml")
 }
 
-// locked reports whether the administrator lets nobody loosen one of the keys.
+// locked reports whether the administrator lets no one loosen one of the keys.
 func (h *hinter) locked(keys ...string) bool {
 	return slices.ContainsFunc(h.say.Locked, func(k string) bool {
 		return k == "default_profile" || slices.Contains(keys, k)

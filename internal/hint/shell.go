@@ -119,7 +119,7 @@ func (r *reader) stmt(s *syntax.Stmt, live, last bool) {
 				r.add(file, true)
 			} else if redir.N != nil && redir.N.Value == "2" && !last {
 				r.uses = r.uses[:from]
-				return // nobody minds should it fail
+				return // no one minds should it fail
 			}
 		}
 	}

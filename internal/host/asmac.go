@@ -43,7 +43,7 @@ func (h *Host) OnMac(path string) string {
 	return path
 }
 
-// MacFS is the system of a Mac in the place of this one's. It has directories and
+// MacFS is the system of a Mac in place of this one's. It has directories and
 // what has a part in the rules; programs are not in it.
 type MacFS struct{ FS }
 

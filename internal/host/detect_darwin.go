@@ -105,7 +105,7 @@ func Inside() bool { return false }
 // InLandlock is false: only Linux has it.
 func InLandlock() bool { return false }
 
-// InSeatbelt reports whether this process runs in a sandbox of sbx's. Its profile
+// InSeatbelt reports whether this process runs in an sbx sandbox. Its profile
 // lets everybody read sandbox-exec and denies to look at its inode, and at that one
 // alone, which no other does: what is open cannot be asked about (fstat(2)).
 func InSeatbelt() bool {
@@ -118,7 +118,7 @@ func InSeatbelt() bool {
 		var st unix.Stat_t
 		return true, unix.Fstat(fd, &st)
 	}
-	// A profile that lets nothing there be looked at is somebody else's.
+	// A profile that lets nothing there be looked at is another user's.
 	opened, err := looked(SandboxExec)
 	other, otherErr := looked(probed)
 	return opened && err == unix.EPERM && other && otherErr == nil

@@ -92,7 +92,7 @@ func passwdHome(uid int) string {
 	return passwdField(uid, 5, "/")
 }
 
-// passwdField returns a field of a user's line, "" when it is not there or
+// passwdField returns a field of a user's line, "" when it does not exist or
 // does not begin as it should.
 func passwdField(uid, field int, prefix string) string {
 	data, err := OS{}.Head("/etc/passwd", 1<<20)
@@ -247,7 +247,7 @@ func unnamedPair(n int) bool {
 	return true
 }
 
-// Inside reports whether this process runs in a sandbox of sbx's, by a file
+// Inside reports whether this process runs in an sbx sandbox, by a file
 // that only root can put there on a host, on a read-only mount. A variable
 // would not do: who sets it in a project's .envrc would turn the sandbox off.
 func Inside() bool {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settled refuses a machine on which nobody knows where the secrets are. The
+// settled refuses a machine on which no one knows where the secrets are. The
 // users are in the given database.
 func (h *Host) settled(users string) error {
 	if dir, ok := LookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || HasDotDot(dir)) {

@@ -165,7 +165,7 @@ func wsl(osrelease string) int {
 	return 0
 }
 
-// spent returns the first limit of another kind of namespace that lets nobody
+// spent returns the first limit of another kind of namespace that lets no one
 // make one.
 func spent() string {
 	for _, kind := range []string{"mnt", "pid", "net", "ipc", "uts", "cgroup"} {

@@ -97,7 +97,7 @@ func TestLinksToBwrap(t *testing.T) {
 	}
 }
 
-// safeParent is a directory that nobody else can write below.
+// safeParent is a directory that no one else can write below.
 func safeParent(t *testing.T) string {
 	t.Helper()
 	for _, dir := range []string{"/var/lib", os.Getenv("HOME"), passwdHome(os.Geteuid())} {

@@ -20,7 +20,7 @@ const (
 	Socket
 	Fifo
 	Device
-	Unknown // it is there, and may not be looked at
+	Unknown // it exists, but may not be looked at
 )
 
 // Info is what lstat(2) says of a path.

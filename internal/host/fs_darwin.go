@@ -35,7 +35,7 @@ func (o OS) Spell(path string) string {
 		asked = short
 	}
 	// A file with several names may be given by another of them, and what was put in
-	// the place of one meanwhile is another file.
+	// place of one meanwhile is another file.
 	if !same(name, &st) || !sameSpelling(asked, name, st.Nlink > 1 && st.Mode&unix.S_IFMT == unix.S_IFREG) {
 		return o.below(asked)
 	}

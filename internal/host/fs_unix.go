@@ -107,7 +107,7 @@ func (OS) Head(path string, n int) ([]byte, error) {
 	return upTo(fd, path, n)
 }
 
-// Content opens no link in the place of the file: what is looked at must be what
+// Content opens no link in place of the file: what is looked at must be what
 // was resolved, since it is shown to the command.
 func (OS) Content(path string, want Info, n int) ([]byte, error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY|syscall.O_NOFOLLOW, 0)

@@ -102,7 +102,7 @@ var SharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var"
 // SystemTrees are never writable at any depth: the host runs what is in them.
 var SystemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run"}
 
-// Replaceable reports whether a canonical path lies where somebody whose work
+// Replaceable reports whether a canonical path lies where someone whose work
 // runs in sandboxes may have put something else in its place a moment ago.
 func Replaceable(path string) bool {
 	for _, d := range systemExceptions {
@@ -179,7 +179,7 @@ func (e *PlaceError) Error() string {
 }
 
 // TrustedLink reports whether a link was made by the system rather than by
-// somebody whose work runs in sandboxes: root owns it and
+// someone whose work runs in sandboxes: root owns it and
 // the directory it lies in, and when the caller is
 // root, too, it lies outside the places where root's own work lies.
 func (h *Host) TrustedLink(l Hop) bool {

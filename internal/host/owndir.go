@@ -12,7 +12,7 @@ import (
 // there or can be made. The directory above it is one of the user's that the
 // system or the user names ($XDG_CACHE_HOME, ~/.local/state). That is made
 // inside of a home directory only, and a home directory never is: what is not
-// there has no user, and "/" is the home of nobody.
+// there has no user, and "/" is no one's home.
 func (h *Host) CheckOwnDir(dir string) error {
 	if dir == "" {
 		return errors.New("there is no home directory")

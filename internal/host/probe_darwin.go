@@ -11,7 +11,7 @@ import (
 // Find fails: bwrap is Linux's.
 func Find(*Host, string) (Bwrap, error) { return Bwrap{}, OtherEngine(EngineBwrap) }
 
-// seatbeltWorks is what a kept verdict says.
+// seatbeltWorks is what a saved verdict says.
 const seatbeltWorks = "works\n"
 
 // ChooseSeatbelt says why sandbox-exec cannot be had, nil when it can. A failure is
@@ -39,7 +39,7 @@ func ChooseSeatbelt(h *Host, dir string) *Unavailable {
 	return nil
 }
 
-// findSandboxExec looks at the program that a run becomes and returns what a kept
+// findSandboxExec looks at the program that a run becomes and returns what a saved
 // verdict on it stands under.
 func findSandboxExec(uid int) (key string, u *Unavailable) {
 	var st syscall.Stat_t
@@ -51,7 +51,7 @@ func findSandboxExec(uid int) (key string, u *Unavailable) {
 	case err != nil:
 		return "", seatbeltFailure(0, "", err)
 	case st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Uid != 0 || st.Mode&0o022 != 0:
-		return "", &Unavailable{CauseUnsafe, SandboxExec + " is not the system's: it belongs to somebody else, or others can write it", []string{"an update of macOS mends it"}}
+		return "", &Unavailable{CauseUnsafe, SandboxExec + " is not the system's: it belongs to another user, or others can write it", []string{"an update of macOS fixes it"}}
 	}
 	if err := unix.Access(SandboxExec, unix.X_OK); err != nil {
 		return "", seatbeltFailure(0, "", err)
@@ -73,7 +73,7 @@ func runOnce(argv []string) (status int, said string, err error) {
 	return ended.ExitCode(), said, nil
 }
 
-// Forget removes a kept verdict that does not hold any more, and reports
+// Forget removes a saved verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
 func Forget(h *Host, dir string) bool {
 	key, u := findSandboxExec(h.UID)

@@ -54,7 +54,7 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	return Bwrap{path, v}, nil
 }
 
-// Forget removes a kept verdict that does not hold any more, and reports
+// Forget removes a saved verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
 func Forget(h *Host, dir string) bool {
 	path, st, err := locate(h)
@@ -131,8 +131,8 @@ func safe(st *syscall.Stat_t, uid int) bool {
 	return (st.Uid == 0 || int(st.Uid) == uid) && st.Mode&0o022 == 0
 }
 
-// safeFile reports whether nobody but root and the user can put another file
-// in the place of this one: at its own place, and at that of each link that
+// safeFile reports whether no one but root and the user can put another file
+// in place of this one: at its own place, and at that of each link that
 // leads to it.
 func safeFile(path string, uid int) bool {
 	real, err := NewResolver(OS{}).Resolve(path)
@@ -149,7 +149,7 @@ func safeFile(path string, uid int) bool {
 
 // safeDir reports whether a canonical directory and all above it belong to root
 // or the user and cannot be written by others. The stores of Nix and Guix are
-// their builders' to add to, and sticky: nobody else's entry can be replaced.
+// their builders' to add to, and sticky: no other user's entry can be replaced.
 func safeDir(dir string, uid int) bool {
 	for d := dir; ; d = policy.Dir(d) {
 		var st syscall.Stat_t
@@ -174,7 +174,7 @@ var sysctls = []string{
 	"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "/proc/sys/kernel/unprivileged_userns_clone",
 }
 
-// probeKey is the text that a kept verdict stands under.
+// probeKey is the text that a saved verdict stands under.
 func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	var b strings.Builder
 	b.WriteString("sbx probe 3\n" + strconv.Quote(path) + "\n")
@@ -216,7 +216,7 @@ func kernelState() string {
 	return b.String() + "\n"
 }
 
-// version is that of bwrap in a kept verdict, with what was seen of sockets. Only
+// version is that of bwrap in a saved verdict, with what was seen of sockets. Only
 // what Find would have kept counts.
 func (kept *verdict) version() (v bwrapargs.Version, seen *socketCache, ok bool) {
 	rest, ok := kept.read()
@@ -287,7 +287,7 @@ func failure(f Diagnostics, path, said string, err error) *Unavailable {
 }
 
 // transient returns what says that it is this moment that bwrap failed for: a limit
-// on processes, memory or files was reached, or somebody ended it. "" is none.
+// on processes, memory or files was reached, or someone ended it. "" is none.
 func transient(said string, err error) string {
 	all := strings.ToLower(said + "\n" + err.Error())
 	for _, s := range []string{
@@ -331,7 +331,7 @@ func configError(err error) string {
 // busy is the diagnosis for what may be over in a moment.
 func busy(path, why string) *Unavailable {
 	return &Unavailable{CauseBusy, text.Plain(path) + " could not be tried: " + OneLine(why),
-		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up",
+		[]string{"run sbx again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up",
 			"--engine landlock does without bwrap, with tier reduced"}}
 }
 
@@ -363,5 +363,5 @@ func hangs(path string) *Unavailable {
 
 func setUIDHints(path string) []string {
 	return []string{"sudo chmod u-s " + text.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
-		"on Arch: sudo pacman -S bubblewrap, in the place of bubblewrap-suid"}
+		"on Arch: sudo pacman -S bubblewrap, instead of bubblewrap-suid"}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 )
 
-// fakeBwrap puts a script in the place of bwrap and counts its runs.
+// fakeBwrap puts a script in place of bwrap and counts its runs.
 type fakeBwrap struct {
 	t    *testing.T
 	dir  string

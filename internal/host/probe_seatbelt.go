@@ -42,7 +42,7 @@ func probeSeatbelt(run func(argv []string) (status int, stderr string, err error
 	status, said, err = run(words(probeClosed))
 	switch {
 	case err == nil && status == 0:
-		return &Unavailable{CauseToothless, SandboxExec + " puts up no walls: what its profile denies was executed all the same", []string{"update macOS, or sbx; sbx --version says which it is", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"}}
+		return &Unavailable{CauseToothless, SandboxExec + " enforces nothing: what its profile denies was executed anyway", []string{"update macOS, or sbx; sbx --version says which it is", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"}}
 	// execvp(3) fails behind the walls, or the kernel ends who tries.
 	case err == nil && !applies(said) && (strings.Contains(said, notPermitted) || status == 128+int(syscall.SIGKILL) || status == 128+int(syscall.SIGABRT)):
 		return nil
@@ -73,7 +73,7 @@ func seatbeltFailure(status int, said string, err error) *Unavailable {
 	case errors.Is(err, syscall.EPERM):
 		return NestedSeatbelt()
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ELOOP):
-		return &Unavailable{CauseNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system mends it"}}
+		return &Unavailable{CauseNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system fixes it"}}
 	case err != nil:
 		return tryAgain(OneLine(err.Error()))
 	case status > 128:
@@ -105,19 +105,19 @@ func strange(status int, said string) *Unavailable {
 }
 
 func NoSandboxExec() *Unavailable {
-	return &Unavailable{CauseMissing, SandboxExec + " is not there, which belongs to macOS",
+	return &Unavailable{CauseMissing, SandboxExec + " does not exist, though it is part of macOS",
 		[]string{"it is part of every macOS up to the newest that sbx knows; look for a newer sbx, and run nothing that you do not trust until then"}}
 }
 
 // nestedSeatbelt: a process that has walls around it may not put up others.
 func NestedSeatbelt() *Unavailable {
 	return &Unavailable{CauseNested, "this runs inside another sandbox already, and macOS puts none into another",
-		[]string{"run sbx outside of it: in a plain terminal, or with the own sandbox of the program around it switched off (an agent's, an editor's, swift build's)"}}
+		[]string{"run sbx outside of it: in a plain terminal, or with the sandbox of the program around it switched off (an agent's, an editor's, swift build's)"}}
 }
 
 func tryAgain(why string) *Unavailable {
 	return &Unavailable{CauseBusy, SandboxExec + " could not be tried: " + why,
-		[]string{"run sbx again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"}}
+		[]string{"run sbx again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"}}
 }
 
 // sandboxVars are variables by which other sandboxes tell what runs in them. They are
@@ -134,7 +134,7 @@ func inOtherSandbox(environ []string) bool {
 	return false
 }
 
-// seatbeltKey is the text that a kept verdict stands under: another system has
+// seatbeltKey is the text that a saved verdict stands under: another system has
 // another program, and another start another system.
 func seatbeltKey(uid int, numbers []int64, boot, version string) string {
 	var b strings.Builder

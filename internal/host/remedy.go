@@ -49,7 +49,7 @@ func installHints(f Diagnostics) []string {
 	return hints
 }
 
-// asRoot takes sudo out of a line for somebody who is root already: images of
+// asRoot takes sudo out of a line for someone who is root already: images of
 // containers seldom have it.
 func asRoot(f Diagnostics, line string) string {
 	if f.Root {
@@ -140,7 +140,7 @@ func maxHints(f Diagnostics) []string {
 	const outside = "run sbx outside of the sandbox that is around this"
 	switch {
 	case !none:
-		hints := []string{"all that " + name + " allows are there, or they lie 32 deep in each other: lsns --type user shows who has them"}
+		hints := []string{"all that " + name + " allows exist, or they are nested 32 deep: lsns --type user shows who has them"}
 		if f.Userns && f.Container == "" {
 			hints = append(hints, outside)
 		}
@@ -172,7 +172,7 @@ const (
 		"lxc config set penguin security.nesting true && lxc restart penguin"
 	nspawnLine = "systemd-nspawn covers parts of /proc: in the container, as root, " +
 		"mount -t proc proc /mnt once before sbx (what is covered can then be seen there)"
-	podmanSELinux = "on a host with SELinux also --security-opt label=disable (takes SELinux's walls from the container)"
+	podmanSELinux = "on a host with SELinux also --security-opt label=disable (takes SELinux's protection from the container)"
 )
 
 var lxcLines = []string{

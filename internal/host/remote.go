@@ -157,7 +157,7 @@ func Silent(e *SilentError, path, source string) error {
 	if source != "" {
 		message = source + ": " + message
 	}
-	return &Error{StatusFailed, message, "mend the mount, or take it away: umount -l " + text.Plain(e.Point)}
+	return &Error{StatusFailed, message, "fix the mount, or remove it: umount -l " + text.Plain(e.Point)}
 }
 
 func (r *RemoteFS) Lstat(path string) (Info, error) {

@@ -17,7 +17,7 @@ func SetupFailure(said string, facts func() Diagnostics) *Error {
 	case strings.Contains(reason, "No such file or directory"), strings.HasSuffix(reason, "Read-only file system"): // the place of a mask is gone
 		e.Hint = "it was removed or renamed on the host while the sandbox was being set up; run it again"
 	case slices.ContainsFunc(scarce, func(s string) bool { return strings.Contains(reason, s) }):
-		e.Hint = "run it again; when it stays so, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"
+		e.Hint = "run it again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"
 	default:
 		if u := diagnose(facts(), "bwrap", first); u.Cause != CauseOther {
 			e.Hint = u.Hints[0]

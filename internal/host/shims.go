@@ -23,7 +23,7 @@ func (h *Host) ShimDirs(res *Resolver) []string {
 }
 
 // IsShim reports whether what was found for a name is no program of that name but
-// sbx: a link of its own, one that somebody made, a hard link, a copy. Another
+// sbx: a link of its own, one that someone made, a hard link, a copy. Another
 // version of sbx cannot be told from any program; see [Host.Tool].
 func (h *Host) IsShim(res *Resolver, full, name string, to Resolved) bool {
 	if strings.HasPrefix(name, "sbx") {
@@ -93,7 +93,7 @@ func (h *Host) Path() string {
 }
 
 // WithoutShims takes the directories of sbx's links out of PATH: what runs
-// without a sandbox because somebody said so is not to end up in one by the next
+// without a sandbox because someone said so is not to end up in one by the next
 // program it calls, nor to call itself. All else stays byte for byte.
 func (h *Host) WithoutShims() []string {
 	res := NewResolver(h.FS)

@@ -10,7 +10,7 @@ import (
 // did not come with the system put theirs there, and profiles show them.
 var SocketTops = [...]string{"/opt", "/srv", "/usr/local", "/etc"}
 
-// socketCache is what was found when somebody looked for sockets, and by what it can
+// socketCache is what was found when someone looked for sockets, and by what it can
 // be told that there may be others now.
 type socketCache struct {
 	when    int64 // seconds since 1970

@@ -14,8 +14,8 @@ import (
 
 // Host is a simulated one. The zero value lacks nothing.
 type Host struct {
-	Bwrap   string   // file in the place of /usr/bin/bwrap, or [None]
-	Also    []string // FILE, PLACE, FILE, PLACE, …: further files to put in the place of others
+	Bwrap   string   // file in place of /usr/bin/bwrap, or [None]
+	Also    []string // FILE, PLACE, FILE, PLACE, …: further files to put in place of others
 	Spent   bool     // user.max_user_namespaces is 0
 	Covered bool     // parts of /proc are covered, as in a container
 	NoProc  bool     // there is no /proc
@@ -24,7 +24,7 @@ type Host struct {
 	UID     int // what the program runs as when the caller is root; 0 is root
 }
 
-// None is a Bwrap that is not there: /usr/bin and /usr/local/bin have a few
+// None is a Bwrap that is missing: /usr/bin and /usr/local/bin have a few
 // programs only.
 const None = "-"
 
@@ -41,7 +41,7 @@ type order struct {
 }
 
 // Command is exec.Command on this host. In a user namespace of a plain user's
-// own the files of root belong to nobody; so a Bwrap that is to be trusted there
+// own the files of root belong to the user nobody; so a Bwrap that is to be trusted there
 // has to be the user's.
 func (h Host) Command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)

@@ -7,7 +7,7 @@
 // namespace. What cannot be held that way is refused; with best effort it is
 // left out or held for each process by itself, and said so.
 //
-// Not promised: that what stays below the limits harms nobody. Disk, network
+// Not promised: that what stays below the limits harms no one. Disk, network
 // and the bandwidth of memory are not limited at all, and the size of files is
 // the size of each.
 //

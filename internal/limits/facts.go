@@ -50,7 +50,7 @@ type machine struct {
 	release  string                    // of the kernel, as uname(2) has it
 	read     func(name string) string  // "" when it cannot be read
 	writable func(name string) bool    // the caller may write the file, or make something in the directory
-	owner    func(name string) int     // -1 when it is not there
+	owner    func(name string) int     // -1 when it does not exist
 	socket   func(name string) bool    // a socket of the caller's is there
 	safe     func(program string) bool // a program that only root can change
 }

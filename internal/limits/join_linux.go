@@ -16,17 +16,17 @@ import (
 const namePrefix = "sbx-"
 
 // Join makes the planned control groups and puts this process into them. It
-// returns a descriptor of the file that counts kills for want of memory, close
+// returns a descriptor of the file that counts out-of-memory kills, close
 // on exec, or -1. When it fails, this process is not to go on: it may be in
 // some of the groups.
 //
-// A group that is empty again stays until the next run with limits: nobody is
+// A group that is empty again stays until the next run with limits: no one is
 // left who could remove it.
 func (m *Means) Join() (oom int, err error) {
 	oom = -1
 	if m.OOM != "" {
 		if oom, err = open(m.OOM); err != nil {
-			oom = -1 // then nobody is told of a kill
+			oom = -1 // then no kill is reported
 		}
 	}
 	for i := range m.Cgroups {

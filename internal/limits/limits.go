@@ -63,7 +63,7 @@ type Means struct {
 	Rlimits []pid1.Rlimit
 	Staged  bool
 
-	OOM    string   // file that counts kills for want of memory and is there already; see also Cgroup.OOM
+	OOM    string   // file that counts out-of-memory kills and exists already; see also Cgroup.OOM
 	Memory string   // the limit on memory as a person writes it, "" without one that kills
 	Held   []string // one line for each limit: what holds it
 	Gaps   []string // one line for each that is not held as it should be
@@ -78,7 +78,7 @@ func (m *Means) Counts() bool {
 type Cgroup struct {
 	Parent string
 	Files  []File // written in this order
-	OOM    string // name of the file in it that counts kills for want of memory, or ""
+	OOM    string // name of the file in it that counts out-of-memory kills, or ""
 }
 
 // File is one setting of a control group.
@@ -156,7 +156,7 @@ func (m *Means) fileSize(w Wanted, f Facts, o Options) error {
 	}
 	if !o.Staged && !f.Mac && w.FileSizeMB < 1 {
 		// bwrap writes files of its own into the sandbox.
-		const why = "with less than 1 MiB a stage around the command has to set it"
+		const why = "only process 1 of the sandbox can set less than 1 MiB"
 		return &Refusal{"file_size_limit_mb", why, "leave out --direct, or allow 1M"}
 	}
 	m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitFSIZE, Max: uint64(math.Ceil(w.FileSizeMB * (1 << 20)))})

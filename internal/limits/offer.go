@@ -112,7 +112,7 @@ func memoryText(bytes uint64) string { return sizeText(float64(bytes) / (1 << 20
 func (s *Scope) fill(m *Means, w Wanted, o Options) {
 	b := s.Left.bounded(w, o)
 	m.Prefix = []string{s.Run}
-	// Variables of the caller's must not lead it to somebody who only says yes.
+	// Variables of the caller's must not lead it to someone who only says yes.
 	if s.Runtime != "" {
 		m.Prefix = append(m.Prefix, "--user")
 		m.Env = []string{"XDG_RUNTIME_DIR=" + s.Runtime, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + s.Runtime + "/bus"}
@@ -161,7 +161,7 @@ func (f *Facts) without(controller string, o Options) string {
 	case !f.Counted:
 		return why + ", and RLIMIT_NPROC counts all processes of a user before Linux 5.14"
 	case !o.Staged:
-		return why + ", and without a stage around the command RLIMIT_NPROC counts all processes of the user"
+		return why + ", and without sbx as process 1 of the sandbox RLIMIT_NPROC counts all processes of the user"
 	}
 	return why
 }

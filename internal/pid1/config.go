@@ -30,7 +30,7 @@ type InitConfig struct {
 
 	// Wall is what Landlock denies the command, and nil nothing. It is opened by the
 	// process 1, so its paths are those of the sandbox, and put around the command alone:
-	// process 1 has to signal it. A path that is not there, or cannot be reached, is
+	// process 1 has to signal it. A path that does not exist, or cannot be reached, is
 	// an error: a rule that cannot be made would be a view that was not planned.
 	Ruleset *landlock.Ruleset
 
@@ -74,7 +74,7 @@ type Rlimit struct {
 
 // ParentFDs are descriptors that the parent process opens about itself before it
 // becomes bwrap, so that process 1 can see and signal it from inside, where it
-// has no number. -1 is one that is not there.
+// has no number. -1 is one that does not exist.
 type ParentFDs struct {
 	Status        int // /proc/PID/status: pending signals, state
 	Stat          int // /proc/PID/stat: is its group in the foreground
@@ -88,7 +88,7 @@ type ParentFDs struct {
 }
 
 // SetupFDs are descriptors that bwrap is given where no process 1 of
-// sbx stays: by them the watchdog sees how far it is. -1 is one that is not there.
+// sbx stays: by them the watchdog sees how far it is. -1 is one that does not exist.
 type SetupFDs struct {
 	Setup int // writing end of a pipe that bwrap closes when nearly everything is set up: its --block-fd
 	Alive int // writing end of a pipe that process 1 has as long as it lives: its --sync-fd

@@ -9,7 +9,7 @@ import (
 // version begins what [InitConfig.Encode] writes.
 const version = "sbx 2"
 
-var errConfig = errors.New("the order is damaged")
+var errConfig = errors.New("the configuration of process 1 is damaged")
 
 // Encode gives the bytes that [decode] reads.
 func (cfg *InitConfig) Encode() []byte {

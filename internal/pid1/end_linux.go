@@ -49,7 +49,7 @@ func (s *supervisor) awaitGroup() {
 	}
 }
 
-// remains reaps who has ended, and reports whether somebody is still to be
+// remains reaps who has ended, and reports whether a process is still to be
 // waited for.
 func (s *supervisor) remains() bool {
 	for {

@@ -28,8 +28,8 @@ func showable(text string) bool {
 	return true
 }
 
-// byOthers are the signals that end a command because somebody wants it ended,
-// or nobody reads what it writes. The rest are faults of its own.
+// byOthers are the signals that end a command because someone wants it ended,
+// or no process reads what it writes. The rest are faults of its own.
 const byOthers = uint64(1<<(sigHUP-1) | 1<<(sigINT-1) | 1<<(sigQUIT-1) | 1<<(sigKILL-1) |
 	1<<(sigUSR1-1) | 1<<(sigUSR2-1) | 1<<(sigPIPE-1) | 1<<(sigALRM-1) | 1<<(sigTERM-1))
 

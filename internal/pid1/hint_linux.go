@@ -31,7 +31,7 @@ func (s *supervisor) hint() {
 }
 
 // explain runs the process and returns what it writes, "" when it takes too long,
-// or when somebody sends a signal meanwhile.
+// or when someone sends a signal meanwhile.
 func (s *supervisor) explain(status int) string {
 	var p [2]int
 	if syscall.Pipe2(p[:], syscall.O_CLOEXEC) != nil {
@@ -87,7 +87,7 @@ func hintEnviron() (env []string) {
 	return env
 }
 
-// meddled reports whether somebody outside ended the command, or talked to it, by
+// meddled reports whether a process outside ended the command, or talked to it, by
 // a signal, also one that came together with its end: what fails then does not
 // fail by itself.
 func (s *supervisor) meddled() bool {

@@ -27,7 +27,7 @@ func (s *supervisor) signals() {
 	}
 	group, one := s.relay.take(seen)
 	s.told |= group
-	// A stop takes a pending SIGCONT away, also where it stops nobody itself.
+	// A stop takes a pending SIGCONT away, also where it stops no process itself.
 	if (group|one)&bit(sigCONT) != 0 || (s.frozen || s.mirrored) && !st.stopped {
 		s.resume(group&bit(sigCONT) != 0)
 	}
@@ -107,7 +107,7 @@ func (s *supervisor) commandStopped(by int) {
 		}
 		s.sleepWatching(1e6)
 	}
-	// Nobody would continue it: the kernel does not stop a group without a shell.
+	// No process would continue it: the kernel does not stop a group without a shell.
 	s.resume(true)
 }
 

@@ -27,7 +27,7 @@ func shrink() {
 }
 
 // program reads a line of proc_pid_maps(5) and reports whether it is a part of
-// the program that nobody can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
+// the program that no process can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
 func program(line string) (from, to uintptr, ok bool) {
 	dash, space := index(line, '-'), index(line, ' ')
 	if dash < 0 || space < dash || len(line) < space+4 || line[space+1:space+3] != "r-" {

@@ -5,8 +5,8 @@ import "syscall"
 // mountsAsPlanned reports whether everything is mounted as it was planned. expected
 // holds records, each ended by NUL, of "=" for a file that has to be the one
 // that was looked at, "!" for one that must not be, since it is hidden, then
-// device, inode and path. Between the plan and the mounts somebody may have put
-// a link or another directory in the place of one: nothing of the command has
+// device, inode and path. Between the plan and the mounts someone may have put
+// a link or another directory in place of one: nothing of the command has
 // run then.
 func mountsAsPlanned(expected []byte) bool {
 	for len(expected) > 0 {

@@ -119,7 +119,7 @@ type reason string
 
 func (r reason) Error() string { return string(r) }
 
-// reopen puts a file that is opened on its read-only mount in the place of the
+// reopen puts a file that is opened on its read-only mount in place of the
 // same file, opened by the caller on a mount that the sandbox does not govern:
 // by that descriptor the file could be opened for writing (/proc/self/fd), and
 // its mode, times and attributes be changed without that.

@@ -53,7 +53,7 @@ func Run(args []string) int {
 }
 
 func broken(why string) int {
-	say("error: Failed to initialize sandbox: the stage: " + why)
+	say("error: Failed to initialize sandbox: process 1: " + why)
 	return statusFailed
 }
 

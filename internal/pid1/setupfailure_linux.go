@@ -105,7 +105,7 @@ func endedWith(status int) string {
 // silent reports whether bwrap has ended without a word.
 func (t *setupFailure) silent() bool { return !readable(t.said, 0) || !t.running() }
 
-// hear reads until nobody is left who writes, or for a little longer than it
+// hear reads until no process is left that writes, or for a little longer than it
 // takes until over is true.
 func (t *setupFailure) hear(over func() bool) {
 	for ended := false; ; {

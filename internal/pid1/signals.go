@@ -10,7 +10,7 @@ const (
 	firstRT, lastRT            = 34, 64
 
 	// marker is a signal that means nothing, neither to the parent process nor to the
-	// process 1: see parent_linux.go. It is SIGIO, which the kernel sends in the place of
+	// process 1: see parent_linux.go. It is SIGIO, which the kernel sends in place of
 	// another one where the user has no room for more pending signals.
 	marker = 29
 )

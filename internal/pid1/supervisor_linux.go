@@ -93,7 +93,7 @@ func (s *supervisor) start(w restrictions) (int, error) {
 		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of process 1 with them
 			c.rlimits[i].Max += threads()
 		}
-		// Nobody here may raise a hard limit of the caller's.
+		// No one here may raise a hard limit of the caller's.
 		var now syscall.Rlimit
 		if syscall.Getrlimit(c.rlimits[i].Resource, &now) == nil {
 			c.rlimits[i].Max = min(c.rlimits[i].Max, now.Max)
@@ -157,7 +157,7 @@ func (s *supervisor) listen() {
 		s.poll = 25e6
 	}
 	// A kernel that gave the parent process new signal handling when it executed
-	// bwrap (before Linux 5.7 it depends on timing) wakes nobody. Try.
+	// bwrap (before Linux 5.7 it depends on timing) wakes no one. Try.
 	s.woken(0)
 	s.parent.signal(marker)
 	if !s.woken(0) {
@@ -246,7 +246,7 @@ func (s *supervisor) look() {
 // reap waits for every child, orphans of the command's included.
 func (s *supervisor) reap() {
 	s.reaped = false
-	takePending(bit(sigCHLD)) // while one is pending, the next wakes nobody
+	takePending(bit(sigCHLD)) // while one is pending, the next wakes no one
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|wContinued, nil)

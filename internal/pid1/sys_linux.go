@@ -148,7 +148,7 @@ const keepsDefault = uint64(1<<(sigKILL-1) | 1<<(sigSTOP-1) | 1<<(sigCONT-1) | 1
 
 // takePending takes one signal of the set that is pending, of the process or
 // of this thread, and reports whether it came from outside: the kernel says 0
-// for a sender that has no number here. Nobody inside can say so himself but with
+// for a sender that has no number here. No process inside can say so itself but with
 // a si_code below 0 (rt_sigqueueinfo(2)).
 func takePending(set uint64) (n int, outside bool) {
 	var info [128]byte
@@ -170,7 +170,7 @@ func now() int64 {
 
 // neverStopped lets a timer continue this process once a second. A SIGSTOP to
 // the caller's group stops it as well, and then a SIGCONT to the parent process
-// alone, or the end of the time, would find nobody. Where the kernel refuses the
+// alone, or the end of the time, would find no process. Where the kernel refuses the
 // timer, a SIGCONT to the group is needed.
 func neverStopped() {
 	event := struct {
@@ -232,7 +232,7 @@ func signalfd(set uint64) (int, error) {
 	return int(fd), failure(errno)
 }
 
-// say writes a line to standard error, unless nobody reads there: process 1
+// say writes a line to standard error, unless no process reads there: process 1
 // must never wait for a reader.
 func say(text string) {
 	if writable(2) {

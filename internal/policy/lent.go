@@ -88,7 +88,7 @@ func (l *Lent) parts() []string {
 }
 
 // free reports whether a path is one that no rule shows or hides, and of which
-// nobody has written that it is private.
+// no one has written that it is private.
 func (pol *Policy) free(path string) bool {
 	r, ok := pol.Decide(path)
 	return !ok || r.Access == Private && r.Layer == Builtin && r.Path != path

@@ -270,7 +270,7 @@ func TestAddKeepsTheOrder(t *testing.T) {
 }
 
 // TestUnhide wants an exception of a built-in profile to show what another
-// built-in one hides at the very path, and nobody else's to do so.
+// built-in one hides at the very path, and no other user's to do so.
 func TestUnhide(t *testing.T) {
 	builtin := func(name string, p Profile) *Profile { p.Name, p.Source = name, "built-in"; return &p }
 	user := func(text string) *Profile {

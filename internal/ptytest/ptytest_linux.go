@@ -96,7 +96,7 @@ func open() (master, slave *os.File, err error) {
 	return os.NewFile(uintptr(m), "/dev/ptmx"), os.NewFile(uintptr(s), "terminal"), nil
 }
 
-// read takes in what is written until nobody has the terminal open any more.
+// read takes in what is written until no process has the terminal open any more.
 func (p *Terminal) read() {
 	var f filter
 	buf := make([]byte, 4096)
@@ -328,7 +328,7 @@ func Output(t testing.TB, cmd *exec.Cmd, keys string) []byte {
 	}
 	defer time.AfterFunc(2*Patience, func() { _ = cmd.Process.Kill() }).Stop()
 	_, _ = master.WriteString(keys)
-	out, _ := io.ReadAll(master) // ends with EIO when nobody has the terminal open
+	out, _ := io.ReadAll(master) // ends with EIO when no process has the terminal open
 	_ = cmd.Wait()
 	return out
 }

@@ -52,7 +52,7 @@ func Exists(path string) Act { return act("exists "+path, file("file-test-existe
 // OpenWrite is open(2) for writing to a file that exists.
 func OpenWrite(path string) Act { return act("write "+path, file("file-write-data", path)) }
 
-// Create is open(2) with O_CREAT of a file that is not there, and a first write.
+// Create is open(2) with O_CREAT of a file that does not exist, and a first write.
 func Create(path string) Act {
 	return act("create "+path, create(path, ""), file("file-write-data", path))
 }
@@ -63,7 +63,7 @@ func Unlink(path string) Act { return act("unlink "+path, itself("file-write-unl
 // Mkdir is mkdir(2).
 func Mkdir(path string) Act { return act("mkdir "+path, create(path, "DIRECTORY")) }
 
-// Symlink is symlink(2): where it leads to nobody asks.
+// Symlink is symlink(2): where it leads to no one asks.
 func Symlink(target, link string) Act {
 	return act("symlink "+target+" "+link, create(link, "SYMLINK"))
 }
@@ -203,7 +203,7 @@ func (p *Profile) Check(m Model, a Act) (allowed bool, rule string) {
 	}
 	for _, step := range a.Steps {
 		if _, ok := p.opts.operation(step.Op); !ok && operations[step.Op] != nil {
-			continue // nobody asks
+			continue // no one asks
 		}
 		for _, s := range p.withLinks(step) {
 			d := p.Decide(m, s)

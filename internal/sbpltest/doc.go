@@ -76,7 +76,7 @@
 //
 // # What is not modelled
 //
-// Extensions are what a request says, nobody issues any. IOKit filters compare
+// Extensions are what a request says, no one issues any. IOKit filters compare
 // names alone. import is refused, as are filters of processes and of the system
 // (process-attribute, entitlements), of modes and devices. What is decided before a
 // profile is asked is not here: SIP, TCC, Unix permissions, and Apple's platform

@@ -30,7 +30,7 @@ func init() {
 	os.Exit(99)
 }
 
-// underFile loads a file's program as the stage does, on the thread that then
+// underFile loads a file's program as init does, on the thread that then
 // calls execve.
 func underFile(path string, argv []string) error {
 	text, err := os.ReadFile(path)

@@ -544,7 +544,7 @@ func reach(names []string) error {
 }
 
 // TestTruncation: a Landlock that knows nothing of truncation, as before its
-// third version, lets a file be emptied that it lets nobody write. The filter
+// third version, lets a file be emptied that it lets no one write. The filter
 // stands in for it.
 func TestTruncation(t *testing.T) {
 	if landlock.ABI() == 0 {

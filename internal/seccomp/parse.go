@@ -245,7 +245,7 @@ func (p *parser) errno(m *member) uint64 {
 		for i, e := range errnos {
 			known[i] = e.name
 		}
-		p.unknown(m.value.at, m.key+": "+short(m.text)+" is no name of an error", m.text, known)
+		p.unknown(m.value.at, m.key+": "+short(m.text)+" is not the name of an error", m.text, known)
 	}
 	return uint64(n)
 }
@@ -279,7 +279,7 @@ func (p *parser) calls(name, names *member) (calls []int) {
 			for i, s := range syscalls {
 				known[i] = s.name
 			}
-			p.unknown(v.at, short(v.text)+" is no system call", v.text, known)
+			p.unknown(v.at, short(v.text)+" is not a system call", v.text, known)
 		}
 		calls = append(calls, i)
 	}

@@ -160,7 +160,7 @@ func Open(dir string, uid int) (*Session, error) {
 	top := base(uid)
 	name, ok := strings.CutPrefix(dir, top+"/")
 	if !ok || !validID(name) {
-		return nil, fmt.Errorf("%s=%s is no session of sbx's", Var, strconv.Quote(dir))
+		return nil, fmt.Errorf("%s=%s is not an sbx session", Var, strconv.Quote(dir))
 	}
 	for _, d := range []string{top, dir} {
 		if err := own(d, uid, os.ModeDir|0o700); err != nil {
@@ -169,7 +169,7 @@ func Open(dir string, uid int) (*Session, error) {
 	}
 	// Its mode is the commands' to change: it is their /tmp.
 	if info, err := os.Lstat(Tmp(dir)); err != nil || !info.IsDir() {
-		return nil, gone(cmp.Or(err, error(fmt.Errorf("%s is no directory", text.Plain(Tmp(dir))))))
+		return nil, gone(cmp.Or(err, error(fmt.Errorf("%s is not a directory", text.Plain(Tmp(dir))))))
 	}
 	path := dir + "/" + file
 	if err := own(path, uid, 0o600); err != nil {
@@ -211,7 +211,7 @@ func own(path string, uid int, mode os.FileMode) error {
 	case info.Mode()&(os.ModeType|os.ModePerm) != mode:
 		return fmt.Errorf("%s is not what sbx made: its mode is %v", text.Plain(path), info.Mode())
 	case !ok || int(st.Uid) != uid:
-		return fmt.Errorf("%s belongs to somebody else", text.Plain(path))
+		return fmt.Errorf("%s belongs to another user", text.Plain(path))
 	case info.Mode().IsRegular() && st.Nlink != 1:
 		return fmt.Errorf("%s has a second name", text.Plain(path))
 	}

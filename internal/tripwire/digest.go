@@ -45,7 +45,7 @@ type digest struct {
 	cut     bool
 	lost    bool // something was not looked at at all
 
-	// stamps, when set, is told of each entry, and the digest is one of stamps: no
+	// stamps, when set, is given each entry, and the digest is one of stamps: no
 	// file is read for it.
 	stamps *stamps
 }

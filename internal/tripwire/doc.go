@@ -1,5 +1,5 @@
 // Package tripwire remembers what was there before a run, so that what a
-// command left for the host to run later is told of.
+// command left for the host to run later is reported.
 //
 // A name that does not exist cannot be made read-only without leaving
 // something behind on the host: .envrc, .vscode, a .git in a subdirectory. So
@@ -7,7 +7,7 @@
 // what was there when the run was planned. [Store.Check] compares them with
 // what earlier runs recorded, and records those that are new. What is recorded
 // stays until a person accepts the [Change]: that a command made something in
-// one run is still told of ten runs later.
+// one run is still reported ten runs later.
 //
 // What it does not do: it prevents nothing, and it sees only the names that it
 // is told to watch. It looks when it is asked to, so that what was made and

@@ -160,7 +160,7 @@ func namesAt(path string) ([]string, error) {
 	return readNames(fd)
 }
 
-var errNoDirectory = errors.New("it is no directory")
+var errNoDirectory = errors.New("it is not a directory")
 
 // listDir returns the names in a directory, none when it does not exist.
 func listDir(path string) ([]string, error) {

@@ -116,7 +116,7 @@ func openIndex(path string) (*indexFile, error) {
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(int(f.Fd()), &st); err == nil && !is(&st, unix.S_IFREG) {
-		err = errors.New("it is no regular file")
+		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
 		f.Close()

@@ -27,7 +27,7 @@ const (
 
 // listed tells of what is neither a file nor a directory at the top of a git
 // directory and in those directories of it that git writes to: git itself makes no
-// links there. A directory that is a link is told of and not looked into: it can
+// links there. A directory that is a link is reported and not looked into: it can
 // lead git elsewhere than sbx (/proc/self/cwd).
 func (s *survey) listed(fd int, dir string) {
 	if err := s.list(fd, dir, nil); err != nil {
@@ -48,7 +48,7 @@ func (s *survey) listed(fd int, dir string) {
 	}
 }
 
-// walk lists a directory and those in it. What is no directory was told of with
+// walk lists a directory and those in it. What is not a directory was reported with
 // the names around it.
 func (s *survey) walk(parent int, name, path string, depth int) {
 	fd, err := openAt(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
@@ -117,7 +117,7 @@ func (s *survey) tooMany() error {
 	return errMany
 }
 
-// entry is one that is no regular file, or of a kind that the listing does not say.
+// entry is one that is not a regular file, or of a kind that the listing does not say.
 func (s *survey) entry(fd int, path, name string, kind uint32, dirs *[]string) {
 	s.listing--
 	if kind != unix.S_IFDIR {

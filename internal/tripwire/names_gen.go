@@ -2,7 +2,7 @@
 
 package tripwire
 
-// told are the names that stay writable and are told of when they change.
+// told are the names that stay writable and are reported when they change.
 var told = [...]listedName{
 	{"$irbrc", "$irbrc", Note},
 	{".ackrc", ".ackrc", Note},

@@ -8,7 +8,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-// Telling is how far what changed has been told of.
+// Telling is how far what changed has been reported.
 type Telling uint8
 
 const (
@@ -62,7 +62,7 @@ func openNames(state string) (open, shut []string) {
 }
 
 // observed is the state of an Obeyed entry: what is there, what was there when it
-// was recorded or accepted, and how far the difference was told of.
+// was recorded or accepted, and how far the difference was reported.
 type observed struct {
 	told      Telling
 	stamp     string // of now; "" when that may be too young to tell

@@ -41,7 +41,7 @@ func (c *Change) Preview() []string {
 	case "link":
 		p.add("+ -> " + Plain(rest))
 		if c.Was == c.Now {
-			p.add("+ what it leads to has changed")
+			p.add("+ its target has changed")
 		}
 	case "file":
 		p.file(c)

@@ -43,7 +43,7 @@ type entry struct {
 //
 //	kind and path NUL state NUL time NUL "=" and the content kept, or nothing NUL
 //
-// with the kind as one letter. Version 1 had another one, "l", in the place of
+// with the kind as one letter. Version 1 had another one, "l", in place of
 // "r"; what it says is forgotten.
 const (
 	magic       = "sbx tripwire "

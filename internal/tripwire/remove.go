@@ -36,7 +36,7 @@ func (c *Change) Remove() error {
 		return &pathError{c.Path, errors.New("it cannot be looked at, so it is not removed")}
 	}
 	if len(c.Added) > 0 {
-		return &pathError{c.Path, errors.New("it was there before, so it is not removed for what is new in it: " +
+		return &pathError{c.Path, errors.New("it existed before, so it is not removed because of what is new in it: " +
 			"git config --unset, or an editor, takes that out")}
 	}
 	if err := c.Same(); err != nil {

@@ -113,7 +113,7 @@ func (l *comparison) survey(dir string, r *repository) *survey {
 // git looks at a .git or a bare repository that is new, and returns what is not
 // usual in it, nothing for one that is worth no alarm.
 func (l *comparison) git(path string) (notes []string) {
-	// What it leads to and has a baseline of its own is told of there.
+	// What it leads to and has a baseline of its own is reported there.
 	own := map[string]bool{}
 	for _, dir := range l.own {
 		if dir != path {
@@ -137,7 +137,7 @@ func (l *comparison) git(path string) (notes []string) {
 	return notes
 }
 
-// nested reports whether a .git is told of by itself: root's own record has a
+// nested reports whether a .git is reported by itself: root's own record has a
 // directory that did not have it, and it is seen there now.
 func (l *comparison) nested(path string) bool {
 	tree := policy.Dir(path)

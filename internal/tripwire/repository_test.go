@@ -178,7 +178,7 @@ func add(path, text string) error {
 	return err
 }
 
-// What was read of an index is not believed again while somebody may still write
+// What was read of an index is not believed again while someone may still write
 // it without a trace: when it is young, or open for writing and mapped.
 func TestRememberedIndex(t *testing.T) {
 	root := tree(t, nil)
@@ -296,7 +296,7 @@ func TestNothingNew(t *testing.T) {
 	}
 }
 
-// A link anywhere in a git directory where git writes is told of, at any depth, and
+// A link anywhere in a git directory where git writes is reported, at any depth, and
 // so is what is no file at all.
 func TestListed(t *testing.T) {
 	dirs := []string{
@@ -348,7 +348,7 @@ func TestListed(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !told(survey(), path) {
-					t.Errorf("own %v: a %s %s is not told of", own, kind, path)
+					t.Errorf("own %v: a %s %s is not reported", own, kind, path)
 				}
 				os.Remove(path)
 			}
@@ -363,7 +363,7 @@ func TestListed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !told(survey(), path) {
-				t.Errorf("own %v: a link in the place of %s is not told of", own, path)
+				t.Errorf("own %v: a link in place of %s is not reported", own, path)
 			}
 			os.Remove(path)
 			os.Rename(moved, path)
@@ -371,12 +371,12 @@ func TestListed(t *testing.T) {
 		v := newSurvey(noIndexes(), nil)
 		v.listing = 100
 		if v.changing(dir, dir, ""); !strings.Contains(fmt.Sprint(v.findings), errMany.Error()) {
-			t.Errorf("a bound is not told of: %v", v.findings)
+			t.Errorf("a bound is not reported: %v", v.findings)
 		}
 	}
 }
 
-// What lies in a linked work tree in the place of its .git is looked at.
+// What lies in a linked work tree in place of its .git is looked at.
 func TestBack(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
@@ -416,7 +416,7 @@ func TestBack(t *testing.T) {
 	}
 }
 
-// A linked work tree of a repository that is looked at on its own is told of for
+// A linked work tree of a repository that is looked at on its own is reported for
 // what is its own: not for the settings of the repository, but for what these name in
 // it by a relative path.
 func TestLinkedTree(t *testing.T) {

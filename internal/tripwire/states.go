@@ -21,7 +21,7 @@ func (s *survey) later(fd int, dir string) {
 	for _, f := range laterFiles {
 		state, err := openAt(fd, f.dir, openPath|unix.O_DIRECTORY)
 		if err != nil {
-			continue // told of with the names in the directory
+			continue // reported with the names in the directory
 		}
 		for _, name := range f.names {
 			s.text(state, filepath.Clean(join(join(dir, f.dir), name)), f.odd)
@@ -161,7 +161,7 @@ func plainOption(word string) bool {
 func (s *survey) text(dir int, path string, odd func(text string) []string) {
 	data, err := regularAt(dir, base(path))
 	if unreachable(err) {
-		return // a link is told of as one
+		return // a link is reported as one
 	}
 	s.add(path, "", "")
 	if err != nil {

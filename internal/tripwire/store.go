@@ -16,10 +16,10 @@ type Store struct {
 	UID int    // whose the directory and the records have to be
 
 	// Keeps says why Dir cannot be made, nil when it can. It is asked only when Dir
-	// is not there; nil is the answer "it can" to all.
+	// does not exist; nil is the answer "it can" to all.
 	Keeps func(dir string) error
 
-	// Tells is where the changes that Check returns are told of. Of those that are
+	// Tells is where the changes that Check returns are reported. Of those that are
 	// no alarm it returns what was not told there yet, and records that it is now;
 	// none when it is Untold.
 	Tells Telling
@@ -39,7 +39,7 @@ func (e *DamagedError) Error() string {
 }
 
 // UnwritableError is a store that nothing can be recorded in. What a run leaves
-// can not be told of then; what was recorded before still is.
+// cannot be reported then; what was recorded before still is.
 type UnwritableError struct{ Err error }
 
 func (e *UnwritableError) Error() string { return "tripwire: " + e.Err.Error() }
@@ -213,7 +213,7 @@ func (s Store) change(do func(*files) error) error {
 		return err
 	}
 	if f == nil {
-		return &UnwritableError{errors.New(text.Plain(s.Dir) + " is not there")}
+		return &UnwritableError{errors.New(text.Plain(s.Dir) + " does not exist")}
 	}
 	defer f.close()
 	unlock, err := f.lock()

@@ -71,7 +71,7 @@ func check(t testing.TB, s Store, root string, watches []Watch, want ...string) 
 	}
 }
 
-// What appears between two runs is told of until it is accepted or gone.
+// What appears between two runs is reported until it is accepted or gone.
 func TestAppear(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -204,7 +204,7 @@ func TestAbove(t *testing.T) {
 	check(t, s, top, nil, ".envrc: file -> file")
 }
 
-// A directory above a watched name that became a link, or that nobody may
+// A directory above a watched name that became a link, or that no one may
 // search, does not make the name look absent.
 func TestHiddenBehind(t *testing.T) {
 	s, root := newStore(t), tree(t, map[string]string{"sub/": "", "evil/.envrc": "x"})
@@ -235,7 +235,7 @@ func TestHiddenBehind(t *testing.T) {
 	check(t, s, root, nil)
 }
 
-// A repository that appeared is told of while there is something in it.
+// A repository that appeared is reported while there is something in it.
 func TestHarmless(t *testing.T) {
 	s, root := newStore(t), tree(t, nil)
 	w := []Watch{{Path: root + "/.git"}, {Path: root + "/.envrc"}, {Kind: Nested, Path: root}}
@@ -549,7 +549,7 @@ func TestUnwritable(t *testing.T) {
 		}
 		return
 	}
-	// What was recorded before is told of all the same.
+	// What was recorded before is reported all the same.
 	check(t, s, root, []Watch{{Path: root + "/a"}})
 	put(t, root+"/a", "")
 	if err := os.Chmod(s.Dir, 0o500); err != nil {

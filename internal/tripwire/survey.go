@@ -19,7 +19,7 @@ type finding struct {
 	path string // of the .git, or of what could not be looked at
 	text string // a line for a person; "" says only that a repository is there
 	key  string // what tells it from others, when the text does not
-	// unread is what is told of even where a repository was there from the
+	// unread is what is reported even where a repository was there from the
 	// beginning: no one knows what it held.
 	unread bool
 }
@@ -47,7 +47,7 @@ type survey struct {
 func pair(dir, tree string) string { return dir + "\x00" + tree }
 
 // Bounds of a survey: a command must not be able to make the next start slow.
-// What lies behind them is told of.
+// What lies behind them is reported.
 const (
 	maxRepositories = 256
 	maxNames        = 8192
@@ -176,7 +176,7 @@ func (s *survey) whole(at, dir, tree string) {
 	}
 	for _, name := range []string{"info", "objects", "objects/info", "refs"} {
 		if st, err := lstat(join(dir, name)); err == nil && !is(&st, unix.S_IFDIR) {
-			s.add(at, name+" is no directory", "")
+			s.add(at, name+" is not a directory", "")
 		}
 	}
 	s.changing(at, dir, tree)
@@ -261,7 +261,7 @@ func (s *survey) hooks(at, dir string) {
 	names, listed := namesAt(dir)
 	if err != nil || listed != nil || !is(&st, unix.S_IFDIR) || len(names) > maxEntries {
 		text, _ := os.Readlink(dir)
-		s.add(at, "hooks is no directory that can be looked at", text+number(ctime(&st)))
+		s.add(at, "hooks is not a directory that can be looked at", text+number(ctime(&st)))
 		return
 	}
 	for _, name := range names {
@@ -345,7 +345,7 @@ func (s *survey) below(dir string) {
 }
 
 // directories lists those in a directory, none where it cannot be reached, and
-// tells of links there. A link in its place was told of before.
+// tells of links there. A link in its place was reported before.
 func (s *survey) directories(dir string) (names []string) {
 	fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if unreachable(err) {

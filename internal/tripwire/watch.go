@@ -35,7 +35,7 @@ const (
 
 	// Repository is about a git directory: State is the work tree that belongs to
 	// it, "" for none. What makes git in the work tree run something and was not
-	// there is told of, at any depth: in repositories that its index names, in new
+	// there is reported, at any depth: in repositories that its index names, in new
 	// submodules and work trees, in steps of a rebase that waits. Its own settings
 	// and hooks, which are protected while a command runs, only when the whole of it
 	// is new.

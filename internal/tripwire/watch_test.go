@@ -89,7 +89,7 @@ func TestLook(t *testing.T) {
 		{"link", Name, "link", "link file"},
 		{"dangling", Name, "dangling", "link nowhere/at all"},
 		{"loop", Name, "loop", "link loop"},
-		{"below a loop", Name, "loop/x", ""}, // nobody gets there
+		{"below a loop", Name, "loop/x", ""}, // no one gets there
 		{"fifo", Name, "fifo", "other fifo"},
 		{"through a link", Name, "away/.envrc", "error: has become a link"},
 		{"absent through a link", Name, "away/.vscode", ""},

@@ -98,7 +98,7 @@ func (q *question) arg(i int) int {
 	return q.Args[i]
 }
 
-// ofRun puts the directory of a run with Landlock in the place of its name.
+// ofRun puts the directory of a run with Landlock in place of its name.
 func ofRun(path []byte) string {
 	rest, ok := strings.CutPrefix(string(path), runDir)
 	if !ok {

@@ -23,7 +23,7 @@ type trialKind uint8
 
 const (
 	harmless   trialKind = 1 << iota // to be tried outside, as a control
-	privileged                       // it takes a privilege that nobody has inside, filter or none
+	privileged                       // it takes a privilege that no one has inside, filter or none
 	debugger                         // seccomp = "dev" allows it
 	onlyStrict                       // only the list of level strict leaves it out
 	onlyIPC                          // an IPC namespace keeps it apart; without one the filter has to
@@ -54,7 +54,7 @@ func trials() []trial {
 		{"open_tree", unix.ENOSYS, harmless, opens(unix.SYS_OPEN_TREE, unix.AT_FDCWD, "/\x00", unix.OPEN_TREE_CLOEXEC)},
 		{"open_by_handle_at", unix.EPERM, 0,
 			opens(unix.SYS_OPEN_BY_HANDLE_AT, unix.AT_FDCWD, []byte{8, 4: 1, 15: 0}, unix.O_PATH|unix.O_CLOEXEC)},
-		// Nobody traces this process, so there is nothing to go on with: ESRCH.
+		// No process traces this one, so there is nothing to go on with: ESRCH.
 		{"ptrace", unix.EPERM, debugger | harmless, call(unix.SYS_PTRACE, unix.PTRACE_CONT, self, 0, 0)},
 		{"process_vm_readv", unix.EPERM, debugger | harmless, copySelf(unix.SYS_PROCESS_VM_READV)},
 		{"process_vm_writev", unix.EPERM, debugger | harmless, copySelf(unix.SYS_PROCESS_VM_WRITEV)},
@@ -95,7 +95,7 @@ func trials() []trial {
 		{"priority of a process by number", unix.EPERM, onlyStrict | harmless, priorityOfSelf},
 		{"line discipline", unix.EPERM, onlyStrict | harmless, ioctlNull(unix.TIOCSETD)},
 
-		// What nobody has made, and the limits that there are.
+		// What no one has made, and the limits that there are.
 		{"shmget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_SHMGET, nobodysKey, 0, 0)},
 		{"semget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_SEMGET, nobodysKey, 0, 0)},
 		{"msgget", unix.ENOSYS, onlyIPC | harmless, call(unix.SYS_MSGGET, nobodysKey, 0)},

@@ -29,7 +29,7 @@ type judge = func([]answer) (Verdict, string)
 // controlInside is the one control that can be made from inside.
 const (
 	noControl     = "no control from inside"
-	controlInside = "the same acts succeed with files of the sandbox's own"
+	controlInside = "the same acts succeed with the sandbox's own files"
 )
 
 // prover lists what is to be proved about a target, section by section.
@@ -198,7 +198,7 @@ func (s *target) refusal(a *answer, act string) refusal {
 }
 
 const (
-	modeInTheWay = "a mode refuses it before the wall does, and its owner, the command, can change that: " +
+	modeInTheWay = "a mode refuses it before the sandbox does, and its owner, the command, can change that: " +
 		"give it a mode that lets you, and verify again"
 	running = "it is running, which keeps everyone from opening it for writing"
 )

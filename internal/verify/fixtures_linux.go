@@ -26,7 +26,7 @@ type fixtures struct {
 	fds       []int // open without close-on-exec
 }
 
-// random is a word that nobody else uses.
+// random is a word that no one else uses.
 func random() (string, error) {
 	var b [16]byte
 	_, err := unix.Getrandom(b[:], 0)
@@ -104,7 +104,7 @@ func (f *fixtures) help() error {
 }
 
 // leaveOpen leaves a directory, a socket, a file of the kernel's and one whose name
-// no policy can know open for the run, at numbers that nobody else uses.
+// no policy can know open for the run, at numbers that no one else uses.
 func (f *fixtures) leaveOpen() error {
 	for _, open := range []func() (int, error){
 		func() (int, error) { return unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) },
@@ -156,7 +156,7 @@ func (f *fixtures) renamed() (int, error) {
 	return fd, unix.Unlink(name)
 }
 
-// listener is a socket of this process that nobody inside may reach.
+// listener is a socket of this process that no process inside may reach.
 type listener struct {
 	server
 	fd int // -1 for none
@@ -220,7 +220,7 @@ func (l *listener) open() (err error) {
 	return unix.ETIMEDOUT
 }
 
-// heard reports whether somebody reached the socket since it was last asked. On
+// heard reports whether a process reached the socket since it was last asked. On
 // ports that anyone may try, only who knows the word counts.
 func (l *listener) heard() bool {
 	reached := false

@@ -61,7 +61,7 @@ func (h *secret) control() string {
 	case o.Kind == kindSocket:
 		return answers(o.Errno)
 	case o.Kind == kindOther:
-		return "outside it is there"
+		return "outside it exists"
 	case !o.Read:
 		return "this user cannot read it outside either (" + errnoName(o.Errno) + ")"
 	case o.Kind == kindDir:
@@ -130,7 +130,7 @@ func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 	case f.Kind == kindFile:
 		return h.judgeFile(f)
 	case h.same(f):
-		return Hole, "it is there as it is outside"
+		return Hole, "it exists as it does outside"
 	}
 	return Proved, "something else is there"
 }
@@ -148,7 +148,7 @@ func (f *fileInfo) judgeClosed() (Verdict, string) {
 	case f.Read:
 		return Hole, "its content can be read"
 	case f.May:
-		return Proved, "it is there, and cannot be opened (" + errnoName(f.Errno) + ")"
+		return Proved, "it exists, but cannot be opened (" + errnoName(f.Errno) + ")"
 	case f.Own:
 		return Unchecked, modeInTheWay
 	}
@@ -173,7 +173,7 @@ func (h *secret) judgeFile(f *fileInfo) (Verdict, string) {
 	case f.Size > 0 && !h.Private:
 		return Hole, "a file with content is there, which is not the host's"
 	case f.Size > 0:
-		return Proved, "another file, of the sandbox's own"
+		return Proved, "another file, the sandbox's own"
 	}
 	return Proved, "empty"
 }
@@ -194,7 +194,7 @@ func (h *secret) judgeDir(f *fileInfo) (Verdict, string) {
 	case len(left) > 0 && len(without(left, outside)) == 0 && len(left) == len(outside):
 		return Hole, "there are the names of the host's in it: " + some(left)
 	case len(left) > 0:
-		return Proved, "another directory, of the sandbox's own"
+		return Proved, "another directory, the sandbox's own"
 	case len(names) > 0:
 		return Proved, "empty but for what another rule shows"
 	}

@@ -10,7 +10,7 @@ import (
 // environment proves that what is dropped does not arrive.
 func (s *prover) environment() {
 	if s.Inside {
-		s.known("variables", "", NotApplicable, "what was dropped is not known inside")
+		s.known("variables", "", NotApplicable, "the dropped variables are not known inside")
 		return
 	}
 	const control = "it was in the environment of the run"
@@ -42,11 +42,11 @@ func (s *target) variables(self *selfInfo) (Verdict, string) {
 	more := without(self.Env, append(slices.Clone(s.Env.Kept), "PWD")) // bwrap sets it
 	switch {
 	case !slices.Contains(self.Env, "SBX_TIER"):
-		return Unchecked, "what sbx sets is not there, so that others are not proves nothing"
+		return Unchecked, "the variables that sbx sets are missing, so missing others prove nothing"
 	case len(arrived) > 0:
 		return Hole, "set inside, though dropped: " + some(arrived)
 	case len(more) > 0:
-		return Hole, "set inside, and by nobody outside: " + some(more)
+		return Hole, "set inside, but not outside: " + some(more)
 	}
 	return Proved, "nothing that was dropped is set"
 }

@@ -116,7 +116,7 @@ func (s *target) noCaps(self *selfInfo) (Verdict, string) {
 		v, ok := self.Status[set]
 		switch {
 		case set == "CapBnd" && s.Walls && self.Status["NoNewPrivs"] == "1":
-			// Nobody but root can empty it, and no program gives what is in it.
+			// No one but root can empty it, and no program gives what is in it.
 		case set == "CapAmb" && !ok: // Linux before 4.3
 		case strings.Trim(v, "0") != "" || v == "":
 			return Hole, set + " is " + v

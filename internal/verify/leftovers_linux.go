@@ -160,7 +160,7 @@ func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 	}
 	const both = "project and home"
 	if len(out) == 0 && len(before) >= maxEntries {
-		add(both, Unchecked, "there are more names than are looked at")
+		add(both, Unchecked, "there are too many names to compare")
 	}
 	if len(out) == 0 {
 		add(both, Proved, "names, types, modes, times and link targets of the two upper levels are what they were")

@@ -15,7 +15,7 @@ func (s *prover) network() {
 			s.server(&s.Servers[i])
 		}
 		if !s.Walls || s.Network {
-			s.prove("control", "own loopback", "inside, a socket of the command's own answers", talks, local)
+			s.prove("control", "own loopback", "inside, the command's own socket answers", talks, local)
 		}
 	}
 	if s.Walls {
@@ -67,7 +67,7 @@ func talks(a []answer) (Verdict, string) {
 }
 
 // loopback states that with Landlock the command cannot serve itself, and proves
-// that it can serve nobody on the host.
+// that it can serve no process on the host.
 func (s *target) loopback(a []answer) (Verdict, string) {
 	if a[0].Errno == 0 {
 		return Hole, "it can listen on the host's loopback, where others see it"
@@ -82,7 +82,7 @@ func (s *prover) pairs() {
 	pair := func(name, subject, control string, judge judge, kind int) {
 		s.prove(name, subject, control, judge, question{Act: actPair, Args: []int{kind}})
 	}
-	pair("control", "own pair of sockets", "inside, a pair of the command's own works", talks, unix.SOCK_STREAM)
+	pair("control", "own pair of sockets", "inside, the command's own pair works", talks, unix.SOCK_STREAM)
 	if s.names(engine.GapUnix) {
 		pointed := refused("such sockets can be had, and send to any socket with a name")
 		pair("socket family", "datagram pair", "outside: done", pointed, unix.SOCK_DGRAM)
@@ -105,7 +105,7 @@ func (s *target) interfaces(self *selfInfo) (Verdict, string) {
 	case len(left) > 0:
 		return Hole, "there is more than the loopback: " + some(left)
 	}
-	return Proved, "a namespace of its own, with nothing but a loopback"
+	return Proved, "its own namespace, with nothing but a loopback"
 }
 
 // family is a kind of socket that the filter, or the absence of privilege,

@@ -53,7 +53,7 @@ func (s *target) nothingMade(p *place) judge {
 		case a.Errno == 0 && (s.Walls || len(a.Found) > 0):
 			return Hole, "a file can be made there, on the host"
 		case a.Errno == 0 && !p.Private:
-			return Hole, "a file can be made there, where the policy gives no place of the sandbox's own"
+			return Hole, "a file can be made there, where the policy gives no private place"
 		case a.Errno == 0:
 			return Proved, "what is made there is the sandbox's own"
 		case a.is(unix.EROFS, unix.ENOENT, unix.ENOTDIR), cause == held, p.Private && cause == byMode,
@@ -86,7 +86,7 @@ func (s *prover) closed() {
 
 // mounted judges that nothing is mounted but what the plan names, and nothing
 // writable but where it says so. What lies below a mount that covers it, as the
-// host's mounts below the private /run do, nobody can reach.
+// host's mounts below the private /run do, no process can reach.
 func (s *target) mounted(self *selfInfo) (Verdict, string) {
 	var more, open []string
 	for _, m := range self.Mounts {

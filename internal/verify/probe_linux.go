@@ -56,7 +56,7 @@ func answerHere(asked []question) map[int]answer {
 	return out
 }
 
-// attempt answers questions in order, until nobody listens, and returns those by
+// attempt answers questions in order, until no process listens, and returns those by
 // which something was made.
 func attempt(asked []question, tell func(answer) bool) (made []question) {
 	for _, q := range asked {

@@ -28,7 +28,7 @@ var spaces = []string{"user", "mnt", "pid", "ipc", "uts", "cgroup"}
 func (s *prover) processes() {
 	switch {
 	case s.Inside:
-		s.known("see, signal", "", NotApplicable, "what runs outside is not known inside")
+		s.known("see, signal", "", NotApplicable, "the processes outside are not known inside")
 		return
 	case !s.Walls:
 		s.namespaces()

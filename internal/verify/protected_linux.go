@@ -117,7 +117,7 @@ func (s *prover) loose(g *guardedPath) {
 	const link = "it is a link in a writable directory"
 	v, text := Hole, link+", which the command can replace"
 	if g.Hidden {
-		v, text = Allowed, link+": what it leads to is hidden, the command can replace the link"
+		v, text = Allowed, link+": its target is hidden, but the command can replace the link"
 	}
 	if !s.Walls {
 		s.known("replace", g.Path, v, text)

@@ -31,7 +31,7 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 	}
 	r := Result{Section: secHidden, Name: "replace", Subject: "a hidden file, on the host"}
 	if plan.Init == nil || plan.Init.Group == pid1.NoInit {
-		r.Verdict, r.Detail = Gap, "no process of sbx's stays to notice it (--direct, --share-pid)"
+		r.Verdict, r.Detail = Gap, "no sbx process stays to notice it (--direct, --share-pid)"
 		return []Result{r}
 	}
 	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"),
@@ -86,7 +86,7 @@ func (sub *Subject) replace(path, other string, goesOn bool, control *string) (V
 	case err != nil:
 		return Unchecked, "it could not be replaced: " + err.Error()
 	case goesOn && told:
-		return Allowed, "the run was told of it and went on (on_unmasked = \"warn\")"
+		return Allowed, "the run warned about it and went on (on_unmasked = \"warn\")"
 	case told && errors.As(ended, &exit) && exit.ExitCode() == host.StatusFailed:
 		return Proved, "the run was ended at once"
 	}

@@ -69,7 +69,7 @@ func (sub *Subject) makeDirs(plan *engine.Plan) error {
 			continue
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return &host.Error{Status: host.StatusFailed, Text: "a directory of sbx's own: " + err.Error()}
+			return &host.Error{Status: host.StatusFailed, Text: "sbx's own directory: " + err.Error()}
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (m *Entry) turn(data []byte) {
 	m.Copied, m.Copy = true, data
 }
 
-// show puts a copy in the place of a file, or something that cannot be opened,
+// show puts a copy in place of a file, or something that cannot be opened,
 // when it could not be read as what it is.
 func (c *cleaner) show(to host.Resolved, copied []byte, names []string, good bool) {
 	w := withheld{to.Path, names}

@@ -37,7 +37,7 @@ type cleaner struct {
 	had  []withheld // shown with, since no copy can stand in their place
 }
 
-// RemoveCredentials puts copies without credentials in the place of settings files: those of
+// RemoveCredentials puts copies without credentials in place of settings files: those of
 // git, with all that they include, and those of package managers at the top of a
 // project, and of each tree that a person opened. Where mounts cannot do that, or
 // the file is to be written, it is told. What is too much to be searched is hidden:

@@ -46,7 +46,7 @@ func (v *View) FileOf(fd *host.FD) (host.Resolved, bool) {
 	return to, err == nil && to.Info.Kind == host.File && to.Info.Ino == fd.Ino && to.Info.Dev == fd.Dev
 }
 
-// Reopens reports whether the stage can open a file of the caller's anew: by the
+// Reopens reports whether init can open a file of the caller's anew: by the
 // name that it still has, as the command's user.
 func (v *View) Reopens(direct bool, h *host.Host, fd *host.FD, to host.Resolved) bool {
 	_, ok := v.SelfPath(h)

@@ -18,7 +18,7 @@ type Entry struct {
 	Parent    int           // index of the mount it lies in, -1 for none
 	Access    policy.Access // see weigh
 	Redundant bool          // it changes nothing where it stands
-	Blank     bool          // hidden, and an empty file in the place of one that cannot be opened
+	Blank     bool          // hidden, and an empty file in place of one that cannot be opened
 
 	Copied bool   // a file that is shown as a copy
 	Copy   []byte // its content
@@ -69,7 +69,7 @@ func (v *View) Sort() {
 }
 
 // effectiveAccess is a mount's access where it stands. One that protects or hides what
-// nobody can see changes nothing, nor does a private directory for which there
+// no one can see changes nothing, nor does a private directory for which there
 // is no place.
 func (v *View) effectiveAccess(m *Entry) policy.Access {
 	over := v.outerAccess(m)
@@ -86,7 +86,7 @@ func (v *View) effectiveAccess(m *Entry) policy.Access {
 			m.Redundant = true
 			return over
 		default:
-			return policy.Block // a file in the place of the directory
+			return policy.Block // a file in place of the directory
 		}
 	case m.Rule.Access != a && !(a == policy.Protect || a == policy.Read):
 		m.Redundant = true

@@ -28,7 +28,7 @@ type gitGuard struct {
 	trees []string // the writable directories, canonical
 	works []string // the work trees met in them
 	path  []string // see pathDirs
-	tells bool     // what settings name is watched in the place of protected
+	tells bool     // what settings name is watched in place of protected
 	rules []policy.Rule
 	Watch []tripwire.Watch
 	Gaps  []string
@@ -191,7 +191,7 @@ func (g *gitGuard) unbare(dir string) {
 	}
 }
 
-// appears watches for a name that is not there.
+// appears watches for a name that does not exist.
 func (g *gitGuard) appears(path string) {
 	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Name, Path: path})
 }
@@ -303,7 +303,7 @@ func (g *gitGuard) foremost() {
 	}
 }
 
-// pathDirs are the directories of PATH in a writable tree, those that are not there
+// pathDirs are the directories of PATH in a writable tree, those that do not exist
 // yet included.
 func (g *gitGuard) pathDirs() []string {
 	if g.path == nil {

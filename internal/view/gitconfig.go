@@ -105,7 +105,7 @@ func (g *gitGuard) plainPath(path, dir string) string {
 }
 
 // upward holds the directories in place from which a ".." in a path goes up: a
-// link in the place of one would lead git elsewhere.
+// link in place of one would lead git elsewhere.
 func (g *gitGuard) upward(path, dir string) {
 	if path[0] == '/' {
 		dir = "/"

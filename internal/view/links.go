@@ -70,7 +70,7 @@ func (v *View) carries(l host.Hop) bool {
 }
 
 // visible resolves a path as the sandbox will see it. ok is false when it or
-// a link on the way is not there inside.
+// a link on the way does not exist inside.
 func (v *View) visible(path string) (host.Resolved, bool) {
 	to, err := v.Res.Resolve(filepath.Clean(path))
 	if err != nil || to.Info.Kind == host.Absent || !Shows(v.Access(to.Path)) {

@@ -49,8 +49,8 @@ func (v *View) writes(path string) bool {
 }
 
 // New lays the rules over the host. Where the command could see or even
-// make a directory of sbx's own that is not there yet, it is made before, so
-// that it is hidden like one that was always there: nobody reads or forges what
+// make a directory of sbx's own that does not exist yet, it is made before, so
+// that it is hidden like one that was always there: no one reads or forges what
 // sbx remembers.
 func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*View, []string, error) {
 	v, err := build(pol, h, res, ahead)
@@ -70,7 +70,7 @@ func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*Vie
 	for _, dir := range h.Own {
 		add(dir, Shows)
 	}
-	for _, dir := range h.Links { // no secret, but nobody else's to make
+	for _, dir := range h.Links { // no secret, but no other user's to make
 		to, err := res.Resolve(dir)
 		if err != nil {
 			continue
@@ -94,8 +94,8 @@ func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*Vie
 	return v, made, v.protectOwn()
 }
 
-// missingDirs are the directories that are not there on the way to a path and the
-// path itself, if that is not there, the uppermost first.
+// missingDirs are the directories that do not exist on the way to a path and the
+// path itself, if that does not exist, the uppermost first.
 func missingDirs(res *host.Resolver, to host.Resolved) []string {
 	var out []string
 	for err := error(nil); err == nil && to.Info.Kind == host.Absent && to.Path != "/"; {
@@ -127,7 +127,7 @@ func (v *View) protectOwn() error {
 		}
 	}
 	for _, dir := range v.Host.Own {
-		err := v.refuseWritable(dir, "is where sbx keeps what it remembers",
+		err := v.refuseWritable(dir, "is where sbx keeps its state",
 			`blocked_paths = ["$XDG_STATE_HOME/sbx", "$HOME/.local/state/sbx", "$XDG_CACHE_HOME/sbx", `+
 				`"$HOME/.cache/sbx", "$XDG_RUNTIME_DIR/sbx"] hides it again`)
 		if err != nil {
@@ -170,7 +170,7 @@ func (v *View) SelfPath(h *host.Host) (string, bool) {
 	return self.Path, err == nil && h.Self != "" && self.Info.Kind == host.File && v.OwnsRun()
 }
 
-// HasInit reports whether the stage will be there while the command runs.
+// HasInit reports whether init will be there while the command runs.
 func (v *View) HasInit(direct bool, pol *policy.Policy, h *host.Host) bool {
 	_, ok := v.SelfPath(h)
 	return ok && !v.NoMounts && !direct && !pol.SharePID
@@ -183,7 +183,7 @@ const SourceCache = "cache = private"
 // share.
 const SourceSession = "sbx agent"
 
-// ShareTmp puts a directory of the session in the place of the private /tmp:
+// ShareTmp puts a directory of the session in place of the private /tmp:
 // what one command leaves there the next one finds. Not where something else is
 // to be seen below /tmp: its mount point would be made in that directory, and a
 // command that runs at the same time could put a link in its place.

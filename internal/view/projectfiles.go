@@ -20,7 +20,7 @@ const (
 // repository has.
 const SourceTracked = "git tracks it, unchanged"
 
-// HideProjectFiles decides what stands in the place of each hidden file, where mounts can
+// HideProjectFiles decides what stands in place of each hidden file, where mounts can
 // put something there. Most cannot be opened: to a program that takes an empty
 // file for a file (terraform and its state) silence does more harm than an error.
 // A .env of a project is empty, since so much reads it in passing (grep -r, tar,

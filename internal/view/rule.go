@@ -68,7 +68,7 @@ func (v *View) ruleOf(m *Entry) Rule {
 // or sandbox-exec.
 const SourceRun = "sbx"
 
-// heldLinkRules are the links that nobody may replace, as rules for what is held in
+// heldLinkRules are the links that no one may replace, as rules for what is held in
 // place: their names are hidden or protected, what they lead to has a rule of its
 // own.
 func (v *View) heldLinkRules() []Rule {

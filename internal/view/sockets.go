@@ -13,7 +13,7 @@ const SourceSocket = "sockets of the host"
 
 // HideSockets hides the sockets of the host that lie where the rules show a
 // directory: whom a profile lets read /opt/app it does not let talk to the
-// service there, and a read-only mount keeps nobody from connecting. A socket that
+// service there, and a read-only mount keeps no process from connecting. A socket that
 // a rule names is meant to be reached, and so is one that a variable names which a
 // person lets through. So are those in the project and in trees
 // that a person made writable, where the command's own are, too.
@@ -117,7 +117,7 @@ func (v *View) Intended(path string) bool {
 // maxSockets is how many are hidden one by one: each is a mount.
 const maxSockets = 20
 
-// groupSockets puts directories in the place of sockets where there are very many,
+// groupSockets puts directories in place of sockets where there are very many,
 // those with most of them first, and goes up as far as that hides nothing else
 // that a rule names.
 func (v *View) groupSockets(masks []string) []string {

@@ -163,7 +163,7 @@ func (k reserved) takes(path string) bool {
 }
 
 // reservedPaths are the directories in which all programs keep something, and those of
-// sbx's own. A command may have its own ~/.cache in the place of the host's, or
+// sbx's own. A command may have its own ~/.cache in place of the host's, or
 // write the host's: nothing in there is a toolchain that can be believed.
 func reservedPaths(h *host.Host) []reserved {
 	var out []reserved
@@ -316,7 +316,7 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	switch m := v.nearest(to); {
 	case m == nil || m.Access == policy.Unseen || m.Access == policy.Read:
 	case m.Access != policy.Private:
-		return errors.New("it is there already, to " + m.Access.String())
+		return errors.New("it exists already, to " + m.Access.String())
 	case m.Rule.Layer != policy.Builtin || m.Path == to:
 		return errors.New(text.Plain(m.Path) + " is private (" + m.Rule.Source + ")")
 	}
@@ -345,7 +345,7 @@ func (v *View) isToolDir(path string) bool {
 		func(k reserved) bool { return k.takes(path) })
 }
 
-// foreign says why a canonical path is somebody else's: it, or a directory above,
+// foreign says why a canonical path is another user's: it, or a directory above,
 // belongs to neither the caller nor root.
 func (v *View) foreign(path string) error {
 	for ; path != "/"; path = policy.Dir(path) {
@@ -360,7 +360,7 @@ func (v *View) foreign(path string) error {
 	return nil
 }
 
-// sources says why a canonical path holds somebody's sources rather than what
+// sources says why a canonical path holds a user's sources rather than what
 // was installed: it, or a directory above, is a work tree, or sandboxes ran in it
 // and could write there what a toolchain is known by. The home directory and
 // those of everybody say nothing about what is below.
@@ -423,7 +423,7 @@ func Digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CacheName is where the private cache of a project is in the place of sbx's own.
+// CacheName is where the private cache of a project is in place of sbx's own.
 func CacheName(root string, uid int) string {
 	return "projects/" + Digest([]byte(host.Join(root, "") + "\x00" + strconv.Itoa(uid)))[:16]
 }

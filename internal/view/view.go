@@ -18,14 +18,14 @@ type View struct {
 	Entries          []Entry    // parents before children; no two with one path
 	Links            []host.Hop // to be made inside, since the directory they lie in is not the host's
 	Gaps             []string
-	Loose            []string      // gaps that somebody may have made on purpose
+	Loose            []string      // gaps that someone may have made on purpose
 	replaceableLinks []host.Hop    // the links that those are about, at protected names
 	listed           string        // the directory that list looked at last
 	absentNames      []string      // where protected names would be
 	patterns         []namePattern // patterns of protected names
 	table            *host.MountTable
 	remap            string     // where the working directory is seen; "" is where it is
-	Watched          bool       // protected paths are watched in the place of being made read-only
+	Watched          bool       // protected paths are watched in place of being made read-only
 	NoMounts         bool       // there are no mounts: what is there is what the host has
 	DenyAbsent       bool       // absent names and links can be hidden and protected: rules go by paths
 	Root             string     // of the work tree
@@ -54,7 +54,7 @@ type silentRule struct {
 }
 
 // ignoreSilent notes a rule that nothing comes of, since no answer comes: what it hides
-// or protects must not be visible at all then, and what it opens nobody named.
+// or protects must not be visible at all then, and what it opens no one named.
 func (v *View) ignoreSilent(r *policy.Rule, err error) bool {
 	var e *host.SilentError
 	if !errors.As(err, &e) || r.Must || IsGrant(r) && r.Layer != policy.Builtin {
@@ -170,7 +170,7 @@ func (v *View) resolveRules(pol *policy.Policy) ([]resolvedRule, error) {
 		}
 		if to.Info.Kind == host.Absent && r.Access != policy.Private && len(to.Links) == 0 &&
 			(IsGrant(r) || !v.DenyAbsent) {
-			continue // most secrets are not there
+			continue // most secrets do not exist
 		}
 		if v.PointsToSystem(r, to) {
 			continue
@@ -204,7 +204,7 @@ func (v *View) PointsToSystem(r *policy.Rule, to host.Resolved) bool {
 }
 
 // linkTargets hides what the links in a hidden directory lead to: a link farm makes
-// links of the files when the directory is there already.
+// links of the files when the directory exists already.
 func (v *View) linkTargets(out []resolvedRule, r *policy.Rule, dir host.Resolved) []resolvedRule {
 	const large = 8 << 10
 	if r.Layer != policy.Builtin || dir.Info.Size > large || !v.inHomes(dir.Path) {
@@ -236,7 +236,7 @@ func (v *View) inHomes(path string) bool {
 }
 
 // unreachable reports whether a rule's path cannot be reached in a way that no
-// command can change: links in a circle, or a directory of somebody else's
+// command can change: links in a circle, or a directory of another user's
 // that may not be searched. One of the caller's own hides nothing, since the
 // command can open it.
 func (v *View) unreachable(r *policy.Rule, err error) bool {

@@ -24,8 +24,8 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 	byName := e.Program.Version.Less(bwrapargs.HasBindFD)
 	ruleset := Ruleset(r.View, r.Policy, r.Host)
 	unseen := func(direct string) {
-		r.Gaps = append(r.Gaps, "bwrap "+e.Program.Version.String()+" binds by name and there is no stage"+direct+
-			": what is replaced on the host while the sandbox is being set up is noticed by no one")
+		r.Gaps = append(r.Gaps, "bwrap "+e.Program.Version.String()+" binds by name and sbx is not process 1 of the sandbox"+direct+
+			": a file replaced on the host while the sandbox is being set up goes unnoticed")
 	}
 	// With shared processes there may be nothing to do for process 1.
 	direct := req.Direct || r.Policy.SharePID && !byName && ruleset == nil && len(r.Reopen) == 0 && req.Filter == nil
@@ -33,7 +33,7 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 		unseen(" (--direct)")
 	}
 	if direct && req.Argv0 != "" {
-		return nil, nil, engine.Fail("--argv0 needs the stage", "leave out --direct and --share-pid")
+		return nil, nil, engine.Fail("--argv0 needs sbx as process 1 of the sandbox", "leave out --direct and --share-pid")
 	}
 	if direct && len(req.Self) == 0 {
 		return words, nil, nil
@@ -43,7 +43,7 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 		if r.Limit > 0 || len(req.Self) > 0 || req.Argv0 != "" {
 			return nil, nil, needsSelf(r.Limit)
 		}
-		r.Gaps = append(r.Gaps, "sbx itself cannot be put inside, so signals and the terminal are bwrap's business")
+		r.Gaps = append(r.Gaps, "sbx itself cannot be put inside, so bwrap handles signals and the terminal")
 		if byName {
 			unseen("")
 		}
@@ -100,8 +100,8 @@ func needsSelf(limit float64) error {
 // processGroup is how the command stands to the caller's process group. In front of
 // a terminal, where nothing else of a pipeline can be waiting for it, it gets a
 // group of its own that has the terminal, as a shell would give it one: what is
-// typed reaches it alone, and it can signal nobody outside. In a script or
-// pipeline the terminal belongs to the whole group, and nobody inside could
+// typed reaches it alone, and it can signal no process outside. In a script or
+// pipeline the terminal belongs to the whole group, and no process inside could
 // give it back.
 func processGroup(r *engine.Run) pid1.Group {
 	switch {

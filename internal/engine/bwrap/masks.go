@@ -67,5 +67,5 @@ func restless(name string) bool {
 	return policy.Match(".*_history", name) || policy.Match(".*_hist", name)
 }
 
-// Unwatched is the gap of a run in which no process of sbx's stays.
-const Unwatched = "no process of sbx's watches the host (--direct, --share-pid): a hidden or read-only file that an editor, git or mv replaces there while the command runs is neither from then on"
+// Unwatched is the gap of a run in which no sbx process stays.
+const Unwatched = "no sbx process watches the host (--direct, --share-pid): a hidden or read-only file that an editor, git or mv replaces there while the command runs loses its protection"

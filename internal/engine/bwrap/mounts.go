@@ -9,7 +9,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// identity is the identity of what a mount shows, nil where nobody can have put
+// identity is the identity of what a mount shows, nil where no one can have put
 // something else in its place.
 func identity(m *view.Entry) *bwrapargs.Identity {
 	if m.Src != "" || m.Info.Ino == 0 || !host.Replaceable(m.Path) {

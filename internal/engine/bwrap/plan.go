@@ -95,7 +95,7 @@ func (e Engine) Plan(r *engine.Run) error {
 		return err
 	}
 	if r.Init != nil {
-		fds = append(fds, bwrapargs.FD{Num: r.InitFD, Name: "order for the stage", Data: r.Init.Encode()})
+		fds = append(fds, bwrapargs.FD{Num: r.InitFD, Name: "configuration of process 1", Data: r.Init.Encode()})
 	}
 	r.FDs = slices.Concat([]bwrapargs.FD{{Num: argsFD, Name: "bwrap options", Data: joinNUL(options)}}, r.FDs, fds)
 	r.Argv = append([]string{"bwrap", "--args", strconv.Itoa(argsFD), "--"}, command...)
@@ -125,7 +125,7 @@ func (e Engine) addFilters(r *engine.Run, a *bwrapargs.Args, own []byte) error {
 	case r.Init != nil:
 		r.Init.Filter = own
 	case version.Less(bwrapargs.HasTwoFilters):
-		return engine.Fail("bwrap "+version.String()+" takes no second system call filter, and without the stage nobody else loads the one from "+
+		return engine.Fail("bwrap "+version.String()+" takes no second system call filter, and without sbx as process 1 nothing else loads the one from "+
 			text.Plain(r.Policy.Seccomp), "leave out --direct, or install bubblewrap 0.6 or newer")
 	default:
 		a.Filter = own

@@ -112,7 +112,7 @@ func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string
 		case h.Landlock < version:
 			return " (Landlock could close it from Linux " + linux + " on)"
 		}
-		return " (Landlock could close it, and there is no stage to put it up)"
+		return " (Landlock could close it, but sbx is not process 1 of the sandbox)"
 	}
 	if pol.Network && !p.Restricts(landlock.AbstractUnix) {
 		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(scopeABI, "6.12"))
@@ -121,7 +121,7 @@ func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string
 		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeABI, "6.12"))
 	}
 	if view.StrictWalls(pol) && (p.Init == nil || p.Init.Ruleset == nil || p.Init.Ruleset.FS == 0) {
-		out = append(out, "there is no second wall around the files, mounts alone hide them"+why(fileABI, "6.2"))
+		out = append(out, "there is no second barrier around the files, only mounts hide them"+why(fileABI, "6.2"))
 	}
 	return out
 }

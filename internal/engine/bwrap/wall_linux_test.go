@@ -136,7 +136,7 @@ func TestWallWithoutMounts(t *testing.T) {
 		t.Errorf("with the wall: %d\n%s", status, cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(out, "\n")))
 	}
 	// The private directory is not mounted either: the wall would be about the
-	// host's, and the stage starts nothing.
+	// host's, and init starts nothing.
 	if out, status := runBroken(t, dir, o, false); status != 125 || !strings.Contains(out, "private: replaced") {
 		t.Errorf("without the private directory: %d %q", status, out)
 	}
@@ -146,7 +146,7 @@ func TestWallWithoutMounts(t *testing.T) {
 	}
 }
 
-// runBroken starts this program as the stage of an order, in namespaces of its
+// runBroken starts this program as init of an order, in namespaces of its
 // own.
 func runBroken(t *testing.T, dir string, o *pid1.InitConfig, private bool) (string, int) {
 	t.Helper()
@@ -179,8 +179,8 @@ func runBroken(t *testing.T, dir string, o *pid1.InitConfig, private bool) (stri
 	return out.String(), 0
 }
 
-// brokenSandbox mounts the least without which no stage starts a command, and is
-// the stage.
+// brokenSandbox mounts the least without which no init starts a command, and is
+// init.
 func brokenSandbox(dir string) int {
 	mount := func(path string) {
 		if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "mode=755"); err != nil {

@@ -34,7 +34,7 @@ func (e Engine) Own(r *engine.Run) ([]policy.Var, error) { return r.OwnDir(e.Cho
 func (e Engine) Plan(r *engine.Run) error {
 	p, v, h := r.Plan, r.View, r.Host
 	if len(p.Limits.Prefix) > 0 {
-		return engine.Fail("limits for all processes together cannot be had here: systemd-run would have to start a sandbox that is up already",
+		return engine.Fail("limits for all processes together are not available here: systemd-run would have to start a sandbox that is up already",
 			"use limits = \"best-effort\", or install bubblewrap")
 	}
 	for _, e := range p.LateEnv { // nothing but the command is loaded with them
@@ -83,17 +83,17 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error
 	const full = "it needs tier full: sbx doctor says how to get there"
 	switch {
 	case h.Landlock < 1:
-		return no("Landlock is not there: the kernel is older than 5.13 or was started without it", full)
+		return no("Landlock is not available: the kernel is older than 5.13 or was started without it", full)
 	case pol.MinTier == host.TierFull:
 		return no("the policy asks for tier full ("+engine.Whence(pol, "min_tier")+"), and without namespaces there is only tier reduced", full)
 	case pol.Seccomp == "off":
-		return no("seccomp = \"off\" cannot be had with Landlock, which leaves UDP and sockets to the filter", "leave it out")
+		return no("seccomp = \"off\" is not available with Landlock, which leaves UDP and sockets to the filter", "leave it out")
 	case pol.TimeoutSeconds > 0:
 		return no("a time limit cannot be enforced without a process namespace ("+engine.Whence(pol, "timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
 	case pol.NewSession == "yes":
-		return no("new_session = \"yes\" cannot be had with Landlock ("+engine.Whence(pol, "new_session")+")", "use setsid(1) in front of sbx")
+		return no("new_session = \"yes\" is not available with Landlock ("+engine.Whence(pol, "new_session")+")", "use setsid(1) in front of sbx")
 	case req.Remap != "":
-		return no("--workspace cannot be had with Landlock, which shows every path where it is", full)
+		return no("--workspace is not available with Landlock, which shows every path where it is", full)
 	}
 	return nil
 }
@@ -167,10 +167,10 @@ func (Engine) Unenforced(r *engine.Run) []string {
 		engine.GapModes,
 		engine.GapProcesses,
 		engine.GapPlaces,
-		"what the command leaves running in the background goes on when it ends",
+		"background processes of the command go on when it ends",
 	}
 	if h.UID == 0 {
-		gaps = append(gaps, "as root that goes for nearly every file of this machine")
+		gaps = append(gaps, "for root that is nearly every file of this machine")
 	}
 	if !pol.Network {
 		gaps = append(gaps, engine.GapLoopback)
@@ -204,7 +204,7 @@ func (c *ruleBuilder) notes(h *host.Host) []string {
 		out = append(out, "nothing can be made, removed or renamed directly in "+strings.Join(names, ", ")+": something there is protected or hidden, and Landlock cannot tell it from the rest")
 	}
 	if n := len(c.exposed); n > 0 {
-		out = append(out, "protected paths ("+strconv.Itoa(n)+") can be changed, and what changed is said by the next run and sbx status (protect = \"watch\")")
+		out = append(out, "protected paths ("+strconv.Itoa(n)+") can be changed, and the next run and sbx status report what changed (protect = \"watch\")")
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {

@@ -14,7 +14,7 @@ import (
 // ruleBuilder turns a view into rules of Landlock. A rule about a directory is about
 // all that lies below it, so a directory with something in it that has fewer
 // rights gets only what all of that has, and what is around that is named entry
-// by entry: it is there when the plan is made or is not there at all. Nothing
+// by entry: it is there when the plan is made or does not exist at all. Nothing
 // is ever given that the view does not give.
 type ruleBuilder struct {
 	v     *view.View
@@ -78,7 +78,7 @@ func (c *ruleBuilder) regions() []region {
 			}
 		}
 		if s.allow != 0 && (m.Info.Kind == host.Socket || c.v.Intended(host.Join(m.Path, "s"))) {
-			s.allow |= landlock.ResolveUnix // elsewhere a socket is a service that nobody named
+			s.allow |= landlock.ResolveUnix // elsewhere a socket is a service that no one named
 		}
 		out = append(out, s)
 	}
@@ -102,7 +102,7 @@ func (c *ruleBuilder) closed(info host.Info, path string) bool {
 	return h.UID != 0 && info.UID != h.UID && !h.FS.Access(path, 'r') && !h.FS.Access(path, 'w') && (info.Kind != host.Dir || !h.FS.Access(path, 'x'))
 }
 
-// grant gives s its rights, of which have is there already, and the spots below
+// grant gives s its rights, of which have exists already, and the spots below
 // it theirs.
 func (c *ruleBuilder) grant(s region, below []region, have landlock.FS) {
 	if c.err != nil {

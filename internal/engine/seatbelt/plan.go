@@ -46,7 +46,7 @@ func (e Engine) Own(r *engine.Run) ([]policy.Var, error) {
 func (Engine) Plan(r *engine.Run) error {
 	p := r.Plan
 	if n := len(p.LateEnv); n > 0 { // sandbox-exec would obey them, before it confines itself
-		p.Gaps = append(p.Gaps, "what loaders obey ("+p.LateEnv[n-1].Name+") does not reach the command: sandbox-exec, a program of the system's, is started first")
+		p.Gaps = append(p.Gaps, "variables that loaders obey ("+p.LateEnv[n-1].Name+") do not reach the command: sandbox-exec, a system program, is started first")
 	}
 	p.LateEnv = nil
 	path, words, err := r.Words(r.Host.Self)
@@ -87,15 +87,15 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error
 	case pol.TimeoutSeconds > 0:
 		return no("a time limit cannot be enforced on macOS ("+engine.Whence(pol, "timeout_seconds")+"): nothing of sbx is left to end the command", "timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
 	case pol.NewSession == "yes":
-		return no("new_session = \"yes\" cannot be had on macOS ("+engine.Whence(pol, "new_session")+")", "start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
+		return no("new_session = \"yes\" is not available on macOS ("+engine.Whence(pol, "new_session")+")", "start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
 	case req.Remap != "":
-		return no("--workspace cannot be had on macOS, where every path is shown where it is", "")
+		return no("--workspace is not available on macOS, where every path is shown where it is", "")
 	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
 		return no("there are no system call filters on macOS ("+engine.Whence(pol, "seccomp")+")", "leave the file out")
 	case pol.Seccomp == "strict" && pol.Where["seccomp"] == "--seccomp":
-		return no("--seccomp strict cannot be had on macOS, where there are no system call filters", "leave it out")
+		return no("--seccomp strict is not available on macOS, where there are no system call filters", "leave it out")
 	case req.Argv0 != "":
-		return no("--argv0 cannot be had on macOS: sandbox-exec names the command by its file", "")
+		return no("--argv0 is not available on macOS: sandbox-exec names the command by its file", "")
 	}
 	return nil
 }
@@ -153,17 +153,17 @@ func (Engine) Unenforced(r *engine.Run) []string {
 		"names can be probed: what is hidden or closed is refused (Operation not permitted), and stands in the " +
 			"list of a directory that can be read",
 		"/tmp and the home directory are not private but closed; $TMPDIR is for temporary files",
-		"what the command leaves running in the background goes on when it ends, inside the same walls",
+		"background processes of the command go on when it ends, under the same restrictions",
 		"there are no system call filters on macOS: the kernel's whole interface is open, as far as the " +
 			"sandbox's operations do not close it",
 		"programs with set-user-id (ps, sudo, top) cannot be started",
 		"the rules stand in the arguments of the command while it starts, where other programs of yours can " +
 			"read them (paths, no contents)",
-		"of names with patterns (.env.*, *.pem) those are hidden that were there at the start",
+		"patterns (.env.*, *.pem) hide the names that existed at the start",
 	}
 	if !r.Policy.SharePID {
 		gaps = append(gaps, "there is no process namespace: the list of processes, their arguments and "+
-			"variables are closed, but who guesses a number learns of that process its name and user")
+			"variables are closed, but a command that guesses a number learns the name and user of that process")
 	}
 	if !r.Policy.Network {
 		gaps = append(gaps, "with the network off there is no loopback either: no program can serve another but "+
@@ -190,11 +190,11 @@ func writeProfile(r *engine.Run) (*sbpl.Compiled, error) {
 	text, err := s.profile.Compile()
 	var path *sbpl.PathError
 	if errors.As(err, &path) {
-		return nil, engine.Fail(strconv.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot be told of it", "rename it, or start elsewhere")
+		return nil, engine.Fail(strconv.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot handle that", "rename it, or start elsewhere")
 	}
 	var size *sbpl.SizeError
 	if errors.As(err, &size) {
-		return nil, engine.Fail("there is more to hide and to protect here than sandbox-exec can be told of ("+size.Error()+")", "move what is hidden into a directory of its own, or start further down")
+		return nil, engine.Fail("there is more to hide and to protect here than sandbox-exec can handle ("+size.Error()+")", "move what is hidden into a directory of its own, or start further down")
 	}
 	if err != nil {
 		return nil, engine.Fail("the profile for sandbox-exec: "+err.Error(), "")

@@ -393,7 +393,7 @@ func (s *builder) sockets(i int) []string {
 // hold keeps the directories around what is closed or locked where they are:
 // without, `mv .git x` would take the protected files away and leave room for
 // others. So are the writable places themselves, which could be moved into one
-// another, changed there and moved back. A directory that is not there yet is not
+// another, changed there and moved back. A directory that does not exist yet is not
 // made, since it could come with something in it.
 func (s *builder) hold() {
 	var there, absent []sbpl.Filter

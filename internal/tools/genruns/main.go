@@ -132,7 +132,7 @@ func (l *list) table() ([]byte, error) {
 		name, doc string
 		rows      []row
 	}{
-		{"told", "are the names that stay writable and are told of when they change", names},
+		{"told", "are the names that stay writable and are reported when they change", names},
 		{"toldParents", "are the directories that some of those lie in, with the worst of their grades", parents},
 		{"toldPatterns", "are those with a star, by what follows the last dot", patterns},
 	} {
