@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bwrapargs writes the command line of bwrap(1): a sandbox as a value
 // in, words and file descriptor contents out.
 //

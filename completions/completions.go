@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package completions holds the scripts by which shells complete sbx's words.
 // internal/tools/gencompletions writes them.
 package completions

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package profiles holds the built-in profiles as data: one TOML file each, in
 // the format of a profile in a config file, for people to print and extend.
 // Adding a profile is adding a file and running go generate. The directory

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sbpl writes profiles in the language of macOS's sandbox: typed rules
 // in, the text for sandbox-exec(1) -p and the values for -D out. It knows
 // nothing of policies and hosts and has no build tag, so what a Mac would get

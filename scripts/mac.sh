@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Tries on a Mac what only a Mac can show: sandbox-exec takes the profiles, and
 # everyday programs work in them. Needs bin/sbx (make build) and python3; exits
 # 1 when anything was not as promised. It works in a throw-away directory with a

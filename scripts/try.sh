@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Shows what sbx does, in a throw-away project with a throw-away home: a real
 # command works in it, and the same acts that succeed without sbx are refused
 # with it. Exits 1 when anything was not as promised.

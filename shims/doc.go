@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package shims is about the other names of sbx: links that stand in front of
 // tools, and the lines that make a shell use them. It knows no profiles.
 //

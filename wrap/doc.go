@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package wrap turns a policy into the execution of one program.
 //
 // [Host] holds what is to be known of the machine, [New] computes a [Plan]

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The process lives for two milliseconds: how many processors a container may
 // use, and whether that changes, is not worth the files read to learn it.
 //

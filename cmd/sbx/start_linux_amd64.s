@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "textflag.h"
 
 // The Go runtime reserves some 1.2 GB of address space before any code of the

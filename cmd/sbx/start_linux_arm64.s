@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "textflag.h"
 
 // See start_linux_amd64.s.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package access answers what a command may do with a path, and why: the rule
 // that decides, and what would change the answer.
 //

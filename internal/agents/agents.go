@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package agents knows the programs that run commands for a model: how each
 // chooses the shell for them, what has to be set so that it chooses one of
 // sbx's, how it calls it, and what goes past any shell.

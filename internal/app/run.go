@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package app takes one run of sbx from how it was called to the command in its
 // sandbox: [Invocation] → [Load] → [Prepare] → [Run.Exec]. It is the same for all ways
 // to call sbx; they differ in the Invocation alone. Commands that only ask (explain,

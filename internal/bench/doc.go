@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench measures what sbx costs at start: the time of `sbx -- /bin/true`
 // against bwrap with the identical argv, descriptors and environment, as
 // `sbx --dry-run --json` prints them. It fails above the ceilings.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package config reads the files in which people say what a sandbox may do,
 // and lays them over each other: built-in, system, user, project.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conformance is the table of what a command may do under the built-in
 // profiles, the same for every engine: an act, what it is done to, and whether
 // strict, moderate and permissive allow it. Where an engine differs, the table

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package credentials takes credentials out of settings files: the text of a file
 // in, a copy without the settings that hold some out, with the names of these.
 // What remains is to its program what it was: for git that is compared with git

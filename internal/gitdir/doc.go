@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gitdir knows what lies in a git directory: which files make git run
 // programs or look elsewhere, how pointers between work trees and git
 // directories are written, and how a config file is read.

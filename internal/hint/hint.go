@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package hint explains in one line why a command may have failed in a sandbox:
 // what was out of reach, by which rule, and what changes that. Start with [Line].
 //

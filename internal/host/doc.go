@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package host holds what is known of the machine and of the caller.
 //
 // [Detect] gathers a [Host]: user, working directory, environment, open

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package host
 
 // DefaultPath is where commands are looked for when PATH is unset.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package host
 
 // ManifestDir holds policy.json, by which a program knows that it runs inside.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package jailtest runs a program of a test on a host that lacks something:
 // bwrap, user namespaces, a /proc that is whole, Landlock, system call filters.
 // What it simulates it makes by the kernel's own means (mounts in a namespace,

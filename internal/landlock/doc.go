@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package landlock is landlock(7) as sbx uses it: a [Ruleset] is a value that
 // says what stays allowed, [Ruleset.For] fits it to what a kernel knows, and
 // [Ruleset.Open] gives it to the kernel. Package pid1 puts it into force, by

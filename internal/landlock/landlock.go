@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package landlock
 
 // FS is a set of LANDLOCK_ACCESS_FS_* rights, linux/landlock.h.

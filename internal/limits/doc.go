@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package limits decides how limits on memory, processors, processes and the
 // size of files are put into force, and puts the command under them.
 //

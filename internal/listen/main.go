@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command listen is the other side of a network test that must not depend on
 // what is installed.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ownfile keeps files that only the user can have written: what sbx
 // remembers from one run to the next.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "textflag.h"
 
 // onSignal is a signal handler: it notes a signal that came from outside, by

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pid1 is what runs first in a sandbox, as its process 1.
 //
 // It takes the place of bwrap's reaper: it looks whether everything is mounted

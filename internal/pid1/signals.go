@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package pid1
 
 // Signals by number, as on all of Linux that sbx runs on.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "textflag.h"
 
 // func run(flags uintptr, steps *step, n uintptr) (pid, errno uintptr)

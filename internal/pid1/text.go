@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package pid1
 
 // index is the place of the first such byte, -1 for none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package policy
 
 // atlas answers for many paths of one policy. The rules are sorted, but patterns

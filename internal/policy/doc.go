@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package policy is what a sandboxed command may do, as a value.
 //
 // A [Profile] is what a person wrote: one TOML or HCL table, with variables

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package procfs reads what Linux tells in /proc: files of the kernel's ([Head],
 // [Read]) and the few formats in them that sbx needs, as proc(5) describes them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package procfs
 
 // Field returns the value of a line "key: value", "" when there is none.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ptytest lets a test sit in front of a terminal: it starts a program
 // as the leader of a session on a pseudo-terminal, types keys, and waits for
 // what appears.

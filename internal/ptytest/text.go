@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ptytest
 
 // filter takes what drives the terminal out of what is written to it. Its

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package risk recognises commands that are plainly destructive, so that sbx
 // --no-sandbox can warn louder. Start with [Destructive].
 //

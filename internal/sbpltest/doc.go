@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sbpltest reads profiles of macOS's sandbox and says what they allow, so
 // that profiles can be tested where there is no Mac. It is for tests only.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package seccomp writes the system call filters of sbx: [Filter] turns a
 // level and an architecture into the classic BPF program that bwrap(1) takes
 // by --seccomp FD and that seccomp(2) loads.

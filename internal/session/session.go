@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package session keeps what a person agreed to when an agent was started
 // (sbx agent) for the many commands that the agent starts later (sbx-sh).
 //

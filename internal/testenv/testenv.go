@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testenv makes tests independent of who runs them. A test package that
 // starts programs imports it for its effect:
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tripwire remembers what was there before a run, so that what a
 // command left for the host to run later is reported.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package verify proves a policy instead of describing it: it tries, inside a
 // sandbox of that policy, what the policy says cannot be done.
 //

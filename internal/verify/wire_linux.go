@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package verify
 
 // question is one act for the probe to try. It holds names and addresses, and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package view lays the rules of a policy on the paths of a host. The result, a
 // view, is what the command sees: for each canonical path the access that the
 // rules add up to, with the rule that decides.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command floor replaces itself by its arguments and does nothing else: what a
 // Go program in front of bwrap costs at the very least.
 package main

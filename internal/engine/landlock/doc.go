@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package landlock makes plans for Landlock: this process limits itself and
 // becomes the command, with nothing installed and no other process. Landlock can
 // only allow, for whole directories, so rules name the entries around what is

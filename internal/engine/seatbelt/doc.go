@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package seatbelt makes plans for sandbox-exec of macOS: the view as a profile
 // of rules about paths. It can be used on any system, for a dry run.
 //

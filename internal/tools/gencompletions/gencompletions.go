@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gencompletions writes the completion scripts of sbx from the grammars
 // that kong reads the command line with. The scripts are checked in
 // (completions/); a test of cmd/sbx compares them with what Script returns, and

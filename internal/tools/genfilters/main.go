@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command genfilters assembles the system call filters of the usual options, so
 // that a usual run assembles none. It is run by go generate in internal/seccomp.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command genprofiles writes the built-in profiles as Go values, so that a run
 // without a config file parses nothing. It is run by go generate in profiles.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command genruns writes what names.toml says of the names that tools run or
 // obey by themselves: the tables of package tripwire, and the list for people.
 // It is run by go generate in tripwire.

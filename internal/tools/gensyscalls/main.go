@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command gensyscalls writes the names of Linux's system calls and errors, with
 // their numbers, as golang.org/x/sys has them. It is run by go generate in
 // internal/seccomp.

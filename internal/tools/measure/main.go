@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command measure prints figures about the source of sbx and the program that is
 // made of it: sizes, exports that nothing uses, dead code, and what one start of
 // the program takes. Run it in the module, or name one:

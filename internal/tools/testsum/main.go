@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command testsum runs go test with the arguments given and prints what a
 // person wants to know of it: a line per package, what failed tests wrote, why
 // tests were skipped, and last of all "N passed, M failed, K skipped".
