@@ -50,20 +50,20 @@ func (h *hinter) file(u *use) string {
 	case !u.write && !absent && !hidden: // what is visible is a matter of permissions
 		return ""
 	case !u.write:
-		return h.unseen(&a, "read", from)
+		return h.unseen(&a, "read", from, u.path)
 	case !absent || !own:
 		return h.kept(&a, u)
 	case u.moves: // the command may have removed it
 		return ""
 	case u.changed || u.dir:
-		return h.unseen(&a, "write", from)
+		return h.unseen(&a, "write", from, u.path)
 	case u.fresh:
 		return ""
 	}
 	// Something can be made in a private directory, unless that is what
 	// is missing.
 	if dir := h.Ask(path.Dir(a.To)); dir.Kind == host.Absent {
-		return h.unseen(&dir, "write", "")
+		return h.unseen(&dir, "write", "", dir.Path)
 	}
 	return ""
 }
@@ -102,10 +102,13 @@ func (h *hinter) follow(name string) (a access.Verdict, from string) {
 }
 
 // unseen is about what does not exist inside, or has no content. Whether the host
-// has it is not known. From is a link that leads there.
-func (h *hinter) unseen(a *access.Verdict, to, from string) string {
+// has it is not known. From is a link that leads there, name what the command said.
+func (h *hinter) unseen(a *access.Verdict, to, from, name string) string {
 	m, access := a.Rule, policy.Unseen
 	text, exists := h.shown(a.To), ", if it exists"
+	if from == "" && a.To != name {
+		from = name
+	}
 	if from != "" {
 		text = h.shown(from) + " leads to " + text + ", which"
 	}
@@ -119,6 +122,8 @@ func (h *hinter) unseen(a *access.Verdict, to, from string) string {
 	case m.Access == policy.Block:
 		text += " is hidden" + h.rule(m)
 		access, exists = policy.Block, ""
+	case h.Secret(a.To):
+		text += " holds secrets and is not visible in the sandbox" + h.rule(m)
 	default:
 		text += " is not visible in the sandbox" + h.rule(m)
 	}

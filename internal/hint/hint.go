@@ -30,6 +30,7 @@ import (
 type Sandbox struct {
 	*access.Checker
 	CWD, Home, PATH string
+	Secret          func(path string) bool                  // built-in profiles hide it as a secret
 	Setting         func(key string) (value, source string) // by the manifest
 	Full            func(path string) bool                  // there is no room left in its file system
 	Snmp, Snmp6     string                                  // what the network namespace has counted
@@ -163,6 +164,13 @@ func (h *hinter) tracing(name string) string {
 		h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
 }
 
+// inProject reports whether a file lies below the working directory, or beside a
+// directory above it other than the home.
+func (h *hinter) inProject(file string) bool {
+	dir := path.Dir(file)
+	return policy.Within(file, h.CWD) || policy.Within(h.CWD, dir) && !policy.Within(h.Home, dir)
+}
+
 // blank is said after any failure that nothing else explains: a program that
 // finds a .env without a line in it cannot know why. Of other hidden files it says
 // itself that they cannot be opened.
@@ -173,7 +181,7 @@ func (h *hinter) blank() string {
 		m := &h.Rules[i]
 		info, err := h.FS.Lstat(m.Path)
 		switch {
-		case m.Access != policy.Block || err != nil || info.Kind != host.File || info.Mode&0o444 == 0:
+		case m.Access != policy.Block || err != nil || info.Kind != host.File || info.Mode&0o444 == 0 || !h.inProject(m.Path):
 			continue
 		case first == "":
 			first = m.Path

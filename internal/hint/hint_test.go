@@ -26,6 +26,7 @@ const developer = `
 /etc/passwd f644
 /tmp/ d
 /home/u/.gitconfig f644
+/home/u/.npmrc f444
 /home/u/src/app/.env f444
 /home/u/src/app/tls.key f0
 /home/u/src/app/.git/hooks/ d
@@ -99,9 +100,10 @@ func box() *Sandbox {
 	}
 	app := "/home/u/src/app"
 	return &Sandbox{
+		Secret: func(path string) bool { return policy.Within(path, "/home/u/.ssh") },
 		Checker: &access.Checker{FS: newInside(developer), Host: &host.Host{Caller: host.Caller{UID: 1000, Homes: []string{"/home/u"}}}, Rules: []view.Rule{
 			mark("/dev/shm", policy.Private, "/dev/shm", "moderate"), mark("/etc", policy.Read, "/etc", "moderate"),
-			mark("/home/u", policy.Private, "/home/u", "moderate"), mark("/home/u/.gitconfig", policy.Read, "/home/u/.gitconfig", "moderate"),
+			mark("/home/u", policy.Private, "/home/u", "moderate"), mark("/home/u/.npmrc", policy.Block, "/home/u/.npmrc", "secrets"), mark("/home/u/.gitconfig", policy.Read, "/home/u/.gitconfig", "moderate"),
 			mark(app, policy.Write, app, "moderate"),
 			mark(app+"/.env", policy.Block, app+"/.env", "secrets"), mark(app+"/.envrc", policy.Protect, app+"/.envrc", "moderate"),
 			{Path: app + "/.git", Pinned: true},
@@ -127,6 +129,8 @@ func after(b *Sandbox, say engine.Hints, status int, script string) string {
 	return line
 }
 
+const secret = " holds secrets and is not visible in the sandbox (moderate: private_paths ~): "
+
 const unseen = " is not visible in the sandbox (moderate: private_paths ~): "
 
 func TestFiles(t *testing.T) {
@@ -137,9 +141,9 @@ func TestFiles(t *testing.T) {
 		"echo A=b >> .env":      "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -w ~/src/app/.env lets it be written",
 		"openssl x -in tls.key": "~/src/app/tls.key is hidden (secrets: blocked_paths ~/src/app/*.key): -r ~/src/app/tls.key shows it",
 		// Not inside; whether the host has it is not known.
-		"cat ~/.ssh/id_rsa":       "~/.ssh/id_rsa" + unseen + "-r ~/.ssh/id_rsa shows it, if it exists",
-		"echo x > ~/.ssh/config":  "~/.ssh" + unseen + "-w ~/.ssh opens it for writing, if it exists",
-		"cat ~/.ssh/*":            "~/.ssh" + unseen + "-r ~/.ssh shows it, if it exists",
+		"cat ~/.ssh/id_rsa":       "~/.ssh/id_rsa" + secret + "-r ~/.ssh/id_rsa shows it, if it exists",
+		"echo x > ~/.ssh/config":  "~/.ssh" + secret + "-w ~/.ssh opens it for writing, if it exists",
+		"cat ~/.ssh/*":            "~/.ssh" + secret + "-r ~/.ssh shows it, if it exists",
 		"cat ~/notes":             "~/notes" + unseen + "-r ~/notes shows it, if it exists",
 		"cat ../other/x ../other": "~/src/other/x" + unseen + "-r ~/src/other/x shows it, if it exists",
 		"cat '/home/u/odd name'":  `"/home/u/odd name"` + unseen + "-r '/home/u/odd name' shows it, if it exists",
