@@ -59,18 +59,39 @@ func isPlain(text string) bool {
 // paths stays where they say it: there is much of it, and it is read once.
 type layers struct {
 	Profile // all but the lists of paths
-	parts   []*Profile
-	first   [Block + 1]int // by access: the first part whose list counts
+	parts   []part
 }
 
+// part is a profile, less its lists that a later one replaced.
+type part struct {
+	*Profile
+	replaced [Block + 1]bool // by access
+}
+
+// add lays a profile on top. A list of it that replaces, does so for all below.
 func (l *layers) add(p *Profile) {
 	l.addValues(p)
 	for _, list := range pathLists {
-		if list.of(p).Replace {
-			l.first[list.access] = len(l.parts)
+		if !list.of(p).Replace {
+			continue
+		}
+		for i := range l.parts {
+			l.parts[i].replaced[list.access] = true
 		}
 	}
-	l.parts = append(l.parts, p)
+	l.parts = append(l.parts, part{Profile: p})
+}
+
+// addSelection lays a profile with its parents on top of what was selected
+// before. What it replaces are lists of its parents, never of the others: a second
+// -p hides no less than the first.
+func (l *layers) addSelection(selected *layers) {
+	if len(l.parts) == 0 {
+		*l = *selected
+		return
+	}
+	l.addValues(&selected.Profile)
+	l.parts = append(l.parts, selected.parts...)
 }
 
 // element is one element of a list of paths, with its layer and source.
@@ -83,11 +104,11 @@ type element struct {
 // paths are the elements of all lists of paths that count.
 func (l *layers) paths() iter.Seq[element] {
 	return func(yield func(element) bool) {
-		for n, p := range l.parts {
+		for _, p := range l.parts {
 			source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items,
 				Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
 			for _, ref := range p.order() {
-				if n < l.first[ref.Access] {
+				if p.replaced[ref.Access] {
 					continue
 				}
 				it := lists[ref.Access][ref.Index]

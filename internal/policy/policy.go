@@ -159,9 +159,11 @@ func (s Set) unknown(name string, path []string) error {
 func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, error) {
 	var sum layers
 	for _, name := range selected {
-		if err := set.walk(sum.add, name, nil); err != nil {
+		var selected layers
+		if err := set.walk(selected.add, name, nil); err != nil {
 			return nil, err
 		}
+		sum.addSelection(&selected)
 	}
 	for _, p := range over {
 		sum.add(p)
