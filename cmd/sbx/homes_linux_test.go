@@ -73,7 +73,7 @@ var homes = []homeRow{
 	{name: "closed, of another user", home: "home", user: true, root: true, said: "belongs to another user", make: func(dir string, _ int) error {
 		return os.Mkdir(dir+"/home", 0o700)
 	}},
-	{name: "of another user", home: "home", root: true, said: "unwatched", make: func(dir string, _ int) error {
+	{name: "of another user", home: "home", root: true, said: "is not watched", make: func(dir string, _ int) error {
 		return join(os.Mkdir(dir+"/home", 0o755), os.Chown(dir+"/home", 4711, 4711))
 	}},
 	{name: "cache of another user", home: "home", seen: true, root: true, make: func(dir string, uid int) error {

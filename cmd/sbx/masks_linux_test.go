@@ -236,6 +236,8 @@ func TestReplacedWhileStarting(t *testing.T) {
 			outcome = "replaced before, and hidden"
 		case status == 125 && strings.Contains(text, "while the sandbox was being set up") && strings.Count(text, "sbx: error: ") == 1:
 			outcome = "noticed in the set-up"
+		case status == 125 && strings.Contains(text, "Failed to initialize sandbox: Can't bind mount") && strings.Count(text, "sbx: error: ") == 1:
+			outcome = "bwrap itself noticed"
 		case status == 125 && text == noLongerHidden:
 			outcome = "ended"
 		default:
