@@ -2,10 +2,12 @@
 
 // Package wrap turns a policy into the execution of one program.
 //
-// [Host] holds what is to be known of the machine, [New] computes a [Plan]
-// from a policy, a host and a command, and [Exec] replaces the process by it.
+// A [host.Host] is what is known of the machine and the caller. [Choose] finds an
+// engine, [New] computes an [engine.Plan] from a policy, a host and a command, and
+// [Exec] replaces the process by it. Start with New.
+//
 // New is a pure function of its arguments: all it learns of files it asks of
-// the host's [FS], so that tests plan for machines that do not exist and a dry
+// the [host.FS], so that tests plan for machines that do not exist and a dry
 // run prints what a run would execute.
 //
 // The plan for bwrap is whole: a path that no rule names does not exist inside,
