@@ -69,7 +69,7 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 }
 
 // policy resolves what the commands may do, as every one of them will do it
-// again, and makes sure that a sandbox can be had for it.
+// again, and makes sure that a sandbox is available for it.
 func (l *launch) policy(c *agentCmd) error {
 	flags := app.Flags{Profile: splitNames(c.Profile), AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block,
 		Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet}

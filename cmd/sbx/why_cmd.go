@@ -72,7 +72,7 @@ type answerJSON struct {
 	Rule    *ruleJSON   `json:"rule"` // null when none decides
 	Why     string      `json:"why"`
 	Levers  []leverJSON `json:"levers"`
-	NoLever string      `json:"no_lever"` // why more cannot be had
+	NoLever string      `json:"no_lever"` // why no more is possible
 }
 
 type ruleJSON struct {

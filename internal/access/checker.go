@@ -52,7 +52,7 @@ type Verdict struct {
 	Rule     *view.Rule // the rule that decides; nil when none does
 	Why      string
 	Remedies []Remedy
-	Fixed    string // why nothing more can be had; "" when a remedy gives it
+	Fixed    string // why no more is possible; "" if a remedy exists
 }
 
 // Remedy is how to get another answer.
@@ -298,7 +298,7 @@ func (c *Checker) canCreate(path string) bool {
 	return kind == host.Dir && c.engine.creates(dir, path) && c.FS.Access(dir, 'w') && c.FS.Access(dir, 'x')
 }
 
-// nearest is the nearest thing at or above a canonical path that is there.
+// nearest is the nearest existing file at or above a canonical path.
 func (c *Checker) nearest(path string) (string, host.Kind) {
 	for {
 		info, err := c.FS.Lstat(path)

@@ -91,7 +91,7 @@ func (e *rules) allow(v *Verdict, _ place) {
 	switch {
 	case v.Kind == host.Absent:
 		v.Write = e.canCreate(v.To)
-	case OwnDescriptor(v.To): // opened anew, it is the file that has the rights
+	case OwnDescriptor(v.To): // opened again, the file itself has the rights
 		v.Read, v.Write = e.FS.Access(v.To, 'r'), e.FS.Access(v.To, 'w')
 	case v.Kind == host.Dir:
 		v.Read = may(landlock.ReadDir, 'r') && !Foreign(v.To)

@@ -19,7 +19,7 @@ type sandboxFS struct {
 	made  map[string]bool   // directories that hold mount points and links, made by bwrap
 	links map[string]string // made by bwrap, with what they hold
 	self  bool              // sbx itself lies in ManifestDir
-	files map[string]string // what process 1 opens anew, with the names on the host
+	files map[string]string // what process 1 reopens, with the names on the host
 }
 
 func NewSandboxFS(v *view.View, self bool, files map[string]string) host.FS {

@@ -57,7 +57,7 @@ func (c *Context) choose() (engine.Chosen, error) {
 	return chosen, hinted(err, lock.Key+" is locked by "+lock.By+", and takes tier full: "+lock.What)
 }
 
-// hinted is an error of an engine that cannot be had, with one more hint.
+// hinted is the error of an engine that is not available, with one more hint.
 func hinted(err error, hint string) error {
 	var none *host.Unavailable
 	if hint == "" || !errors.As(err, &none) {

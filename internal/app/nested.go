@@ -86,7 +86,7 @@ func (c *Context) widerThan(outer *Manifest) error {
 	return nil
 }
 
-// Already is the error for what cannot be had in a sandbox that is there.
+// Already is the error for what an existing sandbox cannot add.
 func Already(what string) error {
 	return Failed("this runs inside a sandbox already"+what, "ask for it where the outer sandbox is started")
 }

@@ -48,7 +48,7 @@ func (f File) rank() int {
 type Settings struct {
 	Enabled        bool
 	DefaultProfile string
-	Fallback       string // block, warn, allow: what to do when no sandbox can be had
+	Fallback       string // block, warn, allow: what to do when no sandbox is available
 	MinTier        string // full, reduced
 	Tripwire       string // required, auto: what to do when a run cannot be watched
 	Shell          string // absolute path, or "" for the caller's choice
@@ -57,7 +57,7 @@ type Settings struct {
 
 	Shells        map[string]string // of sbx-sh and its like: name to absolute path
 	Roots         []string          // trees that commands of sbx-sh may write; nil for the working directory
-	LoginFallback bool              // a login shell runs bare where no sandbox can be had
+	LoginFallback bool              // a login shell runs bare where no sandbox is available
 
 	Profiles policy.Set
 	Tools    map[string]string // command to the profile its shim uses

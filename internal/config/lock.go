@@ -80,7 +80,7 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 	return nil
 }
 
-// FallsBack is what becomes of a run where no sandbox can be had: a lock that the
+// FallsBack is what becomes of a run where no sandbox is available: a lock that the
 // administrator set ends only by the administrator's own word. unlocked says what
 // another user wanted, and is "" when that counts.
 func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {

@@ -130,7 +130,7 @@ func ownSession(r *engine.Run) bool {
 	return pol.NewSession == "yes" || pol.NewSession == "auto" && (pol.Seccomp == "off" || !r.Host.TTY)
 }
 
-// reopenedBinds are the read-only mounts of the files that process 1 opens anew.
+// reopenedBinds are the read-only mounts of the files that process 1 reopens.
 func reopenedBinds(r *engine.Run) []bwrapargs.Op {
 	var ops []bwrapargs.Op
 	for _, fd := range r.Host.FDs {

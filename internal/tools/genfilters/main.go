@@ -30,7 +30,7 @@ func main() {
 }
 
 // file is a name that the compiler takes for Linux on that architecture alone.
-func file(arch string) string { return "programs_linux_" + arch + ".go" }
+func file(arch string) string { return "programs_gen_linux_" + arch + ".go" }
 
 // usual are the options of bwrap's sandboxes and, with Host, those of Landlock
 // from its third version up to the last one without rules for Unix sockets.
