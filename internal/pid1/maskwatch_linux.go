@@ -23,6 +23,7 @@ type masks struct {
 	watched []watched
 	list    []Mask
 	state   []maskState
+	source  []fileID  // what each protects, as it was at the start
 	before  []content // of those that no longer protect, as they were found
 	exposed bool      // something hidden is not any more, and nothing runs any more
 }
@@ -68,7 +69,7 @@ func (m *masks) open(cfg *InitConfig) bool {
 	for _, dir := range watchedDirs(cfg.Masks) {
 		m.watched = append(m.watched, watched{path: dir, fd: -1})
 	}
-	m.state, m.before = make([]maskState, len(m.list)), make([]content, len(m.list))
+	m.state, m.before, m.source = make([]maskState, len(m.list)), make([]content, len(m.list)), make([]fileID, len(m.list))
 	err := m.watch(cfg.Parent.Epoll)
 	if err == nil {
 		err = m.arm(dnDelete)
@@ -91,6 +92,7 @@ func (m *masks) open(cfg *InitConfig) bool {
 				": replaced while the sandbox was being set up")
 			return false
 		}
+		m.source[i] = idOf(m.list[i].Path)
 	}
 	return true
 }
@@ -246,9 +248,35 @@ func (m *masks) judge(i int, at presence) (state maskState) {
 		_ = syscall.Kill(-1, syscall.SIGKILL)
 		m.exposed = true
 	case kind == Protects:
-		m.before[i].read(m.list[i].Path)
+		m.before[i] = m.found(m.list[i].Path, m.source[i])
 	}
 	return state
+}
+
+// found reads what took the place of source. rename(2) removes the mount a
+// moment before the name leads to the new file.
+func (m *masks) found(path string, source fileID) (c content) {
+	c.read(path)
+	for range 10 {
+		if idOf(path) != source {
+			c = content{}
+			c.read(path)
+			break
+		}
+		sleep(1e6)
+	}
+	return c
+}
+
+// fileID tells one file from another, and is zero for none.
+type fileID struct{ dev, ino uint64 }
+
+func idOf(path string) fileID {
+	var st syscall.Stat_t
+	if syscall.Lstat(path, &st) != nil {
+		return fileID{}
+	}
+	return fileID{uint64(st.Dev), st.Ino}
 }
 
 func (m *masks) tell(i int) {

@@ -95,3 +95,38 @@ func TestMountedAt(t *testing.T) {
 		}
 	}
 }
+
+// A name leads to the old file for a moment after its mount is gone; what is
+// compared with at the end is the new one.
+func TestFoundAfterRename(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "config"), filepath.Join(dir, "config.lock")
+	for p, text := range map[string]string{path: "old", other: "new"} {
+		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source := idOf(path)
+	var m masks
+	if c := m.found(path, source); !strings.Contains(string(c.data), "old") {
+		t.Errorf("nothing was renamed: %q", c.data)
+	}
+	renamed := make(chan error)
+	go func() {
+		time.Sleep(2 * time.Millisecond)
+		renamed <- os.Rename(other, path)
+	}()
+	c := m.found(path, source)
+	if err := <-renamed; err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(c.data), "new") {
+		t.Errorf("renamed 2 ms later: %q", c.data)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if c := m.found(path, source); !c.absent {
+		t.Errorf("removed: %+v", c)
+	}
+}
