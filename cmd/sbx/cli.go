@@ -20,46 +20,9 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// runFlags are the flags of a run: [app.Flags] as they are written.
-type runFlags struct {
-	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
-	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable."`
-	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
-	Block      []string `placeholder:"PATH" help:"Hide PATH."`
-	Net        bool     `xor:"net" help:"Share the network."`
-	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
-	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
-	ReadOnly   bool     `help:"Make the working directory read-only."`
-	Workspace  string   `placeholder:"PATH" help:"Show the working directory at PATH inside."`
-	Git        string   `placeholder:"LEVEL" help:"How much of .git is writable: none, commit or full."`
-	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
-	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing can be created beside them) or watch (report changes)."`
-	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
-	NewSession string   `placeholder:"WHEN" help:"Run in a new session, without the terminal: auto, yes or no."`
-	SharePID   bool     `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`
-	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it refers to."`
-	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
-	Memory     string   `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`
-	CPUs       string   `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
-	Procs      string   `placeholder:"N" help:"Limit the number of processes and threads."`
-	FileSize   string   `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
-	Engine     string   `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)."`
-	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool     `help:"Run without sbx as process 1 of the sandbox: a millisecond faster, and bwrap handles signals."`
-	Argv0      string   `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
-	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
-	Command    []string `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
-	DryRun     bool     `short:"n" help:"Print what would be executed, without doing it."`
-	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, why, doctor and profiles)."`
-	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
-	Quiet      bool     `short:"q" xor:"loud" help:"Print only errors."`
-	Config     string   `placeholder:"FILE" help:"Read FILE instead of the user's config file."`
-	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
-}
-
 // options are what a run, explain, why and verify take.
 type options struct {
-	runFlags `embed:""`
+	app.Flags `embed:""`
 
 	// Flags of the requirement documents, for people who come from there.
 	Sandbox      bool     `hidden:""`
@@ -68,9 +31,6 @@ type options struct {
 	SandboxNet   bool     `hidden:"" name:"sandbox-allow-network"`
 	SandboxDry   bool     `hidden:"" name:"sandbox-dry-run"`
 }
-
-// flags are the options as a run takes them.
-func (o *options) flags() app.Flags { return app.Flags(o.runFlags) }
 
 // raw takes texts byte for byte: kong's own mappers know escapes and turn what is not
 // UTF-8 into U+FFFD. A list that is no flag takes all words up to the next flag.

@@ -49,7 +49,7 @@ func (c *explainCmd) Run() error {
 	if err := c.complete(); err != nil {
 		return err
 	}
-	s, err := app.Load(app.ForRun(c.flags(), nil))
+	s, err := app.Load(app.ForRun(c.Flags, nil))
 	if err != nil {
 		return err
 	}

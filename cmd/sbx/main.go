@@ -101,7 +101,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return execute(app.ForRun(opts.flags(), command))
+	return execute(app.ForRun(opts.Flags, command))
 }
 
 func split(args []string) (left, command []string, cut bool) {

@@ -33,7 +33,7 @@ func runTool(name string, words []string) error {
 		if err != nil {
 			return err
 		}
-		given := opts.flags()
+		given := opts.Flags
 		flags = &given
 	}
 	return execute(app.ForTool(name, words, flags))
@@ -59,6 +59,6 @@ func clientFloor() (floor app.Floor, err error) {
 	if err != nil {
 		return floor, err
 	}
-	floor.Given, floor.Flags = true, opts.flags()
+	floor.Given, floor.Flags = true, opts.Flags
 	return floor, nil
 }

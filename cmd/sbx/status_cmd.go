@@ -81,7 +81,7 @@ func standingOutside() (*standing, error) {
 	if err := opts.check(); err != nil { // SBX_ENGINE counts for a run, too
 		return nil, err
 	}
-	s, err := app.Load(app.ForRun(opts.flags(), nil))
+	s, err := app.Load(app.ForRun(opts.Flags, nil))
 	if err != nil {
 		return nil, err
 	}

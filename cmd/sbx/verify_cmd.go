@@ -84,7 +84,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 	if _, ok := app.Inside(); ok {
 		return c.here()
 	}
-	s, err := app.Load(app.ForRun(c.flags(), nil))
+	s, err := app.Load(app.ForRun(c.Flags, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func (c *whyCmd) insight() (*insight, error) {
 	if c.NoSandbox {
 		return nil, app.Failed("with --no-sandbox everything is open to the command", "")
 	}
-	return outside(c.flags())
+	return outside(c.Flags)
 }
 
 // asksForRun reports whether flags of a run were given, and not only those
