@@ -3,6 +3,7 @@
 package shims
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -313,18 +315,13 @@ func Program(self, path string) string {
 	if err != nil {
 		return self
 	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		in, err := os.Stat(dir)
+	found := lookpath.First(path, "sbx", func(file string) bool {
+		in, err := os.Stat(filepath.Dir(file))
 		if err != nil || in.Mode().Perm()&0o002 != 0 {
-			continue // anybody could put another program there
+			return false // anybody could put another program there
 		}
-		full := filepath.Join(dir, "sbx")
-		if info, err := os.Stat(full); err == nil && os.SameFile(info, own) {
-			return full
-		}
-	}
-	return self
+		info, err := os.Stat(file)
+		return err == nil && os.SameFile(info, own)
+	})
+	return cmp.Or(found, self)
 }

@@ -3,8 +3,6 @@
 package wrap
 
 import (
-	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
@@ -17,35 +15,8 @@ import (
 // everything of the caller's passes, but for sbx's own links in PATH. The error
 // is an [*Error].
 func Bare(command []string, h *host.Host) (*engine.Plan, error) {
-	p := &engine.Plan{Engine: "none", Tier: "none", Argv: command, Env: h.WithoutShims()}
-	name := command[0]
-	res := host.NewResolver(h.FS)
-	if strings.IndexByte(name, '/') >= 0 {
-		p.Path = name
-		return p, host.BareRunnable(h, name, name)
-	}
-	var denied error
-	for _, dir := range strings.Split(h.Path(), ":") {
-		if dir == "" || name == "" {
-			continue
-		}
-		full := host.Join(dir, name)
-		if abs := filepath.Clean(h.Absolute(full)); h.Linked(res, abs, name) {
-			continue
-		}
-		err := host.BareRunnable(h, name, full)
-		if err == nil {
-			p.Path = full
-			return p, nil
-		}
-		if e, ok := err.(*host.Error); ok && e.Status == host.StatusNoExec && denied == nil {
-			denied = err
-		}
-	}
-	if denied != nil {
-		return nil, denied
-	}
-	return nil, &host.Error{Status: host.StatusNotFound, Text: text.Plain(name) + ": command not found", Hint: ""}
+	path, err := h.Program(command[0])
+	return &engine.Plan{Engine: "none", Tier: "none", Path: path, Argv: command, Env: h.WithoutShims()}, err
 }
 
 // Become replaces this process by a bare plan. It returns only when it fails,

@@ -10,15 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/session"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
-	"golang.org/x/sys/unix"
 )
 
 // launch is a client about to be started.
@@ -233,12 +235,7 @@ func shebang(program string) []string {
 // onPath is the first file of a name in the absolute directories of PATH that will
 // do, or "".
 func onPath(name string, ok func(path string) bool) string {
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if path := filepath.Join(dir, name); filepath.IsAbs(path) && ok(path) {
-			return path
-		}
-	}
-	return ""
+	return lookpath.First(os.Getenv("PATH"), name, ok)
 }
 
 // open makes the session and settles what is set for the client.

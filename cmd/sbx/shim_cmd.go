@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
@@ -305,13 +306,7 @@ func inPath(s *app.Caller, dir string) bool {
 }
 
 func lookPath(name, path string) string {
-	for _, d := range filepath.SplitList(path) {
-		full := filepath.Join(d, name)
-		if info, err := os.Stat(full); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
-			return full
-		}
-	}
-	return ""
+	return lookpath.First(path, name, app.Runs)
 }
 
 // isShim reports whether a path leads to sbx by the name of a tool.

@@ -17,6 +17,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 )
 
 // World is what a client sees when it chooses its shell.
@@ -45,15 +47,8 @@ func (w *World) Get(name string) string {
 
 // Look returns the first program of that name on PATH, or "".
 func (w *World) Look(name string) string {
-	for _, dir := range strings.Split(w.Get("PATH"), ":") {
-		if !strings.HasPrefix(dir, "/") {
-			continue // a client's idea of these depends on where it is; sbx starts none with them
-		}
-		if file := path.Join(dir, name); w.Exec(file) {
-			return file
-		}
-	}
-	return ""
+	// A client's idea of a relative directory depends on where it is; sbx starts none with them.
+	return lookpath.First(w.Get("PATH"), name, w.Exec)
 }
 
 // first is the first of some files that can be executed, or "".

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/text"
 
 	"github.com/sbx-sandbox/sbx/internal/access"
@@ -93,9 +94,7 @@ func (h *hinter) notFound(status int, names []string) string {
 }
 
 func (h *hinter) inPath(name string) bool {
-	return slices.ContainsFunc(strings.Split(h.PATH, ":"), func(dir string) bool {
-		return strings.HasPrefix(dir, "/") && h.exists(dir+"/"+name)
-	})
+	return lookpath.First(h.PATH, name, h.exists) != ""
 }
 
 func (h *hinter) exists(name string) bool {

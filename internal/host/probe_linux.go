@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
@@ -71,30 +71,23 @@ func Forget(h *Host, dir string) bool {
 // locate returns the first bwrap that may be trusted.
 func locate(h *Host) (string, *syscall.Stat_t, error) {
 	var refused *Unavailable
-	try := func(dir string, system bool) (string, *syscall.Stat_t) {
-		path := Join(dir, "bwrap")
-		st, u := candidate(path, dir, system, h.UID)
-		if u != nil && refused == nil {
-			refused = u
-		}
-		return path, st
+	var st *syscall.Stat_t
+	look := func(path string, system bool) string {
+		return lookpath.First(path, "bwrap", func(file string) bool {
+			found, u := candidate(file, system, h.UID)
+			if st = found; u != nil && refused == nil {
+				refused = u
+			}
+			return st != nil
+		})
 	}
-	for _, dir := range binDirs {
-		if path, st := try(dir, true); st != nil {
-			return path, st, nil
-		}
+	file := look(strings.Join(binDirs, ":"), true)
+	if file == "" && !h.Client { // npm puts node_modules/.bin there
+		path, _ := LookupEnv(h.Environ, "PATH")
+		file = look(path, false)
 	}
-	path, _ := LookupEnv(h.Environ, "PATH")
-	if h.Client { // npm puts node_modules/.bin there
-		path = ""
-	}
-	for _, dir := range strings.Split(path, ":") {
-		if !strings.HasPrefix(dir, "/") {
-			continue
-		}
-		if path, st := try(filepath.Clean(dir), false); st != nil {
-			return path, st, nil
-		}
+	if file != "" {
+		return file, st, nil
 	}
 	if refused != nil {
 		return "", nil, refused
@@ -104,7 +97,7 @@ func locate(h *Host) (string, *syscall.Stat_t, error) {
 
 // candidate looks at one possible bwrap. Both results are nil when there is no
 // such file. One from PATH must not be replaceable by another user.
-func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavailable) {
+func candidate(path string, system bool, uid int) (*syscall.Stat_t, *Unavailable) {
 	var st syscall.Stat_t
 	if syscall.Stat(path, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
 		return nil, nil
@@ -114,7 +107,7 @@ func candidate(path, dir string, system bool, uid int) (*syscall.Stat_t, *Unavai
 	}
 	if !safe(&st, uid) || !system && !safeFile(path, uid) {
 		return nil, &Unavailable{CauseUnsafe, text.Plain(path) + " could have been put there by another user",
-			[]string{"install bubblewrap in /usr/bin, or: chown root " + text.Plain(path) + " && chmod go-w " + text.Plain(path) + " " + text.Plain(dir)}}
+			[]string{"install bubblewrap in /usr/bin, or: chown root " + text.Plain(path) + " && chmod go-w " + text.Plain(path) + " " + text.Plain(policy.Dir(path))}}
 	}
 	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
 		return nil, &Unavailable{CauseSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -62,28 +63,51 @@ func (h *Host) copied(self, other Resolved) bool {
 //
 // Another version of sbx by that name is found like any program, and would look
 // for the tool anew: who starts what it returned has to count.
-func (h *Host) Tool(name, path string) (string, error) {
+func (h *Host) Tool(name, path string) (string, error) { return h.look(name, path, false) }
+
+// Program returns the file that a shell of the caller's would execute for a name,
+// but for sbx's own links. The error is an [*Error].
+func (h *Host) Program(name string) (string, error) {
+	if strings.IndexByte(name, '/') < 0 {
+		return h.look(name, h.Path(), true)
+	}
+	to, err := NewResolver(h.FS).Resolve(h.absolute(name))
+	if err != nil || to.Info.Kind == Absent {
+		return "", &Error{StatusNotFound, text.Plain(name) + ": no such file or directory", ""}
+	}
+	return name, h.executable(name, to)
+}
+
+func (h *Host) look(name, path string, relative bool) (string, error) {
 	res := NewResolver(h.FS)
-	var denied error
-	for _, dir := range strings.Split(path, ":") {
-		if !strings.HasPrefix(dir, "/") || name == "" || strings.IndexByte(name, '/') >= 0 {
-			continue
+	found, err := lookpath.Find(path, name, func(file string) error {
+		full := h.absolute(file)
+		to, err := res.Resolve(full)
+		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || file[0] != '/' && !relative ||
+			h.IsShim(res, full, name, to) {
+			return lookpath.ErrNone
 		}
-		full := Join(dir, name)
-		to, err := res.Resolve(filepath.Clean(full))
-		if err != nil || to.Info.Kind == Absent || to.Info.Kind == Dir || h.IsShim(res, filepath.Clean(full), name, to) {
-			continue
-		}
-		if err := BareRunnable(h, name, full); err == nil {
-			return full, nil
-		} else if denied == nil {
-			denied = err
-		}
+		return h.executable(name, to)
+	})
+	if err == lookpath.ErrNone {
+		err = &Error{StatusNotFound, text.Plain(name) + ": command not found", ""}
 	}
-	if denied != nil {
-		return "", denied
+	return found, err
+}
+
+// executable reports why a file cannot be executed without a sandbox.
+func (h *Host) executable(name string, to Resolved) error {
+	if to.Info.Kind != File || !h.FS.Access(to.Path, 'x') {
+		return &Error{StatusNoExec, text.Plain(name) + ": permission denied", ""}
 	}
-	return "", &Error{StatusNotFound, text.Plain(name) + ": command not found", ""}
+	return nil
+}
+
+func (h *Host) absolute(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		path = Join(h.StartDir(), path)
+	}
+	return filepath.Clean(path)
 }
 
 // Path is the caller's search path, and what stands for it when there is none.
@@ -121,28 +145,4 @@ func (h *Host) dropShims(res *Resolver, path string) string {
 		return DefaultPath
 	}
 	return strings.Join(kept, ":")
-}
-
-func BareRunnable(h *Host, name, full string) error {
-	to, err := NewResolver(h.FS).Resolve(filepath.Clean(h.Absolute(full)))
-	switch {
-	case err != nil || to.Info.Kind == Absent:
-		return &Error{StatusNotFound, text.Plain(name) + ": no such file or directory", ""}
-	case to.Info.Kind != File || !h.FS.Access(to.Path, 'x'):
-		return &Error{StatusNoExec, text.Plain(name) + ": permission denied", ""}
-	}
-	return nil
-}
-
-func (h *Host) Absolute(path string) string {
-	if strings.HasPrefix(path, "/") {
-		return path
-	}
-	return Join(h.StartDir(), path)
-}
-
-// Linked is [Host.shim] for a path that was not looked at yet.
-func (h *Host) Linked(res *Resolver, full, name string) bool {
-	to, err := res.Resolve(full)
-	return err == nil && to.Info.Kind != Absent && h.IsShim(res, full, name, to)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -31,28 +32,21 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 		}
 		return full, runnable(v, h, name, full)
 	}
-	var denied error
-	for _, dir := range strings.Split(path, ":") {
-		if dir == "" {
-			continue
-		}
-		full := host.Join(filepath.Clean(dir), name)
+	full, err := lookpath.Find(path, name, func(file string) error {
+		full := filepath.Clean(file)
 		to, ok := v.visible(full)
 		if !ok || to.Info.Kind == host.Dir || h.IsShim(v.Res, full, name, to) {
-			continue
+			return lookpath.ErrNone
 		}
-		err := runnable(v, h, name, full)
-		if err == nil {
-			return full, nil
-		}
-		if denied == nil {
-			denied = err
-		}
+		return runnable(v, h, name, full)
+	})
+	switch err {
+	case nil:
+		return filepath.Clean(full), nil
+	case lookpath.ErrNone:
+		return "", notFound(text.Plain(name)+": command not found", hiddenHint(v, h, name))
 	}
-	if denied != nil {
-		return "", denied
-	}
-	return "", notFound(text.Plain(name)+": command not found", hiddenHint(v, h, name))
+	return "", err
 }
 
 func notFound(text, hint string) error {
@@ -66,23 +60,18 @@ func notExecutable(text string) error {
 // hiddenHint says where a command is that the host has and the sandbox has not.
 func hiddenHint(v *View, h *host.Host, name string) string {
 	path, _ := host.LookupEnv(h.Environ, "PATH")
-	for _, dir := range strings.Split(path, ":") {
-		if !strings.HasPrefix(dir, "/") {
-			continue
-		}
-		full := host.Join(filepath.Clean(dir), name)
-		if to, err := v.Res.Resolve(full); err == nil && to.Info.Kind == host.File && h.FS.Access(full, 'x') &&
-			!h.IsShim(v.Res, full, name, to) {
-			if _, seen := v.visible(dir); seen && to.Path != full {
-				return text.Plain(full) + " leads to " + text.Plain(to.Path) +
-					", which is not visible in the sandbox; to open its directory, use -r " +
-					text.ShellWord(policy.Dir(to.Path))
-			}
-			return text.Plain(full) + " is not visible in the sandbox; to open its directory, use -r " +
-				text.ShellWord(policy.Dir(to.Path))
-		}
+	full, err := h.Tool(name, path)
+	if err != nil {
+		return ""
 	}
-	return ""
+	full = filepath.Clean(full)
+	to, _ := v.Res.Resolve(full)
+	is := " is"
+	if _, seen := v.visible(policy.Dir(full)); seen && to.Path != full {
+		is = " leads to " + text.Plain(to.Path) + ", which is"
+	}
+	return text.Plain(full) + is + " not visible in the sandbox; to open its directory, use -r " +
+		text.ShellWord(policy.Dir(to.Path))
 }
 
 // runnable reports why the file at an absolute path cannot be executed inside.
