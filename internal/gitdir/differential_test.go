@@ -89,14 +89,8 @@ func (r gitRepo) fill(t testing.TB, links ...string) {
 	}
 }
 
-// memory is a Source in memory.
-func memory(data []byte) Source { return bytes.NewReader(data) }
-
 func (r gitRepo) readIndex(data []byte) (*Index, error) {
-	return ReadIndex(memory(data), r.hash, func(name string) (Source, error) {
-		data, err := os.ReadFile(r.path(name))
-		return memory(data), err
-	})
+	return ReadIndex(data, r.hash, func(name string) ([]byte, error) { return os.ReadFile(r.path(name)) })
 }
 
 // same compares what git lists as repositories with what we read. It reports

@@ -11,34 +11,31 @@ import (
 // threads reads what git goes by to read the entries of a large index in several
 // threads: where they end, 0 when that is not said, and where each thread
 // begins. Those that read one after the other must not find something else.
-func (x *indexReader) threads() (end int64, blocks []block, err error) {
+func (x *indexReader) threads() (end int, blocks []block, err error) {
 	const size = 4 + 4 + 4 + 20
-	at := x.src.Size() - x.hash - size
+	at := len(x.data) - x.hash - size
 	if at < indexHeader {
 		return 0, nil, nil
 	}
-	data, err := x.at(at, size)
-	if err != nil || string(data[:4]) != "EOIE" || binary.BigEndian.Uint32(data[4:]) != size-8 {
-		return 0, nil, err
+	data := x.data[at:]
+	if string(data[:4]) != "EOIE" || binary.BigEndian.Uint32(data[4:]) != size-8 {
+		return 0, nil, nil
 	}
-	if end = int64(binary.BigEndian.Uint32(data[8:])); end < indexHeader || end >= at {
+	if end = int(binary.BigEndian.Uint32(data[8:])); end < indexHeader || end >= at {
 		return 0, nil, nil // git does not go by it then
 	}
-	err = x.extensions(end, func(name string, off, size int64) error {
+	err = x.extensions(end, func(name string, off, size int) error {
 		if name != "IEOT" || blocks != nil {
 			return nil
 		}
-		if size/8 > maxBlocks {
-			return errLarge
-		}
-		data, err := x.at(off, int(max(size, 4)))
+		data, err := x.at(off, max(size, 4))
 		if err != nil || binary.BigEndian.Uint32(data) != 1 {
 			return err
 		}
-		n := int64(0)
+		n := 0
 		for data = data[4:]; len(data) >= 8; data = data[8:] {
-			blocks = append(blocks, block{int64(binary.BigEndian.Uint32(data)), n})
-			n += int64(binary.BigEndian.Uint32(data[4:]))
+			blocks = append(blocks, block{int(binary.BigEndian.Uint32(data)), n})
+			n += int(binary.BigEndian.Uint32(data[4:]))
 		}
 		return nil
 	})
@@ -47,17 +44,10 @@ func (x *indexReader) threads() (end int64, blocks []block, err error) {
 
 // extensions calls f for each extension from a place on: its name, and where its
 // content is.
-func (x *indexReader) extensions(off int64, f func(name string, off, size int64) error) error {
-	for n := 0; off <= x.src.Size()-x.hash-8; n++ {
-		data, err := x.at(off, 8)
-		if err != nil {
-			return err
-		}
-		if n > 1<<12 {
-			return errLarge
-		}
-		size := int64(binary.BigEndian.Uint32(data[4:]))
-		if err := f(string(data[:4]), off+8, size); err != nil {
+func (x *indexReader) extensions(off int, f func(name string, off, size int) error) error {
+	for off <= len(x.data)-x.hash-8 {
+		name, size := string(x.data[off:off+4]), int(binary.BigEndian.Uint32(x.data[off+4:]))
+		if err := f(name, off+8, size); err != nil {
 			return err
 		}
 		off += 8 + size
@@ -75,7 +65,7 @@ type link struct {
 // when the index is not split.
 func (x *indexReader) link() (*link, error) {
 	var l *link
-	err := x.extensions(x.off, func(name string, off, size int64) error {
+	err := x.extensions(x.off, func(name string, off, size int) error {
 		switch {
 		case name == "sdir" || 'A' <= name[0] && name[0] <= 'Z':
 			return nil
@@ -85,7 +75,7 @@ func (x *indexReader) link() (*link, error) {
 		if l != nil || size < x.hash || size > maxBitmap {
 			return errIndex
 		}
-		data, err := x.at(off, int(size))
+		data, err := x.at(off, size)
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,9 @@
 package gitdir
 
 import (
-	"bytes"
 	"crypto/sha1"
 	"crypto/sha256"
 	"errors"
-	"io"
 	"slices"
 	"strconv"
 )
@@ -22,19 +20,13 @@ type Index struct {
 	Shared string // the name of the file that holds the rest of a split index, "" for none
 }
 
-// Source is an index that is read bit by bit.
-type Source interface {
-	io.ReaderAt
-	Size() int64
-}
-
 // ReadIndex reads an index as git 2.39 does, which believes nearly everything:
 // checksums are not compared, what follows the last extension is not looked at,
 // the length of a name is what the entry says. What git could read in two ways, or
 // beyond the end, is an error. hash is the size of an object name, 20 or 32. shared
 // opens the file that a split index names.
-func ReadIndex(src Source, hash int, shared func(name string) (Source, error)) (*Index, error) {
-	x := &indexReader{src: src, hash: int64(hash)}
+func ReadIndex(data []byte, hash int, shared func(name string) ([]byte, error)) (*Index, error) {
+	x := &indexReader{data: data, hash: hash}
 	out := &Index{}
 	var empty []uint32 // modes of the entries without a name
 	err := x.entries(func(e *indexEntry) {
@@ -59,7 +51,7 @@ func ReadIndex(src Source, hash int, shared func(name string) (Source, error)) (
 	if err != nil {
 		return nil, err
 	}
-	x = &indexReader{src: base, hash: int64(hash), all: true}
+	x = &indexReader{data: base, hash: hash}
 	at := int64(0)
 	err = x.entries(func(e *indexEntry) {
 		// Entries without a name take the place of those that the map names, in order.
@@ -85,19 +77,19 @@ type Entry struct {
 // twice, and each would be a guess. ok is false for what cannot be read, a split or
 // sparse index for instance.
 func Tracked(index []byte, names map[string]bool) (found []Entry, ok bool) {
-	for _, size := range []int64{sha1.Size, sha256.Size} {
+	for _, size := range []int{sha1.Size, sha256.Size} {
 		found, ok = nil, true
 		at := make(map[string]int, len(names))
-		x := &indexReader{src: bytes.NewReader(index), hash: size, all: true}
+		x := &indexReader{data: index, hash: size}
 		err := x.entries(func(e *indexEntry) {
-			ok = ok && e.mode&formatBits != treeMode
+			ok = ok && e.kind() != treeMode
 			if !names[string(e.name)] {
 				return
 			}
 			switch i, again := at[string(e.name)]; {
 			case again:
 				found[i].Hash = nil
-			case e.staged || e.mode&formatBits != fileMode:
+			case e.staged || e.kind() != fileMode:
 				at[string(e.name)] = len(found)
 				found = append(found, Entry{Path: string(e.name)})
 			default:
@@ -128,7 +120,7 @@ func Blob(data []byte, size int) []byte {
 }
 
 func (out *Index) add(e *indexEntry) {
-	switch e.mode & formatBits {
+	switch e.kind() {
 	case linkMode:
 		out.Links = append(out.Links, string(e.name))
 	case treeMode:
@@ -136,25 +128,20 @@ func (out *Index) add(e *indexEntry) {
 	}
 }
 
-// The kinds of entries: git looks at no other bits of a mode.
+// The kinds of entries.
 const (
-	formatBits = 0o170000
-	linkMode   = 0o160000
-	fileMode   = 0o100000
-	treeMode   = 0o040000
+	linkMode = 0o160000
+	fileMode = 0o100000
+	treeMode = 0o040000
 )
 
 const (
 	indexHeader = 12
-	// maxIndexBytes bounds what is read of entries.
-	maxIndexBytes = 512 << 20
-	// maxEntryName bounds the name of a repository, and every name in the format
-	// that makes each name of the one before. The system knows none above 4096.
+	// maxEntryName bounds a name in the format that makes each name of the one
+	// before. The system knows none above 4096.
 	maxEntryName = 64 << 10
 	// maxLinks bounds the entries that are kept.
 	maxLinks = 1 << 16
-	// maxBlocks bounds the parts that git reads at the same time.
-	maxBlocks = 1 << 16
 )
 
 var (

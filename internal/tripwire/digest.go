@@ -24,7 +24,7 @@ const (
 // change of the inode is one that a command cannot set.
 func fileText(dir int, name string, st *unix.Stat_t, limit int64) string {
 	if st.Size <= limit {
-		data, err := readUpTo(dir, name, int(limit))
+		data, err := readAt(dir, name, int(limit))
 		if err == nil && int64(len(data)) <= limit {
 			return sum(data)
 		}
@@ -83,30 +83,26 @@ func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
 		d.cut, d.lost = true, true
 		return
 	}
-	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := openList(dir, name, name)
+	var names []string
 	if err == nil {
-		defer unix.Close(fd)
-		var names []string
-		if names, err = readNames(fd); err == nil {
-			d.list(fd, names, depth)
-		}
+		defer f.Close()
+		names, err = f.Readdirnames(-1)
 	}
 	if err != nil {
 		d.cut, d.lost = true, true
 		d.add('?', "", number(ctime(st)))
+		names = nil
 	}
-	d.add('.', "", "")
-}
-
-func (d *digest) list(fd int, names []string, depth int) {
-	for _, n := range names {
+	for _, n := range sorted(names) {
 		if d.entries == 0 {
 			d.cut, d.lost = true, true
-			return
+			break
 		}
 		d.entries--
-		d.entry(fd, n, depth)
+		d.entry(int(f.Fd()), n, depth)
 	}
+	d.add('.', "", "")
 }
 
 func (d *digest) entry(dir int, name string, depth int) {

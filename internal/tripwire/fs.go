@@ -3,8 +3,11 @@
 package tripwire
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,9 +54,13 @@ func absent(err error) error {
 	return err
 }
 
+// openAt opens no link, and waits for nothing.
 func openAt(dir int, name string, flags int) (fd int, err error) {
+	if flags&unix.O_DIRECTORY == 0 {
+		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
+	}
 	err = retry(func() error {
-		fd, err = unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		fd, err = unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		return err
 	})
 	return fd, err
@@ -66,15 +73,12 @@ func statAt(dir int, name string, st *unix.Stat_t) error {
 func readlinkAt(dir int, name string) (string, error) {
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(dir, name, buf)
-	if err != nil {
-		return "", err
-	}
-	return string(buf[:n]), nil
+	return string(buf[:max(n, 0)]), err
 }
 
-// readUpTo reads a regular file, at most n bytes and one more that says there
+// readAt reads a regular file, at most limit bytes and one more that says there
 // is more. Anything but a regular file is an error.
-func readUpTo(dir int, name string, n int) ([]byte, error) {
+func readAt(dir int, name string, limit int) ([]byte, error) {
 	fd, err := openAt(dir, name, unix.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -87,31 +91,26 @@ func readUpTo(dir int, name string, n int) ([]byte, error) {
 	if !is(&st, unix.S_IFREG) {
 		return nil, errors.New("not a regular file")
 	}
-	return readFD(fd, int(min(st.Size, int64(n)+1)), n+1)
+	return readFD(fd, st.Size, limit)
 }
 
-// readFD reads up to limit bytes. size is how many fstat(2) says there are, 0
-// also for files of the kernel, whose end only reading finds.
-func readFD(fd, size, limit int) ([]byte, error) {
-	buf := make([]byte, 0, size+1)
-	for len(buf) < limit {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := unix.Read(fd, buf[len(buf):min(cap(buf), limit)])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return nil, err
-		case n == 0:
-			return buf, nil
-		}
-		if buf = buf[:len(buf)+n]; len(buf) == size {
-			break
-		}
+// readFD reads at most limit bytes and one more. size is how many fstat(2) says
+// there are, 0 also for files of the kernel, whose end only reading finds.
+func readFD(fd int, size int64, limit int) ([]byte, error) {
+	buf := bytes.NewBuffer(make([]byte, 0, min(size, int64(limit))+bytes.MinRead))
+	_, err := buf.ReadFrom(io.LimitReader(reader(fd), int64(limit)+1))
+	return buf.Bytes(), err
+}
+
+// reader reads an open file.
+type reader int
+
+func (fd reader) Read(p []byte) (n int, err error) {
+	err = retry(func() error { n, err = unix.Read(int(fd), p); return err })
+	if n == 0 && err == nil {
+		err = io.EOF
 	}
-	return buf, nil
+	return max(n, 0), err
 }
 
 func retry(call func() error) error {
@@ -122,47 +121,37 @@ func retry(call func() error) error {
 	}
 }
 
-// namesIn returns the sorted names in an open directory.
-func namesIn(dir int) ([]string, error) {
-	fd, err := openAt(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY)
+// openList opens a directory to list it. path is what it is known by.
+func openList(dir int, name, path string) (*os.File, error) {
+	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(fd)
-	return readNames(fd)
+	return os.NewFile(uintptr(fd), path), nil
 }
 
-// readNames is namesIn of a directory that is open for reading, for the first time.
-func readNames(fd int) (names []string, err error) {
-	var buf [16 << 10]byte
-	for {
-		n, err := unix.ReadDirent(fd, buf[:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return sorted(names), err
-		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+// namesIn returns the sorted names in a directory.
+func namesIn(dir int, name string) ([]string, error) {
+	f, err := openList(dir, name, name)
+	if err != nil {
+		return nil, err
 	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	return sorted(names), err
 }
 
 // namesAt lists a directory, none when it cannot be reached.
 func namesAt(path string) ([]string, error) {
-	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	names, err := namesIn(unix.AT_FDCWD, path)
 	switch {
-	case unreachable(err) && (err == unix.ENOENT || !exists(path)):
+	case !unreachable(err):
+		return names, err
+	case err == unix.ENOENT || !exists(path):
 		return nil, nil
-	case unreachable(err):
-		return nil, errNoDirectory // or a link to one
-	case err != nil:
-		return nil, err
 	}
-	defer unix.Close(fd)
-	return readNames(fd)
+	return nil, errors.New("it is not a directory") // or a link to one
 }
-
-var errNoDirectory = errors.New("it is not a directory")
 
 // listDir returns the names in a directory, none when it does not exist.
 func listDir(path string) ([]string, error) {
@@ -171,7 +160,7 @@ func listDir(path string) ([]string, error) {
 		return nil, absent(err)
 	}
 	defer unix.Close(dir)
-	names, err := namesIn(dir)
+	names, err := namesIn(dir, ".")
 	if err != nil {
 		return nil, fail(path, err)
 	}
@@ -237,22 +226,24 @@ func nameIn(path string) string {
 func regular(path string) ([]byte, error) { return regularAt(unix.AT_FDCWD, path) }
 
 func regularAt(dir int, name string) ([]byte, error) {
-	data, err := readUpTo(dir, name, maxConfig)
+	data, err := readAt(dir, name, maxConfig)
 	if err == nil && len(data) > maxConfig {
 		return nil, errLong
 	}
 	return data, err
 }
 
-// readFile reads a regular file, no link in its path, at most n bytes and one
+var errLong = errors.New("it is too large")
+
+// readFile reads a regular file, no link in its path, at most limit bytes and one
 // more.
-func readFile(path string, n int) ([]byte, error) {
+func readFile(path string, limit int) ([]byte, error) {
 	dir, err := openDir(policy.Dir(path))
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(dir)
-	return readUpTo(dir, nameIn(path), n)
+	return readAt(dir, nameIn(path), limit)
 }
 
 // cause is what an error says without the path.
@@ -307,12 +298,7 @@ func sorted(names []string) []string {
 // keep reads a small text so that a later look can say what is different. It
 // returns nothing when it is not what the state says any more.
 func keep(path, state string) (content string, ok bool) {
-	dir, err := openDir(policy.Dir(path))
-	if err != nil {
-		return "", false
-	}
-	defer unix.Close(dir)
-	data, err := readUpTo(dir, nameIn(path), maxKept)
+	data, err := readFile(path, maxKept)
 	if err != nil || len(data) > maxKept || slices.Contains(data, 0) || !strings.HasPrefix(state, "file "+sum(data)) {
 		return "", false
 	}

@@ -3,8 +3,8 @@
 package tripwire
 
 import (
+	"cmp"
 	"errors"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +15,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
-
-var errLong = errors.New("it is too large")
 
 // indexes reads the indexes of repositories, and remembers what was in those that
 // are unchanged: they cost one stat each.
@@ -68,73 +66,47 @@ func (x *indexes) read(path string, hash func() int) (*gitdir.Index, string, err
 			return &k.Index, whole, nil
 		}
 	}
-	src, err := openIndex(path)
+	stamps, settled := "", true
+	load := func(path string) ([]byte, error) {
+		data, stamp, rests, err := readIndex(path)
+		stamps, settled = stamps+stamp, settled && rests
+		return data, err
+	}
+	data, err := load(path)
 	if err != nil {
 		return nil, now, err
 	}
-	defer src.file.Close()
-	files := []*indexFile{src}
-	index, err := gitdir.ReadIndex(src, hash(), func(name string) (gitdir.Source, error) {
-		shared, err := openIndex(join(policy.Dir(path), name))
-		if err == nil {
-			files = append(files, shared)
-		}
-		return shared, err
+	index, err := gitdir.ReadIndex(data, hash(), func(name string) ([]byte, error) {
+		return load(join(policy.Dir(path), name))
 	})
-	now = ""
-	settled := err == nil && len(files) < 3
-	for i, f := range files {
-		now += f.stamp
-		settled = settled && f.settled()
-		if i > 0 {
-			f.file.Close()
-		}
+	if err == nil && settled {
+		x.used[path], x.fresh = &indexed{stamps, *index}, true
 	}
-	if settled {
-		x.used[path], x.fresh = &indexed{now, *index}, true
-	}
-	return index, now, err
+	return index, stamps, err
 }
 
-// indexFile is an open index.
-type indexFile struct {
-	file  *os.File
-	size  int64
-	stamp string
-	quiet bool // the stamp tells it from what it may become
-}
+// maxIndex bounds the bytes of an index.
+const maxIndex = 256 << 20
 
-// young is an age at which a file can still be changed without another time of
-// change: file systems count in steps of up to two seconds.
-const young = 2 * time.Second
-
-// openIndex opens an index. Its stamp is worth nothing when it is young, and when
-// a process has it open for writing: what is written to memory that the file is
-// mapped to changes its time but once.
-func openIndex(path string) (*indexFile, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+// readIndex reads an index and its stamp. It rests when that tells it from what it
+// may become: not when it is young, nor when a process has it open for writing: what
+// is written to memory that the file is mapped to changes its time but once.
+func readIndex(path string) (data []byte, text string, rests bool, err error) {
+	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY)
 	if err != nil {
-		return nil, err
+		return nil, "", false, fail(path, err)
 	}
-	var st unix.Stat_t
-	if err = unix.Fstat(int(f.Fd()), &st); err == nil && !is(&st, unix.S_IFREG) {
-		err = errors.New("it is not a regular file")
+	defer unix.Close(fd)
+	var st, after unix.Stat_t
+	if err = unix.Fstat(fd, &st); err != nil || !is(&st, unix.S_IFREG) {
+		return nil, "", false, cmp.Or(err, errors.New("it is not a regular file"))
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
+	text = stamp(&st)
+	rests = time.Since(time.Unix(0, ctime(&st))) > young && unwritten(fd)
+	if data, err = readFD(fd, st.Size, maxIndex); err == nil && len(data) > maxIndex {
+		err = errLong
 	}
-	quiet := time.Since(time.Unix(0, ctime(&st))) > young && unwritten(int(f.Fd()))
-	return &indexFile{f, st.Size, stamp(&st), quiet}, nil
-}
-
-func (f *indexFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
-func (f *indexFile) Size() int64                             { return f.size }
-
-// settled reports whether the file is the one that was opened, to its end.
-func (f *indexFile) settled() bool {
-	var st unix.Stat_t
-	return f.quiet && unix.Fstat(int(f.file.Fd()), &st) == nil && stamp(&st) == f.stamp
+	return data, text, rests && unix.Fstat(fd, &after) == nil && stamp(&after) == text, err
 }
 
 // What is remembered of indexes is a file of its own beside a record. It can be

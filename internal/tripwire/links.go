@@ -3,11 +3,11 @@
 package tripwire
 
 import (
-	"encoding/binary"
 	"errors"
+	"io"
+	"os"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,21 +31,22 @@ const (
 // directory and in those directories of it that git writes to: git itself makes no
 // links there. A directory that is a link is reported and not looked into: it can
 // lead git elsewhere than sbx (/proc/self/cwd).
-func (s *survey) listed(fd int, dir string) {
-	if err := s.list(fd, dir, nil); err != nil {
+func (s *survey) listed(f *os.File, dir string) {
+	if _, err := s.list(f, dir); err != nil {
 		s.unseen(dir, err)
 	}
+	fd := int(f.Fd())
 	objects, err := openAt(fd, "objects", openPath|unix.O_DIRECTORY)
 	if err == nil {
 		defer unix.Close(objects)
 	}
 	for _, name := range written {
-		switch below, rest, ok := strings.Cut(name, "/"); {
+		switch _, below, ok := strings.Cut(name, "/"); {
 		case !ok:
 			s.walk(fd, name, join(dir, name), 0)
 		case err == nil:
-			s.entry(objects, join(dir, below), rest, 0, nil)
-			s.walk(objects, rest, join(join(dir, below), rest), 0)
+			s.odd(objects, below, join(dir, name))
+			s.walk(objects, below, join(dir, name), 0)
 		}
 	}
 }
@@ -53,16 +54,14 @@ func (s *survey) listed(fd int, dir string) {
 // walk lists a directory and those in it. What is not a directory was reported with
 // the names around it.
 func (s *survey) walk(parent int, name, path string, depth int) {
-	fd, err := openAt(parent, name, unix.O_RDONLY|unix.O_DIRECTORY)
-	switch {
-	case err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP:
-		return
-	case err == nil:
-		defer unix.Close(fd)
-	}
+	f, err := openList(parent, name, path)
 	var below []string
-	if err == nil {
-		err = s.list(fd, path, &below)
+	switch err {
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
+		return
+	case nil:
+		defer f.Close()
+		below, err = s.list(f, path)
 	}
 	if depth == maxListDepth && len(below) > 0 {
 		below, err = nil, errDeep
@@ -71,7 +70,7 @@ func (s *survey) walk(parent int, name, path string, depth int) {
 		s.unseen(path, err)
 	}
 	for _, n := range below {
-		s.walk(fd, n, join(path, n), depth+1)
+		s.walk(int(f.Fd()), n, join(path, n), depth+1)
 	}
 }
 
@@ -80,96 +79,45 @@ var (
 	errMany = errors.New("there are more than " + strconv.Itoa(maxListed) + " names, and not all are looked at")
 )
 
-// list tells of links and the like in an open directory, and adds the directories
-// in it to dirs.
-func (s *survey) list(fd int, path string, dirs *[]string) error {
-	if s.buf == nil {
-		s.buf = make([]byte, 16<<10)
-	}
-	if s.listing -= listedAsDir; s.listing < 0 {
-		return s.tooMany()
-	}
-	for {
-		n, err := unix.ReadDirent(fd, s.buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return err
-		}
-		eachEntry(s.buf[:n], func(name []byte, kind uint32) {
-			if kind == unix.S_IFREG {
-				s.listing--
-				return
+// list tells of links and the like in an open directory, and returns the directories
+// in it. That there are too many names it says once.
+func (s *survey) list(f *os.File, path string) (dirs []string, err error) {
+	for s.listing -= listedAsDir; s.listing >= 0; {
+		entries, err := f.ReadDir(1 << 10)
+		for _, e := range entries {
+			if s.listing--; e.IsDir() {
+				dirs = append(dirs, e.Name())
+			} else if !e.Type().IsRegular() {
+				s.odd(int(f.Fd()), e.Name(), join(path, e.Name()))
 			}
-			s.entry(fd, path, string(name), kind, dirs)
-		})
-		if s.listing < 0 {
-			return s.tooMany()
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		if err != nil || len(entries) == 0 {
+			return dirs, err
 		}
 	}
-}
-
-// tooMany says so once.
-func (s *survey) tooMany() error {
 	if s.full {
-		return nil
+		return dirs, nil
 	}
 	s.full = true
-	return errMany
+	return dirs, errMany
 }
 
-// entry is one that is not a regular file, or of a kind that the listing does not say.
-func (s *survey) entry(fd int, path, name string, kind uint32, dirs *[]string) {
-	s.listing--
-	if kind != unix.S_IFDIR {
-		var st unix.Stat_t
-		if statAt(fd, name, &st) == unix.ENOENT {
-			return
-		}
-		kind = uint32(st.Mode) & unix.S_IFMT
+// odd tells of what is neither a file nor a directory.
+func (s *survey) odd(dir int, name, path string) {
+	var st unix.Stat_t
+	if statAt(dir, name, &st) != nil {
+		return
 	}
-	switch kind {
-	case unix.S_IFREG:
-	case unix.S_IFDIR:
-		if dirs != nil {
-			*dirs = append(*dirs, name)
-		}
-	case unix.S_IFLNK:
-		text, _ := readlinkAt(fd, name)
-		s.add(join(path, name), "a link, and git writes to where it leads", text)
-	default:
-		// A socket cannot be opened as a file, and git's file system monitor has one.
-		if kind != unix.S_IFSOCK || name != "fsmonitor--daemon.ipc" {
-			s.add(join(path, name), "a "+kindName(kind)+", and git makes none there", "")
-		}
-	}
-}
-
-// eachEntry reads what getdents(2) returns, but for "." and "..". kind is 0 where
-// the file system does not say.
-func eachEntry(buf []byte, f func(name []byte, kind uint32)) {
-	const (
-		atLength = unsafe.Offsetof(unix.Dirent{}.Reclen)
-		atType   = unsafe.Offsetof(unix.Dirent{}.Type)
-		atName   = unsafe.Offsetof(unix.Dirent{}.Name)
-	)
-	for len(buf) > int(atName) {
-		length := int(binary.NativeEndian.Uint16(buf[atLength:]))
-		if length <= int(atName) || length > len(buf) {
-			return
-		}
-		name := buf[atName:length]
-		for i, c := range name {
-			if c == 0 {
-				name = name[:i]
-				break
-			}
-		}
-		// S_IFDIR is DT_DIR, and so on, twelve bits on.
-		if text := string(name); text != "." && text != ".." && text != "" {
-			f(name, uint32(buf[atType])<<12)
-		}
-		buf = buf[length:]
+	switch kind := uint32(st.Mode) & unix.S_IFMT; {
+	case kind == unix.S_IFREG || kind == unix.S_IFDIR:
+	case kind == unix.S_IFLNK:
+		text, _ := readlinkAt(dir, name)
+		s.add(path, "a link, and git writes to where it leads", text)
+	// A socket cannot be opened as a file, and git's file system monitor has one.
+	case kind != unix.S_IFSOCK || name != "fsmonitor--daemon.ipc":
+		s.add(path, "a "+kindName(kind)+", and git makes none there", "")
 	}
 }

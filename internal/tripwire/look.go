@@ -98,7 +98,7 @@ func lookNested(path string) (string, error) {
 		return "", absent(err)
 	}
 	defer unix.Close(dir)
-	names, err := namesIn(dir)
+	names, err := namesIn(dir, ".")
 	if err != nil {
 		return "", fail(path, err)
 	}
@@ -156,31 +156,4 @@ func lookSettings(path string) (string, error) {
 		return "", fail(path, err)
 	}
 	return SettingsOf(data), nil
-}
-
-// describeFile says what a path is without reading it: the text behind "file"
-// is "executable, " or nothing.
-func describeFile(path string) (state string, size int64, err error) {
-	dir, err := openDir(policy.Dir(path))
-	if err != nil {
-		return "", 0, err
-	}
-	defer unix.Close(dir)
-	var st unix.Stat_t
-	if err := statAt(dir, nameIn(path), &st); err != nil {
-		return "", 0, err
-	}
-	switch uint32(st.Mode) & unix.S_IFMT {
-	case unix.S_IFLNK:
-		text, err := readlinkAt(dir, nameIn(path))
-		return "link " + text, 0, err
-	case unix.S_IFREG:
-		if st.Mode&0o111 != 0 {
-			return "file executable, ", st.Size, nil
-		}
-		return "file ", st.Size, nil
-	case unix.S_IFDIR:
-		return "dir ", 0, nil
-	}
-	return "other " + kindName(uint32(st.Mode)), 0, nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -138,7 +140,7 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 			}
 			stamp := ""
 			if !forgetful {
-				stamp = stampAt(w.Path, rel, now)
+				stamp = stampAt(w.Path, rel, now, false)
 			}
 			c, e := s.obeyedName(own, marker, w.Path, rel, stamp, now)
 			if c != nil {
@@ -199,14 +201,14 @@ func (e *entry) look(dir string, known, first bool, stamp string) observed {
 		return is
 	}
 	rel := e.path[len(join(dir, "")):]
-	if stamp != "" && restAt(dir, rel, time.Now()) != stamp {
+	if stamp != "" && stampAt(dir, rel, time.Now(), true) != stamp {
 		stamp = "" // it is being written, and may keep it
 	}
 	now, err := lookListed(dir, rel)
 	if err != nil {
 		now = unseen(err)
 	}
-	if stamp != "" && stampAt(dir, rel, time.Now()) != stamp {
+	if stamp != "" && stampAt(dir, rel, time.Now(), false) != stamp {
 		stamp = ""
 	}
 	is.stamp = stamp
@@ -291,9 +293,9 @@ func pickFrom(dir string) []string {
 		if apart(join(dir, rel)) {
 			return nil, false
 		}
-		state, _, err := describeFile(join(dir, rel))
-		if kind, _, _ := strings.Cut(state, " "); err != nil || kind != "dir" {
-			return nil, kind == "link"
+		st, err := lstat(join(dir, rel))
+		if err != nil || !is(&st, unix.S_IFDIR) {
+			return nil, err == nil && is(&st, unix.S_IFLNK)
 		}
 		below, _ := listDir(join(dir, rel))
 		return below, false

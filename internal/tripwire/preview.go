@@ -3,11 +3,14 @@
 package tripwire
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -184,25 +187,29 @@ func (p *page) list(dir, prefix string, depth int, texts bool) {
 			return
 		}
 		path := join(dir, name)
-		state, size, err := describeFile(path)
-		kind, text, _ := strings.Cut(state, " ")
-		switch {
+		st, err := lstat(path)
+		switch kind := uint32(st.Mode) & unix.S_IFMT; {
 		case err != nil:
 			p.add("+ " + prefix + name + ": " + err.Error())
-		case kind == "dir":
+		case kind == unix.S_IFDIR:
 			p.add("+ " + prefix + name + "/")
 			if depth > 1 {
 				p.list(path, prefix+name+"/", depth-1, texts)
 			}
-		case kind == "link":
+		case kind == unix.S_IFLNK:
+			text, _ := os.Readlink(path)
 			p.add("+ " + prefix + name + " -> " + text)
-		case kind == "file":
-			p.add("+ " + prefix + name + ", " + text + strconv.FormatInt(size, 10) + " bytes")
-			if texts && size <= maxSmall {
+		case kind == unix.S_IFREG:
+			executable := ""
+			if st.Mode&0o111 != 0 {
+				executable = "executable, "
+			}
+			p.add("+ " + prefix + name + ", " + executable + number(st.Size) + " bytes")
+			if texts && st.Size <= maxSmall {
 				p.small(path)
 			}
 		default:
-			p.add("+ " + prefix + name + ", " + text)
+			p.add("+ " + prefix + name + ", " + kindName(kind))
 		}
 	}
 }

@@ -11,51 +11,45 @@ import (
 
 // stampAt is what tells whether a thing is the one that was looked at, of a
 // directory with what is in it; "" when nothing is there, and when it is so young
-// that it may be written again with the same stamp.
-func stampAt(dir, rel string, now time.Time) string {
-	text, _ := stampOf(dir, rel, now, false)
-	return text
-}
-
-// restAt is stampAt of what no process can write without giving it another stamp.
-func restAt(dir, rel string, now time.Time) string {
-	text, written := stampOf(dir, rel, now, true)
-	if written {
+// that it may be written again with the same stamp. With rests it is "" besides when
+// a process may have one of the files open for writing, or mapped.
+func stampAt(dir, rel string, now time.Time, rests bool) string {
+	path := join(dir, rel)
+	st, err := lstat(path)
+	if err != nil {
+		return ""
+	}
+	s := &stamps{asks: rests}
+	text := s.of(unix.AT_FDCWD, path, &st)
+	if is(&st, unix.S_IFLNK) {
+		text += s.target(dir, rel)
+	}
+	if s.written || s.newest > now.Add(-young).UnixNano() {
 		return ""
 	}
 	return text
 }
 
-// stampOf is stampAt. With asks it finds out besides whether a process may have one
-// of the files open for writing, or mapped.
-func stampOf(dir, rel string, now time.Time, asks bool) (text string, written bool) {
-	path := join(dir, rel)
-	st, err := lstat(path)
-	if err != nil {
-		return "", false
-	}
-	s := &stamps{asks: asks}
-	s.see(unix.AT_FDCWD, path, &st)
-	text = stamp(&st)
-	switch uint32(st.Mode) & unix.S_IFMT {
-	case unix.S_IFDIR:
-		d := newDigest(s)
-		d.sub(unix.AT_FDCWD, path, &st, 0)
-		text += d.sum()
-	case unix.S_IFLNK:
-		text += s.target(dir, rel)
-	}
-	if s.newest > now.Add(-young).UnixNano() {
-		text = ""
-	}
-	return text, s.written
-}
+// young is an age at which a file can still be changed without another time of
+// change: file systems count in steps of up to two seconds.
+const young = 2 * time.Second
 
 // stamps is what was found out of files beside their stamps.
 type stamps struct {
 	newest  int64 // time of the last change
 	asks    bool
 	written bool // a process may have one open for writing
+}
+
+// of is the stamp of a file, or of a directory with what is in it.
+func (s *stamps) of(dir int, name string, st *unix.Stat_t) string {
+	s.see(dir, name, st)
+	if !is(st, unix.S_IFDIR) {
+		return stamp(st)
+	}
+	d := newDigest(s)
+	d.sub(dir, name, st, 0)
+	return stamp(st) + d.sum()
 }
 
 // see looks at a file.
@@ -65,39 +59,24 @@ func (s *stamps) see(dir int, name string, st *unix.Stat_t) {
 		return
 	}
 	fd, err := openAt(dir, name, unix.O_RDONLY)
-	if err != nil {
-		s.written = true
-		return
+	if s.written = err != nil || !unwritten(fd); err == nil {
+		unix.Close(fd)
 	}
-	defer unix.Close(fd)
-	s.written = !unwritten(fd)
 }
 
 // target is the stamp of what a link leads to.
 func (s *stamps) target(dir, rel string) string {
-	fd, err := openTarget(dir, rel, openPath)
+	fd, st, err := openTarget(dir, rel)
 	if err != nil {
 		return ""
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return ""
+	if is(&st, unix.S_IFDIR) {
+		return "->" + s.of(fd, ".", &st)
 	}
 	s.newest = max(s.newest, ctime(&st))
-	text := "->" + stamp(&st)
-	switch {
-	case is(&st, unix.S_IFDIR):
-		d := newDigest(s)
-		d.sub(fd, ".", &st, 0)
-		text += d.sum()
-	case is(&st, unix.S_IFREG) && s.asks:
-		file, err := openTarget(dir, rel, unix.O_RDONLY)
-		if s.written = s.written || err != nil || !unwritten(file); err == nil {
-			unix.Close(file)
-		}
-	}
-	return text
+	s.written = s.written || s.asks && is(&st, unix.S_IFREG) && !unwritten(fd)
+	return "->" + stamp(&st)
 }
 
 // lookListed is Look of a Name in a directory, but of a link that leads to
@@ -108,19 +87,15 @@ func lookListed(dir, rel string) (string, error) {
 	if err != nil || !strings.HasPrefix(state, "link ") {
 		return state, err
 	}
-	fd, err := openTarget(dir, rel, unix.O_RDONLY)
+	fd, st, err := openTarget(dir, rel)
 	if err != nil {
 		return state + "\n", nil
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return state + "\n", nil
-	}
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
-		data, err := readFD(fd, int(min(st.Size, maxFile)), maxFile)
-		if err != nil || st.Size > maxFile {
+		data, err := readFD(fd, st.Size, maxFile)
+		if err != nil || len(data) > maxFile {
 			return state + "\nfile " + stamp(&st), nil
 		}
 		return state + "\nfile " + sum(data), nil

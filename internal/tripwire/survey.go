@@ -39,7 +39,6 @@ type survey struct {
 	names    int             // of repositories, the same
 	listing  int             // names in git directories that may still be listed
 	full     bool            // there were more
-	buf      []byte
 	index    bool
 	findings []finding
 }
@@ -187,7 +186,7 @@ func (s *survey) whole(at, dir, tree string) {
 // changing is what a command can make in a git directory whose settings and hooks
 // it cannot change.
 func (s *survey) changing(at, dir, tree string) {
-	fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := openList(unix.AT_FDCWD, dir, dir)
 	switch {
 	case err == unix.ENOTDIR || err == unix.ELOOP:
 		if !s.seen[pair(dir, "")] {
@@ -201,9 +200,9 @@ func (s *survey) changing(at, dir, tree string) {
 		s.unseen(at, err)
 		return
 	}
-	defer unix.Close(fd)
-	s.listed(fd, dir)
-	s.later(fd, dir)
+	defer f.Close()
+	s.listed(f, dir)
+	s.later(int(f.Fd()), dir)
 	for _, name := range []string{"remotes", "branches"} {
 		names, err := namesAt(join(dir, name))
 		if err != nil {
@@ -349,13 +348,13 @@ func (s *survey) below(dir string) {
 // directories lists those in a directory, none where it cannot be reached, and
 // tells of links there. A link in its place was reported before.
 func (s *survey) directories(dir string) (names []string) {
-	fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+	f, err := openList(unix.AT_FDCWD, dir, dir)
 	if unreachable(err) {
 		return nil
 	}
 	if err == nil {
-		defer unix.Close(fd)
-		err = s.list(fd, dir, &names)
+		defer f.Close()
+		names, err = s.list(f, dir)
 	}
 	if err != nil {
 		s.unseen(dir, err)

@@ -24,7 +24,9 @@ func reach(path string, st *unix.Stat_t) error {
 }
 
 // openTarget opens nothing: there is no call that stays in a directory.
-func openTarget(string, string, int) (int, error) { return -1, errors.ErrUnsupported }
+func openTarget(string, string) (int, unix.Stat_t, error) {
+	return -1, unix.Stat_t{}, errors.ErrUnsupported
+}
 
 // unwritten reports whether no process has a file open for writing. Nothing here
 // says so.

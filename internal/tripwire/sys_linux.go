@@ -40,17 +40,18 @@ var errMagic = errors.New("a link of the kernel's is on the way (/proc/self/cwd)
 // reach is lstat(2) of a path that leads through no link of /proc: what git finds
 // there is not what sbx finds.
 func reach(path string, st *unix.Stat_t) error {
-	fd, err := openPlain(path, unix.RESOLVE_NO_MAGICLINKS)
-	switch {
-	case err == nil:
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := openHow(unix.AT_FDCWD, path, &how)
+	switch err {
+	case nil:
 		defer unix.Close(fd)
 		return unix.Fstat(fd, st)
-	case err == unix.ELOOP:
-		if err := retry(func() error { return unix.Lstat(path, st) }); err == unix.ELOOP {
+	case unix.ELOOP:
+		if _, err := lstat(path); err == unix.ELOOP {
 			return err
 		}
 		return errMagic
-	case err == unix.ENOSYS || err == unix.EPERM:
+	case unix.ENOSYS, unix.EPERM:
 		return reachByNames(path, st) // kernels before 5.6, and filters of containers
 	}
 	return err
@@ -66,32 +67,30 @@ func reachByNames(path string, st *unix.Stat_t) error {
 	return statAt(dir, nameIn(path), st)
 }
 
-func openPlain(path string, resolve uint64) (fd int, err error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: resolve}
-	err = retry(func() error {
-		fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
-		return err
-	})
+func openHow(dir int, path string, how *unix.OpenHow) (fd int, err error) {
+	err = retry(func() error { fd, err = unix.Openat2(dir, path, how); return err })
 	return fd, err
 }
 
 // openTarget opens what a link in a directory leads to, where that lies in the
 // directory as well and on the same file system: only there can a command write
 // it, and only there opening it waits for no one.
-func openTarget(dir, rel string, flags int) (int, error) {
+func openTarget(dir, rel string) (fd int, st unix.Stat_t, err error) {
 	base, err := openAt(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
-		return -1, err
+		return -1, st, err
 	}
 	defer unix.Close(base)
-	if flags&unix.O_PATH == 0 { // with which openat2(2) refuses all else
-		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
-	}
-	how := unix.OpenHow{
-		Flags:   uint64(flags | unix.O_CLOEXEC),
+	fd, err = openHow(base, rel, &unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
+	})
+	if err == nil {
+		if err = unix.Fstat(fd, &st); err != nil {
+			unix.Close(fd)
+		}
 	}
-	return unix.Openat2(base, rel, &how)
+	return fd, st, err
 }
 
 // unwritten reports whether no process has a file open for writing, or mapped

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -72,30 +71,6 @@ type Watch struct {
 	Path  string // absolute, canonical but for the last element
 	State string
 }
-
-// Change is a watched name that is not as it was.
-type Change struct {
-	// Path is that of the thing itself: for Pattern and Nested the full path of what
-	// appeared (Nested: DIR/NAME/.git, or DIR/NAME for a bare one).
-	Path   string
-	Was    string    // State before, "" for absent
-	Now    string    // State as Look gives it, or "other (CAUSE)" for what could not be looked at
-	Since  time.Time // when the baseline was taken
-	Before []byte    // the content of the file that was there, nil when it was not kept
-	Added  []string  // of what was there before, the settings and programs that are new
-	Notes  []string  // of a repository that is new, what is not usual in it and where it leads
-	Grade  Grade     // Alarm but for names of the list
-	Told   bool      // a person was told already, and it is no alarm
-
-	fresh bool // it is about to be told
-}
-
-// Open reports whether it still waits for a person: an alarm until it is
-// accepted, anything else until it was told on a terminal.
-func (c *Change) Open() bool { return c.Grade == Alarm || !c.Told }
-
-// Unseen reports whether the thing could not be looked at: Now has the cause.
-func (c *Change) Unseen() bool { return strings.HasPrefix(c.Now, "other (") }
 
 // Look returns the State of a watch as it is now. For a Name that is
 //
