@@ -4,7 +4,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,14 +101,8 @@ func passwdField(uid, field int, prefix string) string {
 		return ""
 	}
 	id := strconv.Itoa(uid)
-	for len(data) > 0 {
-		line := data
-		if i := indexByte(data, '\n'); i >= 0 {
-			line, data = data[:i], data[i+1:]
-		} else {
-			data = nil
-		}
-		f := strings.SplitN(string(line), ":", 7)
+	for line := range strings.Lines(string(data)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 7)
 		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], prefix) {
 			return filepath.Clean(f[field])
 		}
@@ -144,48 +137,19 @@ func Home(uid int) string {
 // PasswdShell returns the login shell of a user, or "".
 func PasswdShell(uid int) string { return passwdField(uid, 6, "/") }
 
-func indexByte(b []byte, c byte) int {
-	for i, x := range b {
-		if x == c {
-			return i
-		}
-	}
-	return -1
-}
-
 // Descriptors lists what is open, sbx's own descriptors included; those have
-// close-on-exec set.
+// close-on-exec set. The one by which the list is read is closed by then.
 func Descriptors() ([]FD, error) {
-	dir, err := syscall.Open("/proc/self/fd", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer syscall.Close(dir)
-	var names []string
-	buf := make([]byte, 4096)
-	for {
-		n, err := syscall.ReadDirent(dir, buf)
-		if err != nil && !errors.Is(err, syscall.EINTR) {
-			return nil, err
-		}
-		if n == 0 {
-			break
-		}
-		if n > 0 {
-			_, _, names = syscall.ParseDirent(buf[:n], -1, names)
-		}
-	}
+	names, err := procfs.Names("/proc/self/fd")
 	fds := make([]FD, 0, len(names))
 	for _, name := range names {
-		n, err := strconv.Atoi(name)
-		if err != nil || n == dir {
-			continue
-		}
-		if fd, ok := descriptor(n); ok {
-			fds = append(fds, fd)
+		if n, err := strconv.Atoi(name); err == nil {
+			if fd, ok := descriptor(n); ok {
+				fds = append(fds, fd)
+			}
 		}
 	}
-	return fds, nil
+	return fds, err
 }
 
 // pathOnly is the flag of a descriptor that gives no access to what it leads to.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // listeningSockets lists the paths, absolute and cleaned, that sockets of this network
@@ -175,27 +176,20 @@ const (
 // into notes the sockets and named pipes in a directory, and returns the directories in it.
 func (l *socketCache) into(dir string, left *int) (dirs []string) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
+	if err != nil || *left <= 0 {
 		return nil
 	}
 	defer syscall.Close(fd)
-	for buf := make([]byte, 8<<10); *left > 0; {
-		n, err := unix.ReadDirent(fd, buf)
-		if err != nil || n <= 0 {
-			break
+	_ = procfs.EachEntry(fd, func(name string, kind byte) bool {
+		*left--
+		switch direntKinds[kind] {
+		case Socket, Fifo:
+			l.sockets = append(l.sockets, Join(dir, name))
+		case Dir:
+			dirs = append(dirs, Join(dir, name))
 		}
-		for _, e := range appendEntries(nil, buf[:n]) {
-			if *left--; *left < 0 {
-				break
-			}
-			switch e.Kind {
-			case Socket, Fifo:
-				l.sockets = append(l.sockets, Join(dir, e.Name))
-			case Dir:
-				dirs = append(dirs, Join(dir, e.Name))
-			}
-		}
-	}
+		return *left > 0
+	})
 	return dirs
 }
 

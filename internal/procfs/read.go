@@ -80,37 +80,6 @@ func Readlink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// Names returns the names in a directory, without "." and "..".
-func Names(dir string) (names []string, err error) {
-	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := syscall.ReadDirent(fd, buf)
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return names, err
-		}
-		_, _, names = syscall.ParseDirent(buf[:n], -1, names)
-	}
-}
-
-// Processes returns the numbers of all processes that /proc shows.
-func Processes() (pids []int, err error) {
-	names, err := Names("/proc")
-	for _, name := range names {
-		if pid, ok := number(name); ok {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, err
-}
-
 // Status returns a field of /proc/self/status, "" when there is none:
 // Status("Seccomp") is "2".
 func Status(key string) string {
