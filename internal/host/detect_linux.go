@@ -24,9 +24,9 @@ import (
 
 // Detect gathers what a plan needs to know of this machine, bwrap aside.
 func Detect() (*Host, error) {
-	fs := newRemoteFS()
+	far := newRemotes()
 	h := &Host{
-		Facts:  Facts{FS: fs, OS: runtime.GOOS, Arch: runtime.GOARCH},
+		Facts:  Facts{FS: OS{far}, OS: runtime.GOOS, Arch: runtime.GOARCH},
 		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
 	}
 	h.Homes = homes(h.Environ, h.UID)
@@ -34,8 +34,8 @@ func Detect() (*Host, error) {
 		return nil, err
 	}
 	cwd := getcwd()
-	if len(fs.Far) > 0 {
-		if err := fs.needs(append(h.places(), cwd)...); err != nil {
+	if len(far.far) > 0 {
+		if err := far.needs(append(h.places(), cwd)...); err != nil {
 			return nil, err
 		}
 		tripwire.Apart = h.OnRemote
@@ -225,7 +225,10 @@ func Inside() bool {
 
 // Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
 // mounted later does not appear in a sandbox that is already there.
-func (OS) Mounts() ([]Mount, error) {
+func (o OS) Mounts() ([]Mount, error) {
+	if o.remotes != nil {
+		return o.remotes.table, o.remotes.err
+	}
 	text, err := procfs.Read("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err

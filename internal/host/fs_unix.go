@@ -6,6 +6,7 @@ package host
 
 import (
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
@@ -14,10 +15,15 @@ import (
 
 // OS is the machine sbx runs on. It uses system calls directly: package os
 // would register each descriptor with a poller that no run needs.
-type OS struct{}
+type OS struct {
+	remotes *remotes // nil: every file system of it is taken to answer
+}
 
 // Lstat is lstat(2).
-func (OS) Lstat(path string) (Info, error) {
+func (o OS) Lstat(path string) (Info, error) {
+	if err := o.remotes.reach(path); err != nil {
+		return Info{}, err
+	}
 	var st syscall.Stat_t
 	switch err := syscall.Lstat(path, &st); {
 	case err == nil:
@@ -32,24 +38,22 @@ func (OS) Lstat(path string) (Info, error) {
 }
 
 // Exist asks relative to the directory, which is opened once: planning asks
-// this for every directory of a project.
-func (OS) Exist(dir string, below []string) []bool {
-	there := make([]bool, len(below))
-	if len(below) == 0 {
-		return there
+// this for every directory of a project. It is not asked about names on other
+// mounts, see [Host.OnRemote].
+func (o OS) Exist(dir string, below []string) []bool {
+	fd, err := -1, o.remotes.reach(dir)
+	if err == nil {
+		fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil { // there, and nothing that can be looked at
+		return slices.Repeat([]bool{true}, len(below))
+	}
+	defer unix.Close(fd)
+	there := make([]bool, len(below))
 	for i, path := range below {
 		var st unix.Stat_t
-		if err == nil {
-			e := unix.Fstatat(fd, path, &st, unix.AT_SYMLINK_NOFOLLOW)
-			there[i] = e != unix.ENOENT && e != unix.ENOTDIR && e != unix.EACCES
-		} else {
-			there[i] = true
-		}
-	}
-	if err == nil {
-		_ = unix.Close(fd)
+		e := unix.Fstatat(fd, path, &st, unix.AT_SYMLINK_NOFOLLOW)
+		there[i] = e != unix.ENOENT && e != unix.ENOTDIR && e != unix.EACCES
 	}
 	return there
 }
@@ -73,18 +77,11 @@ func infoOf(st *syscall.Stat_t) Info {
 	return i
 }
 
-// touch looks at a path as others will: at the name, at what it leads to, and at
-// the file system.
-func (OS) touch(path string) {
-	var st syscall.Stat_t
-	var fs unix.Statfs_t
-	_ = syscall.Lstat(path, &st)
-	_ = syscall.Stat(path, &st)
-	_ = unix.Statfs(path, &fs)
-}
-
 // Readlink is readlink(2).
-func (OS) Readlink(path string) (string, error) {
+func (o OS) Readlink(path string) (string, error) {
+	if err := o.remotes.reach(path); err != nil {
+		return "", err
+	}
 	buf := make([]byte, 4096)
 	n, err := syscall.Readlink(path, buf)
 	if err != nil {
@@ -94,19 +91,21 @@ func (OS) Readlink(path string) (string, error) {
 }
 
 // Access is access(2) with the effective ids.
-func (OS) Access(path string, rwx byte) bool {
+func (o OS) Access(path string, rwx byte) bool {
 	mode := map[byte]uint32{'r': unix.R_OK, 'w': unix.W_OK, 'x': unix.X_OK}[rwx]
-	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == nil
+	return o.remotes.reach(path) == nil && unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == nil
 }
 
 // Head reads the beginning of a file without waiting on a fifo.
-func (OS) Head(path string, n int) ([]byte, error) {
-	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC|syscall.O_NOCTTY, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+func (o OS) Head(path string, n int) ([]byte, error) {
+	if err := o.remotes.reach(path); err != nil {
+		return nil, err
 	}
-	defer syscall.Close(fd)
-	return upTo(fd, path, n)
+	text, err := procfs.Head(path, n)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return []byte(text), nil
 }
 
 // Content opens no link in place of the file: what is looked at must be what
@@ -124,18 +123,12 @@ func (OS) Content(path string, want Info, n int) ([]byte, error) {
 	if is := infoOf(&st); is.Kind != File || is.Dev != want.Dev || is.Ino != want.Ino || is.Size > int64(n) {
 		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.ESTALE}
 	}
-	data, err := upTo(fd, path, n+1)
-	if len(data) > n {
-		return nil, &os.PathError{Op: "read", Path: path, Err: syscall.EFBIG}
+	data, err := procfs.FromFD(fd, n+1)
+	if err == nil && len(data) > n {
+		err = syscall.EFBIG
 	}
-	return data, err
-}
-
-// upTo returns the first n bytes.
-func upTo(fd int, path string, n int) ([]byte, error) {
-	text, err := procfs.FromFD(fd, n)
 	if err != nil {
 		return nil, &os.PathError{Op: "read", Path: path, Err: err}
 	}
-	return []byte(text), nil
+	return []byte(data), nil
 }

@@ -37,10 +37,10 @@ func NewMountTable(mounts []Mount) *MountTable {
 
 // owner is the mount that a canonical path lies on, -1 for none. Of two at one
 // place the later covers the earlier.
-func (t *MountTable) owner(path string) int {
+func owner(mounts []Mount, path string) int {
 	best := -1
-	for i := range t.mounts {
-		if p := t.mounts[i].Point; policy.Within(path, p) && (best < 0 || len(p) >= len(t.mounts[best].Point)) {
+	for i := range mounts {
+		if p := mounts[i].Point; policy.Within(path, p) && (best < 0 || len(p) >= len(mounts[best].Point)) {
 			best = i
 		}
 	}
@@ -53,7 +53,7 @@ func (t *MountTable) Aliases(path string) []string {
 	if len(t.Twice) == 0 {
 		return nil
 	}
-	own := t.owner(path)
+	own := owner(t.mounts, path)
 	if own < 0 || !t.Twice[t.mounts[own].Dev] {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (t *MountTable) Aliases(path string) []string {
 		case !policy.Within(n.Root, inside):
 			continue
 		}
-		if alias != path && t.owner(alias) == i {
+		if alias != path && owner(t.mounts, alias) == i {
 			out = append(out, alias)
 		}
 	}

@@ -10,7 +10,10 @@ import (
 )
 
 // ReadDir lists a directory with the kinds of its entries.
-func (OS) ReadDir(path string) (entries []Entry, err error) {
+func (o OS) ReadDir(path string) (entries []Entry, err error) {
+	if err := o.remotes.reach(path); err != nil {
+		return nil, err
+	}
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}

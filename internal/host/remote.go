@@ -7,6 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -17,15 +20,22 @@ import (
 // paths lie on one is decided by the mount table, a process of its own is the
 // first to look there, and what need not be looked at is not.
 
-// RemoteFS is the FS of a machine, with its mount table.
-type RemoteFS struct {
-	OS
+// remotes are the file systems of a machine that ask elsewhere, by its mount table.
+type remotes struct {
 	table    []Mount
 	err      error        // why there is no table
-	Far      []int        // mounts that ask elsewhere
+	far      []int        // mounts that ask elsewhere
 	answers  map[int]bool // those that were asked: whether they answered
 	ask      func(paths []string) []bool
 	unneeded bool // what was not asked yet is not to be asked now
+}
+
+// remotes are those of the machine, none where it is not known or not this one.
+func (h *Host) remotes() *remotes {
+	if o, ok := h.FS.(OS); ok && o.remotes != nil {
+		return o.remotes
+	}
+	return &remotes{}
 }
 
 // remoteTypes are the types of such file systems as the mount table has them. fuseblk
@@ -39,26 +49,15 @@ func remoteType(kind string) bool {
 	return strings.HasPrefix(kind, "fuse.") || slices.Contains(remoteTypes, kind)
 }
 
-// Mounts returns the table as it was read.
-func (r *RemoteFS) Mounts() ([]Mount, error) { return r.table, r.err }
-
 // on is the mount of that kind that a canonical path lies on, -1 for none.
-func (r *RemoteFS) on(path string) int {
-	at := -1
-	for _, i := range r.Far {
-		if p := r.table[i].Point; policy.Within(path, p) && (at < 0 || len(p) >= len(r.table[at].Point)) {
-			at = i
+func (r *remotes) on(path string) int {
+	if slices.ContainsFunc(r.far, func(i int) bool { return policy.Within(path, r.table[i].Point) }) {
+		// Something of this machine's may be mounted over it.
+		if i := owner(r.table, path); slices.Contains(r.far, i) {
+			return i
 		}
 	}
-	if at < 0 {
-		return -1
-	}
-	for i := range r.table { // something of this machine's may be mounted over it
-		if p := r.table[i].Point; policy.Within(path, p) && (len(p) > len(r.table[at].Point) || len(p) == len(r.table[at].Point) && i > at) {
-			return -1
-		}
-	}
-	return at
+	return -1
 }
 
 // SilentError is a path on a file system that gives no answer.
@@ -73,8 +72,10 @@ var errUnneeded = errors.New("it is not looked at")
 
 // Reach says why a path cannot be looked at. The first path on a mount that asks
 // elsewhere is looked at by another process first.
-func (r *RemoteFS) Reach(path string) error {
-	if len(r.Far) == 0 {
+func (h *Host) Reach(path string) error { return h.remotes().reach(path) }
+
+func (r *remotes) reach(path string) error {
+	if r == nil {
 		return nil
 	}
 	i := r.on(path)
@@ -90,12 +91,14 @@ func (r *RemoteFS) Reach(path string) error {
 		r.note(i, answers)
 	}
 	if !answers {
-		return &SilentError{r.table[i].Point, r.table[i].Type}
+		return r.silent(i)
 	}
 	return nil
 }
 
-func (r *RemoteFS) note(i int, answers bool) {
+func (r *remotes) silent(i int) *SilentError { return &SilentError{r.table[i].Point, r.table[i].Type} }
+
+func (r *remotes) note(i int, answers bool) {
 	if r.answers == nil {
 		r.answers = make(map[int]bool, 4)
 	}
@@ -107,11 +110,11 @@ func (r *RemoteFS) note(i int, answers bool) {
 
 // needs asks for everything on the way to paths that a run cannot do without, all
 // at one time.
-func (r *RemoteFS) needs(paths ...string) error {
+func (r *remotes) needs(paths ...string) error {
 	var at []int
 	var ask []string
 	for _, path := range paths {
-		for dir := path; len(r.Far) > 0 && strings.HasPrefix(dir, "/"); dir = policy.Dir(dir) {
+		for dir := path; len(r.far) > 0 && strings.HasPrefix(dir, "/"); dir = policy.Dir(dir) {
 			if i := r.on(dir); i >= 0 && !slices.Contains(ask, dir) && (r.table[i].Point == dir || dir == path) {
 				at, ask = append(at, i), append(ask, dir)
 			}
@@ -126,8 +129,7 @@ func (r *RemoteFS) needs(paths ...string) error {
 	for n, ok := range r.ask(ask) {
 		r.note(at[n], ok)
 		if !ok {
-			m := &r.table[at[n]]
-			return Silent(&SilentError{m.Point, m.Type}, ask[n], "")
+			return Silent(r.silent(at[n]), ask[n], "")
 		}
 	}
 	return nil
@@ -136,12 +138,9 @@ func (r *RemoteFS) needs(paths ...string) error {
 // CheckMounts is an error for a mount that gives no answer, wherever it is: for what
 // looks at more than a run. The automounter's are left alone.
 func (h *Host) CheckMounts() error {
-	r, ok := h.FS.(*RemoteFS)
-	if !ok {
-		return nil
-	}
+	r := h.remotes()
 	var points []string
-	for _, i := range r.Far {
+	for _, i := range r.far {
 		if m := &r.table[i]; m.Type != "autofs" && r.on(m.Point) == i {
 			points = append(points, m.Point)
 		}
@@ -162,63 +161,25 @@ func Silent(e *SilentError, path, source string) error {
 	return &Error{StatusFailed, message, "fix the mount, or remove it: umount -l " + text.Plain(e.Point)}
 }
 
-func (r *RemoteFS) Lstat(path string) (Info, error) {
-	if err := r.Reach(path); err != nil {
-		return Info{}, err
-	}
-	return r.OS.Lstat(path)
-}
-
-func (r *RemoteFS) Readlink(path string) (string, error) {
-	if err := r.Reach(path); err != nil {
-		return "", err
-	}
-	return r.OS.Readlink(path)
-}
-
-func (r *RemoteFS) ReadDir(path string) ([]Entry, error) {
-	if err := r.Reach(path); err != nil {
-		return nil, err
-	}
-	return r.OS.ReadDir(path)
-}
-
-func (r *RemoteFS) Access(path string, rwx byte) bool {
-	return r.Reach(path) == nil && r.OS.Access(path, rwx)
-}
-
-func (r *RemoteFS) Head(path string, n int) ([]byte, error) {
-	if err := r.Reach(path); err != nil {
-		return nil, err
-	}
-	return r.OS.Head(path, n)
-}
-
-// Exist is not asked about names on other mounts, see [Host.apart].
-func (r *RemoteFS) Exist(dir string, below []string) []bool {
-	if r.Reach(dir) != nil {
-		below = slices.Clone(below) // there, and nothing that can be looked at
-		return slices.Repeat([]bool{true}, len(below))
-	}
-	return r.OS.Exist(dir, below)
-}
+// AnyRemote reports whether there is a mount that [Host.OnRemote] can be true of.
+func (h *Host) AnyRemote() bool { return len(h.remotes().far) > 0 }
 
 // OnRemote reports whether a path leads to a file system that asks elsewhere, by its
 // own place or by links, and has not answered in this run. The directory that
 // the path lies in is canonical.
 func (h *Host) OnRemote(path string) bool {
-	r, ok := h.FS.(*RemoteFS)
-	if !ok || len(r.Far) == 0 {
+	r := h.remotes()
+	if len(r.far) == 0 { // asked of many names
 		return false
 	}
 	r.unneeded = true
 	defer func() { r.unneeded = false }()
-	err := r.Reach(path)
+	err := r.reach(path)
 	if err == nil {
-		if info, _ := r.Lstat(path); info.Kind != Link {
+		if info, _ := h.FS.Lstat(path); info.Kind != Link {
 			return false
 		}
-		_, err = NewResolver(r).Resolve(path)
+		_, err = NewResolver(h.FS).Resolve(path)
 	}
 	return err == errUnneeded || errors.As(err, new(*SilentError))
 }
@@ -226,10 +187,9 @@ func (h *Host) OnRemote(path string) bool {
 // MountType is the type of the file system that such a path lies on, in
 // parentheses; "" for one that a link leads to.
 func (h *Host) MountType(path string) string {
-	if r, ok := h.FS.(*RemoteFS); ok {
-		if i := r.on(path); i >= 0 {
-			return " (" + text.Plain(r.table[i].Type) + ")"
-		}
+	r := h.remotes()
+	if i := r.on(path); i >= 0 {
+		return " (" + text.Plain(r.table[i].Type) + ")"
 	}
 	return ""
 }
@@ -246,11 +206,21 @@ func Ask(args []string) {
 	done := make(chan byte)
 	for i, path := range args[1:] {
 		go func() {
-			OS{}.touch(path)
+			touch(path)
 			done <- byte(i)
 		}()
 	}
 	for range args[1:] {
 		_, _ = os.Stdout.Write([]byte{<-done})
 	}
+}
+
+// touch looks at a path as others will: at the name, at what it leads to, and at
+// the file system.
+func touch(path string) {
+	var st syscall.Stat_t
+	var fs unix.Statfs_t
+	_ = syscall.Lstat(path, &st)
+	_ = syscall.Stat(path, &st)
+	_ = unix.Statfs(path, &fs)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-func newRemoteFS() *RemoteFS {
-	r := &RemoteFS{ask: answered}
-	r.table, r.err = r.OS.Mounts()
+func newRemotes() *remotes {
+	r := &remotes{ask: answered}
+	r.table, r.err = OS{}.Mounts()
 	for i := range r.table {
 		if p := r.table[i].Point; remoteType(r.table[i].Type) && !policy.Within(p, "/proc") && !policy.Within(p, "/sys") {
-			r.Far = append(r.Far, i)
+			r.far = append(r.far, i)
 		}
 	}
 	return r

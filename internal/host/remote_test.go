@@ -24,8 +24,8 @@ func TestRemotes(t *testing.T) {
 `))
 	var asked []string
 	dead := ""
-	fresh := func() *RemoteFS {
-		r := &RemoteFS{table: table, ask: func(paths []string) []bool {
+	fresh := func() *remotes {
+		r := &remotes{table: table, ask: func(paths []string) []bool {
 			asked = append(asked, paths...)
 			out := make([]bool, len(paths))
 			for i := range paths {
@@ -35,7 +35,7 @@ func TestRemotes(t *testing.T) {
 		}}
 		for i := range r.table {
 			if remoteType(r.table[i].Type) {
-				r.Far = append(r.Far, i)
+				r.far = append(r.far, i)
 			}
 		}
 		return r
@@ -55,16 +55,16 @@ func TestRemotes(t *testing.T) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
 	asked = nil
-	if err := r.Reach("/home/u/app/go.mod"); err != nil || asked != nil {
+	if err := r.reach("/home/u/app/go.mod"); err != nil || asked != nil {
 		t.Error("asked again: ", asked, err)
 	}
 	r.unneeded = true
-	if err := r.Reach("/home/u/app/mnt/.git"); err != errUnneeded || asked != nil {
+	if err := r.reach("/home/u/app/mnt/.git"); err != errUnneeded || asked != nil {
 		t.Error("asked for what is not needed: ", asked, err)
 	}
 	r.unneeded, dead = false, "/home/u/app/mnt/.env"
 	for range 2 {
-		if err := r.Reach(dead); !errors.As(err, new(*SilentError)) || len(asked) != 1 {
+		if err := r.reach(dead); !errors.As(err, new(*SilentError)) || len(asked) != 1 {
 			t.Error("a silent one: ", asked, err)
 		}
 	}

@@ -9,7 +9,7 @@ import "syscall"
 // until do returns false.
 func EachEntry(fd int, do func(name string, kind byte) bool) error {
 	// struct linux_dirent64: inode and offset, the length of the record, the type,
-	// the name, which ends in a NUL (getdents64(2)). Both processors are little-endian.
+	// the name, which ends in a NUL (getdents64(2)). amd64 and arm64 are little-endian.
 	const lengthAt, kindAt, nameAt = 16, 18, 19
 	for buf := make([]byte, 16<<10); ; {
 		n, err := syscall.ReadDirent(fd, buf)

@@ -254,7 +254,7 @@ func (g *gitGuard) below(dir string, entries []host.Entry, remote func(path stri
 		}
 	}
 	slices.Sort(names)
-	if r, ok := g.host.FS.(*host.RemoteFS); ok && len(r.Far) > 0 {
+	if g.host.AnyRemote() {
 		names = slices.DeleteFunc(names, func(name string) bool {
 			apart := g.host.OnRemote(host.Join(dir, name))
 			if apart {

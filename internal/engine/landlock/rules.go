@@ -165,11 +165,7 @@ func (c *ruleBuilder) grant(s region, below []region, have landlock.FS) {
 // silent leaves out an entry on a file system that gives no answer: not even a
 // rule can be made about it.
 func (c *ruleBuilder) silent(path string) bool {
-	r, ok := c.v.Host.FS.(*host.RemoteFS)
-	if !ok {
-		return false
-	}
-	err := r.Reach(path)
+	err := c.v.Host.Reach(path)
 	if err != nil {
 		c.gaps = append(c.gaps, err.Error()+": it is closed in this run")
 	}
