@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -24,24 +25,15 @@ func Diff(a, b *Policy) []Change {
 	for i := range av {
 		if av[i].Value != bv[i].Value {
 			k := av[i].Key
-			out = append(out, Change{k, bv[i].Value, orNone(av[i].Value), orNone(bv[i].Value),
+			out = append(out, Change{k, bv[i].Value, cmp.Or(av[i].Value, "none"), cmp.Or(bv[i].Value, "none"),
 				Wider(k, av[i].Value, bv[i].Value)})
 		}
 	}
 	out = append(out, diffPaths(a, b)...)
-	out = append(out, diffExceptions(a, b)...)
-	for _, c := range diffItems("env_pass", a.EnvPass, b.EnvPass, true) {
-		if c.Wider && !passesAnyway(a, b, c.What) || !c.Wider && !passesAnyway(b, a, c.What) {
-			out = append(out, c)
-		}
-	}
-	out = append(out, diffItems("env_drop", a.EnvDrop, b.EnvDrop, false)...)
-	out = append(out, diffVars(a.EnvSet, b.EnvSet)...)
+	out = append(out, onlyIn(b, a, true)...)
+	out = append(out, onlyIn(a, b, false)...)
 	slices.SortStableFunc(out, func(x, y Change) int {
-		if c := strings.Compare(x.Key, y.Key); c != 0 {
-			return c
-		}
-		return strings.Compare(x.What, y.What)
+		return cmp.Or(strings.Compare(x.Key, y.Key), strings.Compare(x.What, y.What))
 	})
 	return out
 }
@@ -61,13 +53,6 @@ func Widened(a, b *Policy) []Change {
 // WiderOnly returns the changes that give more.
 func WiderOnly(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.Wider })
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // diffPaths compares at every path that a rule of either names, and leaves
@@ -92,27 +77,50 @@ func diffPaths(a, b *Policy) []Change {
 	return out
 }
 
-// diffExceptions compares the exceptions that are patterns themselves, which
-// are no path that could be asked about: a new one opens what others hide.
-func diffExceptions(a, b *Policy) []Change {
+// onlyIn lists what p has and the other policy has not, of elements that have no
+// path to ask about. More of it gives more, but for drops.
+func onlyIn(p, other *Policy, added bool) []Change {
 	var out []Change
-	for _, r := range b.Rules {
-		if r.Except && r.Pattern && !a.hasExcept(r) && a.hasPatterns(Dir(r.Path)) {
-			out = append(out, Change{pathKeys[r.Access], "!" + r.Path, "none", "exception", true})
+	add := func(key, what, text string, wider bool) {
+		c := Change{key, what, "none", text, wider}
+		if !added {
+			c.From, c.To = c.To, c.From
+		}
+		out = append(out, c)
+	}
+	// Exceptions that are patterns themselves open what others hide.
+	for _, r := range p.Rules {
+		if r.Except && r.Pattern && !other.hasExcept(r) && other.hasPatterns(Dir(r.Path)) {
+			add(pathKeys[r.Access], "!"+r.Path, "exception", added)
 		}
 	}
-	for _, r := range a.Rules {
-		if r.Except && r.Pattern && !b.hasExcept(r) && b.hasPatterns(Dir(r.Path)) {
-			out = append(out, Change{pathKeys[r.Access], "!" + r.Path, "exception", "none", false})
+	for _, it := range p.EnvPass {
+		if !hasText(other.EnvPass, it.Text) && !passesAnyway(other, p, it.Text) {
+			add("env_pass", it.Text, it.Text, added)
+		}
+	}
+	for _, it := range p.EnvDrop {
+		if !hasText(other.EnvDrop, it.Text) {
+			add("env_drop", it.Text, it.Text, !added)
+		}
+	}
+	for _, v := range p.EnvSet {
+		// Another value is new.
+		same := func(o Var) bool { return o.Name == v.Name && (o.Value == v.Value || !added) }
+		if !slices.ContainsFunc(other.EnvSet, same) {
+			add("env_set", v.Name, "set", added)
 		}
 	}
 	return out
 }
 
+func hasText(items []Item, text string) bool {
+	return slices.ContainsFunc(items, func(it Item) bool { return it.Text == text })
+}
+
 func (p *Policy) hasExcept(r Rule) bool {
 	return slices.ContainsFunc(p.Rules, func(o Rule) bool {
-		return o.Except && o.Path == r.Path &&
-			o.Access == r.Access
+		return o.Except && o.Path == r.Path && o.Access == r.Access
 	})
 }
 
@@ -144,37 +152,6 @@ func pathKey(from, to Access) string {
 		return pathKeys[from]
 	}
 	return pathKeys[to]
-}
-
-func diffItems(key string, a, b []Item, addWider bool) []Change {
-	var out []Change
-	has := func(l []Item, t string) bool { return slices.ContainsFunc(l, func(i Item) bool { return i.Text == t }) }
-	for _, it := range b {
-		if !has(a, it.Text) {
-			out = append(out, Change{key, it.Text, "none", it.Text, addWider})
-		}
-	}
-	for _, it := range a {
-		if !has(b, it.Text) {
-			out = append(out, Change{key, it.Text, it.Text, "none", !addWider})
-		}
-	}
-	return out
-}
-
-func diffVars(a, b []Var) []Change {
-	var out []Change
-	for _, v := range b {
-		if !slices.Contains(a, v) {
-			out = append(out, Change{"env_set", v.Name, "none", "set", true})
-		}
-	}
-	for _, v := range a {
-		if !slices.ContainsFunc(b, func(o Var) bool { return o.Name == v.Name }) {
-			out = append(out, Change{"env_set", v.Name, "set", "none", false})
-		}
-	}
-	return out
 }
 
 // passesAnyway reports whether what an item of b's env_pass lets through

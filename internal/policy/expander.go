@@ -83,12 +83,12 @@ func (e *expander) join(text string) (joined string, ok bool) {
 // elsewhere reports whether the rule counts in other environments of the user,
 // too: whatever hides or protects something in one does so in the others.
 // Nothing is granted there.
-func (it *element) elsewhere() bool {
+func (it element) elsewhere() bool {
 	return it.Layer != Flag && it.access != Write && it.access != Read &&
 		(strings.Contains(it.Text, "$HOME") || strings.Contains(it.Text, "$XDG_") || strings.HasPrefix(it.Text, "~"))
 }
 
 // below reports whether a file names a path below a variable.
-func (it *element) below(prefix string) bool {
+func (it element) below(prefix string) bool {
 	return it.Layer != Flag && strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), prefix)
 }

@@ -17,7 +17,7 @@ type Key struct {
 	Field     func(*Profile) any // where its value is: a *Switch, *string, *float64 or *int
 
 	unsaid string   // the word that counts when no profile has one
-	rank   []string // values from tight to wide; nil for numbers
+	rank   []string // values from tight to wide, where Words have another order
 	policy func(*Policy) any
 }
 
@@ -25,80 +25,45 @@ type Key struct {
 // kernel or a float would choke on.
 const maxMB = 16 << 20 // 16 TiB
 
+var offOn = []string{"false", "true"}
+
 var keys = [...]Key{
-	{
-		Name: "allow_network", rank: []string{"false", "true"},
-		Field: func(p *Profile) any { return &p.AllowNetwork }, policy: func(p *Policy) any { return &p.Network },
-	},
-	{
-		Name: "share_pid", rank: []string{"false", "true"},
-		Field: func(p *Profile) any { return &p.SharePID }, policy: func(p *Policy) any { return &p.SharePID },
-	},
-	{
-		Name: "new_session", Words: []string{"yes", "no", "auto"}, rank: []string{"yes", "auto", "no"}, unsaid: "auto",
-		Field: func(p *Profile) any { return &p.NewSession }, policy: func(p *Policy) any { return &p.NewSession },
-	},
-	{
-		Name: "seccomp", Words: []string{"default", "strict", "dev", "off"},
-		rank: []string{"strict", "default", "dev", "off"}, unsaid: "default",
-		Field: func(p *Profile) any { return &p.Seccomp }, policy: func(p *Policy) any { return &p.Seccomp },
-	},
-	{
-		Name: "git", Words: []string{"none", "commit", "full"}, rank: []string{"none", "commit", "full"},
-		unsaid: "none",
-		Field:  func(p *Profile) any { return &p.Git }, policy: func(p *Policy) any { return &p.Git },
-	},
-	{
-		Name: "cache", Words: []string{"none", "private"}, rank: []string{}, unsaid: "none",
-		Field: func(p *Profile) any { return &p.Cache }, policy: func(p *Policy) any { return &p.Cache },
-	},
-	{
-		Name: "protect", Words: []string{"enforce", "watch"}, rank: []string{"enforce", "watch"}, unsaid: "enforce",
-		Field: func(p *Profile) any { return &p.Protected }, policy: func(p *Policy) any { return &p.Protected },
-	},
-	{
-		Name: "environment", Words: []string{"inherit", "list"}, rank: []string{"list", "inherit"}, unsaid: "list",
-		Field: func(p *Profile) any { return &p.Environment }, policy: func(p *Policy) any { return &p.Environment },
-	},
-	{
-		Name: "limits", Words: []string{"enforce", "best-effort"}, rank: []string{"enforce", "best-effort"},
-		unsaid: "enforce",
-		Field:  func(p *Profile) any { return &p.Limits }, policy: func(p *Policy) any { return &p.Limits },
-	},
-	{
-		Name: "min_tier", Words: []string{"full", "reduced"}, rank: []string{"full", "reduced"}, unsaid: "reduced",
-		Field: func(p *Profile) any { return &p.MinTier }, policy: func(p *Policy) any { return &p.MinTier },
-	},
-	{
-		Name: "on_unmasked", Words: []string{"end", "warn"}, rank: []string{"end", "warn"}, unsaid: "end",
-		Field: func(p *Profile) any { return &p.OnUnmasked }, policy: func(p *Policy) any { return &p.OnUnmasked },
-	},
-	{
-		Name: "timeout_seconds", Low: 0.001, High: 365 * 24 * 3600,
+	{Name: "allow_network", rank: offOn,
+		Field: func(p *Profile) any { return &p.AllowNetwork }, policy: func(p *Policy) any { return &p.Network }},
+	{Name: "share_pid", rank: offOn,
+		Field: func(p *Profile) any { return &p.SharePID }, policy: func(p *Policy) any { return &p.SharePID }},
+	{Name: "new_session", Words: []string{"yes", "no", "auto"}, rank: []string{"yes", "auto", "no"}, unsaid: "auto",
+		Field: func(p *Profile) any { return &p.NewSession }, policy: func(p *Policy) any { return &p.NewSession }},
+	{Name: "seccomp", Words: []string{"default", "strict", "dev", "off"}, rank: []string{"strict", "default", "dev", "off"},
+		unsaid: "default",
+		Field:  func(p *Profile) any { return &p.Seccomp }, policy: func(p *Policy) any { return &p.Seccomp }},
+	{Name: "git", Words: []string{"none", "commit", "full"}, unsaid: "none",
+		Field: func(p *Profile) any { return &p.Git }, policy: func(p *Policy) any { return &p.Git }},
+	{Name: "cache", Words: []string{"none", "private"}, rank: []string{}, unsaid: "none",
+		Field: func(p *Profile) any { return &p.Cache }, policy: func(p *Policy) any { return &p.Cache }},
+	{Name: "protect", Words: []string{"enforce", "watch"}, unsaid: "enforce",
+		Field: func(p *Profile) any { return &p.Protected }, policy: func(p *Policy) any { return &p.Protected }},
+	{Name: "environment", Words: []string{"inherit", "list"}, rank: []string{"list", "inherit"}, unsaid: "list",
+		Field: func(p *Profile) any { return &p.Environment }, policy: func(p *Policy) any { return &p.Environment }},
+	{Name: "limits", Words: []string{"enforce", "best-effort"}, unsaid: "enforce",
+		Field: func(p *Profile) any { return &p.Limits }, policy: func(p *Policy) any { return &p.Limits }},
+	{Name: "min_tier", Words: []string{"full", "reduced"}, unsaid: "reduced",
+		Field: func(p *Profile) any { return &p.MinTier }, policy: func(p *Policy) any { return &p.MinTier }},
+	{Name: "on_unmasked", Words: []string{"end", "warn"}, unsaid: "end",
+		Field: func(p *Profile) any { return &p.OnUnmasked }, policy: func(p *Policy) any { return &p.OnUnmasked }},
+	{Name: "timeout_seconds", Low: 0.001, High: 365 * 24 * 3600,
 		Field:  func(p *Profile) any { return &p.TimeoutSeconds },
-		policy: func(p *Policy) any { return &p.TimeoutSeconds },
-	},
-	{
-		Name: "memory_limit_mb", Low: 1, High: maxMB,
-		Field:  func(p *Profile) any { return &p.MemoryLimitMB },
-		policy: func(p *Policy) any { return &p.MemoryLimitMB },
-	},
-	{
-		Name: "cpus", Low: 0.01, High: 4096,
-		Field: func(p *Profile) any { return &p.CPUs }, policy: func(p *Policy) any { return &p.CPUs },
-	},
-	{
-		Name: "procs", Low: 1, High: 4 << 20,
-		Field: func(p *Profile) any { return &p.Procs }, policy: func(p *Policy) any { return &p.Procs },
-	},
-	{
-		Name: "file_size_limit_mb", Low: 1. / 1024, High: maxMB,
-		Field: func(p *Profile) any { return &p.FileSizeMB }, policy: func(p *Policy) any { return &p.FileSizeMB },
-	},
-	{
-		Name: "tmpfs_limit_mb", Low: 1, High: maxMB,
-		Field: func(p *Profile) any { return &p.TmpfsLimitMB }, policy: func(p *Policy) any { return &p.TmpfsLimitMB },
-	},
+		policy: func(p *Policy) any { return &p.TimeoutSeconds }},
+	{Name: "memory_limit_mb", Low: 1, High: maxMB,
+		Field: func(p *Profile) any { return &p.MemoryLimitMB }, policy: func(p *Policy) any { return &p.MemoryLimitMB }},
+	{Name: "cpus", Low: 0.01, High: 4096,
+		Field: func(p *Profile) any { return &p.CPUs }, policy: func(p *Policy) any { return &p.CPUs }},
+	{Name: "procs", Low: 1, High: 4 << 20,
+		Field: func(p *Profile) any { return &p.Procs }, policy: func(p *Policy) any { return &p.Procs }},
+	{Name: "file_size_limit_mb", Low: 1. / 1024, High: maxMB,
+		Field: func(p *Profile) any { return &p.FileSizeMB }, policy: func(p *Policy) any { return &p.FileSizeMB }},
+	{Name: "tmpfs_limit_mb", Low: 1, High: maxMB,
+		Field: func(p *Profile) any { return &p.TmpfsLimitMB }, policy: func(p *Policy) any { return &p.TmpfsLimitMB }},
 }
 
 // Keys returns the single-valued keys in a fixed order.
@@ -118,8 +83,12 @@ func Wider(key, a, b string) bool {
 	if key == "seccomp" && (SeccompFile(a) || SeccompFile(b)) {
 		return a != b // what is in a file is not known here
 	}
-	if k := KeyOf(key); k != nil && k.rank != nil {
-		return slices.Index(k.rank, b) > slices.Index(k.rank, a)
+	if k := KeyOf(key); k != nil && k.High == 0 {
+		rank := k.rank
+		if rank == nil {
+			rank = k.Words
+		}
+		return slices.Index(rank, b) > slices.Index(rank, a)
 	}
 	x, _ := strconv.ParseFloat(a, 64)
 	y, _ := strconv.ParseFloat(b, 64)
@@ -137,8 +106,8 @@ type Scalar struct{ Key, Value string }
 func (p *Profile) Scalars() []Scalar {
 	var out []Scalar
 	for i := range keys {
-		if f := keys[i].Field(p); isSaid(f) {
-			out = append(out, Scalar{keys[i].Name, valueText(f)})
+		if v := valueText(keys[i].Field(p)); v != "" {
+			out = append(out, Scalar{keys[i].Name, v})
 		}
 	}
 	return out
@@ -172,30 +141,14 @@ func (pol *Policy) setScalars(p *Profile) {
 	pol.TmpfsLimitMB = cmp.Or(pol.TmpfsLimitMB, defaultTmpfsMB)
 }
 
-// isSaid reports whether a field of a profile has a value.
-func isSaid(field any) bool {
-	switch f := field.(type) {
-	case *Switch:
-		return *f != Unsaid
-	case *string:
-		return *f != ""
-	case *float64:
-		return *f != 0
-	case *int:
-		return *f != 0
-	}
-	return false
-}
-
 // assign copies a value from a field of a profile to one of a profile or policy.
 func assign(to, from any) {
 	switch from := from.(type) {
 	case *Switch:
-		switch to := to.(type) {
-		case *Switch:
-			*to = *from
-		case *bool:
-			*to = *from == Yes
+		if yes, ok := to.(*bool); ok {
+			*yes = *from == Yes
+		} else {
+			*to.(*Switch) = *from
 		}
 	case *string:
 		*to.(*string) = *from
@@ -206,7 +159,7 @@ func assign(to, from any) {
 	}
 }
 
-// valueText shows a value as files have it; a number that is unsaid is "".
+// valueText shows a value as files have it; one that is unsaid is "".
 func valueText(field any) string {
 	switch f := field.(type) {
 	case *Switch:

@@ -4,7 +4,6 @@ package policy
 
 import (
 	"cmp"
-	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -101,24 +100,33 @@ type element struct {
 	plain  bool
 }
 
-// paths are the elements of all lists of paths that count.
-func (l *layers) paths() iter.Seq[element] {
-	return func(yield func(element) bool) {
-		for _, p := range l.parts {
-			source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items,
-				Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
-			for _, ref := range p.order() {
-				if p.replaced[ref.Access] {
-					continue
-				}
-				it := lists[ref.Access][ref.Index]
-				it.Source, it.Layer = cmp.Or(it.Source, source), max(it.Layer, p.Layer)
-				if !yield(element{it, ref.Access, ref.Plain}) {
-					return
-				}
+// rules adds the rules of all lists of paths that count, of the elements that are
+// wanted; nil wants all. The error is about the first element of which no rule can
+// be made.
+func (l *layers) rules(out []Rule, vars Vars, wanted func(element) bool) (_ []Rule, first error) {
+	e := expander{Vars: &vars}
+	for _, p := range l.parts {
+		source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items,
+			Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
+		for _, ref := range p.order() {
+			if p.replaced[ref.Access] {
+				continue
+			}
+			it := element{lists[ref.Access][ref.Index], ref.Access, ref.Plain}
+			it.Source, it.Layer = cmp.Or(it.Source, source), max(it.Layer, p.Layer)
+			if wanted != nil && !wanted(it) {
+				continue
+			}
+			r, ok, err := e.rule(it)
+			switch {
+			case err != nil && first == nil:
+				first = &Error{Source: it.Source, Text: err.Error()}
+			case ok:
+				out = append(out, r)
 			}
 		}
 	}
+	return out, first
 }
 
 // order names the elements of all lists of paths, sorted where that was done

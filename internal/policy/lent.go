@@ -20,17 +20,15 @@ type Lent struct {
 }
 
 // LentNames are the variables that built-in profiles may name, besides
-// [varNames].
+// [Vars].
 func LentNames() []string { return slices.Clone(lentNames) }
 
 var lentNames = []string{
 	"ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "CARGO_HOME", "COMPOSER_HOME", "CONDA_PREFIX", "DENO_INSTALL",
-	"DOTNET_ROOT",
-	"FNM_DIR", "FNM_MULTISHELL_PATH", "GEM_HOME", "GHCUP_INSTALL_BASE_PREFIX", "GOENV_ROOT", "GOPATH", "GOROOT",
-	"GRADLE_HOME",
-	"HOMEBREW_PREFIX", "JAVA_HOME", "JENV_ROOT", "M2_HOME", "MAVEN_HOME", "MISE_DATA_DIR", "NODENV_ROOT", "NVM_DIR",
-	"PATH", "PIPX_HOME",
-	"PNPM_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME", "SDKMAN_DIR", "VIRTUAL_ENV", "VOLTA_HOME",
+	"DOTNET_ROOT", "FNM_DIR", "FNM_MULTISHELL_PATH", "GEM_HOME", "GHCUP_INSTALL_BASE_PREFIX", "GOENV_ROOT", "GOPATH",
+	"GOROOT", "GRADLE_HOME", "HOMEBREW_PREFIX", "JAVA_HOME", "JENV_ROOT", "M2_HOME", "MAVEN_HOME", "MISE_DATA_DIR",
+	"NODENV_ROOT", "NVM_DIR", "PATH", "PIPX_HOME", "PNPM_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME",
+	"SDKMAN_DIR", "VIRTUAL_ENV", "VOLTA_HOME",
 }
 
 // Lends reports whether a path starts with a variable of the tools' own. Only

@@ -194,9 +194,16 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 // defaultTmpfsMB bounds each private directory: memory is what it takes.
 const defaultTmpfsMB = 2048
 
-func (pol *Policy) addRules(p *layers, vars Vars) error {
-	if err := pol.addPaths(p, vars); err != nil {
+func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
+	n := 0
+	for _, part := range p.parts {
+		n += len(part.order())
+	}
+	if pol.Rules, err = p.rules(make([]Rule, 0, n), vars, nil); err != nil {
 		return err
+	}
+	for _, other := range vars.others() {
+		pol.Rules, _ = p.rules(pol.Rules, other, element.elsewhere)
 	}
 	pol.addAround(p, vars)
 	sortRules(pol.Rules)
@@ -207,38 +214,6 @@ func (pol *Policy) addRules(p *layers, vars Vars) error {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD &&
 			(a.Layer == Flag) == (b.Layer == Flag)
 	})
-	return nil
-}
-
-// addPaths makes the rules of all layers, in this environment and in the others
-// of the same user.
-func (pol *Policy) addPaths(p *layers, vars Vars) error {
-	n := 0
-	for _, part := range p.parts {
-		n += len(part.order())
-	}
-	pol.Rules = make([]Rule, 0, n)
-	e := expander{Vars: &vars}
-	for it := range p.paths() {
-		r, ok, err := e.rule(it)
-		if err != nil {
-			return &Error{Source: it.Source, Text: err.Error()}
-		}
-		if ok {
-			pol.Rules = append(pol.Rules, r)
-		}
-	}
-	for _, other := range vars.others() {
-		e := expander{Vars: &other}
-		for it := range p.paths() {
-			if !it.elsewhere() {
-				continue
-			}
-			if r, ok, err := e.rule(it); ok && err == nil {
-				pol.Rules = append(pol.Rules, r)
-			}
-		}
-	}
 	return nil
 }
 
@@ -270,14 +245,7 @@ func (pol *Policy) addAround(p *layers, vars Vars) {
 		return
 	}
 	vars.Root = vars.Around
-	e := expander{Vars: &vars}
-	for it := range p.paths() {
-		if it.access == Block && it.below("$ROOT/") {
-			if r, ok, err := e.rule(it); ok && err == nil {
-				pol.Rules = append(pol.Rules, r)
-			}
-		}
-	}
+	pol.Rules, _ = p.rules(pol.Rules, vars, func(it element) bool { return it.access == Block && it.below("$ROOT/") })
 }
 
 // anchor hides and protects in the other trees that a person opened what is
@@ -293,15 +261,9 @@ func (pol *Policy) anchor(p *layers, vars Vars) {
 		}
 		there := vars
 		there.CWD = g.Path
-		e := expander{Vars: &there}
-		for it := range p.paths() {
-			if !it.below("$CWD/") || it.access != Block && (it.access != Protect || g.Access != Write) {
-				continue
-			}
-			if r, ok, err := e.rule(it); ok && err == nil {
-				more = append(more, r)
-			}
-		}
+		more, _ = p.rules(more, there, func(it element) bool {
+			return it.below("$CWD/") && (it.access == Block || it.access == Protect && g.Access == Write)
+		})
 	}
 	pol.Add(more...)
 }

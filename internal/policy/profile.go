@@ -142,8 +142,9 @@ func (p *Profile) add(src *Profile) {
 // addValues is add for all but the lists of paths.
 func (p *Profile) addValues(src *Profile) {
 	for i := range keys {
-		if k := &keys[i]; isSaid(k.Field(src)) {
-			assign(k.Field(p), k.Field(src))
+		k := &keys[i]
+		if said := k.Field(src); valueText(said) != "" {
+			assign(k.Field(p), said)
 			p.where(k.Name, src.source(k.Name))
 		}
 	}

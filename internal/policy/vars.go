@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -29,42 +30,36 @@ type Vars struct {
 	Also   *Vars  // what variables say that are not believed: only hides and protects; nil for none
 }
 
-// varNames are the variables a path may hold.
-var varNames = []string{
-	"CWD", "HOME", "ROOT", "TMPDIR",
-	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+// variables are those that a path may hold, with their values.
+var variables = [...]struct {
+	name  string
+	value func(*Vars) string
+}{
+	{"CWD", func(v *Vars) string { return v.CWD }},
+	{"HOME", func(v *Vars) string { return v.Home }},
+	{"ROOT", func(v *Vars) string { return v.Root }},
+	{"TMPDIR", func(v *Vars) string { return cmp.Or(v.TmpDir, "/tmp") }},
+	{"XDG_CACHE_HOME", func(v *Vars) string { return v.inHome(v.Cache, "/.cache") }},
+	{"XDG_CONFIG_HOME", func(v *Vars) string { return v.inHome(v.Config, "/.config") }},
+	{"XDG_DATA_HOME", func(v *Vars) string { return v.inHome(v.Data, "/.local/share") }},
+	{"XDG_RUNTIME_DIR", func(v *Vars) string { return v.Run }},
+	{"XDG_STATE_HOME", func(v *Vars) string { return v.inHome(v.State, "/.local/state") }},
+}
+
+// inHome is a directory, by default one of the home directory.
+func (v *Vars) inHome(dir, byDefault string) string {
+	if dir != "" || v.Home == "" {
+		return dir
+	}
+	return v.Home + byDefault
 }
 
 // lookup returns the value of a variable; ok is false for an unknown name.
 func (v *Vars) lookup(name string) (value string, ok bool) {
-	under := func(dir, rest string) string {
-		if dir != "" || v.Home == "" {
-			return dir
+	for i := range variables {
+		if variables[i].name == name {
+			return variables[i].value(v), true
 		}
-		return v.Home + rest
-	}
-	switch name {
-	case "CWD":
-		return v.CWD, true
-	case "ROOT":
-		return v.Root, true
-	case "HOME":
-		return v.Home, true
-	case "TMPDIR":
-		if v.TmpDir == "" {
-			return "/tmp", true
-		}
-		return v.TmpDir, true
-	case "XDG_CACHE_HOME":
-		return under(v.Cache, "/.cache"), true
-	case "XDG_CONFIG_HOME":
-		return under(v.Config, "/.config"), true
-	case "XDG_DATA_HOME":
-		return under(v.Data, "/.local/share"), true
-	case "XDG_STATE_HOME":
-		return under(v.State, "/.local/state"), true
-	case "XDG_RUNTIME_DIR":
-		return v.Run, true
 	}
 	return "", false
 }
@@ -200,7 +195,10 @@ func (v *Vars) expand(text string) (string, bool, error) {
 }
 
 func unknownVar(text, name string) error {
-	s := strconv.Quote(text) + ": $" + name + " is not expanded; known are $" + strings.Join(varNames, " $")
+	s := strconv.Quote(text) + ": $" + name + " is not expanded; known are"
+	for _, known := range variables {
+		s += " $" + known.name
+	}
 	return errors.New(s + " (write $$ for a dollar sign)")
 }
 
