@@ -126,7 +126,6 @@ type loader struct {
 	where   map[string]string
 	notices []string
 	ignored []Ignored
-	extends map[*policy.Profile][]string // places of the parents' names
 	locked  []string
 	base    *Settings
 	outside *Settings
@@ -137,7 +136,7 @@ type loader struct {
 func newLoader(builtin policy.Set, vars policy.Vars) (*loader, error) {
 	l := &loader{
 		k: koanf.New(delim), set: copySet(builtin), vars: vars,
-		where: make(map[string]string), extends: make(map[*policy.Profile][]string),
+		where: make(map[string]string),
 	}
 	defaults, first := make(map[string]any), Defaults(nil)
 	for _, k := range topKeys {
@@ -243,11 +242,6 @@ func put(m map[string]any, path []string, v any) {
 // checks what they extend.
 func (l *loader) addProfiles(doc *document) error {
 	for _, p := range doc.profiles {
-		places := make([]string, len(p.extends))
-		for i, w := range p.extends {
-			places[i] = doc.place(w.at)
-		}
-		l.extends[p.Profile] = places
 		l.set[p.Name] = append(slices.Clip(l.set[p.Name]), p.Profile)
 	}
 	return l.checkExtends(doc)

@@ -93,7 +93,7 @@ func TestLoadLayers(t *testing.T) {
 	work := &policy.Profile{
 		Name: "work", Source: "user.toml:3:11", Layer: policy.User, Extends: []string{"moderate"},
 		AllowNetwork: policy.Yes,
-		Where:        map[string]string{"allow_network": "user.toml:5:1"},
+		Where:        map[string]string{"extends.moderate": "user.toml:4:9", "allow_network": "user.toml:5:1"},
 	}
 	want := &Settings{
 		Enabled: true, DefaultProfile: "strict", Fallback: "warn", MinTier: "reduced", Tripwire: "auto",

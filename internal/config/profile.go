@@ -20,10 +20,9 @@ const (
 // profileDoc is a profile with the places of its keys.
 type profileDoc struct {
 	*policy.Profile
-	at      int            // of its name
-	keyAt   map[string]int // of its keys
-	extends []word
-	entry   entry
+	at    int            // of its name
+	keyAt map[string]int // of its keys
+	entry entry
 }
 
 // profile reads one profile. Keys that keep refuses are left out; nil keeps
@@ -115,22 +114,24 @@ func (doc *document) filter(e entry, name string) (string, error) {
 
 // readExtends takes one name or a list of names.
 func (doc *document) readExtends(p *profileDoc, e entry) (err error) {
+	var names []word
 	switch v := e.value.(type) {
 	case string:
-		p.extends = []word{{v, doc.valueAt(e.path)}}
+		names = []word{{v, doc.valueAt(e.path)}}
 	case []any:
-		p.extends, err = doc.texts(e)
+		names, err = doc.texts(e)
 	default:
 		_, err = read[string](doc.source, e, "a string or a list of strings")
 	}
-	for i, w := range p.extends {
+	for _, w := range names {
 		if err := doc.profileName("extends", w.text, w.at); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(p.extends[:i], func(o word) bool { return o.text == w.text }) {
+		if slices.Contains(p.Extends, w.text) {
 			return doc.errorf(w.at, "extends: %s stands there twice", short(w.text))
 		}
 		p.Extends = append(p.Extends, w.text)
+		doc.setWhere(p, "extends."+w.text, w.at)
 	}
 	return err
 }

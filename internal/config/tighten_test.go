@@ -94,7 +94,7 @@ func TestTighten(t *testing.T) {
 			Profiles: map[string]*policy.Profile{"mine": {
 				Name: "mine", Source: ".sbx.toml:2:11", Layer: policy.Project, Extends: []string{"strict"},
 				Block: items("$CWD/s", "4:16"), Procs: 9,
-				Where: map[string]string{"procs": ".sbx.toml:6:1"},
+				Where: map[string]string{"extends.strict": ".sbx.toml:3:9", "procs": ".sbx.toml:6:1"},
 			}},
 			Notices: []string{notice + "profiles.mine.allow_network (line 5)"},
 		}},

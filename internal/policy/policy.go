@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,14 +48,7 @@ type Policy struct {
 type Set map[string][]*Profile
 
 // Names returns the names in order.
-func (s Set) Names() []string {
-	names := make([]string, 0, len(s))
-	for n := range s {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
+func (s Set) Names() []string { return slices.Sorted(maps.Keys(s)) }
 
 // Module reports whether the profile called name only adds to others: a
 // built-in module, and what files add to it under its name unless they make it
@@ -79,7 +74,8 @@ func (s Set) module(name string, depth int) bool {
 // It fails with a [*Error] for an unknown name or a cycle.
 func (s Set) Flatten(name string) (*Profile, error) {
 	out := &Profile{Name: name}
-	if err := s.walk(out.add, name, nil); err != nil {
+	err := s.Walk(name, nil, out.add)
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -88,69 +84,69 @@ func (s Set) Flatten(name string) (*Profile, error) {
 // maxDepth bounds a chain of extends; longer ones are a mistake.
 const maxDepth = 32
 
-// walk visits the profiles that name stands for, parents first.
-func (s Set) walk(visit func(*Profile), name string, path []string) error {
-	stack, ok := s[name]
-	if !ok {
-		return s.unknown(name, path)
+// Walk visits the profiles that name stands for. It enters each with the number
+// of names that lead to it, an error ends the walk then, and leaves it after its
+// parents.
+func (s Set) Walk(name string, enter func(p *Profile, depth int) error, leave func(*Profile)) error {
+	if _, ok := s[name]; !ok {
+		return s.unknown(Error{Text: "no profile is called " + strconv.Quote(name)}, name)
 	}
-	if slices.Contains(path, name) {
-		return &Error{Source: s.written(path), Text: "extends goes in a circle: " +
-			strings.Join(append(path, name), " -> ")}
-	}
+	return s.walk(name, nil, enter, leave)
+}
+
+func (s Set) walk(name string, path []string, enter func(*Profile, int) error, leave func(*Profile)) error {
+	stack := s[name]
 	if len(path) > maxDepth {
 		return &Error{Source: stack[0].Source, Text: "extends is nested too deep"}
 	}
 	path = append(path, name)
 	for _, p := range stack {
+		if enter != nil {
+			if err := enter(p, len(path)); err != nil {
+				return err
+			}
+		}
 		for _, parent := range p.Extends {
 			// "moderate" in a file may extend the built-in of its own name,
 			// which it does anyway.
 			if parent == name && len(stack) > 1 {
 				continue
 			}
-			if s.AsBuiltIn(p, parent) {
+			if s.asBuiltIn(p, parent) {
 				continue // genprofiles has put it into p
 			}
-			if err := s.walk(visit, parent, path); err != nil {
+			place := p.Where["extends."+parent]
+			if _, ok := s[parent]; !ok {
+				return s.unknown(Error{Source: cmp.Or(place, stack[0].Source), Text: "profile " +
+					strconv.Quote(name) + ": extends " + strconv.Quote(parent) + ": no such profile"}, parent)
+			}
+			if at := slices.Index(path, parent); at >= 0 {
+				return &Error{Source: cmp.Or(place, s[path[0]][0].Source), Text: "extends goes in a circle: " +
+					strings.Join(append(path[at:], parent), " -> ")}
+			}
+			if err := s.walk(parent, path, enter, leave); err != nil {
 				return err
 			}
 		}
-		visit(p)
+		leave(p)
 	}
 	return nil
 }
 
-// AsBuiltIn reports whether p takes its parent as it was shipped: what files
+// asBuiltIn reports whether p takes its parent as it was shipped: what files
 // say under the name of a module is about runs that name it, not about the
 // built-in profiles. These names were free once, and a [profiles.node] with
 // the network must not open it for everything.
-func (s Set) AsBuiltIn(p *Profile, parent string) bool {
+func (s Set) asBuiltIn(p *Profile, parent string) bool {
 	stack := s[parent]
 	return p.Layer == Builtin && len(stack) > 0 && stack[0].Module
 }
 
-// written is where a person wrote one of the named profiles, for a message.
-func (s Set) written(names []string) string {
-	for _, n := range names {
-		for _, p := range s[n] {
-			if p.Layer != Builtin {
-				return p.Source
-			}
-		}
-	}
-	return s[names[0]][0].Source
-}
-
-func (s Set) unknown(name string, path []string) error {
-	e := &Error{Text: "no profile is called " + strconv.Quote(name), Near: text.Nearest(name, s.Names()),
-		Known: s.Names()}
-	if len(path) > 0 {
-		last := path[len(path)-1]
-		e.Source, e.Text = s[last][0].Source,
-			"profile "+strconv.Quote(last)+": extends "+strconv.Quote(name)+": no such profile"
-	}
-	return e
+// unknown completes an error about a name that no profile has.
+func (s Set) unknown(e Error, name string) error {
+	e.Known = s.Names()
+	e.Near = text.Nearest(name, e.Known)
+	return &e
 }
 
 // Resolve adds up the selected profiles, then over (the settings of the
@@ -160,7 +156,7 @@ func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, 
 	var sum layers
 	for _, name := range selected {
 		var selected layers
-		if err := set.walk(selected.add, name, nil); err != nil {
+		if err := set.Walk(name, nil, selected.add); err != nil {
 			return nil, err
 		}
 		sum.addSelection(&selected)

@@ -44,7 +44,9 @@ type Profile struct {
 	EnvPass, EnvDrop List  // names, or patterns with *
 	EnvSet           []Var // sorted by name
 
-	Where map[string]string // scalar key, as written in a file, to its source; nil in built-in profiles
+	// Where has the source of each scalar key, env_set.NAME and extends.NAME, as
+	// written in a file; nil in built-in profiles.
+	Where map[string]string
 }
 
 // Switch is a bool that can be left unsaid.
