@@ -14,11 +14,48 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
+// question is one act for the probe to try. It holds names and addresses, and
+// never the content of anything. Paths are bytes, which JSON keeps as base64:
+// a file name need not be UTF-8.
+type question struct {
+	ID   int    `json:"id"`
+	Act  string `json:"act"`
+	Path []byte `json:"path,omitempty"`
+	To   []byte `json:"to,omitempty"`
+	Text string `json:"text,omitempty"`
+	Args []int  `json:"args,omitempty"`
+}
+
+// answer is how an act went. Errno is 0 when it could be done; otherwise it is
+// the kernel's, and Step says at which part of the act.
+type answer struct {
+	ID    int    `json:"id"`
+	Errno int    `json:"errno,omitempty"`
+	Step  string `json:"step,omitempty"`
+
+	File  *fileInfo  `json:"file,omitempty"`
+	Guard *guardInfo `json:"guard,omitempty"`
+	Self  *selfInfo  `json:"self,omitempty"`
+	Found []string   `json:"found,omitempty"`
+	Read  int        `json:"read,omitempty"` // how many processes a search could read
+
+	End bool `json:"end,omitempty"` // of all answers
+}
+
+// guardInfo is what keeps a path in place beside its mode.
+type guardInfo struct {
+	ReadOnly bool `json:"ro,omitempty"`    // the mount is read-only
+	Mount    bool `json:"mount,omitempty"` // the path is a mount point, which cannot be renamed
+	Own      bool `json:"own,omitempty"`   // the file, or the directory it is in, belongs to the command's user
+	May      bool `json:"may,omitempty"`   // permissions alone allow the act
+}
+
 // act is something that can be tried inside. Where it is not refused it does no
 // damage: it undoes at once what it did, or, as create, at the end. undo does so,
 // also from outside, should the probe have died; nil is for what leaves nothing.
 type act struct {
 	name string
+	done string // what is said of something protected where it could be done
 	try  func(q *question, a *answer) error
 	undo func(path, to string) error
 }
@@ -46,26 +83,36 @@ const (
 	actTrace   = "trace"   // Args: a process id, Text: by which call to look into it
 )
 
+// acts is the table of them. The last one is for a name that is none of theirs.
 var acts = [...]act{
-	{actLook, look, nil},
-	{actRead, openForReading, nil},
-	{actOpen, openForWriting, nil},
-	{actCreate, create, removeMade},
-	{actRename, rename, func(path, to string) error { return move(to, path) }},
-	{actLink, link, removeLink},
-	{actRemove, removeNot, nil},
-	{actMode, sameMode, nil},
-	{actConnect, func(q *question, _ *answer) error { return connectUnix(string(q.Path)) }, nil},
-	{actTCP, func(q *question, _ *answer) error { return q.send(unix.SOCK_STREAM) }, nil},
-	{actUDP, func(q *question, _ *answer) error { return q.send(unix.SOCK_DGRAM) }, nil},
-	{actLocal, talk, nil},
-	{actSocket, oneSocket, nil},
-	{actPair, pair, nil},
-	{actCall, tryCall, nil},
-	{actSelf, aboutSelf, nil},
-	{actSearch, search, nil},
-	{actSignal, signalOther, nil},
-	{actTrace, func(q *question, _ *answer) error { return lookInto(q.arg(0), q.Text) }, nil},
+	{name: actLook, try: look},
+	{name: actRead, try: openForReading},
+	{actOpen, "it can be opened for writing", openForWriting, nil},
+	{actCreate, "a file can be made in it", create, removeMade},
+	{actRename, "it can be moved away", rename, func(path, to string) error { return move(to, path) }},
+	{actLink, "a hard link of it can be opened for writing", link, removeLink},
+	{actRemove, "it can be removed", removeNot, nil},
+	{name: actMode, try: sameMode},
+	{name: actConnect, try: func(q *question, _ *answer) error { return connectUnix(string(q.Path)) }},
+	{name: actTCP, try: sayWord},
+	{name: actUDP, try: sayWord},
+	{name: actLocal, try: talk},
+	{name: actSocket, try: oneSocket},
+	{name: actPair, try: pair},
+	{name: actCall, try: tryCall},
+	{name: actSelf, try: aboutSelf},
+	{name: actSearch, try: search},
+	{name: actSignal, try: signalOther},
+	{name: actTrace, try: lookInto},
+	{try: func(_ *question, a *answer) error { a.Step = "no such act"; return unix.ENOSYS }},
+}
+
+func (q *question) act() *act {
+	i := 0
+	for i < len(acts)-1 && acts[i].name != q.Act {
+		i++
+	}
+	return &acts[i]
 }
 
 // textOwn is the text of an actOpen of a file of the run's own: it gets a mode
@@ -80,13 +127,7 @@ func (q *question) answer() (a answer) {
 			a = answer{ID: q.ID, Errno: int(unix.EINVAL), Step: "panic"}
 		}
 	}()
-	for i := range acts {
-		if acts[i].name == q.Act {
-			a.Errno = int(errnoOf(acts[i].try(q, &a)))
-			return a
-		}
-	}
-	a.Errno, a.Step = int(unix.ENOSYS), "no such act"
+	a.Errno = int(errnoOf(q.act().try(q, &a)))
 	return a
 }
 

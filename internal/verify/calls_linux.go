@@ -18,8 +18,11 @@ type trial struct {
 	name string
 	want syscall.Errno // what the filter answers
 	is   trialKind
-	try  func(path string) syscall.Errno // path is a free name, for those that need one
+	try  tryout
 }
+
+// tryout makes the call; path is a free name, for those that need one.
+type tryout func(path string) error
 
 type trialKind uint8
 
@@ -60,7 +63,7 @@ func trials() []trial {
 		{"ptrace", unix.EPERM, debugger | harmless, call(unix.SYS_PTRACE, unix.PTRACE_CONT, self, 0, 0)},
 		{"process_vm_readv", unix.EPERM, debugger | harmless, copySelf(unix.SYS_PROCESS_VM_READV)},
 		{"process_vm_writev", unix.EPERM, debugger | harmless, copySelf(unix.SYS_PROCESS_VM_WRITEV)},
-		{"pidfd_getfd", unix.EPERM, debugger | harmless, descriptorOfSelf},
+		{"pidfd_getfd", unix.EPERM, debugger | harmless, standardInputOf(self)},
 		{"kcmp", unix.EPERM, debugger | harmless, call(unix.SYS_KCMP, self, self, 0, 0, 0)},
 		{"limits of a process by number", unix.EPERM, harmless, limitsOfSelf(unix.RLIMIT_CORE)},
 		{"keyctl", unix.ENOSYS, harmless,
@@ -116,7 +119,7 @@ const nobodysKey = 0x5b78fe1f
 func tryCall(q *question, a *answer) error {
 	for _, t := range trials() {
 		if t.name == q.Text {
-			return onThread(func() error { return errnoErr(t.try(q.path())) })
+			return onThread(func() error { return t.try(q.path()) })
 		}
 	}
 	a.Step = "no such trial"
@@ -132,15 +135,8 @@ func onThread(f func() error) error {
 	return <-done
 }
 
-func errnoErr(errno syscall.Errno) error {
-	if errno == 0 {
-		return nil
-	}
-	return errno
-}
-
 // raw makes a system call with numbers, buffers, and strings that end with NUL.
-func raw(number uintptr, args ...any) (uintptr, syscall.Errno) {
+func raw(number uintptr, args ...any) (uintptr, error) {
 	var a [6]uintptr
 	for i, arg := range args {
 		switch v := arg.(type) {
@@ -156,61 +152,59 @@ func raw(number uintptr, args ...any) (uintptr, syscall.Errno) {
 	}
 	got, _, errno := syscall.RawSyscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
 	runtime.KeepAlive(args)
-	return got, errno
+	if errno != 0 {
+		return 0, errno
+	}
+	return got, nil
 }
 
-func call(number uintptr, args ...any) func(string) syscall.Errno {
-	return func(string) syscall.Errno {
-		_, errno := raw(number, args...)
-		return errno
+func call(number uintptr, args ...any) tryout {
+	return func(string) error {
+		_, err := raw(number, args...)
+		return err
 	}
 }
 
 // opens is call for calls that return a descriptor, which is closed.
-func opens(number uintptr, args ...any) func(string) syscall.Errno {
-	return func(string) syscall.Errno {
-		fd, errno := raw(number, args...)
-		if errno == 0 && fd > 2 { // a filter may say 0, which is the probe's own
+func opens(number uintptr, args ...any) tryout {
+	return func(string) error {
+		fd, err := raw(number, args...)
+		if err == nil && fd > 2 { // a filter may say 0, which is the probe's own
 			syscall.Close(int(fd))
 		}
-		return errno
+		return err
 	}
 }
 
 // onFile is call with an open file for the first argument.
-func onFile(path string, number uintptr, args ...any) func(string) syscall.Errno {
-	return func(string) syscall.Errno {
+func onFile(path string, number uintptr, args ...any) tryout {
+	return func(string) error {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return errnoOf(err)
+		if err == nil {
+			defer unix.Close(fd)
+			_, err = raw(number, append([]any{fd}, args...)...)
 		}
-		defer unix.Close(fd)
-		_, errno := raw(number, append([]any{fd}, args...)...)
-		return errno
+		return err
 	}
 }
 
 // ioctlNull asks /dev/null, which is no terminal: without a filter the kernel
 // says ENOTTY and nothing is typed anywhere.
-func ioctlNull(command int) func(string) syscall.Errno {
-	return onFile("/dev/null", unix.SYS_IOCTL, command, []byte{'x'})
-}
+func ioctlNull(command int) tryout { return onFile("/dev/null", unix.SYS_IOCTL, command, []byte{'x'}) }
 
 // onAMD64 is call for what other architectures do not have.
-func onAMD64(number uintptr, args ...any) func(string) syscall.Errno {
+func onAMD64(number uintptr, args ...any) tryout {
 	if runtime.GOARCH != "amd64" {
-		return func(string) syscall.Errno { return unix.ENOSYS }
+		return func(string) error { return unix.ENOSYS }
 	}
 	return call(number, args...)
 }
 
 // cloned makes a process with flags of clone(2) that does nothing but end.
-func cloned(flags uintptr) func(string) syscall.Errno {
-	return func(string) syscall.Errno { return clone(flags) }
-}
+func cloned(flags uintptr) tryout { return func(string) error { return clone(flags) } }
 
 //go:noinline
-func clone(flags uintptr) syscall.Errno {
+func clone(flags uintptr) error {
 	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, flags|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
 		return errno
@@ -222,82 +216,84 @@ func clone(flags uintptr) syscall.Errno {
 	}
 	for {
 		if _, err := unix.Wait4(int(pid), nil, 0, nil); err != unix.EINTR {
-			return 0
+			return nil
 		}
 	}
 }
 
 // copySelf copies a byte of this process over another of its own.
-func copySelf(number uintptr) func(string) syscall.Errno {
-	return func(string) syscall.Errno {
+func copySelf(number uintptr) tryout {
+	return func(string) error {
 		from, to := []byte{1}, []byte{2}
 		local, remote := &unix.Iovec{Base: &from[0], Len: 1}, &unix.Iovec{Base: &to[0], Len: 1}
-		_, errno := raw(number, os.Getpid(), unsafe.Pointer(local), 1, unsafe.Pointer(remote), 1, 0)
-		return errno
+		_, err := raw(number, os.Getpid(), unsafe.Pointer(local), 1, unsafe.Pointer(remote), 1, 0)
+		return err
 	}
 }
 
-func descriptorOfSelf(string) syscall.Errno {
-	fd, err := unix.PidfdOpen(os.Getpid(), 0)
-	if err != nil {
-		return errnoOf(err)
+// standardInputOf takes a descriptor of a process, and closes it.
+func standardInputOf(pid int) tryout {
+	return func(string) error {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return opens(unix.SYS_PIDFD_GETFD, fd, 0, 0)("")
 	}
-	defer unix.Close(fd)
-	return opens(unix.SYS_PIDFD_GETFD, fd, 0, 0)("")
 }
 
 // limitsOfSelf sets a limit to what it is.
-func limitsOfSelf(which int) func(string) syscall.Errno {
-	return func(string) syscall.Errno {
+func limitsOfSelf(which int) tryout {
+	return func(string) error {
 		var now unix.Rlimit
 		if err := unix.Prlimit(0, which, nil, &now); err != nil {
-			return errnoOf(err)
+			return err
 		}
-		return errnoOf(unix.Prlimit(os.Getpid(), which, &now, nil))
+		return unix.Prlimit(os.Getpid(), which, &now, nil)
 	}
 }
 
 // priorityOfSelf sets the priority to what it is; the kernel tells 20 less it.
-func priorityOfSelf(string) syscall.Errno {
+func priorityOfSelf(string) error {
 	now, err := unix.Getpriority(unix.PRIO_PROCESS, os.Getpid())
 	if err != nil {
-		return errnoOf(err)
+		return err
 	}
-	return errnoOf(unix.Setpriority(unix.PRIO_PROCESS, os.Getpid(), 20-now))
+	return unix.Setpriority(unix.PRIO_PROCESS, os.Getpid(), 20-now)
 }
 
-func countOwnEvents(string) syscall.Errno {
+func countOwnEvents(string) error {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Bits: unix.PerfBitExcludeKernel | unix.PerfBitDisabled}
 	return opens(unix.SYS_PERF_EVENT_OPEN, unsafe.Pointer(&attr), 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)("")
 }
 
-func otherPersonality(string) syscall.Errno {
+func otherPersonality(string) error {
 	const ask, readImpliesExec = 0xffffffff, 0x400000
-	old, errno := raw(unix.SYS_PERSONALITY, ask)
-	if errno == 0 {
-		_, errno = raw(unix.SYS_PERSONALITY, int(old)|readImpliesExec)
+	old, err := raw(unix.SYS_PERSONALITY, ask)
+	for _, persona := range []int{int(old) | readImpliesExec, int(old)} {
+		if err == nil {
+			_, err = raw(unix.SYS_PERSONALITY, persona)
+		}
 	}
-	if errno == 0 {
-		_, errno = raw(unix.SYS_PERSONALITY, int(old))
-	}
-	return errno
+	return err
 }
 
-func blockDevice(path string) syscall.Errno {
+func blockDevice(path string) error {
 	err := unix.Mknod(path, unix.S_IFBLK|0o600, 8<<8)
 	if err == nil {
 		_ = unix.Unlink(path)
 	}
-	return errnoOf(err)
+	return err
 }
 
-func setUserID(path string) syscall.Errno {
+func setUserID(path string) error {
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return errnoOf(err)
+		return err
 	}
 	defer unix.Close(fd)
 	defer unix.Unlink(path)
-	return errnoOf(unix.Fchmod(fd, 0o4700))
+	return unix.Fchmod(fd, 0o4700)
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // check is one thing to prove: acts for the probe to try, and how their outcome
-// reads.
+// reads. What it is about stands in the Result; its Control is "" from inside,
+// where nothing can be compared.
 type check struct {
-	Section string // given by [target.checks]
-	Name    string
-	Subject string
-	Control string     // "" from inside, where nothing can be compared
+	Result
 	Ask     []question // their IDs are given by [number]
 	Judge   judge
+	Twin    bool        // the first act is tried outside as well: see [check.compare]
+	Out     *int        // the errno that it gives there; nil while it is not known
 	Allowed string      // what is said of a hole that the policy allows; "" where it allows none
 	Gap     string      // the gap that makes no hole of it where the plan names it; "" for none
 	Heard   func() bool // outside, of what the probe did; nil where nothing is
@@ -27,6 +27,22 @@ type check struct {
 
 // judge gives the verdict on the answers to a check, each of which is there.
 type judge = func([]answer) (Verdict, string)
+
+// table is how most judges are written: the first row that holds is the verdict.
+type table []struct {
+	holds   bool
+	verdict Verdict
+	text    string
+}
+
+func (t table) decide() (Verdict, string) {
+	for _, row := range t {
+		if row.holds {
+			return row.verdict, row.text
+		}
+	}
+	return Unchecked, "nothing is known of such an answer"
+}
 
 // controlInside is the one control that can be made from inside.
 const (
@@ -37,11 +53,12 @@ const (
 // prover lists what is to be proved about a target, section by section.
 type prover struct {
 	*target
-	out []check
+	section string
+	out     []*check
 }
 
 // checks lists everything that is to be proved about a target.
-func (s *target) checks() []check {
+func (s *target) checks() []*check {
 	p := &prover{target: s}
 	for _, part := range []struct {
 		section string
@@ -51,45 +68,98 @@ func (s *target) checks() []check {
 		{secSockets, p.sockets}, {secKernel, p.kernel}, {secProcesses, p.processes}, {secEnv, p.environment},
 		{secFDs, p.descriptors}, {secOwn, p.own},
 	} {
-		begin := len(p.out)
+		p.section = part.section
 		part.list()
-		for i := begin; i < len(p.out); i++ {
-			c := &p.out[i]
-			c.Section = part.section
-			if s.Inside && c.Control != controlInside {
-				c.Control = noControl
-			}
+	}
+	for _, c := range p.out {
+		if s.Inside && c.Control != controlInside {
+			c.Control = noControl
 		}
 	}
 	return p.out
 }
 
+// prove adds a check.
+func (p *prover) prove(name, subject, control string, judge judge, acts ...question) *check {
+	result := Result{Section: p.section, Name: name, Subject: subject, Control: control}
+	c := &check{Result: result, Ask: acts, Judge: judge}
+	p.out = append(p.out, c)
+	return c
+}
+
+// compared adds a check whose control is the same act, tried outside.
+func (p *prover) compared(name, subject string, judge judge, act question) *check {
+	c := p.prove(name, subject, "", judge, act)
+	c.Twin = true
+	return c
+}
+
+// known adds a check whose verdict needs no probe.
+func (p *prover) known(name, subject string, v Verdict, detail string) {
+	p.prove(name, subject, "", func([]answer) (Verdict, string) { return v, detail })
+}
+
+// self adds a check by what the probe knows of its own process.
+func (p *prover) self(name, subject, control string, judge func(*selfInfo) (Verdict, string)) *check {
+	return p.prove(name, subject, control, func(a []answer) (Verdict, string) {
+		if a[0].Self == nil {
+			return Unchecked, a[0].why()
+		}
+		return judge(a[0].Self)
+	}, question{Act: actSelf})
+}
+
+// unchanged adds a check of acts that would change something protected.
+func (p *prover) unchanged(name, subject, control string, acts ...question) *check {
+	return p.prove(name, subject, control, p.changes(acts), acts...)
+}
+
+// compare makes the outcome of the first act outside the control.
+func (c *check) compare(errno int) {
+	c.Out, c.Control = &errno, "outside: "+errnoName(errno)
+	if c.Ask[0].Act == actConnect {
+		c.Control = "outside it answers"
+		if errno != 0 {
+			c.Control = "outside it refuses, too (" + errnoName(errno) + ")"
+		}
+	}
+}
+
+// except gives another verdict where the first act ended in a certain way.
+func (c *check) except(errno syscall.Errno, v Verdict, text string) {
+	judge := c.Judge
+	c.Judge = func(a []answer) (Verdict, string) {
+		if a[0].Errno == int(errno) {
+			return v, text
+		}
+		return judge(a)
+	}
+}
+
 // number gives every question an ID and returns them in order.
-func number(checks []check) []question {
+func number(checks []*check) []question {
 	var out []question
-	for i := range checks {
-		for j := range checks[i].Ask {
-			checks[i].Ask[j].ID = len(out) + 1
-			out = append(out, checks[i].Ask[j])
+	for _, c := range checks {
+		for i := range c.Ask {
+			c.Ask[i].ID = len(out) + 1
+			out = append(out, c.Ask[i])
 		}
 	}
 	return out
 }
 
-// evaluate judges the answers. A check with a question that has no answer is
-// unchecked.
-func (s *target) evaluate(checks []check, answers map[int]answer) []Result {
+// evaluate judges the answers.
+func (s *target) evaluate(checks []*check, answers map[int]answer) []Result {
 	out := make([]Result, len(checks))
-	for i := range checks {
-		c := &checks[i]
-		out[i] = Result{Section: c.Section, Name: c.Name, Subject: c.Subject, Control: c.Control}
+	for i, c := range checks {
+		out[i] = c.Result
 		out[i].Verdict, out[i].Detail = s.verdict(c, answers)
 	}
 	return out
 }
 
 // verdict compares what could be done with what the policy and the plan say of
-// it.
+// it. A check with a question that has no answer is unchecked.
 func (s *target) verdict(c *check, answers map[int]answer) (Verdict, string) {
 	got := make([]answer, len(c.Ask))
 	for i, q := range c.Ask {
@@ -134,69 +204,36 @@ func (s *target) names(gap string) bool {
 }
 
 // owned is the verdict on what tier full refuses: a gap when the plan says so.
-func (s *target) owned(gap, text string) (Verdict, string) {
+func (s *target) owned(gap string) Verdict {
 	if s.names(gap) {
-		return Gap, text
+		return Gap
 	}
-	return Hole, text
-}
-
-// prove adds a check. What is returned holds until the next one is added.
-func (s *prover) prove(name, subject, control string, judge judge, acts ...question) *check {
-	s.out = append(s.out, check{Name: name, Subject: subject, Control: control, Ask: acts, Judge: judge})
-	return &s.out[len(s.out)-1]
-}
-
-// known adds a check whose verdict needs no probe.
-func (s *prover) known(name, subject string, v Verdict, detail string) {
-	s.prove(name, subject, "", func([]answer) (Verdict, string) { return v, detail })
+	return Hole
 }
 
 // refused judges one act that has to fail with one of some errnos; with none
 // given, any will do.
 func refused(done string, by ...syscall.Errno) judge {
 	return func(a []answer) (Verdict, string) {
-		switch {
-		case a[0].Errno == 0:
-			return Hole, done
-		case len(by) == 0 || a[0].is(by...):
-			return Proved, a[0].why()
-		}
-		return Unchecked, a[0].why()
+		return table{
+			{a[0].Errno == 0, Hole, done},
+			{len(by) == 0 || a[0].is(by...), Proved, a[0].why()},
+			{true, Unchecked, a[0].why()},
+		}.decide()
 	}
 }
 
-// ofSelf judges by what the probe knows of its own process.
-func ofSelf(judge func(*selfInfo) (Verdict, string)) judge {
-	return func(a []answer) (Verdict, string) {
-		if a[0].Self == nil {
-			return Unchecked, a[0].why()
-		}
-		return judge(a[0].Self)
-	}
-}
-
-// refusal is where a refusal comes from.
-type refusal uint8
-
-const (
-	otherCause refusal = iota // not known, or nothing to do with the sandbox
-	held                      // the sandbox, or something else that the command cannot change
-	byMode                    // a mode, which its owner, the command, can change
-)
-
-// refusal tells the sandbox's refusals from those of permissions. With Landlock
-// nothing is mounted, and what permissions alone would let happen was refused by
-// it.
-func (s *target) refusal(a *answer, act string) refusal {
+// cause tells refusals by the sandbox, or something else that the command cannot
+// change, from those by a mode, which its owner, the command, can change; both are
+// false where it is not known. With Landlock nothing is mounted, and what
+// permissions alone would let happen was refused by it.
+func (s *target) cause(a *answer, act string) (held, byMode bool) {
 	g := a.Guard
-	switch {
-	case !a.is(unix.EPERM, unix.EACCES) || g == nil:
-		return otherCause
-	case g.ReadOnly, !g.Own, s.Walls && g.May, !s.Walls && act == actRename && g.Mount:
-		return held
+	if !a.is(unix.EPERM, unix.EACCES) || g == nil {
+		return false, false
 	}
-	return byMode
+	held = g.ReadOnly || !g.Own || s.Walls && g.May || !s.Walls && act == actRename && g.Mount
+	return held, !held
 }
 
 const (
@@ -213,23 +250,23 @@ func (s *target) changes(acts []question) judge {
 		var details []string
 		for i := range answers {
 			a, q := &answers[i], &acts[i]
-			cause := s.refusal(a, q.Act)
-			switch {
-			case a.Errno == 0:
-				return Hole, q.couldBe()
-			case cause == held, a.is(unix.EROFS, unix.EBUSY, unix.EXDEV, unix.ENOENT, unix.ENOTDIR):
-			case cause == byMode && s.Walls:
-				return Unchecked, q.name() + ": " + modeInTheWay
-			case cause == byMode:
-				return Hole, q.couldBe() + " once its owner, the command, changes a mode (" + a.why() + ")"
-			case a.is(unix.ETXTBSY) && s.Walls:
-				return Unchecked, running
-			case a.is(unix.ETXTBSY) && (a.Guard == nil || !a.Guard.ReadOnly): // the kernel looks at that first
-				return Hole, "it could be opened for writing, were it not running now"
-			case !a.is(unix.ETXTBSY):
-				return Unchecked, a.why()
+			held, byMode := s.cause(a, q.Act)
+			busy := a.is(unix.ETXTBSY) // the kernel looks at that before it looks at the mount
+			refusal := q.name() + " " + errnoName(a.Errno)
+			v, text := table{
+				{a.Errno == 0, Hole, q.couldBe()},
+				{held || a.is(unix.EROFS, unix.EBUSY, unix.EXDEV, unix.ENOENT, unix.ENOTDIR), Proved, refusal},
+				{byMode && s.Walls, Unchecked, q.name() + ": " + modeInTheWay},
+				{byMode, Hole, q.couldBe() + " once its owner, the command, changes a mode (" + a.why() + ")"},
+				{busy && s.Walls, Unchecked, running},
+				{busy && a.Guard != nil && a.Guard.ReadOnly, Proved, refusal},
+				{busy, Hole, "it could be opened for writing, were it not running now"},
+				{true, Unchecked, a.why()},
+			}.decide()
+			if v != Proved {
+				return v, text
 			}
-			details = append(details, q.name()+" "+errnoName(a.Errno))
+			details = append(details, text)
 		}
 		return Proved, strings.Join(details, ", ")
 	}
@@ -245,20 +282,10 @@ func (q *question) name() string {
 
 // couldBe says that the act could be done.
 func (q *question) couldBe() string {
-	switch q.Act {
-	case actCreate:
-		if q.Text != "" {
-			return "something can be made in it"
-		}
-		return "a file can be made in it"
-	case actOpen:
-		return "it can be opened for writing"
-	case actLink:
-		return "a hard link of it can be opened for writing"
-	case actRemove:
-		return "it can be removed"
+	if q.name() != q.Act {
+		return "something can be made in it"
 	}
-	return "it can be moved away"
+	return q.act().done
 }
 
 // why names an errno as errno(3) does, with the part of the act it came from.
@@ -287,21 +314,17 @@ func errnoName(n int) string {
 // ask is one question about a path.
 func ask(act, path string) question { return question{Act: act, Path: []byte(path)} }
 
-// askSelf is the question of all checks that judge by the probe's process.
-var askSelf = question{Act: actSelf}
-
 // some lists the first few of many names for people.
 func some(names []string) string {
 	const few = 3
-	out := make([]string, 0, few)
+	var out []string
 	for _, n := range names[:min(len(names), few)] {
 		out = append(out, plain(n))
 	}
-	text := strings.Join(out, ", ")
 	if len(names) > few {
-		text += ", …"
+		out = append(out, "…")
 	}
-	return text
+	return strings.Join(out, ", ")
 }
 
 // without returns the names that are not among others.

@@ -5,7 +5,6 @@ package verify
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -38,7 +37,7 @@ func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 		Seccomp: policy.SeccompLevel(pol.Seccomp), Filter: policy.SeccompFile(pol.Seccomp),
 		Feigned:    plan.Report.Filter != nil && plan.Report.Filter.Feigns,
 		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: ownSpaces(),
-		Kernel: outcomes(planted.helper), Pass: plan.Keep,
+		Pass:   plan.Keep,
 		Helper: planted.helper, Word: planted.word, Env: environment(plan, planted), Plan: c.mounts,
 	}
 	if sub.Remap != sub.Host.CWD {
@@ -66,25 +65,15 @@ func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 	return c.target
 }
 
-// outcomes are what the acts that do no harm outside give there.
-func outcomes(helper int) map[string]int {
-	out := make(map[string]int)
-	note := func(name string, q question) { out[name] = q.answer().Errno }
-	for _, t := range trials() {
-		if t.is&harmless != 0 {
-			note(t.name, question{Act: actCall, Text: t.name})
+// tryOutside tries outside what [check.compare] wants to know.
+func (s *target) tryOutside(checks []*check) {
+	for _, c := range checks {
+		if c.Twin {
+			q := c.Ask[0]
+			q.Path = []byte(s.outsidePath(string(q.Path)))
+			c.compare(q.answer().Errno)
 		}
 	}
-	for _, f := range slices.Concat(families, hostFamilies, unixFamilies) {
-		note(f.trial(), f.question())
-	}
-	for _, how := range waysIn {
-		note("outside "+how, question{Act: actTrace, Args: []int{helper}, Text: how})
-	}
-	for _, name := range closedOfOthers {
-		note("outside "+name, ask(actRead, "/proc/"+strconv.Itoa(helper)+"/"+name))
-	}
-	return out
 }
 
 // environment is what has to become of the variables.
@@ -216,9 +205,6 @@ func (c *collector) secret(path, opened string) {
 		return
 	}
 	c.seen[path] = true
-	if out.Kind == kindSocket {
-		out.Errno = int(errnoOf(connectUnix(path)))
-	}
 	real := canonical(path)
 	h := secret{Path: path, Out: out, Opened: opened, Private: c.mounts.at(policy.Dir(real)).own()}
 	for _, m := range c.mounts {

@@ -71,16 +71,21 @@ func unixAddr(path string) unix.Sockaddr {
 	return &unix.SockaddrUnix{Name: path}
 }
 
-func loopback(six bool, port int) (family int, addr unix.Sockaddr) {
-	if six {
-		return unix.AF_INET6, &unix.SockaddrInet6{Port: port, Addr: [16]byte{15: 1}}
+// loopback is an address of the loopback: by the act its type, by the text its family.
+func (q *question) loopback(port int) (family, kind int, addr unix.Sockaddr) {
+	family, kind, addr = unix.AF_INET, unix.SOCK_STREAM, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+	if q.Text == "6" {
+		family, addr = unix.AF_INET6, &unix.SockaddrInet6{Port: port, Addr: [16]byte{15: 1}}
 	}
-	return unix.AF_INET, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+	if q.Act == actUDP {
+		kind = unix.SOCK_DGRAM
+	}
+	return family, kind, addr
 }
 
-// send says a word to a port of a loopback.
-func (q *question) send(kind int) error {
-	family, addr := loopback(q.Text == "6", q.arg(0))
+// sayWord says a word to a port of a loopback.
+func sayWord(q *question, _ *answer) error {
+	family, kind, addr := q.loopback(q.arg(0))
 	return dial(family, kind, addr, q.Path)
 }
 
@@ -113,16 +118,15 @@ func serve(family, kind int, addr unix.Sockaddr) (fd, port int, step string, err
 }
 
 // talk listens on a loopback address and connects to itself.
-func talk(_ *question, a *answer) error {
-	family, addr := loopback(false, 0)
-	fd, port, step, err := serve(family, unix.SOCK_STREAM, addr)
+func talk(q *question, a *answer) error {
+	fd, port, step, err := serve(q.loopback(0))
 	if err != nil {
 		a.Step = step
 		return err
 	}
 	defer unix.Close(fd)
-	_, addr = loopback(false, port)
-	if err = dial(family, unix.SOCK_STREAM, addr, []byte("x")); err != nil {
+	family, kind, addr := q.loopback(port)
+	if err = dial(family, kind, addr, []byte("x")); err != nil {
 		a.Step = "connect"
 	}
 	return err

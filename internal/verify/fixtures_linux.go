@@ -200,10 +200,7 @@ func (f *fixtures) listen() error {
 func (l *listener) open() (err error) {
 	family, kind, addr := unix.AF_UNIX, unix.SOCK_STREAM, unixAddr(string(l.Path))
 	if l.Act != actConnect {
-		family, addr = loopback(l.Text == "6", 0)
-	}
-	if l.Act == actUDP {
-		kind = unix.SOCK_DGRAM
+		family, kind, addr = l.loopback(0)
 	}
 	var port int
 	if l.fd, port, _, err = serve(family, kind, addr); err != nil {

@@ -13,55 +13,41 @@ import (
 
 // hidden proves that what the policy hides cannot be read: neither the content
 // of a file, nor the names in a directory, nor an answer from a socket.
-func (s *prover) hidden() {
-	for i := range s.Hidden {
-		s.secret(&s.Hidden[i])
+func (p *prover) hidden() {
+	for i := range p.Hidden {
+		p.secret(&p.Hidden[i])
 	}
-	if s.Walls && len(s.Hidden) > 0 {
-		s.visible()
+	if p.Walls && len(p.Hidden) > 0 {
+		p.visible()
 	}
 }
 
-func (s *prover) secret(h *secret) {
-	if h.Opened != "" {
-		s.known("read", h.Path, Allowed, "shown by "+h.Opened)
-		return
-	}
-	c := s.prove("read", h.Path, h.control(), s.unread(h))
+func (p *prover) secret(h *secret) {
+	path := p.at(h.Path)
 	switch {
+	case h.Opened != "":
+		p.known("read", h.Path, Allowed, "shown by "+h.Opened)
 	case h.Out.Kind == kindSocket:
-		c.Name, c.Judge = "connect", refused(connected)
-		c.Ask = []question{ask(actConnect, s.at(h.Path))}
-	case s.Walls && h.Out.Kind == kindOther:
-		c.Ask, c.Judge = []question{ask(actRead, h.Path)}, s.unopened
+		p.compared("connect", h.Path, refused(connected), ask(actConnect, path))
+	case p.Walls && h.Out.Kind == kindOther:
+		p.prove("read", h.Path, h.control(), p.unopened, ask(actRead, h.Path))
 	default:
-		c.Ask = []question{ask(actLook, s.at(h.Path))}
-		if s.at(h.Path) != h.Path {
-			c.Ask = append(c.Ask, ask(actLook, h.Path))
+		acts := []question{ask(actLook, path)}
+		if path != h.Path {
+			acts = append(acts, ask(actLook, h.Path))
 		}
-		for _, path := range h.Inner {
-			c.Ask = append(c.Ask, ask(actLook, path))
+		for _, inner := range h.Inner {
+			acts = append(acts, ask(actLook, inner))
 		}
+		p.prove("read", h.Path, h.control(), p.unread(h), acts...)
 	}
 }
-
-// The kinds of files, as in [fileInfo].
-const (
-	kindAbsent = "absent"
-	kindFile   = "file"
-	kindDir    = "dir"
-	kindLink   = "link"
-	kindSocket = "socket"
-	kindOther  = "other"
-)
 
 // control says what outside shows of the same path.
 func (h *secret) control() string {
 	switch o := &h.Out; {
 	case o.Kind == "":
 		return ""
-	case o.Kind == kindSocket:
-		return answers(o.Errno)
 	case o.Kind == kindOther:
 		return "outside it exists"
 	case !o.Read:
@@ -72,23 +58,12 @@ func (h *secret) control() string {
 	return "outside it can be read"
 }
 
-// answers is the control of a socket.
-func answers(errno int) string {
-	if errno != 0 {
-		return "outside it refuses, too (" + errnoName(errno) + ")"
-	}
-	return "outside it answers"
-}
-
 // unopened judges a pipe or a device, which is only opened.
 func (s *target) unopened(a []answer) (Verdict, string) {
-	switch {
-	case a[0].Errno == 0:
-		return Hole, a[0].why()
-	case s.refusal(&a[0], actRead) == held:
-		return Proved, a[0].why()
-	}
-	return Unchecked, a[0].why()
+	held, _ := s.cause(&a[0], actRead)
+	return table{
+		{a[0].Errno == 0, Hole, a[0].why()}, {held, Proved, a[0].why()}, {true, Unchecked, a[0].why()},
+	}.decide()
 }
 
 // unread judges looks at a path: there may be two ways to it, and with Landlock
@@ -114,112 +89,81 @@ func (s *target) unread(h *secret) judge {
 
 func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 	f := a.File
-	switch {
-	case f == nil:
+	if f == nil {
 		return Unchecked, "the probe could not look: " + a.why()
-	case f.Kind == kindAbsent:
-		return Proved, "not there"
-	case f.Kind == "" && a.is(unix.EACCES, unix.ELOOP, unix.ENOTDIR): // a directory above may not be searched
-		return Proved, "out of reach (" + a.why() + ")"
-	case f.Kind == "":
-		return Unchecked, a.why()
-	case f.Kind == kindSocket:
-		return Unchecked, "a socket is there, and it was none outside"
+	}
+	rows := table{
+		{f.Kind == kindAbsent, Proved, "not there"},
+		// A directory above may not be searched.
+		{f.Kind == "" && a.is(unix.EACCES, unix.ELOOP, unix.ENOTDIR), Proved, "out of reach (" + a.why() + ")"},
+		{f.Kind == "", Unchecked, a.why()},
+		{f.Kind == kindSocket, Unchecked, "a socket is there, and it was none outside"},
+	}
+	same := h.Out.Ino != 0 && f.Dev == h.Out.Dev && f.Ino == h.Out.Ino // the file inside is the one outside
+	switch {
 	case s.Walls:
-		return f.judgeClosed()
+		rows = append(rows, f.closed()...)
 	case f.Kind == kindDir:
-		return h.judgeDir(f)
+		rows = append(rows, h.directory(f, same)...)
 	case f.Kind == kindFile:
-		return h.judgeFile(f)
-	case h.same(f):
-		return Hole, "it exists as it does outside"
+		rows = append(rows, h.file(f, same)...)
+	default:
+		rows = append(rows, table{{same, Hole, "it exists as it does outside"},
+			{true, Proved, "something else is there"}}...)
 	}
-	return Proved, "something else is there"
+	return rows.decide()
 }
 
-// same reports whether a file inside is the one outside.
-func (h *secret) same(f *fileInfo) bool {
-	return h.Out.Ino != 0 && f.Dev == h.Out.Dev && f.Ino == h.Out.Ino
-}
-
-// judgeClosed judges a file that is there, and that Landlock has to keep closed.
-func (f *fileInfo) judgeClosed() (Verdict, string) {
-	switch {
-	case f.Read && f.Kind == kindDir:
-		return Hole, "it can be listed"
-	case f.Read:
-		return Hole, "its content can be read"
-	case f.May:
-		return Proved, "it exists, but cannot be opened (" + errnoName(f.Errno) + ")"
-	case f.Own:
-		return Unchecked, modeInTheWay
+// closed judges a file that is there, and that Landlock has to keep closed.
+func (f *fileInfo) closed() table {
+	return table{
+		{f.Read && f.Kind == kindDir, Hole, "it can be listed"},
+		{f.Read, Hole, "its content can be read"},
+		{f.May, Proved, "it exists, but cannot be opened (" + errnoName(f.Errno) + ")"},
+		{f.Own, Unchecked, modeInTheWay},
+		{true, Proved, "not readable, as outside"},
 	}
-	return Proved, "not readable, as outside"
 }
 
-func (h *secret) judgeFile(f *fileInfo) (Verdict, string) {
-	same := h.same(f)
-	switch {
-	case f.Read && f.Size > 0 && h.Out.Sum != "" && f.Sum == h.Out.Sum:
-		return Hole, "its content can be read"
-	case same && f.Read:
-		return Hole, "the file itself can be read"
-	case same && h.Out.Read:
-		return Hole, "the file itself is there, kept back only by its mode"
-	case same && f.Own:
-		return Hole, "the file itself is there, and its owner can change the mode"
-	case same:
-		return Proved, "not readable, as outside"
-	case !f.Read:
-		return Proved, "not readable (" + errnoName(f.Errno) + ")"
-	case f.Size > 0 && !h.Private:
-		return Hole, "a file with content is there, which is not the host's"
-	case f.Size > 0:
-		return Proved, "another file, the sandbox's own"
+func (h *secret) file(f *fileInfo, same bool) table {
+	return table{
+		{f.Read && f.Size > 0 && h.Out.Sum != "" && f.Sum == h.Out.Sum, Hole, "its content can be read"},
+		{same && f.Read, Hole, "the file itself can be read"},
+		{same && h.Out.Read, Hole, "the file itself is there, kept back only by its mode"},
+		{same && f.Own, Hole, "the file itself is there, and its owner can change the mode"},
+		{same, Proved, "not readable, as outside"},
+		{!f.Read, Proved, "not readable (" + errnoName(f.Errno) + ")"},
+		{f.Size > 0 && !h.Private, Hole, "a file with content is there, which is not the host's"},
+		{f.Size > 0, Proved, "another file, the sandbox's own"},
+		{true, Proved, "empty"},
 	}
-	return Proved, "empty"
 }
 
-func (h *secret) judgeDir(f *fileInfo) (Verdict, string) {
-	same, names := h.same(f), f.names()
+func (h *secret) directory(f *fileInfo, same bool) table {
+	names, outside := f.names(), h.Out.names()
 	left := without(names, h.Shown)
-	outside := h.Out.names()
-	switch {
-	case !f.Read && same && (h.Out.Read || f.Own):
-		return Hole, "the directory itself is there, kept back only by its mode"
-	case !f.Read:
-		return Proved, "cannot be listed (" + errnoName(f.Errno) + ")"
-	case same:
-		return Hole, "the directory itself can be listed"
-	case len(left) > 0 && !h.Private:
-		return Hole, "there are names in it: " + some(left)
-	case len(left) > 0 && len(without(left, outside)) == 0 && len(left) == len(outside):
-		return Hole, "there are the names of the host's in it: " + some(left)
-	case len(left) > 0:
-		return Proved, "another directory, the sandbox's own"
-	case len(names) > 0:
-		return Proved, "empty but for what another rule shows"
+	all := len(without(left, outside)) == 0 && len(left) == len(outside)
+	return table{
+		{!f.Read && same && (h.Out.Read || f.Own), Hole, "the directory itself is there, kept back only by its mode"},
+		{!f.Read, Proved, "cannot be listed (" + errnoName(f.Errno) + ")"},
+		{same, Hole, "the directory itself can be listed"},
+		{len(left) > 0 && !h.Private, Hole, "there are names in it: " + some(left)},
+		{len(left) > 0 && all, Hole, "there are the names of the host's in it: " + some(left)},
+		{len(left) > 0, Proved, "another directory, the sandbox's own"},
+		{len(names) > 0, Proved, "empty but for what another rule shows"},
+		{true, Proved, "empty"},
 	}
-	return Proved, "empty"
-}
-
-func (f *fileInfo) names() []string {
-	out := make([]string, len(f.Names))
-	for i, n := range f.Names {
-		out[i] = string(n)
-	}
-	return out
 }
 
 // visible states that with Landlock what is hidden is there to be seen.
-func (s *prover) visible() {
+func (p *prover) visible() {
 	var acts []question
-	for i := range s.Hidden {
-		if h := &s.Hidden[i]; h.Opened == "" {
+	for i := range p.Hidden {
+		if h := &p.Hidden[i]; h.Opened == "" {
 			acts = append(acts, ask(actLook, h.Path))
 		}
 	}
-	s.prove("see", "names, sizes and times", "outside they can be seen", seen, acts...).Gap = engine.GapNames
+	p.prove("see", "names, sizes and times", "outside they can be seen", seen, acts...).Gap = engine.GapNames
 }
 
 func seen(answers []answer) (Verdict, string) {

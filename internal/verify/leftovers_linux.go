@@ -47,12 +47,7 @@ func (s *target) leaves(q question) (undo func(path, made string) error, path, m
 	if made == "" {
 		made = path
 	}
-	for i := range acts {
-		if acts[i].name == q.Act {
-			undo = acts[i].undo
-		}
-	}
-	return undo, path, made
+	return q.act().undo, path, made
 }
 
 // touched are the directories of the host in which the probe could change

@@ -7,8 +7,9 @@ import (
 	"encoding/hex"
 	"os"
 
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // maxRead is how much of a file is compared, in bytes, and maxNames how many names
@@ -18,11 +19,43 @@ const (
 	maxNames = 4096
 )
 
+// The kinds of files, as in [fileInfo].
+const (
+	kindAbsent = "absent"
+	kindFile   = "file"
+	kindDir    = "dir"
+	kindLink   = "link"
+	kindSocket = "socket"
+	kindOther  = "other"
+)
+
+// fileInfo is what there is at a path.
+type fileInfo struct {
+	Kind  string   `json:"kind"` // absent, file, dir, link, socket, other; "" when it cannot be seen
+	Dev   uint64   `json:"dev,omitempty"`
+	Ino   uint64   `json:"ino,omitempty"`
+	Own   bool     `json:"own,omitempty"` // it belongs to who looks
+	Size  int64    `json:"size,omitempty"`
+	Read  bool     `json:"read,omitempty"` // it could be opened for reading
+	Sum   string   `json:"sum,omitempty"`  // SHA-256 of the first 64 KiB
+	Names [][]byte `json:"names,omitempty"`
+	May   bool     `json:"may,omitempty"`   // it could not be opened, though permissions alone allow it
+	Errno int      `json:"errno,omitempty"` // why it could not be opened or looked at
+}
+
+func (f *fileInfo) names() []string {
+	out := make([]string, len(f.Names))
+	for i, n := range f.Names {
+		out[i] = string(n)
+	}
+	return out
+}
+
 // look says what is at a path.
 func look(q *question, a *answer) error {
 	f := lookAt(q.path())
 	if a.File = &f; f.Kind == "" {
-		return errnoErr(unix.Errno(f.Errno))
+		return unix.Errno(f.Errno)
 	}
 	return nil
 }
@@ -43,12 +76,12 @@ func lookAt(path string) fileInfo {
 	}
 	var err error
 	if f.Kind == kindDir {
+		f.Size = 0
 		var names []string
 		names, err = procfs.Names(path)
 		for _, n := range names[:min(len(names), maxNames)] {
 			f.Names = append(f.Names, []byte(n))
 		}
-		f.Size = 0
 	} else {
 		var text string
 		if text, err = procfs.Head(path, maxRead); text != "" {

@@ -8,42 +8,47 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 )
 
+const (
+	connected = "it can be connected to"
+	noFilter  = "there is no filter (seccomp = \"off\")"
+)
+
 // network proves that what listens outside cannot be reached, and that other
 // families of sockets cannot be had.
-func (s *prover) network() {
+func (p *prover) network() {
 	local := question{Act: actLocal}
-	if !s.Inside {
-		for i := range s.Servers {
-			s.server(&s.Servers[i])
+	if !p.Inside {
+		for i := range p.Servers {
+			p.server(&p.Servers[i])
 		}
-		if !s.Walls || s.Network {
-			s.prove("control", "own loopback", "inside, the command's own socket answers", talks, local)
-		}
-	}
-	if s.Walls {
-		s.pairs()
-		if !s.Network {
-			s.prove("serve", "own loopback", "in tier full the command can talk to itself", s.loopback, local)
-		}
-		for _, f := range s.moreFamilies() {
-			s.family(f)
+		if !p.Walls || p.Network {
+			p.prove("control", "own loopback", "inside, the command's own socket answers", talks, local)
 		}
 	}
-	s.prove("interfaces", "", "outside the namespace is "+s.Spaces["net"], ofSelf(s.interfaces), askSelf)
+	if p.Walls {
+		p.pairs()
+		if !p.Network {
+			p.prove("serve", "own loopback", "in tier full the command can talk to itself", p.loopback, local)
+		}
+		for _, f := range p.moreFamilies() {
+			p.family(f)
+		}
+	}
+	p.self("interfaces", "", "outside the namespace is "+p.Spaces["net"], p.interfaces)
 	for _, f := range families {
-		s.family(f)
+		p.family(f)
 	}
 }
 
-func (s *prover) server(srv *server) {
+func (p *prover) server(srv *server) {
 	if srv.Absent != "" {
-		s.known("reach", srv.Name, NotApplicable, srv.Absent)
+		p.known("reach", srv.Name, NotApplicable, srv.Absent)
 		return
 	}
-	c := s.prove("reach", srv.Name, "outside it answers", srv.unreached, srv.question)
+	c := p.prove("reach", srv.Name, "outside it answers", srv.unreached, srv.question)
 	c.Heard = srv.Heard
 	switch {
-	case srv.Shared && s.Network && !(srv.abstract() && s.scoped(scopedAbstract)):
+	case srv.Shared && p.Network && !(srv.abstract() && p.scoped(scopedAbstract)):
 		c.Allowed = "reachable: the network is shared"
 	case srv.Opened != "":
 		c.Allowed = "reachable: shown by " + srv.Opened
@@ -51,13 +56,12 @@ func (s *prover) server(srv *server) {
 }
 
 func (srv *server) unreached(a []answer) (Verdict, string) {
-	switch {
-	case srv.Heard() || a[0].Errno == 0 && srv.Act != actUDP:
-		return Hole, "it was reached from inside"
-	case a[0].Errno == 0:
-		return Proved, "nothing arrived"
-	}
-	return Proved, a[0].why()
+	done := a[0].Errno == 0
+	return table{
+		{srv.Heard() || done && srv.Act != actUDP, Hole, "it was reached from inside"},
+		{done, Proved, "nothing arrived"},
+		{true, Proved, a[0].why()},
+	}.decide()
 }
 
 // talks is no promise, only the control that sockets work at all.
@@ -74,40 +78,35 @@ func (s *target) loopback(a []answer) (Verdict, string) {
 	if a[0].Errno == 0 {
 		return Hole, "it can listen on the host's loopback, where others see it"
 	}
-	return s.owned(engine.GapLoopback, "there is none ("+a[0].why()+")")
+	return s.owned(engine.GapLoopback), "there is none (" + a[0].why() + ")"
 }
 
 // pairs proves that a pair of sockets works, and where the plan says that sockets
 // with names are refused by their kind, that no kind of pair can be pointed at
 // one of the host.
-func (s *prover) pairs() {
-	pair := func(name, subject, control string, judge judge, kind int) {
-		s.prove(name, subject, control, judge, question{Act: actPair, Args: []int{kind}})
-	}
-	pair("control", "own pair of sockets", "inside, the command's own pair works", talks, unix.SOCK_STREAM)
-	if s.names(engine.GapUnix) {
+func (p *prover) pairs() {
+	pair := func(kind int) question { return question{Act: actPair, Args: []int{kind}} }
+	p.prove("control", "own pair of sockets", "inside, the command's own pair works", talks, pair(unix.SOCK_STREAM))
+	if p.names(engine.GapUnix) {
 		pointed := refused("such sockets can be had, and send to any socket with a name")
-		pair("socket family", "datagram pair", "outside: done", pointed, unix.SOCK_DGRAM)
-		pair("socket family", "raw pair", "outside: done", pointed, unix.SOCK_RAW)
+		p.compared("socket family", "datagram pair", pointed, pair(unix.SOCK_DGRAM))
+		p.compared("socket family", "raw pair", pointed, pair(unix.SOCK_RAW))
 	}
 }
 
 func (s *target) interfaces(self *selfInfo) (Verdict, string) {
+	const ofHost = "those of the host can be seen"
 	shared := s.Spaces["net"] != "" && self.Spaces["net"] == s.Spaces["net"]
 	left := without(self.Links, []string{"lo"})
-	switch {
-	case s.Network:
-		return Allowed, "the network is shared"
-	case shared && s.Walls:
-		return s.owned(engine.GapProcesses, "those of the host can be seen")
-	case shared:
-		return Hole, "the network namespace is the caller's"
-	case len(left) > 0 && s.Walls:
-		return s.owned(engine.GapProcesses, "those of the host can be seen: "+some(left))
-	case len(left) > 0:
-		return Hole, "there is more than the loopback: " + some(left)
-	}
-	return Proved, "its own namespace, with nothing but a loopback"
+	more := len(left) > 0
+	return table{
+		{s.Network, Allowed, "the network is shared"},
+		{shared && s.Walls, s.owned(engine.GapProcesses), ofHost},
+		{shared, Hole, "the network namespace is the caller's"},
+		{more && s.Walls, s.owned(engine.GapProcesses), ofHost + ": " + some(left)},
+		{more, Hole, "there is more than the loopback: " + some(left)},
+		{true, Proved, "its own namespace, with nothing but a loopback"},
+	}.decide()
 }
 
 // family is a kind of socket that the filter, or the absence of privilege,
@@ -165,52 +164,35 @@ func (s *target) moreFamilies() (out []family) {
 	return out
 }
 
-func (f family) question() question {
-	return question{Act: actSocket, Args: []int{f.family, f.kind, f.proto}}
-}
-
-// trial is the name under which [target.Kernel] holds what a family gives outside.
-func (f family) trial() string { return "socket " + f.name }
-
-func (s *prover) family(f family) {
-	control := ""
-	if out, ok := s.Kernel[f.trial()]; ok {
-		control = "outside: " + errnoName(out)
-	}
+func (p *prover) family(f family) {
 	had := refused("such a socket can be had", unix.EPERM, unix.EACCES, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT,
 		unix.ESOCKTNOSUPPORT)
-	s.prove("socket family", f.name, control, func(a []answer) (Verdict, string) {
+	p.compared("socket family", f.name, func(a []answer) (Verdict, string) {
 		v, text := had(a)
-		switch {
-		case v == Hole && s.Seccomp == "off" && !f.privileged:
-			return Allowed, noFilter
-		case v == Unchecked && s.Seccomp == "off":
-			return Allowed, noFilter + ": " + text
-		}
-		return v, text
-	}, f.question())
+		off := p.Seccomp == "off"
+		return table{
+			{v == Hole && off && !f.privileged, Allowed, noFilter},
+			{v == Unchecked && off, Allowed, noFilter + ": " + text},
+			{true, v, text},
+		}.decide()
+	}, question{Act: actSocket, Args: []int{f.family, f.kind, f.proto}})
 }
-
-const (
-	connected = "it can be connected to"
-	noFilter  = "there is no filter (seccomp = \"off\")"
-)
 
 // sockets proves that no service of the host's answers that the policy does not
 // name.
-func (s *prover) sockets() {
-	for _, k := range s.Sockets {
+func (p *prover) sockets() {
+	for _, k := range p.Sockets {
 		subject := k.Path
 		if len(subject) > 0 && subject[0] == 0 {
 			subject = "@" + subject[1:]
 		}
-		c := s.prove(k.Name, subject, answers(k.Out), refused(connected), ask(actConnect, s.at(k.Path)))
+		c := p.compared(k.Name, subject, refused(connected), ask(actConnect, p.at(k.Path)))
 		if k.Opened != "" {
 			c.Allowed = "named by " + k.Opened
 		}
 	}
-	if len(s.Sockets) == 0 {
-		s.known("services", "", NotApplicable, "none of the usual sockets is on this host")
+	if len(p.Sockets) == 0 {
+		p.known("services", "", NotApplicable, "none of the usual sockets is on this host")
 	}
 }
 

@@ -13,6 +13,34 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
+// selfInfo is what the probe knows of its own process.
+type selfInfo struct {
+	Status  map[string]string `json:"status"` // of /proc/self/status
+	Core    uint64            `json:"core"`   // limit of core dumps, in bytes
+	Session int               `json:"session"`
+	Spaces  map[string]string `json:"spaces"` // namespaces, as links of /proc/self/ns show them
+	Env     []string          `json:"env"`    // names only
+	FDs     []fdInfo          `json:"fds"`
+	Dev     []string          `json:"dev"`
+	Links   []string          `json:"links"` // network interfaces
+	Mounts  []mountInfo       `json:"mounts"`
+}
+
+// mountInfo is a line of /proc/self/mountinfo.
+type mountInfo struct {
+	Path     []byte `json:"path"`
+	ReadOnly bool   `json:"ro,omitempty"`
+	Covered  bool   `json:"covered,omitempty"` // its path leads elsewhere: something is mounted over it, or above
+}
+
+// fdInfo is an open descriptor that was there when the probe started.
+type fdInfo struct {
+	Num     int    `json:"num"`
+	Kind    string `json:"kind"`
+	Target  string `json:"target"`
+	Foreign bool   `json:"foreign,omitempty"` // its mount is not one of the sandbox's
+}
+
 // aboutSelf tells what this process is and was given.
 func aboutSelf(_ *question, a *answer) error {
 	s := &selfInfo{Status: map[string]string{}, Core: ^uint64(0), FDs: openFDs(), Spaces: ownSpaces(),
@@ -158,26 +186,21 @@ func signalOther(q *question, _ *answer) error {
 
 // lookInto tries to reach the memory or the files of another process. Where it is
 // let in it lets go at once: what a thread traces is free when it ends.
-func lookInto(pid int, how string) error {
-	return onThread(func() error {
-		switch how {
-		case "ptrace":
-			_, errno := raw(unix.SYS_PTRACE, unix.PTRACE_SEIZE, pid, 0, 0)
-			return errnoErr(errno)
-		case "process_vm_readv":
-			// Nothing is mapped there: who is let in hears EFAULT.
+func lookInto(q *question, _ *answer) error {
+	pid, try := q.arg(0), func(string) error { return unix.EINVAL }
+	switch q.Text {
+	case "ptrace":
+		try = call(unix.SYS_PTRACE, unix.PTRACE_SEIZE, pid, 0, 0)
+	case "process_vm_readv":
+		// Nothing is mapped there: who is let in hears EFAULT.
+		try = func(string) error {
 			b := []byte{0}
 			_, err := unix.ProcessVMReadv(pid, []unix.Iovec{{Base: &b[0], Len: 1}},
 				[]unix.RemoteIovec{{Base: 1, Len: 1}}, 0)
 			return err
-		case "pidfd_getfd":
-			fd, err := unix.PidfdOpen(pid, 0)
-			if err != nil {
-				return err
-			}
-			defer unix.Close(fd)
-			return errnoErr(opens(unix.SYS_PIDFD_GETFD, fd, 0, 0)(""))
 		}
-		return unix.EINVAL
-	})
+	case "pidfd_getfd":
+		try = standardInputOf(pid)
+	}
+	return onThread(func() error { return try("") })
 }

@@ -68,7 +68,6 @@ func (c *collector) socket(k socket) {
 	if slices.ContainsFunc(c.target.Sockets, func(o socket) bool { return o.Path == k.Path }) {
 		return
 	}
-	k.Out = int(errnoOf(connectUnix(k.Path)))
 	if k.Path[0] == 0 && c.target.sharesAbstract() {
 		k.Opened = "the shared network"
 	}

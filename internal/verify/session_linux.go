@@ -49,6 +49,7 @@ func Outside(sub *Subject) (*Report, error) {
 	}
 	tg := collect(sub, plan, planted)
 	checks := tg.checks()
+	tg.tryOutside(checks)
 	asked := number(checks)
 	before := sub.snapshot(planted.dir)
 	answers, err := sub.ask(tg, asked, stop)

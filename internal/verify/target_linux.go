@@ -42,7 +42,6 @@ type target struct {
 	Host    []string // mount points of the host, which a bind brings along
 	Servers []server
 	Sockets []socket
-	Kernel  map[string]int    // trials by name: what the same call gives outside
 	Spaces  map[string]string // namespaces of the caller
 	Helper  int               // process id of a process outside
 	Word    string            // on its command line
@@ -112,7 +111,6 @@ func (s *server) abstract() bool { return s.Act == actConnect && s.Path[0] == 0 
 type socket struct {
 	Name   string
 	Path   string // a leading NUL byte is an abstract name
-	Out    int    // errno of connecting outside
 	Opened string // the rule that names it
 }
 
@@ -155,7 +153,7 @@ func (s *target) free(dir, tag string) string {
 }
 
 // spoken is a path as people know it.
-func (s *target) spoken(path string) string {
+func spoken(path string) string {
 	switch path {
 	case runTmp:
 		return "$TMPDIR"
