@@ -8,11 +8,8 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // files is the open directory of a store.
@@ -26,13 +23,12 @@ type files struct {
 func (s Store) open() (*files, error) {
 	// The directory above was made by sbx as well. What lies above that is the
 	// user's own, links included.
-	var dir *ownfile.Dir
 	err := ownfile.CheckAbove(policy.Dir(s.Dir), s.UID)
 	if err == nil {
-		dir, err = ownfile.Open(s.Dir, s.UID)
-	}
-	if err == nil {
-		return &files{dir, s.Dir}, nil
+		var dir *ownfile.Dir
+		if dir, err = ownfile.Open(s.Dir, s.UID); err == nil {
+			return &files{dir, s.Dir}, nil
+		}
 	}
 	if _, err := os.Lstat(s.Dir); errors.Is(err, fs.ErrPermission) { // the home of another user, as su leaves it
 		return nil, unwritable(err)
@@ -80,28 +76,8 @@ func (s Store) Make() (made bool, err error) {
 			return false, &UnwritableError{err}
 		}
 	}
-	if err := s.ownPlace(); err != nil {
-		return false, err
-	}
 	made, err = ownfile.Make(s.Dir, s.UID)
 	return made, unwritable(err)
-}
-
-// ownPlace refuses to make the directory in the home of another user, where
-// root could and its owner would be locked out of it.
-func (s Store) ownPlace() error {
-	var st unix.Stat_t
-	for dir := policy.Dir(s.Dir); ; dir = policy.Dir(dir) {
-		if err := unix.Stat(dir, &st); err == nil {
-			if int(st.Uid) != s.UID && st.Mode&unix.S_ISVTX == 0 {
-				return &UnwritableError{errors.New(text.Plain(dir) + " belongs to another user")}
-			}
-			return nil
-		}
-		if dir == "/" {
-			return &UnwritableError{errors.New(text.Plain(s.Dir) + " cannot be made")}
-		}
-	}
 }
 
 // read returns the text of a record, false when there is none. One that cannot be

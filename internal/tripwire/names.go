@@ -3,6 +3,8 @@
 package tripwire
 
 import (
+	"cmp"
+	"iter"
 	"runtime"
 	"slices"
 	"sort"
@@ -27,9 +29,8 @@ var gradeNames = [...]string{"alarm", "note", "instructions"}
 
 func (g Grade) String() string { return gradeNames[g] }
 
-// listedName is a name of the list, relative to the top of a project. The tables of them are sorted
-// by key, the name in lower
-// case.
+// listedName is a name of the list, relative to the top of a project. The tables of
+// them are sorted by key, the name in lower case.
 type listedName struct {
 	key, name string
 	grade     Grade
@@ -38,32 +39,29 @@ type listedName struct {
 // maxPerPattern bounds how many names of a directory a pattern finds.
 const maxPerPattern = 64
 
-// gradeByName reports whether a path relative to the top of a project is one that
-// tools obey by themselves and that no profile protects, and its grade. fold
-// is for file systems that find a name in any case.
-func gradeByName(rel string, fold bool) (Grade, bool) {
-	if l := lookUp(told[:], rel, fold); l != nil {
-		return l.grade, true
-	}
-	if p := matching(rel, fold); p != nil {
-		return p.grade, true
-	}
-	return 0, false
+// listedAs finds a path relative to the top of a project that tools obey by
+// themselves and that no profile protects, nil for any other. fold is for file
+// systems that find a name in any case.
+func listedAs(rel string, fold bool) *listedName {
+	return cmp.Or(lookUp(told[:], rel, fold), matching(rel, fold))
 }
 
 func lookUp(table []listedName, name string, fold bool) *listedName {
-	key := lower(name)
-	for i := first(table, key); i < len(table) && table[i].key == key; i++ {
-		if fold || table[i].name == name {
-			return &table[i]
+	for l := range keyed(table, lower(name)) {
+		if fold || l.name == name {
+			return l
 		}
 	}
 	return nil
 }
 
-// first is where the names of a key begin.
-func first(table []listedName, key string) int {
-	return sort.Search(len(table), func(i int) bool { return table[i].key >= key })
+// keyed are the names of a table with a key.
+func keyed(table []listedName, key string) iter.Seq[*listedName] {
+	return func(yield func(*listedName) bool) {
+		i := sort.Search(len(table), func(i int) bool { return table[i].key >= key })
+		for ; i < len(table) && table[i].key == key && yield(&table[i]); i++ {
+		}
+	}
 }
 
 // matching looks a name up in the patterns, by what follows its last dot.
@@ -72,9 +70,7 @@ func matching(rel string, fold bool) *listedName {
 	if dot < 0 {
 		return nil
 	}
-	key := lower(rel[dot+1:])
-	for i := first(toldPatterns[:], key); i < len(toldPatterns) && toldPatterns[i].key == key; i++ {
-		p := &toldPatterns[i]
+	for p := range keyed(toldPatterns[:], lower(rel[dot+1:])) {
 		pattern, name := p.name, rel
 		if fold {
 			pattern, name = lower(pattern), lower(name)
@@ -135,11 +131,8 @@ func (p *picker) pick(prefix string, names []string) {
 // gradeOf is the grade of what Pick returned.
 func gradeOf(rel string) Grade {
 	fold := runtime.GOOS == "darwin"
-	if g, ok := gradeByName(rel, fold); ok {
-		return g
-	}
-	if p := lookUp(toldParents[:], rel, fold); p != nil {
-		return p.grade
+	if l := cmp.Or(listedAs(rel, fold), lookUp(toldParents[:], rel, fold)); l != nil {
+		return l.grade
 	}
 	return Alarm
 }

@@ -93,28 +93,10 @@ func ofLink(state string) string {
 	return state
 }
 
-// settledAt reports whether an Obeyed entry is as it was recorded or accepted,
-// by the stamp of now alone.
-func (e *entry) settledAt(stamp string) bool {
-	rest, ok := strings.CutPrefix(e.state[min(1, len(e.state)):], "/"+stamp+"/")
-	is, base, two := strings.Cut(rest, "/")
-	return stamp != "" && ok && two && is == base
-}
-
-// cutListed takes the watches of kind Listed out of others.
-func cutListed(watches []Watch) (others, listed []Watch) {
-	is := func(w Watch) bool { return w.Kind == Listed }
-	if !slices.ContainsFunc(watches, is) {
-		return watches, nil
-	}
-	for _, w := range watches {
-		if is(w) {
-			listed = append(listed, w)
-		} else {
-			others = append(others, w)
-		}
-	}
-	return others, listed
+// settledAt reports whether a thing is as it was recorded or accepted, by the stamp
+// of now alone.
+func (s observed) settledAt(stamp string) bool {
+	return stamp != "" && s.stamp == stamp && s.now == s.base
 }
 
 // obeyed compares the names of the list in the directories of watches with the
@@ -160,7 +142,7 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 func (s Store) obeyedName(own *record, marker *entry, dir, rel, stamp string, now time.Time) (*Change, *entry) {
 	path := join(dir, rel)
 	known := own.at(Obeyed, path)
-	if known != nil && known.settledAt(stamp) {
+	if known != nil && observedIn(known.state).settledAt(stamp) {
 		return nil, nil // nearly always
 	}
 	e := entry{kind: Obeyed, path: path, time: now.Unix()}

@@ -47,8 +47,8 @@ func TestFind(t *testing.T) {
 		{"CLAUDE.m", false, ""},
 	} {
 		got := ""
-		if g, ok := gradeByName(tt.rel, tt.fold); ok {
-			got = g.String()
+		if l := listedAs(tt.rel, tt.fold); l != nil {
+			got = l.grade.String()
 		}
 		if got != tt.want {
 			t.Errorf("%q, fold %v: %q, want %q", tt.rel, tt.fold, got, tt.want)
@@ -60,7 +60,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, l := range told {
-		if _, ok := gradeByName(l.name, false); !ok {
+		if listedAs(l.name, false) == nil {
 			t.Errorf("%s is not found", l.name)
 		}
 	}
@@ -83,16 +83,14 @@ func TestSightText(t *testing.T) {
 		if got := observedIn(s.String()); got != s {
 			t.Errorf("%q becomes %q", s, got)
 		}
-		e := entry{state: s.String()}
+		e := observedIn(s.String())
 		if want := s.stamp != "" && s.now == s.base; e.settledAt(s.stamp) != want || e.settledAt(s.stamp+"x") ||
 			e.settledAt("") {
 			t.Errorf("%q is not settled as it should be", s)
 		}
 	}
 	for _, odd := range []string{"", "x", "1/2", "//", "12/a/b/c"} {
-		_ = observedIn(odd)
-		e := entry{state: odd}
-		if e.settledAt("") {
+		if observedIn(odd).settledAt("") {
 			t.Errorf("%q is settled", odd)
 		}
 	}

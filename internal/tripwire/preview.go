@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -80,23 +79,12 @@ func Describe(state string) string {
 // Plain escapes what a terminal would obey, or would show as something else:
 // control and format characters, and what is not UTF-8. Tabs stay.
 func Plain(s string) string {
-	ok := func(r rune) bool { return r == '\t' || unicode.IsPrint(r) }
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) }) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if ok(r) && !(r == utf8.RuneError && n == 1) {
-			b.WriteString(s[i : i+n])
-		} else {
-			quoted := strconv.Quote(s[i : i+n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		i += n
-	}
-	return b.String()
+	quoted := strconv.Quote(s)
+	return unquoted.Replace(quoted[1 : len(quoted)-1])
 }
+
+// unquoted takes back what quotes need, and what a terminal shows as it is.
+var unquoted = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\t`, "\t")
 
 // page collects lines up to its bounds.
 type page struct {

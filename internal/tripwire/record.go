@@ -51,7 +51,7 @@ const (
 	magic       = "sbx tripwire "
 	version     = "2"
 	kindLetters = "npgsrdkto"
-	oldLetter   = 'l'
+	oldLetter   = "l"
 )
 
 func header(root string) string { return magic + version + " " + strconv.Quote(root) + "\n" }
@@ -59,21 +59,6 @@ func header(root string) string { return magic + version + " " + strconv.Quote(r
 // ErrNewer is what becomes of a record that this sbx does not understand: it is
 // left as it is.
 var ErrNewer = errors.New("a newer sbx wrote it, and this one leaves it as it is")
-
-// versionOf reads the version of a record, and returns the record as if it were
-// of this one.
-func versionOf(data string) (text string, old bool, err error) {
-	rest, ok := strings.CutPrefix(data, magic)
-	number, rest, ok2 := strings.Cut(rest, " ")
-	n, err := strconv.ParseUint(number, 10, 63)
-	switch {
-	case !ok || !ok2 || err != nil || n == 0 || number[0] == '0':
-		return "", false, errDamaged
-	case n > 2:
-		return "", false, ErrNewer
-	}
-	return magic + version + " " + rest, n == 1, nil
-}
 
 // FileName is where the record of a root lies in the store.
 func FileName(root string) string {
@@ -84,21 +69,17 @@ func FileName(root string) string {
 func (r *record) encode() []byte {
 	out := append(make([]byte, 0, 4096), header(r.root)...)
 	for i := range r.entries {
-		out = r.entries[i].append(out)
+		e := &r.entries[i]
+		out = append(out, kindLetters[e.kind])
+		out = append(append(out, e.path...), 0)
+		out = append(append(out, e.state...), 0)
+		out = append(strconv.AppendInt(out, e.time, 10), 0)
+		if e.kept {
+			out = append(append(out, '='), e.content...)
+		}
+		out = append(out, 0)
 	}
 	return out
-}
-
-// append adds an entry to the text of a record.
-func (e *entry) append(out []byte) []byte {
-	out = append(out, kindLetters[e.kind])
-	out = append(append(out, e.path...), 0)
-	out = append(append(out, e.state...), 0)
-	out = append(strconv.AppendInt(out, e.time, 10), 0)
-	if e.kept {
-		out = append(append(out, '='), e.content...)
-	}
-	return append(out, 0)
 }
 
 var errDamaged = errors.New("it is damaged")
@@ -106,41 +87,37 @@ var errDamaged = errors.New("it is damaged")
 // decode reads the record of a root. Nothing in it is taken on trust: one that
 // is not exactly as encode writes it is an error.
 func decode(data, root string) (*record, error) {
-	data, old, err := versionOf(data)
-	if err != nil {
-		return nil, err
+	rest, ok := strings.CutPrefix(data, magic)
+	digits, rest, ok2 := strings.Cut(rest, " ")
+	n, err := strconv.ParseUint(digits, 10, 63)
+	switch {
+	case !ok || !ok2 || err != nil || n == 0 || digits[0] == '0':
+		return nil, errDamaged
+	case n > 2:
+		return nil, ErrNewer
 	}
-	rest, ok := strings.CutPrefix(data, header(root))
+	rest, ok = strings.CutPrefix(magic+version+" "+rest, header(root))
 	if !ok {
 		return nil, errors.New("it is no record of " + text.Plain(root))
 	}
-	r := &record{root: root, entries: make([]entry, 0, min(maxWatched, strings.Count(rest, "\x00")/4))}
-	var again []byte
-	for rest != "" {
-		text := rest
-		var f [4]string
-		for i := range f {
-			if f[i], rest, ok = strings.Cut(rest, "\x00"); !ok {
-				return nil, errDamaged
-			}
-		}
-		text = text[:len(text)-len(rest)]
-		if old && text[0] == oldLetter {
+	fields := strings.Split(rest, "\x00")
+	last := len(fields) - 1
+	if last%4 != 0 || fields[last] != "" || last/4 > maxWatched {
+		return nil, errDamaged
+	}
+	r := &record{root: root, entries: make([]entry, 0, last/4)}
+	for f := range slices.Chunk(fields[:last], 4) {
+		if n == 1 && strings.HasPrefix(f[0], oldLetter) {
 			continue
 		}
-		kind := strings.IndexByte(kindLetters, text[0])
-		if kind < 0 || !strings.HasPrefix(f[0][1:], "/") {
-			return nil, errDamaged
-		}
-		e := entry{kind: Kind(kind), path: f[0][1:], state: f[1]}
+		kind := strings.IndexByte(kindLetters, (f[0] + "?")[0])
+		e := entry{kind: Kind(kind), path: f[0][min(1, len(f[0])):], state: f[1]}
 		e.time, _ = strconv.ParseInt(f[2], 10, 64)
 		e.content, e.kept = strings.CutPrefix(f[3], "=")
-		again = e.append(again[:0])
-		n := len(r.entries)
-		if string(again) != text || e.time < 0 || n == maxWatched {
+		if kind < 0 || !strings.HasPrefix(e.path, "/") || e.time < 0 || number(e.time) != f[2] || !e.kept && f[3] != "" {
 			return nil, errDamaged
 		}
-		if n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
+		if n := len(r.entries); n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {
 			return nil, errDamaged
 		}
 		r.entries = append(r.entries, e)
@@ -185,11 +162,13 @@ func (r *record) merge(watches []Watch, now int64) (put []entry, drop []string) 
 			put = append(put, e)
 		}
 	}
-	for i := range r.entries {
-		if e := &r.entries[i]; e.rests(watches, now) {
-			if state, err := Look(e.kind, e.path); err == nil && state == e.state {
-				drop = append(drop, e.path)
-			}
+	for _, e := range r.entries {
+		if e.kind != Name || e.state == "" || now-e.time <= aDay ||
+			slices.ContainsFunc(watches, func(w Watch) bool { return w.Kind == e.kind && w.Path == e.path }) {
+			continue
+		}
+		if state, err := Look(e.kind, e.path); err == nil && state == e.state {
+			drop = append(drop, e.path)
 		}
 	}
 	return put, drop
@@ -198,13 +177,6 @@ func (r *record) merge(watches []Watch, now int64) (put []entry, drop []string) 
 // aDay is how long a name that a person accepted is watched on, in seconds: it is
 // protected from then on, but not in the runs that had begun before.
 const aDay = 24 * 60 * 60
-
-// rests reports whether a name was accepted, or stood as it is, long enough ago
-// and is nothing that this run is about.
-func (e *entry) rests(watches []Watch, now int64) bool {
-	return e.kind == Name && e.state != "" && now-e.time > aDay &&
-		!slices.ContainsFunc(watches, func(w Watch) bool { return w.Kind == e.kind && w.Path == e.path })
-}
 
 // both are the names that are in two states.
 func both(a, b string) string {
@@ -215,71 +187,49 @@ func both(a, b string) string {
 // trim leaves out contents until the record is small enough; ok is false when
 // that does not do.
 func (r *record) trim() (data []byte, ok bool) {
-	total := 0
-	for i := range r.entries {
-		if e := &r.entries[i]; e.kept {
-			if total+len(e.content) > maxAllKept {
+	for _, room := range []int{maxAllKept, 0} {
+		for i := range r.entries {
+			if e := &r.entries[i]; len(e.content) <= room {
+				room -= len(e.content)
+			} else {
 				e.kept, e.content = false, ""
 			}
-			total += len(e.content)
 		}
-	}
-	data = r.encode()
-	if len(data) > maxRecord {
-		for i := range r.entries {
-			r.entries[i].kept, r.entries[i].content = false, ""
+		if data = r.encode(); len(data) <= maxRecord {
+			break
 		}
-		data = r.encode()
 	}
 	return data, len(data) <= maxRecord && len(r.entries) <= maxWatched
 }
 
 // accept takes what is at these paths as known. It is watched on as it is now: a
 // command may still be running. Of a pattern or a directory only the one name is
-// settled: it goes to those that are known.
-func (r *record) accept(paths []string) bool {
-	changed := false
-	forget := func(e entry) bool {
-		if !slices.Contains(paths, e.path) {
-			return false
-		}
-		if (e.kind.lists() || e.kind == Name || e.kind == Settings) && e.broken() {
-			return true
-		}
-		// The config file of a repository changes all the time: what counts in it is
-		// watched besides. A repository has an entry of its own, see [comparison.accept].
-		return e.kind == Name && (r.at(Settings, e.path) != nil || r.at(Repository, e.path) != nil)
-	}
-	n := len(r.entries)
-	r.entries = slices.DeleteFunc(slices.Clone(r.entries), forget)
-	for i := range r.entries {
-		e := &r.entries[i]
-		one := e.kind == Name || e.kind == Place || e.kind == Kept || e.kind == Settings
-		if one && slices.Contains(paths, e.path) {
-			if now, err := Look(e.kind, e.path); err == nil && now != e.state {
-				*e, changed = entry{kind: e.kind, path: e.path, state: now, time: time.Now().Unix()}, true
+// settled: it goes to those that are known. What cannot be looked at is forgotten.
+func (r *record) accept(paths []string) (changed bool) {
+	var left []entry
+	for _, e := range r.entries {
+		if slices.Contains(paths, e.path) && e.kind != Repository && e.kind != Listed && e.kind != Obeyed {
+			// The config file of a repository changes all the time: what counts in it is
+			// watched besides. A repository has an entry of its own, see [comparison.accept].
+			besides := e.kind == Name && (r.at(Settings, e.path) != nil || r.at(Repository, e.path) != nil)
+			now, err := Look(e.kind, e.path)
+			switch {
+			case besides || err != nil && e.kind != Place && e.kind != Kept:
+				changed = true
+				continue
+			case err == nil && e.kind != Pattern && e.kind != Nested && now != e.state:
+				e, changed = entry{kind: e.kind, path: e.path, state: now, time: time.Now().Unix()}, true
 			}
 		}
 		for _, p := range paths {
 			if name, ok := e.names(p); ok && !slices.Contains(split(e.state), name) {
-				e.state, changed = e.with(name), true
+				e.state, changed = strings.Join(sorted(append(split(e.state), name)), "/"), true
 			}
 		}
+		left = append(left, e)
 	}
-	fewer := len(r.entries) < n
-	return r.acceptObeyed(paths) || changed || fewer
-}
-
-// with is the state with one more name.
-func (e *entry) with(name string) string {
-	return strings.Join(sorted(append(split(e.state), name)), "/")
-}
-
-// broken reports whether a directory cannot be looked at, so that the change is
-// about itself and not about a name in it.
-func (e *entry) broken() bool {
-	_, err := Look(e.kind, e.path)
-	return err != nil
+	r.entries = left
+	return r.acceptObeyed(paths) || changed
 }
 
 // names reports which name in the state of an entry stands for a path.

@@ -56,7 +56,17 @@ func (e *UnwritableError) Unwrap() error { return e.Err }
 // The errors are [*DamagedError], and [*UnwritableError], which comes together
 // with the changes.
 func (s Store) Check(root string, watches []Watch) ([]Change, error) {
-	watches, listed := cutListed(slices.Clone(inOrder(watches)))
+	order := func(a, b Watch) int { return compare(a.Kind, a.Path, b.Kind, b.Path) }
+	watches = slices.Clone(watches)
+	slices.SortStableFunc(watches, order)
+	watches = slices.CompactFunc(watches, func(a, b Watch) bool { return order(a, b) == 0 })
+	var listed []Watch
+	watches = slices.DeleteFunc(watches, func(w Watch) bool {
+		if w.Kind == Listed {
+			listed = append(listed, w)
+		}
+		return w.Kind == Listed
+	})
 	l, err := s.load(root)
 	if err != nil {
 		return nil, err
@@ -68,14 +78,12 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	more = slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })
 	changes := inPlace(append(l.changes, more...))
 	laid, drop := l.recs[0].merge(watches, time.Now().Unix())
-	if len(laid)+len(drop)+len(put) == 0 { // nearly always
-		if l.ix.fresh {
-			// What cannot be kept is read again.
-			_ = s.change(func(f *files) error { f.keepIndexes(root, l.ix); return nil })
-		}
-		return changes, nil
+	if nothing := len(laid)+len(drop)+len(put) == 0; nothing && l.ix.fresh {
+		_ = s.add(root, nil, nil, l.ix) // what cannot be kept is read again
+	} else if !nothing {
+		err = s.add(root, watches, put, l.ix)
 	}
-	return changes, s.add(root, watches, put, l.ix)
+	return changes, err
 }
 
 // Pending is Check without recording.
@@ -93,20 +101,6 @@ func (s Store) Pending(root string) ([]Change, error) {
 func inPlace(out []Change) []Change {
 	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
-}
-
-// inOrder sorts watches as records are, without those given twice. A planner
-// has them sorted, mostly.
-func inOrder(watches []Watch) []Watch {
-	order := func(a, b Watch) int { return compare(a.Kind, a.Path, b.Kind, b.Path) }
-	for i := 1; i < len(watches); i++ {
-		if order(watches[i-1], watches[i]) >= 0 {
-			watches = slices.Clone(watches)
-			slices.SortStableFunc(watches, order)
-			return slices.CompactFunc(watches, func(a, b Watch) bool { return order(a, b) == 0 })
-		}
-	}
-	return watches
 }
 
 // load reads the record of root, an empty one when there is none, and behind it

@@ -538,17 +538,6 @@ func TestUnwritable(t *testing.T) {
 		t.Errorf("below a file: %v", err)
 	}
 	if os.Geteuid() == 0 {
-		other := tree(t, nil)
-		if err := os.Chown(other, 12345, -1); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (Store{Dir: other + "/sbx/tripwire"}).Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err,
-			&cannot) {
-			t.Errorf("root in the home of another: %v", err)
-		}
-		if _, err := os.Lstat(other + "/sbx"); err == nil {
-			t.Error("root made a directory in the home of another")
-		}
 		return
 	}
 	// What was recorded before is reported all the same.
