@@ -41,7 +41,10 @@ func (h *hinter) file(u *use) string {
 			return ""
 		}
 	}
-	a, from := h.follow(u.path)
+	a, from := h.Ask(u.path), ""
+	if a.Seen && a.Kind == host.Absent && a.To != a.Path { // a link to what does not exist inside
+		from = u.path
+	}
 	hidden := a.Rule != nil && a.Rule.Access == policy.Block
 	own := hidden || a.Rule == nil || a.Rule.Access == policy.Private
 	switch absent := a.Kind == host.Absent; {
@@ -66,39 +69,6 @@ func (h *hinter) file(u *use) string {
 		return h.unseen(&dir, "write", "", dir.Path)
 	}
 	return ""
-}
-
-// follow asks for a path, and where a link on the way leads to what does not exist
-// inside, for all of where it leads. From is the path itself when it is that link.
-func (h *hinter) follow(name string) (a access.Verdict, from string) {
-	a = h.Ask(name)
-	for range 8 {
-		if a.Kind != host.Absent || a.To == a.Path {
-			break
-		}
-		for end := 1; end <= len(a.Path); end++ {
-			if end < len(a.Path) && a.Path[end] != '/' {
-				continue
-			}
-			link := h.Ask(a.Path[:end])
-			if !link.Seen || link.Kind != host.Absent {
-				continue
-			}
-			to, err := h.FS.Readlink(link.Path)
-			if err != nil {
-				return a, from
-			}
-			if !path.IsAbs(to) {
-				to = path.Join(path.Dir(link.Path), to)
-			}
-			if end == len(a.Path) {
-				from = name
-			}
-			a = h.Ask(path.Clean(to + a.Path[end:]))
-			break
-		}
-	}
-	return a, from
 }
 
 // unseen is about what does not exist inside, or has no content. Whether the host

@@ -13,6 +13,7 @@
 package hint
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/shims"
 
 	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/engine"
@@ -46,28 +48,14 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	r := &reader{home: b.Home, cwd: b.CWD, live: true, last: true}
 	r.command(words[:min(len(words), maxWords)])
 	h := &hinter{b, say}
-	for _, explain := range []func() string{
-		func() string { return h.notFound(status, r.programs) },
-		func() string { return h.trapped(status) },
-		h.full,
-		func() string { return h.privileges(r.gains) },
-		func() string { return h.tracing(r.debugger) },
-		func() string { return h.network(r) },
-		func() string { return h.files(r.uses) },
-		h.blank,
-	} {
-		if line := explain(); line != "" {
-			return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
-		}
-	}
-	return ""
+	line := cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
+		h.tracing(r.debugger), h.network(r), h.files(r.uses), h.blank())
+	return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
 }
 
 // interactive reports whether a command is a shell at which someone sits.
 func interactive(words []string) bool {
-	return is(shells, path.Base(words[0])) && !slices.ContainsFunc(words[1:], func(w string) bool {
-		return w == "-c" || !strings.HasPrefix(w, "-") || has([]string{w}, 'c')
-	})
+	return is(shells, path.Base(words[0])) && shims.Classify(words[1:]).Mode == shims.Stdin
 }
 
 // hinter writes the lines.
@@ -85,7 +73,7 @@ func (h *hinter) notFound(status int, names []string) string {
 	if missing < 0 {
 		return ""
 	}
-	lost := make([]string, 0, maxNamed)
+	var lost []string
 	for _, dir := range h.say.Lost[:min(len(h.say.Lost), maxNamed)] {
 		lost = append(lost, h.shown(dir))
 	}

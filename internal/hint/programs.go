@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/shims"
 )
 
 // borrowed is a program that is fetched where the project in a directory has
@@ -149,22 +150,8 @@ func program(words []string) []string {
 
 // script is the string that a shell gets with -c, by the words after its name.
 func script(words []string) (text string, ok bool) {
-	command := false
-	for i := 0; i < len(words); i++ {
-		w := words[i]
-		switch {
-		case w == "--" && command && i+1 < len(words):
-			return words[i+1], true
-		case len(w) < 2 || w[0] != '-' && w[0] != '+':
-			return w, command
-		case w == "--command" || has(words[i:i+1], 'c'):
-			command = true
-		}
-		if w == "--rcfile" || w == "--init-file" || w[1] != '-' && (w[len(w)-1] == 'o' || w[len(w)-1] == 'O') {
-			i++ // takes a word
-		}
-	}
-	return "", false
+	call := shims.Classify(words)
+	return call.Text, call.Mode == shims.Command && call.Text != ""
 }
 
 // has reports whether a word is one of short options with the letter in it.
