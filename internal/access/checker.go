@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package access answers what a command may do with a path, and why: the rule
+// that decides, and what would change the answer.
+//
+// A [Checker] answers from the files as the command finds them and the rules in
+// force, outside of a sandbox from a plan and inside from the manifest. It
+// predicts and enforces nothing: where it is wrong the engine still holds. Start
+// with [Checker.Ask].
 package access
 
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +43,7 @@ type Checker struct {
 	Keep   []int // with sandbox-exec: descriptors that the command keeps
 
 	engine engine
+	texts  *texts
 	res    *host.Resolver
 }
 
@@ -64,9 +73,6 @@ type Remedy struct {
 
 // engine is what differs between the engines.
 type engine interface {
-	// rule returns the rule that decides about a path, given the deepest one at or
-	// above it: that one, or nil where it says nothing about the path.
-	rule(path string, deepest *view.Rule) *view.Rule
 	// place says what kind of place a path is in.
 	place(path string, r *view.Rule) place
 	// allow sets what may be done at a path, permissions included.
@@ -75,44 +81,28 @@ type engine interface {
 	// to a path, permissions aside.
 	creates(dir, path string) bool
 
-	// texts are the sentences on what is usual.
-	texts() *texts
-	// blocked says why the path cannot be followed, "" where it can.
-	blocked(v *Verdict) string
 	// explain is a sentence on what only this engine has, "" for what is usual.
 	explain(v *Verdict, p place) string
 	// immovable says, after a sentence on something the host has, that it stays.
 	immovable(v *Verdict) string
 	// remedy adds the remedies for what only this engine has; done ends the search.
 	remedy(v *Verdict, p place, path string, exists bool) (done bool)
-	// writeRemedy adds what makes a path writable, where only this engine has it.
-	writeRemedy(v *Verdict, p place, path string) (done bool)
-	// remark changes the remedies that were found.
-	remark(v *Verdict, p place)
 }
-
-// common is an engine that has nothing of its own to say.
-type common struct{ *Checker }
-
-func (common) rule(_ string, deepest *view.Rule) *view.Rule { return deepest }
-func (common) blocked(*Verdict) string                      { return "" }
-func (common) writeRemedy(*Verdict, place, string) bool     { return false }
-func (common) remark(*Verdict, place)                       {}
 
 // start chooses the engine, at the first question.
 func (c *Checker) start() {
 	switch {
 	case c.Seatbelt:
-		e := &seatbelt{common: common{c}}
+		e := &seatbelt{Checker: c}
 		if c.Beyond == nil {
 			e.denied = make(map[string]bool)
 			c.FS = deniedFS{c.FS, e.denied}
 		}
-		c.engine = e
+		c.engine, c.texts = e, seatbeltTexts()
 	case c.Ruleset != nil:
-		c.engine = &rules{common: common{c}}
+		c.engine, c.texts = &rules{Checker: c}, ruleTexts()
 	default:
-		c.engine = &mounts{common{c}}
+		c.engine, c.texts = &mounts{c}, mountTexts()
 	}
 	c.res = host.NewResolver(c.FS)
 }
@@ -147,13 +137,6 @@ func (c *Checker) Ask(path string) Verdict {
 	return v
 }
 
-// missingError is a directory before a ".." that does not exist.
-type missingError struct{ path string }
-
-func (e missingError) Error() string {
-	return text.Plain(e.path) + " is not a directory inside, so nothing can be reached through it"
-}
-
 // plain takes "." and ".." out of a path, as the kernel does: what is before a
 // ".." has to be there, and may be a link.
 func (c *Checker) plain(path string) (string, error) {
@@ -161,7 +144,7 @@ func (c *Checker) plain(path string) (string, error) {
 	if len(path) >= host.MaxPath {
 		return "", errors.New("a path of more than " + strconv.Itoa(host.MaxPath-1) + " bytes, which the kernel does not take")
 	}
-	for elem, rest := host.Cut(path); elem != "" || rest != ""; elem, rest = host.Cut(rest) {
+	for elem := range strings.SplitSeq(path, "/") {
 		switch {
 		case elem == "" || elem == ".":
 		case len(elem) > host.MaxName:
@@ -172,7 +155,7 @@ func (c *Checker) plain(path string) (string, error) {
 				return "", err
 			}
 			if to.Info.Kind != host.Dir {
-				return "", missingError{at}
+				return "", errors.New(text.Plain(at) + " is not a directory inside, so nothing can be reached through it")
 			}
 			at = policy.Dir(to.Path)
 		default:
@@ -194,13 +177,7 @@ func (c *Checker) follow(v *Verdict) error {
 	}
 	if up.Info.Kind == host.Dir {
 		name, err := c.FS.Lstat(host.Join(up.Path, host.Base(v.Path)))
-		if err == host.ErrDenied {
-			return host.DeniedError{Dir: up.Path, UID: up.Info.UID}
-		}
-		if err != nil {
-			return err
-		}
-		v.Seen = v.Path == "/" || name.Kind != host.Absent
+		v.Seen = v.Path == "/" || err == nil && name.Kind != host.Absent
 	}
 	to, err := c.res.Resolve(v.Path)
 	if err == nil {
@@ -230,7 +207,10 @@ func (c *Checker) ruleFor(path string) *view.Rule {
 			best = r // parents come before children
 		}
 	}
-	return c.engine.rule(path, best)
+	if e, ok := c.engine.(*seatbelt); ok {
+		return e.rule(path, best)
+	}
+	return best
 }
 
 // contains reports whether a path is at or below another. A Mac's volumes fold case.
@@ -243,12 +223,7 @@ func (c *Checker) contains(dir, path string) bool {
 
 // Pinned reports whether a directory is held in place for what lies in it.
 func (c *Checker) Pinned(path string) bool {
-	for i := range c.Rules {
-		if c.Rules[i].Pinned && c.Rules[i].Path == path {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Rules, func(r view.Rule) bool { return r.Pinned && r.Path == path })
 }
 
 // place is a kind of place, by whose files they are.
@@ -262,6 +237,7 @@ const (
 	proc                  // /proc
 	devices               // /dev
 	sbx                   // ManifestDir
+	places
 )
 
 // ownPlace reports whether nothing of the host's is shown at a place.

@@ -15,63 +15,60 @@ import (
 // texts are what an engine has to say of the same thing. A %s is the path of the
 // rule.
 type texts struct {
-	present map[place]string // of what is there and not shown
-	within  string           // of what lies in a hidden directory
-	cache   string           // what becomes of the host's cache where there is a private one
-	absent  map[place]string
+	present [places]string // of what is there and not shown
+	within  string         // of what lies in a hidden directory
+	cache   string         // what becomes of the host's cache where there is a private one
+	absent  [places]string
 }
 
-var mountTexts = texts{
-	present: map[place]string{
-		unopened: "no rule opens it: it exists only to hold what is opened in it",
-		private:  "a private directory; what is written there is gone afterwards",
-		hidden:   "hidden: an empty file is in its place",
-	},
-	within: "lies in a hidden directory: it exists only to hold what is opened in it",
-	cache:  "neither seen nor changed",
-	absent: map[place]string{
-		unopened: "no rule opens it, so it does not exist inside",
-		hidden:   "lies in a directory that is hidden",
-		proc:     "not in the sandbox's own /proc, where processes have other numbers",
-		devices:  "not in the sandbox's own /dev",
-		sbx:      "does not exist",
-	},
+func mountTexts() *texts {
+	return &texts{
+		present: [places]string{
+			unopened: "no rule opens it: it exists only to hold what is opened in it",
+			private:  "a private directory; what is written there is gone afterwards",
+			hidden:   "hidden: an empty file is in its place",
+		},
+		within: "lies in a hidden directory: it exists only to hold what is opened in it",
+		cache:  "neither seen nor changed",
+		absent: [places]string{
+			unopened: "no rule opens it, so it does not exist inside",
+			hidden:   "lies in a directory that is hidden",
+			proc:     "not in the sandbox's own /proc, where processes have other numbers",
+			devices:  "not in the sandbox's own /dev",
+			sbx:      "does not exist",
+		},
+	}
 }
 
-var ruleTexts = texts{
-	present: map[place]string{
-		unopened: "it exists, but cannot be opened: no rule opens it",
-		private: "it exists, but cannot be opened: there is no private directory in place of %s " +
-			"without namespaces",
-		hidden: "hidden: it exists, but cannot be opened",
-	},
-	within: "it exists, but cannot be opened: it lies in a hidden directory",
-	cache:  "neither opened nor changed",
-	absent: map[place]string{
-		unopened: "does not exist, and cannot be created where no rule opens anything",
-		private: "does not exist, and cannot be created: there is no private directory in place of %s " +
-			"without namespaces",
-		hidden:  "does not exist, and cannot be created in a directory that is hidden",
-		proc:    "does not exist",
-		devices: "does not exist",
-	},
+func ruleTexts() *texts {
+	const none = "there is no private directory in place of %s without namespaces"
+	return inPlaceTexts("cannot be opened", "it exists, but cannot be opened: "+none,
+		"does not exist, and cannot be created: "+none)
 }
 
-var seatbeltTexts = texts{
-	present: map[place]string{
-		unopened: "it exists, but " + refused + ": no rule opens it",
-		private: "closed: it exists, but " + refused +
-			", since macOS has no private directory to put in place of %s",
-		hidden: "hidden: it exists, but " + refused,
-	},
-	within: "it exists, but " + refused + ": it lies in a hidden directory",
-	cache:  "neither opened nor changed",
-	absent: map[place]string{
-		unopened: "does not exist, and cannot be created where no rule opens anything",
-		private:  "does not exist, and cannot be created where everything is closed (%s)",
-		hidden:   "does not exist, and cannot be created in a directory that is hidden",
-		devices:  "does not exist",
-	},
+func seatbeltTexts() *texts {
+	return inPlaceTexts(refused,
+		"closed: it exists, but "+refused+", since macOS has no private directory to put in place of %s",
+		"does not exist, and cannot be created where everything is closed (%s)")
+}
+
+// inPlaceTexts are those of an engine under which every path keeps its place.
+func inPlaceTexts(closed, asPrivate, inPrivate string) *texts {
+	exists := "it exists, but " + closed
+	return &texts{
+		present: [places]string{
+			unopened: exists + ": no rule opens it", private: asPrivate, hidden: "hidden: " + exists,
+		},
+		within: exists + ": it lies in a hidden directory",
+		cache:  "neither opened nor changed",
+		absent: [places]string{
+			unopened: "does not exist, and cannot be created where no rule opens anything",
+			private:  inPrivate,
+			hidden:   "does not exist, and cannot be created in a directory that is hidden",
+			proc:     "does not exist",
+			devices:  "does not exist",
+		},
+	}
 }
 
 const pinnedText = "; it cannot be moved or removed, since something in it is protected or hidden"
@@ -79,32 +76,30 @@ const pinnedText = "; it cannot be moved or removed, since something in it is pr
 // refused is how macOS puts it.
 const refused = "refused (Operation not permitted)"
 
-// explain is one sentence on what is at a place.
+// explain is one sentence on what is at a place, and on what can be.
 func (c *Checker) explain(v *Verdict, p place) string {
-	if text := c.engine.blocked(v); text != "" {
-		return text
+	if at := c.stuck(v); at != "" {
+		return "the link " + text.Plain(at) + " on the way lies in a place that is closed, and following it is " + refused
 	}
-	if v.Kind != host.Absent {
-		return c.explainPresent(v, p)
+	link := ""
+	if v.Kind == host.Absent && v.Seen {
+		link = "a link to " + text.Plain(v.To) + ": "
 	}
-	if v.Seen {
-		return "a link to " + text.Plain(v.To) + ": " + c.explainAbsent(v, p)
+	if dir, kind := c.nearest(v.To); v.Kind == host.Absent && kind != host.Dir {
+		return link + "nothing can be there: " + text.Plain(dir) + " is not a directory"
 	}
-	return c.explainAbsent(v, p)
-}
-
-func (c *Checker) explainPresent(v *Verdict, p place) string {
 	if text := c.engine.explain(v, p); text != "" {
-		return text
+		return link + text
 	}
-	switch t := c.engine.texts(); {
+	switch {
+	case v.Kind == host.Absent:
+		return link + c.explainAbsent(v, p)
 	case p == shown:
 		return c.explainShown(v)
 	case p == hidden && v.To != v.Rule.Path:
-		return t.within
-	default:
-		return ofRule(t.present[p], v.Rule)
+		return c.texts.within
 	}
+	return ofRule(c.texts.present[p], v.Rule)
 }
 
 func ofRule(answer string, r *view.Rule) string {
@@ -125,7 +120,7 @@ func (c *Checker) explainShown(v *Verdict) string {
 	case !v.Read:
 		return c.notPermitted(v, "read it")
 	case v.Rule.Source == view.SourceCache:
-		return "the project's private cache: it is kept for the next run, and the host's own is " + c.engine.texts().cache + stays
+		return "the project's private cache: it is kept for the next run, and the host's own is " + c.texts.cache + stays
 	case v.Write:
 		return "the host's own, and it can be changed" + stays
 	case v.Rule.Access == policy.Write:
@@ -150,18 +145,11 @@ func (c *Checker) notPermitted(v *Verdict, what string) string {
 
 // explainAbsent says why there is nothing at a place, and whether there can be.
 func (c *Checker) explainAbsent(v *Verdict, p place) string {
-	dir, kind := c.nearest(v.To)
-	if kind != host.Dir {
-		return "nothing can be there: " + text.Plain(dir) + " is not a directory"
-	}
-	if text := c.engine.explain(v, p); text != "" {
-		return text
-	}
 	switch {
 	case v.Write:
 		return "does not exist; could be created" + c.nextRun(v.To)
 	case p != shown:
-		return ofRule(c.engine.texts().absent[p], v.Rule)
+		return ofRule(c.texts.absent[p], v.Rule)
 	case v.Rule.Access == policy.Write:
 		return "does not exist, and you may not create it"
 	}

@@ -21,7 +21,7 @@ const FullTier = "tier full (bubblewrap): sbx doctor says how to get it"
 // host has, and may do with it what the rules of the ruleset add up to, less what
 // permissions refuse. The rules of the policy only say why.
 type rules struct {
-	common
+	*Checker
 	ruled map[inode]landlock.FS  // rights by file
 	made  map[string]landlock.FS // rights by path, of what the run makes first
 }
@@ -155,8 +155,6 @@ func (e *rules) explainFrozen(dir string) string {
 	fewer := func(r *view.Rule) bool { return r.Access != policy.Write }
 	return e.obstacle(dir, fewer) + ", and Landlock cannot tell it from the rest"
 }
-
-func (e *rules) texts() *texts { return &ruleTexts }
 
 func (e *rules) explain(v *Verdict, p place) string {
 	if v.Kind == host.Absent {

@@ -13,7 +13,7 @@ import (
 
 // mounts are bwrap's: what is hidden or not opened does not exist inside, and
 // private directories, /proc and /dev are the sandbox's own.
-type mounts struct{ common }
+type mounts struct{ *Checker }
 
 func (e *mounts) place(path string, r *view.Rule) place {
 	switch p := linuxPlace(path, r); {
@@ -73,8 +73,6 @@ func (e *mounts) creates(dir, _ string) bool {
 	return p != proc && e.writable(dir, r, p)
 }
 
-func (e *mounts) texts() *texts { return &mountTexts }
-
 func (e *mounts) explain(v *Verdict, p place) string {
 	absent := v.Kind == host.Absent
 	switch {
@@ -82,7 +80,7 @@ func (e *mounts) explain(v *Verdict, p place) string {
 		return text.Plain(v.Rule.Path) + " is an empty private directory" + e.hostHas(v.To) +
 			"; what is made in it is gone afterwards"
 	case absent && (p == unopened || p == hidden):
-		return mountTexts.absent[p] + e.hostHas(v.To)
+		return e.texts.absent[p] + e.hostHas(v.To)
 	case absent:
 	case p == proc:
 		return "/proc is the sandbox's own: it shows the kernel, and of the processes those of the sandbox"

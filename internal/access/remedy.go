@@ -35,10 +35,13 @@ func (c *Checker) addRemedies(v *Verdict, p place) {
 		v.Fixed = OwnUser
 		return
 	}
-	if v.Kind != host.Socket && (!v.Write || p == private) && !c.engine.writeRemedy(v, p, path) {
+	e, walled := c.engine.(*rules)
+	if v.Kind != host.Socket && (!v.Write || p == private) && !(walled && e.writeRemedy(v, p, path)) {
 		c.addWriteRemedies(v, path, own)
 	}
-	c.engine.remark(v, p)
+	if walled {
+		e.remark(v, p)
+	}
 	if !own && c.hideable(v, path) {
 		v.add(Remedy{To: "hide", Flags: []string{"--block", path}})
 	}
@@ -65,7 +68,9 @@ func (c *Checker) hideable(v *Verdict, path string) bool {
 // links on the way, which grants do not follow everywhere.
 func (c *Checker) target(v *Verdict) (path string, there bool) {
 	if c.Beyond == nil {
-		return v.To, v.Kind != host.Absent || c.Ruleset == nil && !c.Seatbelt && c.hidesHost(v.To)
+		// For want of a look at the host: it may have something where a sandbox of mounts has nothing.
+		return v.To, v.Kind != host.Absent || c.Ruleset == nil && !c.Seatbelt &&
+			ownPlace(c.engine.place(v.To, c.ruleFor(v.To)))
 	}
 	h, ok := c.Beyond.Outside(v.Path)
 	if !ok {
@@ -76,12 +81,6 @@ func (c *Checker) target(v *Verdict) (path string, there bool) {
 	}
 	to, err := c.Beyond.Res.Resolve(h)
 	return to.Path, err == nil && to.Info.Kind != host.Absent
-}
-
-// hidesHost reports, for want of a look at the host, whether it may have
-// something at a path where nothing is.
-func (c *Checker) hidesHost(path string) bool {
-	return ownPlace(c.engine.place(path, c.ruleFor(path)))
 }
 
 // openRemedy is the remedy that shows what the host has.
@@ -117,7 +116,10 @@ func (c *Checker) addWriteRemedies(v *Verdict, path string, own bool) {
 // gitRemedy is the setting of git that opens what another one protects. A .git
 // that is no plain directory of the caller's own is not opened by any.
 func (c *Checker) gitRemedy(v *Verdict) string {
-	level, ok := strings.CutPrefix(source(v.Rule), "git = ")
+	if v.Rule == nil {
+		return ""
+	}
+	level, ok := strings.CutPrefix(v.Rule.Source, "git = ")
 	if !ok || level == "full" {
 		return ""
 	}
@@ -153,13 +155,6 @@ func guarded(rel string) bool {
 		}
 	}
 	return false
-}
-
-func source(m *view.Rule) string {
-	if m == nil {
-		return ""
-	}
-	return m.Source
 }
 
 // addAbsentRemedies is about what is nowhere: only the directory that it would lie

@@ -16,7 +16,7 @@ import (
 // rules go by paths: the deepest one decides what may be done, also with a name
 // that does not exist yet. What is hidden or closed is refused, and not gone.
 type seatbelt struct {
-	common
+	*Checker
 	denied map[string]bool // inside: what may not be looked at
 }
 
@@ -81,15 +81,6 @@ func (e *seatbelt) creates(dir, path string) bool {
 	return true
 }
 
-func (e *seatbelt) texts() *texts { return &seatbeltTexts }
-
-func (e *seatbelt) blocked(v *Verdict) string {
-	if at := e.stuck(v); at != "" {
-		return "the link " + text.Plain(at) + " on the way lies in a place that is closed, and following it is " + refused
-	}
-	return ""
-}
-
 func (e *seatbelt) explain(v *Verdict, p place) string {
 	switch {
 	case v.Kind == host.Absent:
@@ -101,9 +92,9 @@ func (e *seatbelt) explain(v *Verdict, p place) string {
 	case v.To == "/":
 		return "its list of names can be read, as programs need it, and nothing can be made in it"
 	case p == hidden && v.To != v.Rule.Path:
-		return seatbeltTexts.within + e.passage(v)
+		return e.texts.within + e.passage(v)
 	case p != shown:
-		return ofRule(seatbeltTexts.present[p], v.Rule) + e.passage(v) + spare(v, p)
+		return ofRule(e.texts.present[p], v.Rule) + e.passage(v) + spare(v, p)
 	}
 	return e.explainOpened(v)
 }
@@ -166,7 +157,7 @@ func (e *seatbelt) explainMissing(v *Verdict, p place) string {
 	case at != "":
 		return not + "the name " + text.Plain(at) + " is protected in advance"
 	case p == private:
-		return ofRule(seatbeltTexts.absent[p], v.Rule) + spare(v, p)
+		return ofRule(e.texts.absent[p], v.Rule) + spare(v, p)
 	}
 	return ""
 }
@@ -214,22 +205,12 @@ func (e *seatbelt) remedy(v *Verdict, p place, path string, exists bool) (done b
 	return true
 }
 
-func (e *seatbelt) writeRemedy(v *Verdict, _ place, _ string) bool { return v.Write }
-
 // device is what may be done with a device, as the profile has it.
 func (e *seatbelt) device(path string) (read, write bool) {
-	switch name := strings.TrimPrefix(path, "/dev/"); {
-	case slices.Contains([]string{"null", "zero", "random", "urandom", "dtracehelper", "tty", "ptmx"}, name):
-		return true, true
-	case slices.Contains([]string{"autofs_nowait", "stdin", "stdout", "stderr"}, name):
-		return true, false
-	case name == "fd":
-		return true, false
-	case policy.Within(path, "/dev/fd"):
-		return true, true
-	}
-	own := e.terminal(path)
-	return own, own
+	name := strings.TrimPrefix(path, "/dev/")
+	both := slices.Contains([]string{"null", "zero", "random", "urandom", "dtracehelper", "tty", "ptmx"}, name) ||
+		name != "fd" && policy.Within(path, "/dev/fd") || e.terminal(path)
+	return both || slices.Contains([]string{"autofs_nowait", "stdin", "stdout", "stderr", "fd"}, name), both
 }
 
 // terminal reports whether a device is the command's own terminal.
@@ -251,19 +232,18 @@ func (e *seatbelt) connects(path string, r *view.Rule) bool {
 
 // stuck is the first link on the way to a path that may not be looked at, "" for
 // none. Inside, the kernel itself refuses it.
-func (e *seatbelt) stuck(v *Verdict) string {
-	if e.Beyond == nil {
+func (c *Checker) stuck(v *Verdict) string {
+	if !c.Seatbelt || c.Beyond == nil {
 		return ""
 	}
-	to, err := e.res.Resolve(v.Path)
+	to, err := c.res.Resolve(v.Path)
 	if err != nil {
 		return ""
 	}
 	for _, l := range to.Links {
-		r := e.ruleFor(l.Path)
-		open := r != nil && view.Shows(r.Access)
-		known := slices.Contains([]string{"/tmp", "/var", "/etc"}, l.Path) || slices.ContainsFunc(e.Beyond.Links, func(o host.Hop) bool { return o.Path == l.Path })
-		if !open && !known {
+		same := func(o host.Hop) bool { return o.Path == l.Path }
+		known := slices.Contains([]string{"/tmp", "/var", "/etc"}, l.Path) || slices.ContainsFunc(c.Beyond.Links, same)
+		if r := c.ruleFor(l.Path); !known && (r == nil || !view.Shows(r.Access)) {
 			return l.Path
 		}
 	}

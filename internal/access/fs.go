@@ -3,7 +3,10 @@
 package access
 
 import (
+	"cmp"
 	"errors"
+	"io/fs"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
@@ -15,11 +18,12 @@ import (
 // without starting anything. Names are the sandbox's. As the resolver asks,
 // what lies above the last element of a path holds no links.
 type sandboxFS struct {
-	v     *view.View
-	made  map[string]bool   // directories that hold mount points and links, made by bwrap
-	links map[string]string // made by bwrap, with what they hold
-	self  bool              // sbx itself lies in ManifestDir
-	files map[string]string // what process 1 reopens, with the names on the host
+	host.FS // nil: nothing else is asked for
+	v       *view.View
+	made    map[string]bool   // directories that hold mount points and links, made by bwrap
+	links   map[string]string // made by bwrap, with what they hold
+	self    bool              // sbx itself lies in ManifestDir
+	files   map[string]string // what process 1 reopens, with the names on the host
 }
 
 func NewSandboxFS(v *view.View, self bool, files map[string]string) host.FS {
@@ -48,12 +52,19 @@ func (f *sandboxFS) hold(path string) {
 	}
 }
 
+// own is something of the sandbox's own.
+func (f *sandboxFS) own(kind host.Kind, mode uint32) host.Info {
+	return host.Info{Kind: kind, Mode: mode, UID: f.v.Host.UID}
+}
+
 // at finds what lies at a path: the host's file of that name, or, when host is
 // "", something of the sandbox's own.
 func (f *sandboxFS) at(path string) (h string, own host.Info) {
-	dir := host.Info{Kind: host.Dir, Mode: 0o755, UID: f.v.Host.UID}
+	dir := f.own(host.Dir, 0o755)
 	if text, ok := f.links[path]; ok {
-		return "", host.Info{Kind: host.Link, Mode: 0o777, UID: f.v.Host.UID, Size: int64(len(text))}
+		own = f.own(host.Link, 0o777)
+		own.Size = int64(len(text))
+		return "", own
 	}
 	h, ok := f.v.Outside(path)
 	m := f.v.InForceAt(h)
@@ -75,9 +86,9 @@ func (f *sandboxFS) at(path string) (h string, own host.Info) {
 		return h, host.Info{}
 	case h == m.Path && m.Access == policy.Block && m.Info.Kind != host.Dir:
 		if m.Blank {
-			return "", host.Info{Kind: host.File, Mode: 0o444, UID: f.v.Host.UID}
+			return "", f.own(host.File, 0o444)
 		}
-		return "", host.Info{Kind: host.File, UID: f.v.Host.UID}
+		return "", f.own(host.File, 0)
 	case h == m.Path:
 		return "", dir
 	}
@@ -90,13 +101,13 @@ func (f *sandboxFS) at(path string) (h string, own host.Info) {
 func (f *sandboxFS) manifest(path string) host.Info {
 	switch {
 	case path == host.ManifestDir:
-		return host.Info{Kind: host.Dir, Mode: 0o755, UID: f.v.Host.UID}
+		return f.own(host.Dir, 0o755)
 	case path == host.ManifestDir+"/policy.json":
-		return host.Info{Kind: host.File, Mode: 0o444, UID: f.v.Host.UID}
+		return f.own(host.File, 0o444)
 	case path == host.ManifestDir+"/sbx" && f.self:
-		return host.Info{Kind: host.File, Mode: 0o755, UID: f.v.Host.UID}
+		return f.own(host.File, 0o755)
 	case path == pid1.ReopenDir && len(f.files) > 0:
-		return host.Info{Kind: host.Dir, Mode: 0o700, UID: f.v.Host.UID}
+		return f.own(host.Dir, 0o700)
 	}
 	return host.Info{}
 }
@@ -105,7 +116,7 @@ func (f *sandboxFS) manifest(path string) host.Info {
 // only the one that asks and the sandbox's first.
 func (f *sandboxFS) proc(path string) (h string, own host.Info) {
 	if path == "/proc" {
-		return "", host.Info{Kind: host.Dir, Mode: 0o555, UID: f.v.Host.UID}
+		return "", f.own(host.Dir, 0o555)
 	}
 	pid, rest := host.Cut(path[len("/proc/"):])
 	switch {
@@ -113,10 +124,8 @@ func (f *sandboxFS) proc(path string) (h string, own host.Info) {
 		return path, host.Info{}
 	case pid != "1":
 		return "", host.Info{}
-	case rest == "":
-		return "/proc/self", host.Info{}
 	}
-	return "/proc/self/" + rest, host.Info{}
+	return strings.TrimSuffix("/proc/self/"+rest, "/"), host.Info{}
 }
 
 // deviceInfo is what bwrap puts into /dev (bwrap(1), option --dev).
@@ -134,21 +143,10 @@ func deviceInfo(path string) host.Info {
 }
 
 func deviceLink(path string) string {
-	switch path {
-	case "/dev/fd":
-		return "/proc/self/fd"
-	case "/dev/stdin":
-		return "/proc/self/fd/0"
-	case "/dev/stdout":
-		return "/proc/self/fd/1"
-	case "/dev/stderr":
-		return "/proc/self/fd/2"
-	case "/dev/core":
-		return "/proc/kcore"
-	case "/dev/ptmx":
-		return "pts/ptmx"
-	}
-	return ""
+	return map[string]string{
+		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1",
+		"/dev/stderr": "/proc/self/fd/2", "/dev/core": "/proc/kcore", "/dev/ptmx": "pts/ptmx",
+	}[path]
 }
 
 // Lstat implements [host.FS].
@@ -167,10 +165,7 @@ func (f *sandboxFS) Lstat(path string) (host.Info, error) {
 
 // Readlink implements [host.FS].
 func (f *sandboxFS) Readlink(path string) (string, error) {
-	if text, ok := f.links[path]; ok {
-		return text, nil
-	}
-	if text := deviceLink(path); text != "" {
+	if text := cmp.Or(f.links[path], deviceLink(path)); text != "" {
 		return text, nil
 	}
 	host, _ := f.at(path)
@@ -178,23 +173,6 @@ func (f *sandboxFS) Readlink(path string) (string, error) {
 		return "", errors.ErrUnsupported
 	}
 	return f.v.Host.FS.Readlink(host)
-}
-
-// ReadDir implements [host.FS]. It is never asked.
-func (f *sandboxFS) ReadDir(string) ([]host.Entry, error) { return nil, errors.ErrUnsupported }
-
-// Exist implements [host.FS]. It is never asked.
-func (f *sandboxFS) Exist(_ string, below []string) []bool { return make([]bool, len(below)) }
-
-// Mounts implements [host.FS]. It is never asked.
-func (f *sandboxFS) Mounts() ([]host.Mount, error) { return nil, errors.ErrUnsupported }
-
-// Head implements [host.FS]. It is never asked.
-func (f *sandboxFS) Head(string, int) ([]byte, error) { return nil, errors.ErrUnsupported }
-
-// Content implements [host.FS]. It is never asked.
-func (f *sandboxFS) Content(string, host.Info, int) ([]byte, error) {
-	return nil, errors.ErrUnsupported
 }
 
 // Access implements [host.FS] as far as permissions go; that a mount is read-only
@@ -210,4 +188,78 @@ func (f *sandboxFS) Access(path string, rwx byte) bool {
 		return err == nil && rwx != 'w' && (i.Kind == host.Dir || i.Mode&0o004 != 0)
 	}
 	return f.v.MayUseUnprivileged(h, rwx)
+}
+
+// hostFS are the files of the host as a command finds them that runs as the
+// caller, root being without privileges.
+type hostFS struct {
+	host.ProcFS
+	v    *view.View
+	made map[string]bool // directories that the run makes first
+}
+
+func NewHostFS(v *view.View, dirs []string) host.FS {
+	f := &hostFS{ProcFS: host.ProcFS{FS: v.Host.FS}, v: v, made: make(map[string]bool, len(dirs))}
+	for _, dir := range dirs {
+		for ; dir != "/" && !f.made[dir]; dir = policy.Dir(dir) {
+			f.made[dir] = true
+		}
+	}
+	return f
+}
+
+// Lstat implements [host.FS].
+func (f *hostFS) Lstat(path string) (host.Info, error) {
+	if up := policy.Dir(path); path != "/" && !policy.Within(path, "/proc") && !f.Access(up, 'x') {
+		if i, err := f.ProcFS.Lstat(up); err == nil && i.Kind == host.Dir {
+			return host.Info{}, host.ErrDenied
+		}
+	}
+	i, err := f.ProcFS.Lstat(path)
+	if err == nil && i.Kind == host.Absent && f.made[path] {
+		i = host.Info{Kind: host.Dir, Mode: 0o700, UID: f.v.Host.UID}
+	}
+	return i, err
+}
+
+// Access implements [host.FS] as far as permissions go, of which Landlock is no part.
+func (f *hostFS) Access(path string, rwx byte) bool {
+	if f.made[path] {
+		if i, err := f.ProcFS.Lstat(path); err == nil && i.Kind == host.Absent {
+			return true
+		}
+	}
+	return f.v.MayUse(path, rwx)
+}
+
+// deniedFS are files as a process inside finds them. What may not be looked at is
+// taken for a directory, so that names in it are asked for as well: whether they
+// are there is not kept from anyone.
+type deniedFS struct {
+	host.FS
+	denied map[string]bool // what may not be looked at
+}
+
+// Lstat implements [host.FS].
+func (f deniedFS) Lstat(path string) (host.Info, error) {
+	i, err := f.FS.Lstat(path)
+	if errors.Is(err, fs.ErrPermission) {
+		f.denied[path] = true
+		return host.Info{Kind: host.Dir}, nil
+	}
+	return i, err
+}
+
+// Spell implements [host.Speller].
+func (f deniedFS) Spell(path string) string { return spell(f.FS, path) }
+
+// Spell implements [host.Speller].
+func (f *hostFS) Spell(path string) string { return spell(f.v.Host.FS, path) }
+
+// spell is the path as it is on the disk, for a file system that is wrapped.
+func spell(f host.FS, path string) string {
+	if s, ok := f.(host.Speller); ok {
+		return s.Spell(path)
+	}
+	return path
 }
