@@ -31,8 +31,8 @@ type setting struct {
 	from  int      // of the key
 }
 
-// name is the setting as [Settings.Where] has it.
-func (s *setting) name() string { return strings.Join(s.path, ".") }
+// name is the setting with a separator; [Settings.Where] has it with dots.
+func (s *setting) name(separator string) string { return strings.Join(s.path, separator) }
 
 // Unmarshal returns the map that the file holds: a document is koanf's parser of
 // itself, since places are kept beside the map. The name's ending tells the format.
@@ -96,20 +96,15 @@ func (doc *document) key(e entry) error {
 		return doc.readRoots(e)
 	}
 	v, err := doc.single(k, e)
-	if e.key == "audit" && err == nil {
-		return doc.noAudit(e, v == true)
+	switch {
+	case err != nil || e.key != "audit":
+		doc.set(e.at, v, e.key)
+	case v == true:
+		// Nothing writes a log of what commands do so far: who asks for one must
+		// not believe that there is one.
+		err = doc.errorf(e.at, "audit is not available yet")
 	}
-	doc.set(e.at, v, e.key)
 	return err
-}
-
-// noAudit refuses the log of what commands do, which nothing writes so far: who
-// asks for one must not believe that there is one.
-func (doc *document) noAudit(e entry, asked bool) error {
-	if asked {
-		return doc.errorf(e.at, "audit is not available yet")
-	}
-	return nil
 }
 
 // single reads a single value.
@@ -118,7 +113,7 @@ func (doc *document) single(k *key, e entry) (any, error) {
 	case aBool:
 		return doc.bool(e)
 	case aWord:
-		return doc.oneOf(e, k.words)
+		return doc.oneOf(e, k.rank)
 	case aFile:
 		return doc.source.file(e, e.key)
 	}

@@ -22,7 +22,7 @@ const (
 func (l *loader) checkExtends(doc *document) error {
 	for _, p := range doc.profiles {
 		name, visits, items := strconv.Quote(p.Name), 0, 0
-		err := l.set.Walk(p.Name, func(up *policy.Profile, depth int) error {
+		err := l.Profiles.Walk(p.Name, func(up *policy.Profile, depth int) error {
 			visits++
 			items += itemsOf(up)
 			switch {

@@ -30,69 +30,61 @@ const (
 type key struct {
 	name    string
 	kind    kind
-	words   []string            // of aWord
-	rank    []string            // values from tight to wide
+	rank    []string            // values from tight to wide; of aWord all there are
 	project bool                // any project file may tighten it
 	lock    bool                // the administrator may lock it
-	field   func(*Settings) any // where its value goes, a *bool or *string; nil for tables and lists
+	field   func(*Settings) any // where its value goes; nil for what is no setting
 }
-
-var (
-	fallbacks = []string{"block", "warn", "allow"}
-	tiers     = []string{"full", "reduced"}
-	watches   = []string{"required", "auto"}
-)
 
 // topKeys are in the order in which messages list them.
 var topKeys = [...]key{
-	{
-		name: "enabled", kind: aBool, rank: []string{"true", "false"}, project: true, lock: true,
-		field: func(s *Settings) any { return &s.Enabled },
-	},
-	{
-		name: "default_profile", kind: aProfile, lock: true,
-		field: func(s *Settings) any { return &s.DefaultProfile },
-	},
-	{
-		name: "fallback_on_unavailable", kind: aWord, words: fallbacks, rank: fallbacks, project: true, lock: true,
-		field: func(s *Settings) any { return &s.Fallback },
-	},
-	{
-		name: "min_tier", kind: aWord, words: tiers, rank: tiers, project: true,
-		field: func(s *Settings) any { return &s.MinTier },
-	},
-	{
-		name: "tripwire", kind: aWord, words: watches, rank: watches, project: true, lock: true,
-		field: func(s *Settings) any { return &s.Tripwire },
-	},
-	{
-		name: "shell", kind: aFile, lock: true,
-		field: func(s *Settings) any { return &s.Shell },
-	},
+	{name: "enabled", kind: aBool, rank: []string{"true", "false"}, project: true, lock: true,
+		field: func(s *Settings) any { return &s.Enabled }},
+	{name: "default_profile", kind: aProfile, lock: true,
+		field: func(s *Settings) any { return &s.DefaultProfile }},
+	{name: "fallback_on_unavailable", kind: aWord, rank: []string{"block", "warn", "allow"}, project: true, lock: true,
+		field: func(s *Settings) any { return &s.Fallback }},
+	{name: "min_tier", kind: aWord, rank: []string{"full", "reduced"}, project: true,
+		field: func(s *Settings) any { return &s.MinTier }},
+	{name: "tripwire", kind: aWord, rank: []string{"required", "auto"}, project: true, lock: true,
+		field: func(s *Settings) any { return &s.Tripwire }},
+	{name: "shell", kind: aFile, lock: true,
+		field: func(s *Settings) any { return &s.Shell }},
 	{name: "audit", kind: aBool},
-	{
-		name: "hints", kind: aBool,
-		field: func(s *Settings) any { return &s.Hints },
-	},
-	{
-		name: "direct", kind: aBool, rank: []string{"false", "true"}, lock: true,
-		field: func(s *Settings) any { return &s.Direct },
-	},
-	{name: "shells", kind: someShells},
-	{name: "roots", kind: someRoots},
-	{
-		name: "login_fallback", kind: aBool,
-		field: func(s *Settings) any { return &s.LoginFallback },
-	},
+	{name: "hints", kind: aBool,
+		field: func(s *Settings) any { return &s.Hints }},
+	{name: "direct", kind: aBool, rank: []string{"false", "true"}, lock: true,
+		field: func(s *Settings) any { return &s.Direct }},
+	{name: "shells", kind: someShells,
+		field: func(s *Settings) any { return &s.Shells }},
+	{name: "roots", kind: someRoots,
+		field: func(s *Settings) any { return &s.Roots }},
+	{name: "login_fallback", kind: aBool,
+		field: func(s *Settings) any { return &s.LoginFallback }},
 	{name: "locked", kind: someLocks},
 	{name: "profiles", kind: someProfiles},
-	{name: "tools", kind: someTools},
+	{name: "tools", kind: someTools,
+		field: func(s *Settings) any { return &s.Tools }},
 }
 
 // topKey returns the key of a name, nil when there is none.
 func topKey(name string) *key {
 	if i := slices.IndexFunc(topKeys[:], func(k key) bool { return k.name == name }); i >= 0 {
 		return &topKeys[i]
+	}
+	return nil
+}
+
+// value is what settings say, nil when that is no single value.
+func (k *key) value(s *Settings) any {
+	if k.field == nil {
+		return nil
+	}
+	switch f := k.field(s).(type) {
+	case *bool:
+		return *f
+	case *string:
+		return *f
 	}
 	return nil
 }

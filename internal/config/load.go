@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	koanfmaps "github.com/knadh/koanf/maps"
 	"github.com/knadh/koanf/v2"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -24,13 +25,12 @@ type File struct {
 }
 
 // dir is the directory of the file, where what it names is looked for.
-func (f File) dir() string { return policy.Dir(filepath.Clean(join(f.CWD, f.Path))) }
-
-func join(dir, path string) string {
-	if strings.HasPrefix(path, "/") {
-		return path
+func (f File) dir() string {
+	path := f.Path
+	if !strings.HasPrefix(path, "/") {
+		path = f.CWD + "/" + path
 	}
-	return dir + "/" + path
+	return policy.Dir(filepath.Clean(path))
 }
 
 // rank orders files: layer by layer, and of the project files those that are
@@ -105,14 +105,14 @@ func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error)
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, f := range files {
-		if f.Layer == policy.Project && f.Trusted && l.outside == nil {
-			l.outside = l.settings()
+		if f.Layer == policy.Project && f.Trusted && l.Outside == nil {
+			l.Outside = l.settings()
 		}
 		if err := l.add(f); err != nil {
 			return nil, bounded(err)
 		}
-		if f.Layer == policy.System && len(l.locked) > 0 {
-			l.base = l.settings()
+		if f.Layer == policy.System && len(l.Locked) > 0 {
+			l.LockBase = l.settings()
 		}
 	}
 	return l.settings(), nil
@@ -120,29 +120,19 @@ func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error)
 
 // loader holds the layers read so far.
 type loader struct {
-	k       *koanf.Koanf // what files say at the top; profiles, which extend each other, are in set
-	set     policy.Set
-	vars    policy.Vars
-	where   map[string]string
-	notices []string
-	ignored []Ignored
-	locked  []string
-	base    *Settings
-	outside *Settings
-
+	Settings              // less what is in k
+	k        *koanf.Koanf // what files say at the top; profiles extend each other, and are in Settings
+	vars     policy.Vars
 	narrowed int // profiles in project files that are not trusted
 }
 
 func newLoader(builtin policy.Set, vars policy.Vars) (*loader, error) {
-	l := &loader{
-		k: koanf.New(delim), set: copySet(builtin), vars: vars,
-		where: make(map[string]string),
-	}
+	l := &loader{k: koanf.New(delim), vars: vars}
+	l.Profiles, l.Where = maps.Clone(builtin), make(map[string]string)
 	defaults, first := make(map[string]any), Defaults(nil)
 	for _, k := range topKeys {
-		if k.field != nil {
-			defaults[k.name] = deref(k.field(first))
-			l.where[k.name] = policy.Builtin.String()
+		if v := k.value(first); v != nil {
+			defaults[k.name], l.Where[k.name] = v, policy.Builtin.String()
 		}
 	}
 	return l, l.k.Load(layer{values: defaults}, nil)
@@ -157,27 +147,6 @@ type layer struct {
 func (l layer) ReadBytes() ([]byte, error) { return l.data, nil }
 
 func (l layer) Read() (map[string]any, error) { return l.values, nil }
-
-// deref returns the value of a field of [Settings].
-func deref(field any) any {
-	switch f := field.(type) {
-	case *bool:
-		return *f
-	case *string:
-		return *f
-	}
-	return nil
-}
-
-// copySet copies the stacks, so that a layer can be put on them; the profiles
-// in them are never changed.
-func copySet(set policy.Set) policy.Set {
-	out := make(policy.Set, len(set))
-	for name, stack := range set {
-		out[name] = slices.Clip(stack)
-	}
-	return out
-}
 
 // add parses a file, checks it, and lays it over what was read so far: its
 // profiles on their stacks, its settings over those of the layers before.
@@ -196,13 +165,10 @@ func (l *loader) add(f File) error {
 
 // merge lays a file that was checked over the layers below.
 func (l *loader) merge(doc *document, below map[string]any) (err error) {
-	switch {
-	case doc.file.Layer < policy.Project:
+	if doc.file.Layer < policy.Project {
 		err = l.addProfiles(doc)
-	case doc.file.Trusted:
-		err = l.trusted(doc)
-	default:
-		err = l.tighten(doc)
+	} else {
+		err = l.narrow(doc)
 	}
 	if err != nil {
 		return err
@@ -213,77 +179,57 @@ func (l *loader) merge(doc *document, below map[string]any) (err error) {
 				return err
 			}
 		}
-		put(below, s.path, s.value)
-		l.where[s.name()] = doc.place(s.from)
+		koanfmaps.Merge(koanfmaps.Unflatten(map[string]any{s.name(delim): s.value}, delim), below)
+		l.Where[s.name(".")] = doc.place(s.from)
 	}
 	for _, w := range doc.locked {
-		if !slices.Contains(l.locked, w.text) {
-			l.locked = append(l.locked, w.text)
-			l.where["locked."+w.text] = doc.place(w.at)
+		if !slices.Contains(l.Locked, w.text) {
+			l.Locked = append(l.Locked, w.text)
+			l.Where["locked."+w.text] = doc.place(w.at)
 		}
 	}
 	return nil
-}
-
-// put sets the value at a path of keys.
-func put(m map[string]any, path []string, v any) {
-	for _, key := range path[:len(path)-1] {
-		next, ok := m[key].(map[string]any)
-		if !ok {
-			next = make(map[string]any)
-			m[key] = next
-		}
-		m = next
-	}
-	m[path[len(path)-1]] = v
 }
 
 // addProfiles puts the file's profiles on the stacks of their names and
 // checks what they extend.
 func (l *loader) addProfiles(doc *document) error {
 	for _, p := range doc.profiles {
-		l.set[p.Name] = append(slices.Clip(l.set[p.Name]), p.Profile)
+		l.Profiles[p.Name] = append(slices.Clip(l.Profiles[p.Name]), p.Profile)
 	}
 	return l.checkExtends(doc)
 }
 
 // known refuses the name of a profile that does not exist.
 func (l *loader) known(doc *document, s setting, name string) error {
-	if _, ok := l.set[name]; ok {
+	if l.Profiles[name] != nil {
 		return nil
 	}
-	key := s.name()
+	key := s.name(".")
 	if s.path[0] == "tools" {
 		key += ".profile"
 	}
-	return doc.unknown(s.from, name, l.set.Names(), "%s: no profile is called %s", key, short(name))
+	return doc.unknown(s.from, name, l.Profiles.Names(), "%s: no profile is called %s", key, short(name))
 }
 
 // settings returns what the layers read so far say.
 func (l *loader) settings() *Settings {
-	s := &Settings{
-		Profiles: copySet(l.set), Where: maps.Clone(l.where), Notices: slices.Clone(l.notices),
-		Ignored: slices.Clone(l.ignored), Locked: slices.Clone(l.locked), LockBase: l.base, Outside: l.outside,
-	}
+	s := l.Settings
+	s.Profiles, s.Where = maps.Clone(l.Profiles), maps.Clone(l.Where)
 	for _, k := range topKeys {
-		if k.field == nil {
+		if k.field == nil || !l.k.Exists(k.name) {
 			continue
 		}
-		switch f := k.field(s).(type) {
+		switch f := k.field(&s).(type) {
 		case *bool:
 			*f = l.k.Bool(k.name)
 		case *string:
 			*f = l.k.String(k.name)
+		case *[]string:
+			*f = l.k.Strings(k.name)
+		case *map[string]string:
+			*f = l.k.StringMap(k.name)
 		}
 	}
-	if l.k.Exists("shells") {
-		s.Shells = l.k.StringMap("shells")
-	}
-	if l.k.Exists("tools") {
-		s.Tools = l.k.StringMap("tools")
-	}
-	if l.k.Exists("roots") {
-		s.Roots = l.k.Strings("roots")
-	}
-	return s
+	return &s
 }

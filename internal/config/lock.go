@@ -118,7 +118,7 @@ func (s *Settings) checkTop(name string, noSandbox bool) error {
 	if name == "enabled" && b.Enabled && noSandbox {
 		return s.locked(name, "no sandbox", "--no-sandbox")
 	}
-	from, to := deref(k.field(b)), deref(k.field(s))
+	from, to := k.value(b), k.value(s)
 	looser := k.wider(from, to)
 	if k.kind == aFile {
 		looser = from != to

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -93,14 +94,14 @@ func (t *preview) loosens() error {
 			return err
 		}
 	}
-	for _, tool := range sortedKeys(a.Tools) {
+	for _, tool := range slices.Sorted(maps.Keys(a.Tools)) {
 		if from, to := b.Tools[tool], a.Tools[tool]; from != to {
 			t.add("", policy.Change{Key: "tools." + tool, What: to, From: from, To: to, Wider: true})
 		}
 	}
 	names := a.Profiles.Names()
 	for _, name := range names {
-		if err := t.compare(name, t.known(name), []string{name}); err != nil {
+		if err := t.compare(name, b.instead([]string{name}), []string{name}); err != nil {
 			return err
 		}
 	}
@@ -109,24 +110,12 @@ func (t *preview) loosens() error {
 			continue
 		}
 		for _, name := range names {
-			if err := t.compare(name+" + "+top, t.known(name, top), []string{name, top}); err != nil {
+			if err := t.compare(name+" + "+top, b.instead([]string{name, top}), []string{name, top}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// known are the profiles in whose place the named ones would be used without
-// the file: itself, or the default for one of the file's own.
-func (t *preview) known(names ...string) []string {
-	out := slices.Clone(names)
-	for i, name := range names {
-		if t.before.Profiles[name] == nil {
-			out[i] = t.before.DefaultProfile
-		}
-	}
-	return out
 }
 
 func (t *preview) compare(label string, before, after []string) error {
@@ -159,13 +148,4 @@ func (t *preview) add(label string, c policy.Change) {
 	if label != "" {
 		t.Loosens[i].Profiles = append(t.Loosens[i].Profiles, label)
 	}
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

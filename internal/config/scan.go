@@ -70,38 +70,32 @@ func scanText(src *source) error {
 // skip returns the length of the string or comment of TOML at the start of rest,
 // or 0.
 func skip(rest []byte) int {
-	switch {
-	case rest[0] == '#':
-		return toLineEnd(rest)
-	case bytes.HasPrefix(rest, []byte(`"""`)):
-		return 3 + quoted(rest[3:], `"""`, true, true)
-	case bytes.HasPrefix(rest, []byte(`'''`)):
-		return 3 + quoted(rest[3:], `'''`, false, true)
-	case rest[0] == '"':
-		return 1 + quoted(rest[1:], `"`, true, false)
-	case rest[0] == '\'':
-		return 1 + quoted(rest[1:], `'`, false, false)
+	switch rest[0] {
+	case '#':
+		if n := bytes.IndexByte(rest, '\n'); n > 0 {
+			return n
+		}
+		return len(rest)
+	case '"', '\'':
+		mark := rest[:1]
+		if three := bytes.Repeat(mark, 3); bytes.HasPrefix(rest, three) {
+			mark = three
+		}
+		return len(mark) + quoted(rest[len(mark):], mark)
 	}
 	return 0
 }
 
-func toLineEnd(b []byte) int {
-	if n := bytes.IndexByte(b, '\n'); n > 0 {
-		return n
-	}
-	return len(b)
-}
-
 // quoted returns the length of a string up to and with its closing mark. A
 // string that does not end is the parser's to complain about.
-func quoted(b []byte, mark string, escapes, multiline bool) int {
+func quoted(b, mark []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch {
-		case escapes && b[i] == '\\':
+		case mark[0] == '"' && b[i] == '\\':
 			i++
-		case b[i] == '\n' && !multiline:
+		case b[i] == '\n' && len(mark) == 1:
 			return i
-		case bytes.HasPrefix(b[i:], []byte(mark)):
+		case bytes.HasPrefix(b[i:], mark):
 			return i + len(mark)
 		}
 	}

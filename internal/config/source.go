@@ -3,8 +3,8 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -15,10 +15,9 @@ import (
 
 // source is the text of one file, to turn offsets into places.
 type source struct {
-	name  string // as messages show it
-	data  []byte
-	lines []int          // offset of the start of each line
-	at    map[string]int // offset of each key by its path, and of each value by that and a delim
+	name string // as messages show it
+	data []byte
+	at   map[string]int // offset of each key by its path, and of each value by that and a delim
 }
 
 func newSource(name string, data []byte) *source {
@@ -26,26 +25,12 @@ func newSource(name string, data []byte) *source {
 }
 
 // line returns the line of an offset, from 1.
-func (s *source) line(at int) int {
-	if s.lines == nil {
-		s.lines = []int{0}
-		for i, c := range s.data {
-			if c == '\n' {
-				s.lines = append(s.lines, i+1)
-			}
-		}
-	}
-	i, found := slices.BinarySearch(s.lines, at)
-	if found {
-		return i + 1
-	}
-	return i
-}
+func (s *source) line(at int) int { return bytes.Count(s.data[:at], []byte("\n")) + 1 }
 
 // place returns "file:line:col"; columns count bytes from 1, as compilers do.
 func (s *source) place(at int) string {
-	line := s.line(at)
-	return s.name + ":" + strconv.Itoa(line) + ":" + strconv.Itoa(at-s.lines[line-1]+1)
+	col := at - bytes.LastIndexByte(s.data[:at], '\n')
+	return s.name + ":" + strconv.Itoa(s.line(at)) + ":" + strconv.Itoa(col)
 }
 
 // errorf returns an error at an offset. Its text is one line whatever the

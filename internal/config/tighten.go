@@ -5,9 +5,11 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
@@ -23,85 +25,87 @@ const (
 	tooMuch = ": too much for a project file that is not trusted"
 )
 
-// tighten takes out of a project file whatever could give more than the
-// trusted layers give, and adds the rest to the loader. No matter which
-// profiles are selected afterwards, alone or together, the file must not have
-// made them wider.
-func (l *loader) tighten(doc *document) error {
-	t := newTightener(l, doc)
-	if err := t.limits(); err != nil {
+// narrow takes out of a project file what is not the project's to say, and adds
+// the rest to the loader.
+//
+// Of a file that is not trusted that is whatever could give more than the trusted
+// layers give: no matter which profiles are selected afterwards, alone or together,
+// the file must not have made them wider.
+//
+// The profiles of a file that the user has agreed to count in full, as do
+// default_profile and tools. All the rest at the top can only be tightened, as by a
+// file that is not trusted:
+//   - enabled, fallback_on_unavailable, min_tier, tripwire and direct decide whether a
+//     run may go on with less than was asked for, which is never a project's
+//     to say;
+//   - shell and shells name a program, whose content no one has agreed to, and it runs
+//     without a sandbox where --no-sandbox or a fallback says so;
+//   - roots and login_fallback are about what the user's own shell may do;
+//   - hints are about what the user gets to know.
+func (l *loader) narrow(doc *document) (err error) {
+	t := &tightener{
+		loader: l, doc: doc, trusted: maps.Clone(l.Profiles), usual: l.k.String("default_profile"),
+	}
+	t.base = sync.OnceValues(func() (*policy.Policy, error) { return t.resolve(t.usual) })
+	t.blocked = sync.OnceValues(t.resolveBlocked)
+	why := "a project file, trusted or not, may only tighten these"
+	if !doc.file.Trusted {
+		why = "this file is not trusted and may only tighten"
+		if err := t.limits(); err != nil {
+			return err
+		}
+	}
+	for i, p := range doc.profiles {
+		if doc.profiles[i], err = t.profile(p); err != nil {
+			return err
+		}
+	}
+	if err := l.addProfiles(doc); err != nil {
 		return err
 	}
-	if err := t.profiles(); err != nil {
-		return err
+	if !doc.file.Trusted {
+		if err := t.dropWider(); err != nil {
+			return err
+		}
 	}
 	if err := t.settings(); err != nil {
 		return err
 	}
-	t.notice("since this file is not trusted and may only tighten")
+	t.notice(why)
 	return nil
 }
 
-func newTightener(l *loader, doc *document) *tightener {
-	return &tightener{l: l, doc: doc, trusted: l.set, usual: l.k.String("default_profile")}
-}
-
 type tightener struct {
-	l       *loader
+	*loader
 	doc     *document
-	trusted policy.Set // what the layers and trusted files before say
-	usual   string     // their default profile
-	base    *policy.Policy
-	blocked *policy.Policy
-	ignored []word
-	gone    []string // names of the file's own profiles that were dropped
+	trusted policy.Set                     // what the layers and trusted files before say
+	usual   string                         // their default profile
+	base    func() (*policy.Policy, error) // what the user gets without the file
+	blocked func() (*policy.Policy, error) // see resolveBlocked
+	ignored []word                         // keys that are left out
+	gone    []string                       // names of the file's own profiles that were dropped
 }
 
-// ignore notes a key that is left out.
-func (t *tightener) ignore(key string, at int) {
-	if !slices.Contains(t.ignored, word{key, at}) {
-		t.ignored = append(t.ignored, word{key, at})
-	}
+func (t *tightener) ignore(key string, at int) { t.ignored = append(t.ignored, word{key, at}) }
+
+// resolve returns the policy of profiles that are trusted.
+func (t *tightener) resolve(names ...string) (*policy.Policy, error) {
+	return policy.Resolve(t.trusted, names, t.vars)
 }
 
 func (t *tightener) limits() error {
 	items := 0
-	t.l.narrowed += len(t.doc.profiles)
+	t.narrowed += len(t.doc.profiles)
 	for _, p := range t.doc.profiles {
 		items += itemsOf(p.Profile)
 	}
 	switch {
 	case items > untrustedItems:
 		return t.doc.errorf(0, "more than %d elements in lists"+tooMuch, untrustedItems)
-	case t.l.narrowed > untrustedProfiles:
+	case t.narrowed > untrustedProfiles:
 		return t.doc.errorf(0, "more than %d profiles in the files of this project: too much for files that are "+
 			"not trusted; leave some out, or agree to them with sbx trust", untrustedProfiles)
 	}
-	return nil
-}
-
-// profiles narrows each profile and adds it, then drops those of the file's
-// own that turn out wider than what the user would get without the file.
-func (t *tightener) profiles() error {
-	narrowed := make([]*profileDoc, 0, len(t.doc.profiles))
-	for _, p := range t.doc.profiles {
-		q, err := t.profile(p)
-		if err != nil {
-			return err
-		}
-		narrowed = append(narrowed, q)
-	}
-	t.doc.profiles = narrowed
-	t.l.set = copySet(t.trusted)
-	if err := t.l.addProfiles(t.doc); err != nil {
-		return err
-	}
-	for _, p := range narrowed {
-		if err := t.dropWider(p); err != nil {
-			return err
-		}
-	}
-	t.dropOrphans()
 	return nil
 }
 
@@ -121,8 +125,8 @@ func (t *tightener) profile(p *profileDoc) (*profileDoc, error) {
 		}
 	}
 	q, err := t.doc.profile(p.entry, func(key string) bool { return kept[key] })
-	if err != nil {
-		return nil, err
+	if err != nil || t.doc.file.Trusted {
+		return q, err
 	}
 	return q, t.lists(q)
 }
@@ -151,19 +155,25 @@ func scalars(p *policy.Profile) map[string]string {
 	return values
 }
 
+// tightLists are the lists that make a profile tighter.
+var tightLists = []string{"blocked_paths", "protected_paths", "readonly_paths", "env_drop"}
+
+// floor is what lets a run go on with less than was asked for. [Settings.KeepFloor]
+// sees to it that no project does that; leaving the keys out is for the notice.
+var floor = map[string]string{"min_tier": "reduced", "limits": "best-effort", "on_unmasked": "warn"}
+
 // key decides about one key of a profile. A key that is left out quietly asks
 // for what is so anyway.
 func (t *tightener) key(profile, key, value string, said map[string]string) (keep, quiet bool) {
-	switch key {
-	case "extends":
+	now, known := said[key]
+	switch {
+	case t.doc.file.Trusted:
+		return floor[key] == "" || floor[key] != value, value == now
+	case key == "extends":
 		return t.trusted[profile] == nil, false
-	case "blocked_paths", "protected_paths", "readonly_paths", "env_drop":
-		return true, false
-	}
-	if value == "" { // the other lists and env_set
-		return false, false
-	}
-	if now, ok := said[key]; ok {
+	case value == "": // lists and env_set
+		return slices.Contains(tightLists, key), false
+	case known:
 		return policy.Tighter(key, now, value), value == now
 	}
 	return t.tightest(key, value)
@@ -189,7 +199,7 @@ func (t *tightener) tightest(key, value string) (keep, quiet bool) {
 
 // lists narrows the lists that were kept.
 func (t *tightener) lists(p *profileDoc) error {
-	for _, key := range []string{"blocked_paths", "protected_paths", "readonly_paths", "env_drop"} {
+	for _, key := range tightLists {
 		if l := p.List(key); t.additions(l) {
 			t.ignore(p.keyName(key), p.keyAt[key])
 		}
@@ -197,22 +207,19 @@ func (t *tightener) lists(p *profileDoc) error {
 	if len(p.Protect.Items)+len(p.Read.Items) == 0 {
 		return nil
 	}
-	if err := t.addBlocked(); err != nil {
-		return err
-	}
 	views, err := t.views(p.Name)
 	if err != nil {
 		return err
 	}
-	protect, _, err := t.visible(p.Protect.Items, views)
+	protect, err := t.visible(p.Protect.Items, views)
 	if err != nil {
 		return err
 	}
-	read, all, err := t.visible(p.Read.Items, views)
+	read, err := t.visible(p.Read.Items, views)
 	if err != nil {
 		return err
 	}
-	if !all {
+	if len(read) < len(p.Read.Items) {
 		t.ignore(p.keyName("readonly_paths"), p.keyAt["readonly_paths"])
 	}
 	p.Protect.Items, p.Read = append(protect, read...), policy.List{}
@@ -237,7 +244,7 @@ func (t *tightener) views(name string) ([]*policy.Policy, error) {
 	}
 	var views []*policy.Policy
 	for _, names := range selections {
-		p, err := policy.Resolve(t.trusted, names, t.l.vars)
+		p, err := t.resolve(names...)
 		if err != nil {
 			return nil, err
 		}
@@ -246,52 +253,46 @@ func (t *tightener) views(name string) ([]*policy.Policy, error) {
 	return views, nil
 }
 
-// addBlocked collects what any trusted profile blocks. The profile that a
+// resolveBlocked collects what any trusted profile blocks. The profile that a
 // path is protected in may have a child that blocks it, or be selected with
 // another that does, and a literal path beats a pattern: so such a path is
 // not protected.
-func (t *tightener) addBlocked() (err error) {
-	if t.blocked != nil {
-		return nil
-	}
+func (t *tightener) resolveBlocked() (*policy.Policy, error) {
 	all := &policy.Profile{}
 	for _, name := range t.trusted.Names() {
 		for _, p := range t.trusted[name] {
-			for _, it := range p.Block.Items {
-				if !strings.HasPrefix(it.Text, "!") {
-					all.Block.Items = append(all.Block.Items, it)
-				}
-			}
+			all.Block.Items = append(all.Block.Items, p.Block.Items...)
 		}
 	}
-	t.blocked, err = policy.Resolve(nil, nil, t.l.vars, all)
-	return err
+	t.additions(&all.Block)
+	return policy.Resolve(nil, nil, t.vars, all)
 }
 
 // visible returns the items whose paths the host shows without the file. A
 // protect rule is meant for what would be writable; at a path that is hidden
 // (by a block, a pattern, a private directory, or because nothing names it)
 // it would be the deepest rule, and show the file.
-func (t *tightener) visible(items []policy.Item, views []*policy.Policy) (out []policy.Item, all bool, err error) {
-	all = true
+func (t *tightener) visible(items []policy.Item, views []*policy.Policy) (out []policy.Item, err error) {
+	blocked, err := t.blocked()
+	if err != nil {
+		return nil, err
+	}
+	hidden := func(r policy.Rule) bool {
+		_, found := blocked.Decide(r.Path)
+		return found || !shown(r.Path, views)
+	}
 	for _, it := range items {
 		// One item can make several rules, for a second home directory.
 		one := &policy.Profile{Layer: policy.Project, Protect: policy.List{Items: []policy.Item{it}}}
-		p, err := policy.Resolve(nil, nil, t.l.vars, one)
+		p, err := policy.Resolve(nil, nil, t.vars, one)
 		if err != nil {
-			return nil, false, err
-		}
-		hidden := func(r policy.Rule) bool {
-			_, blocked := t.blocked.Decide(r.Path)
-			return blocked || !shown(r.Path, views)
+			return nil, err
 		}
 		if len(p.Rules) > 0 && !slices.ContainsFunc(p.Rules, hidden) {
 			out = append(out, it)
-		} else {
-			all = false
 		}
 	}
-	return out, all, nil
+	return out, nil
 }
 
 func shown(path string, views []*policy.Policy) bool {
@@ -310,70 +311,51 @@ func shown(path string, views []*policy.Policy) bool {
 	return true
 }
 
-// usualPolicy is what the user gets without the project file.
-func (t *tightener) usualPolicy() (*policy.Policy, error) {
-	if t.base == nil {
-		p, err := policy.Resolve(t.trusted, []string{t.usual}, t.l.vars)
-		if err != nil {
-			return nil, err
-		}
-		t.base = p
-	}
-	return t.base, nil
-}
-
 // isWider reports whether a profile as it now stands gives anything that the
 // trusted default profile does not give.
 func (t *tightener) isWider(name string) (bool, error) {
-	base, err := t.usualPolicy()
+	base, err := t.base()
 	if err != nil {
 		return false, err
 	}
-	p, err := policy.Resolve(t.l.set, []string{name}, t.l.vars)
+	p, err := policy.Resolve(t.Profiles, []string{name}, t.vars)
 	if err != nil {
 		return false, err
 	}
 	return len(policy.Widened(base, p)) > 0, nil
 }
 
-// dropWider takes a profile of the file's own away when it is too wide.
-func (t *tightener) dropWider(p *profileDoc) error {
-	if t.trusted[p.Name] != nil {
-		return nil
-	}
-	wider, err := t.isWider(p.Name)
-	if err == nil && wider {
-		t.drop(p)
-	}
-	return err
-}
-
-func (t *tightener) drop(p *profileDoc) {
-	t.gone = append(t.gone, p.Name)
-	t.ignore("profiles."+p.Name, p.at)
-}
-
-// dropOrphans drops what extends a dropped profile, then takes all of them
-// out of the set.
-func (t *tightener) dropOrphans() {
-	for more := true; more; {
-		more = false
-		for _, p := range t.doc.profiles {
-			orphan := slices.ContainsFunc(p.Extends, func(name string) bool { return slices.Contains(t.gone, name) })
-			if orphan && !slices.Contains(t.gone, p.Name) {
-				t.drop(p)
-				more = true
-			}
+// dropWider takes those of the file's own profiles away that turn out wider than
+// what the user would get without the file, and those that extend one of them.
+func (t *tightener) dropWider() error {
+	for _, p := range t.doc.profiles {
+		if t.trusted[p.Name] != nil {
+			continue
+		}
+		if wider, err := t.isWider(p.Name); err != nil {
+			return err
+		} else if wider {
+			t.gone = append(t.gone, p.Name)
 		}
 	}
 	for _, name := range t.gone {
-		delete(t.l.set, name)
+		delete(t.Profiles, name)
 	}
+	for _, p := range t.doc.profiles {
+		if _, err := t.Profiles.Flatten(p.Name); err != nil {
+			t.gone = append(t.gone, p.Name)
+			t.ignore("profiles."+p.Name, p.at)
+		}
+	}
+	for _, name := range t.gone {
+		delete(t.Profiles, name)
+	}
+	return nil
 }
 
 // settings narrows the keys at the top of the file.
 func (t *tightener) settings() error {
-	var kept []setting
+	kept := t.doc.settings[:0]
 	for _, s := range t.doc.settings {
 		keep, quiet, err := t.setting(s)
 		if err != nil {
@@ -382,7 +364,7 @@ func (t *tightener) settings() error {
 		if keep {
 			kept = append(kept, s)
 		} else if !quiet {
-			t.ignore(s.name(), s.at)
+			t.ignore(s.name("."), s.at)
 		}
 	}
 	t.doc.settings = kept
@@ -392,18 +374,14 @@ func (t *tightener) settings() error {
 // setting decides about one key at the top. A key that is left out quietly asks
 // for what is so anyway.
 func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
-	k := topKey(s.path[0])
-	switch trusted := t.doc.file.Trusted; {
-	case k.kind == someTools:
-		return trusted, false, nil
-	case k.field == nil:
-		return false, false, nil
-	}
-	now := t.l.k.Get(k.name)
+	k, trusted := topKey(s.path[0]), t.doc.file.Trusted
+	now := t.k.Get(k.name)
 	switch {
+	case k.kind == someTools || k.kind == someShells || k.kind == someRoots:
+		return trusted && k.kind == someTools, false, nil
 	case s.value == now:
 		return false, true, nil
-	case k.kind == aProfile && !t.doc.file.Trusted:
+	case k.kind == aProfile && !trusted:
 		keep, err = t.defaultProfile(s)
 		return keep, false, err
 	}
@@ -415,7 +393,7 @@ func (t *tightener) defaultProfile(s setting) (keep bool, err error) {
 	if slices.Contains(t.gone, name) {
 		return false, nil
 	}
-	if err := t.l.known(t.doc, s, name); err != nil {
+	if err := t.known(t.doc, s, name); err != nil {
 		return false, err
 	}
 	wider, err := t.isWider(name)
@@ -431,13 +409,13 @@ func (t *tightener) notice(why string) {
 		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text))
 	})
 	src := t.doc.source
-	keys := make([]string, len(t.ignored))
-	for i, w := range t.ignored {
-		keys[i] = w.text + " (line " + strconv.Itoa(src.line(w.at)) + ")"
+	var keys []string
+	for _, w := range slices.Compact(t.ignored) {
+		keys = append(keys, w.text+" (line "+strconv.Itoa(src.line(w.at))+")")
 	}
-	t.l.ignored = append(t.l.ignored, Ignored{Path: t.doc.file.Path, Trusted: t.doc.file.Trusted, Keys: keys})
+	t.Ignored = append(t.Ignored, Ignored{Path: t.doc.file.Path, Trusted: t.doc.file.Trusted, Keys: keys})
 	if more := len(keys) - maxNamed; more > 0 {
-		keys = append(slices.Clone(keys[:maxNamed]), fmt.Sprintf("and %d more", more))
+		keys = append(keys[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))
 	}
-	t.l.notices = append(t.l.notices, src.name+": ignored, "+why+": "+strings.Join(keys, ", "))
+	t.Notices = append(t.Notices, src.name+": ignored, since "+why+": "+strings.Join(keys, ", "))
 }
