@@ -26,9 +26,6 @@ type Files struct {
 	Trusts func(path string, data []byte) bool
 }
 
-// projectNames are the names of a project file.
-var projectNames = [...]string{"/.sbx.toml", "/.sbx.hcl"}
-
 // Find reads the files that exist, at most one of each layer. Every run goes
 // through here: with no file there it costs one lstat for each place.
 //
@@ -36,13 +33,17 @@ var projectNames = [...]string{"/.sbx.toml", "/.sbx.hcl"}
 // of one layer. On systems without owners and modes of files the error
 // satisfies errors.ErrUnsupported.
 func Find(where Files) ([]File, error) {
-	s := search{trusts: where.Trusts, cwd: where.CWD}
+	s := search{Files: where}
 	err := s.layer(policy.System, where.System)
-	if err == nil {
-		err = s.user(where)
+	switch {
+	case err != nil:
+	case where.Explicit != "":
+		err = s.read(policy.User, where.Explicit)
+	default:
+		err = s.layer(policy.User, where.User)
 	}
 	if err == nil && where.CWD != "" {
-		err = s.project(where.CWD, where.Root)
+		err = s.project()
 	}
 	if err != nil {
 		return nil, err
@@ -51,9 +52,8 @@ func Find(where Files) ([]File, error) {
 }
 
 type search struct {
-	trusts func(path string, data []byte) bool
-	cwd    string
-	found  []File
+	Files
+	found []File
 }
 
 // layer looks at each path; two that exist are one too many.
@@ -61,17 +61,15 @@ func (s *search) layer(layer policy.Layer, paths []string) error {
 	first := ""
 	for _, path := range paths {
 		ok, err := exists(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !ok {
-			continue
-		}
-		if first != "" {
+		case ok && first != "":
 			return &FileError{Path: path, Text: "there is " + text.Plain(first) +
 				" as well, and sbx does not guess which of the two counts", Hint: "keep one of them"}
+		case ok:
+			first = path
 		}
-		first = path
 	}
 	if first == "" {
 		return nil
@@ -79,28 +77,16 @@ func (s *search) layer(layer policy.Layer, paths []string) error {
 	return s.read(layer, first)
 }
 
-func (s *search) user(where Files) error {
-	if where.Explicit == "" {
-		return s.layer(policy.User, where.User)
+// project reads all files from the working directory up: one that a command left in
+// a subdirectory must not take the place of the project's own.
+func (s *search) project() error {
+	first, root := len(s.found), s.Root
+	if root == "" || !policy.Within(s.CWD, root) {
+		root = s.CWD
 	}
-	return s.read(policy.User, where.Explicit)
-}
-
-func (s *search) project(cwd, root string) error {
-	if root == "" || !policy.Within(cwd, root) {
-		root = cwd
-	}
-	// All of them count: a file that a command left in a subdirectory must not
-	// take the place of the project's own.
-	var paths [len(projectNames)]string
-	first := len(s.found)
-	for dir := cwd; ; dir = policy.Dir(dir) {
-		for i, name := range projectNames {
-			if paths[i] = dir + name; dir == "/" {
-				paths[i] = name
-			}
-		}
-		if err := s.layer(policy.Project, paths[:]); err != nil {
+	for dir := s.CWD; ; dir = policy.Dir(dir) {
+		at := strings.TrimSuffix(dir, "/")
+		if err := s.layer(policy.Project, []string{at + "/.sbx.toml", at + "/.sbx.hcl"}); err != nil {
 			return err
 		}
 		if dir == root || dir == "/" {
@@ -111,15 +97,15 @@ func (s *search) project(cwd, root string) error {
 }
 
 func (s *search) read(layer policy.Layer, path string) error {
-	data, err := readSafe(layer, path)
+	data, err := readSafe(layer, path, false)
 	if err != nil {
 		return err
 	}
 	f := File{Path: path, Layer: layer, Data: data}
 	if !strings.HasPrefix(path, "/") { // as it was given to --config
-		f.CWD = s.cwd
+		f.CWD = s.Files.CWD
 	}
-	f.Trusted = layer == policy.Project && s.trusts != nil && s.trusts(path, data)
+	f.Trusted = layer == policy.Project && s.Trusts != nil && s.Trusts(path, data)
 	s.found = append(s.found, f)
 	return nil
 }
@@ -141,7 +127,7 @@ func Digests(files []File) []string {
 // ReadFilter reads a file that a profile names as its seccomp filter. It has to
 // be as safe as the user's own configuration, and to have no second name; the
 // error is a [*FileError].
-func ReadFilter(path string) ([]byte, error) { return readAlone(path) }
+func ReadFilter(path string) ([]byte, error) { return readSafe(policy.User, path, true) }
 
 // FileError says why a file cannot be used as configuration.
 type FileError struct {

@@ -329,7 +329,7 @@ func TestReadFilterSecondName(t *testing.T) {
 		t.Errorf("with two names: %v", err)
 	}
 	// The rest of the configuration is told apart by its content.
-	if _, err := readSafe(policy.User, path); err != nil {
+	if _, err := readSafe(policy.User, path, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -32,7 +32,7 @@ func (e *LockedError) Error() string {
 // a locked key. Flags that change a setting at the top of files (--direct,
 // SBX_*) have to be in s already; noSandbox stands for --no-sandbox.
 func (s *Settings) CheckLocked(final *policy.Policy, vars policy.Vars, noSandbox bool) error {
-	if len(s.Locked) == 0 || s.LockBase == nil {
+	if s.LockBase == nil {
 		return nil
 	}
 	base, err := policy.Resolve(s.LockBase.Profiles, []string{s.LockBase.DefaultProfile}, vars)
@@ -85,21 +85,18 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 // another user wanted, and is "" when that counts.
 func (s *Settings) FallsBack() (fallback string, login bool, unlocked string) {
 	b := s.LockBase
-	if b == nil || len(s.Locked) == 0 {
+	if b == nil {
 		return s.Fallback, s.LoginFallback, ""
 	}
+	fallback = s.Fallback
 	switch {
 	case topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback):
-		unlocked = "fallback_on_unavailable = " + strconv.Quote(s.Fallback) + " in " +
+		fallback, unlocked = b.Fallback, "fallback_on_unavailable = "+strconv.Quote(s.Fallback)+" in "+
 			s.Where["fallback_on_unavailable"]
 	case s.LoginFallback && !b.LoginFallback:
 		unlocked = "login_fallback in " + s.Where["login_fallback"]
 	default:
-		return s.Fallback, s.LoginFallback, ""
-	}
-	fallback = s.Fallback
-	if topKey("fallback_on_unavailable").wider(b.Fallback, s.Fallback) {
-		fallback = b.Fallback
+		return fallback, s.LoginFallback, ""
 	}
 	return fallback, s.LoginFallback && b.LoginFallback, unlocked + " does not count: " + s.Locked[0] +
 		" is locked by " + s.Where["locked."+s.Locked[0]]

@@ -32,30 +32,22 @@ func exists(path string) (bool, error) {
 }
 
 // readSafe reads a file that no one but those the layer trusts can have
-// written. All but the links is checked on the opened file.
-func readSafe(layer policy.Layer, path string) ([]byte, error) {
-	return (&candidate{layer: layer, path: path, real: path}).read()
-}
-
-// readAlone is readSafe for a file of the user's that has no other name: one in
-// a directory that a command may write would be a way to write the file.
-func readAlone(path string) ([]byte, error) {
-	return (&candidate{layer: policy.User, path: path, real: path, alone: true}).read()
-}
-
-func (c *candidate) read() ([]byte, error) {
+// written. All but the links is checked on the opened file. One that has to be
+// alone has no other name: that would be a way to write the file, in a directory
+// that a command may write.
+func readSafe(layer policy.Layer, path string, alone bool) ([]byte, error) {
+	c := &candidate{layer: layer, path: path, real: path, alone: alone}
 	if err := c.follow(); err != nil {
 		return nil, err
 	}
 	// O_NONBLOCK: a fifo would hang the open.
-	fd, err := open(c.real, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC)
+	f, err := os.OpenFile(c.real, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, c.bad("cannot be opened", err)
+		return nil, c.bad("cannot be opened", errors.Unwrap(err))
 	}
-	f := os.NewFile(uintptr(fd), c.real)
 	defer f.Close()
 	var st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil {
+	if err := syscall.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, c.bad("cannot be looked at", err)
 	}
 	if err := c.check(&st); err != nil {
@@ -64,7 +56,16 @@ func (c *candidate) read() ([]byte, error) {
 	if err := c.checkDirs(); err != nil {
 		return nil, err
 	}
-	return c.readAll(f)
+	// What fstat said of the size may be no longer true, and is 0 for files of the
+	// kernel.
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	switch {
+	case err != nil:
+		return nil, c.bad("cannot be read", errors.Unwrap(err))
+	case len(data) > maxSize:
+		return nil, c.tooLarge()
+	}
+	return data, nil
 }
 
 // candidate is a file that may become configuration.
@@ -78,6 +79,10 @@ type candidate struct {
 
 func (c *candidate) bad(text string, err error) error {
 	return &FileError{Path: c.path, Text: text, Err: err}
+}
+
+func (c *candidate) tooLarge() error {
+	return c.bad("larger than "+strconv.Itoa(maxSize)+" bytes", nil)
 }
 
 // follow resolves a symbolic link. One that stays in its own directory is as
@@ -113,8 +118,7 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 		return &FileError{Path: c.path, Text: "a symbolic link to elsewhere, " + text.Plain(c.real),
 			Hint: "put the file itself there"}
 	case !c.owner(st.Uid):
-		return &FileError{Path: c.path, Text: "owned by uid " + strconv.FormatUint(uint64(st.Uid), 10) + ", " +
-			c.owners(), Hint: "look at what it says, then chown it"}
+		return &FileError{Path: c.path, Text: c.ownedBy(st.Uid), Hint: "look at what it says, then chown it"}
 	case mode&0o002 != 0 || mode&0o020 != 0 && !c.ownGroup(st.Gid):
 		return &FileError{Path: c.path, Text: "writable by others", Hint: "chmod go-w " + text.Plain(c.real)}
 	// Root's may have more, as in the store of Nix: what others cannot write by
@@ -123,7 +127,7 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 		return &FileError{Path: c.path, Text: "has another name (a hard link), by which a command could write it",
 			Hint: "cp it to a new file, and name that"}
 	case st.Size > maxSize:
-		return c.bad("larger than "+strconv.Itoa(maxSize)+" bytes", nil)
+		return c.tooLarge()
 	}
 	return nil
 }
@@ -141,11 +145,12 @@ func (c *candidate) owner(uid uint32) bool {
 	return uid == 0 || c.layer != policy.System && int(uid) == syscall.Geteuid()
 }
 
-func (c *candidate) owners() string {
+func (c *candidate) ownedBy(uid uint32) string {
+	wanted := "not by you or root"
 	if c.layer == policy.System {
-		return "not by root"
+		wanted = "not by root"
 	}
-	return "not by you or root"
+	return "owned by uid " + strconv.FormatUint(uint64(uid), 10) + ", " + wanted
 }
 
 // checkDirs looks at the directories of the link and of the file: who may
@@ -164,33 +169,11 @@ func (c *candidate) checkDirs() error {
 		mode := uint32(st.Mode)
 		switch {
 		case !c.owner(st.Uid):
-			return c.bad("its directory "+text.Plain(dir)+" is owned by uid "+strconv.FormatUint(uint64(st.Uid),
-				10)+", "+c.owners(), nil)
+			return c.bad("its directory "+text.Plain(dir)+" is "+c.ownedBy(st.Uid), nil)
 		case mode&0o022 != 0 && mode&syscall.S_ISVTX == 0:
 			return &FileError{Path: c.path, Text: "its directory " + text.Plain(dir) + " is writable by others",
 				Hint: "chmod go-w " + text.Plain(dir)}
 		}
 	}
 	return nil
-}
-
-// readAll reads up to the limit: what fstat said of the size may be no longer
-// true, and is 0 for files of the kernel.
-func (c *candidate) readAll(f *os.File) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	switch {
-	case err != nil:
-		return nil, c.bad("cannot be read", errors.Unwrap(err))
-	case len(data) > maxSize:
-		return nil, c.bad("larger than "+strconv.Itoa(maxSize)+" bytes", nil)
-	}
-	return data, nil
-}
-
-func open(path string, flags int) (fd int, err error) {
-	for {
-		if fd, err = syscall.Open(path, flags, 0); err != syscall.EINTR {
-			return fd, err
-		}
-	}
 }

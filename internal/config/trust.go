@@ -4,8 +4,8 @@ package config
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -57,10 +57,7 @@ const header = "sbx trust 1 "
 const maxRecord = len(header) + len("4096\n") + maxPath + len("\n") + maxSize
 
 // recordName is the name of the record of a path.
-func recordName(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return hex.EncodeToString(sum[:])
-}
+func recordName(path string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(path))) }
 
 func encodeRecord(path string, data []byte) []byte {
 	return slices.Concat([]byte(header+strconv.Itoa(len(path))+"\n"+path+"\n"), data)
@@ -86,9 +83,6 @@ func decodeRecord(rec string) (path, data string, ok bool) {
 // without one. With an error, a [*FileError] about the record, the state is
 // Unknown.
 func (s TrustStore) Check(path string, data []byte) (state TrustState, agreed []byte, err error) {
-	if s.Dir == "" {
-		return Unknown, nil, nil
-	}
 	dir, err := s.open()
 	if dir == nil {
 		return Unknown, nil, err
@@ -106,6 +100,9 @@ func (s TrustStore) Check(path string, data []byte) (state TrustState, agreed []
 
 // open opens the store; it is nil when there is none.
 func (s TrustStore) open() (*ownfile.Dir, error) {
+	if s.Dir == "" {
+		return nil, nil
+	}
 	dir, err := ownfile.Open(s.Dir, os.Geteuid())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -171,9 +168,6 @@ func (s TrustStore) Add(path string, data []byte) error {
 // Remove takes an agreement back, also one whose record is of no use. It
 // reports whether there was one.
 func (s TrustStore) Remove(path string) (was bool, err error) {
-	if s.Dir == "" {
-		return false, nil
-	}
 	dir, err := s.open()
 	if dir == nil {
 		return false, err
@@ -193,18 +187,12 @@ func (s TrustStore) Remove(path string) (was bool, err error) {
 // List returns all agreements, sorted by path, and what is wrong with records
 // that are of no use.
 func (s TrustStore) List() (out []TrustRecord, bad []error) {
-	if s.Dir == "" {
-		return nil, nil
-	}
+	var names []string
 	dir, err := s.open()
-	if err != nil {
-		return nil, []error{err}
+	if dir != nil {
+		defer dir.Close()
+		names, err = dir.Names()
 	}
-	if dir == nil {
-		return nil, nil
-	}
-	defer dir.Close()
-	names, err := dir.Names()
 	if err != nil {
 		return nil, []error{err}
 	}
