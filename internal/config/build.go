@@ -42,20 +42,6 @@ type table struct {
 	keys map[string]any
 }
 
-// builder makes the map of a file for both parsers: it puts keys where they
-// belong, notes their places, and refuses what is said twice. Values are string,
-// bool, int64, float64, []any and map[string]any.
-type builder struct {
-	src   *source
-	made  map[string]made // of tables, by path
-	items int
-}
-
-func newBuilder(src *source) (*builder, table) {
-	src.at = make(map[string]int)
-	return &builder{src: src, made: map[string]made{"": opened}}, table{keys: make(map[string]any)}
-}
-
 // sub is the path of a key below a path.
 func sub(path, key string) string {
 	if path == "" {
@@ -65,16 +51,16 @@ func sub(path, key string) string {
 }
 
 // path is the path of a key below a table, whose value is at the given depth.
-func (b *builder) path(t table, words []word, depth int) (string, error) {
+func (s *source) path(t table, words []word, depth int) (string, error) {
 	at, path := words[0].at, t.path
-	if err := b.tooDeep(at, depth); err != nil {
+	if err := s.tooDeep(at, depth); err != nil {
 		return "", err
 	}
 	for _, w := range words {
 		path = sub(path, w.text)
 	}
 	if len(path) > maxKey {
-		return "", b.src.errorf(at, "a key of more than %d bytes", maxKey)
+		return "", s.errorf(at, "a key of more than %d bytes", maxKey)
 	}
 	return path, nil
 }
@@ -83,18 +69,18 @@ func (b *builder) path(t table, words []word, depth int) (string, error) {
 func element(path string, i int) string { return sub(path, strconv.Itoa(i)) }
 
 // open returns the table that a header or a block below t names.
-func (b *builder) open(t table, path []word) (table, error) {
+func (s *source) open(t table, path []word) (table, error) {
 	for i, w := range path {
 		last := i == len(path)-1
-		next, found := b.child(t, w, implied)
+		next, found := s.child(t, w, implied)
 		switch {
-		case next.keys == nil || b.made[next.path] == closed:
-			return next, b.twice(w, next.path)
-		case last && found && b.made[next.path] != implied:
-			return next, b.src.errorf(w.at, "table %s is defined twice, first on line %d", short(joined(path)),
-				b.src.line(b.src.at[next.path]))
+		case next.keys == nil || s.made[next.path] == closed:
+			return next, s.twice(w, next.path)
+		case last && found && s.made[next.path] != implied:
+			return next, s.errorf(w.at, "table %s is defined twice, first on line %d", short(joined(path)),
+				s.line(s.at[next.path]))
 		case last:
-			b.made[next.path], b.src.at[next.path] = opened, w.at
+			s.made[next.path], s.at[next.path] = opened, w.at
 		}
 		t = next
 	}
@@ -103,59 +89,59 @@ func (b *builder) open(t table, path []word) (table, error) {
 
 // child returns the table below t, made in the given way if there is none. Its
 // keys are nil when another value is there.
-func (b *builder) child(t table, w word, how made) (next table, found bool) {
+func (s *source) child(t table, w word, how made) (next table, found bool) {
 	next.path = sub(t.path, w.text)
 	v, found := t.keys[w.text]
 	if !found {
 		v = make(map[string]any)
-		t.keys[w.text], b.made[next.path], b.src.at[next.path] = v, how, w.at
+		t.keys[w.text], s.made[next.path], s.at[next.path] = v, how, w.at
 	}
 	next.keys, _ = v.(map[string]any)
 	return next, found
 }
 
 // set puts a value below t under a key that may be dotted.
-func (b *builder) set(t table, path []word, v any) error {
+func (s *source) set(t table, path []word, v any) error {
 	for _, w := range path[:len(path)-1] {
-		next, _ := b.child(t, w, dotted)
-		if next.keys == nil || b.made[next.path] != dotted {
-			return b.twice(w, next.path)
+		next, _ := s.child(t, w, dotted)
+		if next.keys == nil || s.made[next.path] != dotted {
+			return s.twice(w, next.path)
 		}
 		t = next
 	}
 	w := path[len(path)-1]
 	at := sub(t.path, w.text)
 	if _, found := t.keys[w.text]; found {
-		return b.twice(w, at)
+		return s.twice(w, at)
 	}
-	t.keys[w.text], b.src.at[at] = v, w.at
+	t.keys[w.text], s.at[at] = v, w.at
 	return nil
 }
 
 // close marks a table written as one value and those its dotted keys made:
 // nothing outside the braces may add to them.
-func (b *builder) close(t table) {
-	b.made[t.path] = closed
+func (s *source) close(t table) {
+	s.made[t.path] = closed
 	for key, v := range t.keys {
 		if m, ok := v.(map[string]any); ok {
-			b.close(table{sub(t.path, key), m})
+			s.close(table{sub(t.path, key), m})
 		}
 	}
 }
 
-func (b *builder) twice(w word, path string) error {
-	return b.src.errorf(w.at, "key %s is set twice, first on line %d", short(w.text), b.src.line(b.src.at[path]))
+func (s *source) twice(w word, path string) error {
+	return s.errorf(w.at, "key %s is set twice, first on line %d", short(w.text), s.line(s.at[path]))
 }
 
 // list reads the n elements of a list.
-func (b *builder) list(at, depth int, path string, n int, read func(i int, path string) (any, error)) (any, error) {
-	if err := b.tooDeep(at, depth); err != nil {
+func (s *source) list(at, depth int, path string, n int, read func(i int, path string) (any, error)) (any, error) {
+	if err := s.tooDeep(at, depth); err != nil {
 		return nil, err
 	}
 	out := make([]any, 0, n)
 	for i := range n {
-		if b.items++; b.items > maxItems {
-			return nil, b.src.errorf(at, "the lists of this file have more than %d elements", maxItems)
+		if s.items++; s.items > maxItems {
+			return nil, s.errorf(at, "the lists of this file have more than %d elements", maxItems)
 		}
 		v, err := read(i, element(path, i))
 		if err != nil {
@@ -167,9 +153,9 @@ func (b *builder) list(at, depth int, path string, n int, read func(i int, path 
 }
 
 // tooDeep refuses a value nested below the given depth.
-func (b *builder) tooDeep(at, depth int) error {
+func (s *source) tooDeep(at, depth int) error {
 	if depth > maxDepth {
-		return b.src.errorf(at, "nested more than %d levels deep", maxDepth)
+		return s.errorf(at, "nested more than %d levels deep", maxDepth)
 	}
 	return nil
 }

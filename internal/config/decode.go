@@ -21,17 +21,6 @@ type entry struct {
 	value any
 }
 
-// entries returns the keys of a table in the order of the file.
-func (s *source) entries(t table) []entry {
-	out := make([]entry, 0, len(t.keys))
-	for key, v := range t.keys {
-		path := sub(t.path, key)
-		out = append(out, entry{key, path, s.at[path], v})
-	}
-	slices.SortFunc(out, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
-	return out
-}
-
 // valueAt is the offset of the value at a path.
 func (s *source) valueAt(path string) int { return s.at[path+delim] }
 
@@ -146,7 +135,13 @@ func digits(f float64) string {
 // table returns the keys of a table in the order of the file.
 func (s *source) table(e entry) ([]entry, error) {
 	keys, err := read[map[string]any](s, e, "a table")
-	return s.entries(table{e.path, keys}), err
+	out := make([]entry, 0, len(keys))
+	for key, v := range keys {
+		path := sub(e.path, key)
+		out = append(out, entry{key, path, s.at[path], v})
+	}
+	slices.SortFunc(out, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	return out, err
 }
 
 // texts reads a list of strings; each keeps its own place.

@@ -4,6 +4,7 @@ package config
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -37,40 +38,51 @@ func (s *setting) name(separator string) string { return strings.Join(s.path, se
 // Unmarshal returns the map that the file holds: a document is koanf's parser of
 // itself, since places are kept beside the map. The name's ending tells the format.
 func (doc *document) Unmarshal([]byte) (map[string]any, error) {
-	switch {
-	case strings.HasSuffix(doc.file.Path, ".hcl"):
-		return parseHCL(doc.source)
-	case strings.HasSuffix(doc.file.Path, ".toml"):
-		return parseTOML(doc.source)
+	var read func(root table) error
+	switch filepath.Ext(doc.file.Path) {
+	case ".hcl":
+		read = (&hclReader{doc.source}).read
+	case ".toml":
+		read = (&tomlReader{source: doc.source}).read
+	default:
+		return nil, &policy.Error{Source: doc.source.name, Text: "a config file is named *.toml or *.hcl"}
 	}
-	return nil, &policy.Error{Source: doc.source.name, Text: "a config file is named *.toml or *.hcl"}
+	root := table{keys: make(map[string]any)}
+	err := doc.scanText()
+	if err == nil {
+		err = doc.guard(func() error { return read(root) })
+	}
+	return root.keys, err
+}
+
+// guard turns a panic of a parser into an error. None is known; the file may
+// be an attacker's.
+func (s *source) guard(read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.errorf(0, "cannot be read: %v", p)
+		}
+	}()
+	return read()
 }
 
 // Marshal is for koanf alone: no file is written.
 func (doc *document) Marshal(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
-// decode checks the map of a file.
+// decode checks the map of a file. That may be the table execution.sandbox when it
+// holds nothing else: the requirement documents nest all keys there.
 func (doc *document) decode(root map[string]any) error {
-	for _, e := range doc.entries(unwrap(root)) {
-		if err := doc.key(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unwrap returns the table execution.sandbox when the file holds nothing
-// else: the requirement documents nest all keys there.
-func unwrap(root map[string]any) table {
-	inner := table{"", root}
+	all := entry{value: root}
+	inner := all
 	for _, name := range []string{"execution", "sandbox"} {
-		next, ok := inner.keys[name].(map[string]any)
-		if !ok || len(inner.keys) != 1 {
-			return table{"", root}
+		keys, _ := inner.value.(map[string]any)
+		if next, ok := keys[name].(map[string]any); ok && len(keys) == 1 {
+			inner = entry{path: sub(inner.path, name), value: next}
+		} else {
+			return doc.each(all, doc.key)
 		}
-		inner = table{sub(inner.path, name), next}
 	}
-	return inner
+	return doc.each(inner, doc.key)
 }
 
 // key reads one key at the top of a file.

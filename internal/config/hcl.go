@@ -16,23 +16,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// parseHCL returns the map of an HCL 2 file, which holds attributes, blocks
-// and literal values only: nothing in it is evaluated. Every error begins
-// with file:line:col.
-func parseHCL(src *source) (map[string]any, error) {
-	if err := scanText(src); err != nil {
-		return nil, err
-	}
-	b, root := newBuilder(src)
-	r := &hclReader{b}
-	return root.keys, guard(src, func() error { return r.read(root) })
-}
-
-type hclReader struct{ *builder }
+// hclReader reads an HCL 2 file, which holds attributes, blocks and literal values
+// only: nothing in it is evaluated.
+type hclReader struct{ *source }
 
 func (r *hclReader) read(root table) error {
 	start := hcl.Pos{Line: 1, Column: 1}
-	tokens, diags := hclsyntax.LexConfig(r.src.data, "", start)
+	tokens, diags := hclsyntax.LexConfig(r.data, "", start)
 	if err := r.bounded(tokens); err != nil {
 		return err
 	}
@@ -42,10 +32,10 @@ func (r *hclReader) read(root table) error {
 	if err := r.literal(tokens); err != nil {
 		return err
 	}
-	file, diags := hclsyntax.ParseConfig(r.src.data, "", start)
+	file, diags := hclsyntax.ParseConfig(r.data, "", start)
 	body, ok := file.Body.(*hclsyntax.Body)
 	if !ok {
-		return r.src.errorf(0, "cannot be read as HCL")
+		return r.errorf(0, "cannot be read as HCL")
 	}
 	if diags.HasErrors() {
 		return r.syntax(diags, body)
@@ -70,14 +60,14 @@ func (r *hclReader) bounded(tokens hclsyntax.Tokens) error {
 		case hclsyntax.TokenCBrack, hclsyntax.TokenCBrace, hclsyntax.TokenCParen:
 			depth = max(depth-1, 0)
 		case hclsyntax.TokenOHeredoc:
-			return r.src.errorf(at, `heredocs are not read: write a string in quotes, with \n`)
+			return r.errorf(at, `heredocs are not read: write a string in quotes, with \n`)
 		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
 			c := t.Bytes[0]
-			return r.src.errorf(at, "templates are not read: only plain values are allowed here (%c%c{ is a plain %c{)",
+			return r.errorf(at, "templates are not read: only plain values are allowed here (%c%c{ is a plain %c{)",
 				c, c, c)
 		}
 		if words > maxTokens {
-			return r.src.errorf(at, "more than %d words and signs", maxTokens)
+			return r.errorf(at, "more than %d words and signs", maxTokens)
 		}
 	}
 	return nil
@@ -99,12 +89,12 @@ func (r *hclReader) literal(tokens hclsyntax.Tokens) error {
 		at := t.Range.Start.Byte
 		switch {
 		case !slices.Contains(literalTokens, t.Type):
-			return r.src.errorf(at, "%s: only plain values are allowed here: text in quotes, numbers, true, false, "+
+			return r.errorf(at, "%s: only plain values are allowed here: text in quotes, numbers, true, false, "+
 				"lists and objects", short(string(t.Bytes)))
 		case t.Type == hclsyntax.TokenMinus && (i+1 == len(tokens) || tokens[i+1].Type != hclsyntax.TokenNumberLit):
-			return r.src.errorf(at, `"-" is allowed before a number only`)
+			return r.errorf(at, `"-" is allowed before a number only`)
 		case t.Type == hclsyntax.TokenNumberLit && len(t.Bytes) > 32:
-			return r.src.errorf(at, "%s: not a number that can be used here", short(string(t.Bytes)))
+			return r.errorf(at, "%s: not a number that can be used here", short(string(t.Bytes)))
 		}
 	}
 	return nil
@@ -170,14 +160,14 @@ func (r *hclReader) value(expr hclsyntax.Expression, depth int, path string) (an
 	if err := r.tooDeep(at, depth); err != nil {
 		return nil, err
 	}
-	r.src.at[path+delim] = at
+	r.at[path+delim] = at
 	switch x := expr.(type) {
 	case *hclsyntax.TemplateExpr:
 		return r.quotedText(x)
 	case *hclsyntax.LiteralValueExpr:
 		switch {
 		case x.Val.IsNull():
-			return nil, r.src.errorf(at, "null: leave the key out instead")
+			return nil, r.errorf(at, "null: leave the key out instead")
 		case x.Val.Type() == cty.Bool:
 			return x.Val.True(), nil
 		}
@@ -203,12 +193,12 @@ func (r *hclReader) value(expr hclsyntax.Expression, depth int, path string) (an
 		r.close(out)
 		return out.keys, nil
 	}
-	return nil, r.src.errorf(at, "%s: only plain values are allowed here; text is written in quotes",
+	return nil, r.errorf(at, "%s: only plain values are allowed here; text is written in quotes",
 		short(r.text(expr.Range())))
 }
 
 func (r *hclReader) text(at hcl.Range) string {
-	return string(r.src.data[at.Start.Byte:at.End.Byte])
+	return string(r.data[at.Start.Byte:at.End.Byte])
 }
 
 // number reads the digits of the file itself: in a cty number 1.0 and 1 are
@@ -218,12 +208,12 @@ func (r *hclReader) number(rng hcl.Range) (any, error) {
 	text := strings.ReplaceAll(strings.ReplaceAll(r.text(rng), " ", ""), "\t", "")
 	if digits := strings.TrimPrefix(text, "-"); len(digits) > 1 && digits[0] == '0' && '0' <= digits[1] &&
 		digits[1] <= '9' {
-		return nil, r.src.errorf(at, "%s: a number does not start with 0", short(text))
+		return nil, r.errorf(at, "%s: a number does not start with 0", short(text))
 	}
 	if strings.ContainsAny(text, ".eE") {
-		return r.real(text, at)
+		return r.fraction(text, at)
 	}
-	return r.whole(text, text, at)
+	return r.integer(text, text, at)
 }
 
 // name reads a label or a key of an object: a bare word or a quoted string.
@@ -233,7 +223,7 @@ func (r *hclReader) name(rng hcl.Range) (string, error) {
 		return r.unquote(text, rng.Start.Byte)
 	}
 	if !hclsyntax.ValidIdentifier(text) {
-		return "", r.src.errorf(rng.Start.Byte, "%s: a key is a word or a string in quotes", short(text))
+		return "", r.errorf(rng.Start.Byte, "%s: a key is a word or a string in quotes", short(text))
 	}
 	return text, nil
 }
@@ -252,12 +242,12 @@ func (r *hclReader) quotedText(x *hclsyntax.TemplateExpr) (any, error) {
 	for _, p := range x.Parts {
 		lit, ok := p.(*hclsyntax.LiteralValueExpr)
 		if !ok || lit.Val.Type() != cty.String {
-			return nil, r.src.errorf(at, "templates are not read: only plain values are allowed here")
+			return nil, r.errorf(at, "templates are not read: only plain values are allowed here")
 		}
 		parsed.WriteString(lit.Val.AsString())
 	}
 	if cty.NormalizeString(parsed.String()) != cty.NormalizeString(text) {
-		return nil, r.src.errorf(at, "%s: cannot be read as a string", short(text))
+		return nil, r.errorf(at, "%s: cannot be read as a string", short(text))
 	}
 	return text, nil
 }
@@ -271,7 +261,7 @@ var plainDollar = strings.NewReplacer("$${", "${", "%%{", "%{")
 func (r *hclReader) unquote(quoted string, at int) (string, error) {
 	text, err := strconv.Unquote(plainDollar.Replace(quoted))
 	if err != nil {
-		return "", r.src.errorf(at, "%s: not a string in quotes", short(quoted))
+		return "", r.errorf(at, "%s: not a string in quotes", short(quoted))
 	}
 	return text, nil
 }
@@ -289,13 +279,13 @@ func (r *hclReader) syntax(diags hcl.Diagnostics, body *hclsyntax.Body) error {
 		if d.Summary == "Attribute redefined" && body != nil {
 			name := r.text(*d.Subject)
 			if first, ok := firstSet(body, name, at); ok {
-				return r.src.errorf(at, "key %s is set twice, first on line %d", short(name), r.src.line(first))
+				return r.errorf(at, "key %s is set twice, first on line %d", short(name), r.line(first))
 			}
 		}
 		text, _, _ := strings.Cut(cmp.Or(d.Detail, d.Summary), ". ")
-		return r.src.errorf(at, "%s", lowerFirst(strings.TrimSuffix(text, ".")))
+		return r.errorf(at, "%s", lowerFirst(strings.TrimSuffix(text, ".")))
 	}
-	return r.src.errorf(0, "cannot be read as HCL")
+	return r.errorf(0, "cannot be read as HCL")
 }
 
 // firstSet returns where an attribute that stands again at an offset was set

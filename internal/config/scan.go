@@ -15,23 +15,19 @@ const (
 	maxTokens = 200_000
 )
 
-// scan refuses what no file of ours holds, before a recursive parser gets to
-// see it: bytes that are not text, and brackets nested so deep that the
-// parser's stack would overflow, which Go cannot recover from.
-func scan(src *source) error {
-	if err := scanText(src); err != nil {
-		return err
-	}
+// bounded refuses what the recursive parser must not see: brackets nested so deep
+// that its stack would overflow, which Go cannot recover from.
+func (r *tomlReader) bounded() error {
 	depth := 0
-	for i := 0; i < len(src.data); {
-		if n := skip(src.data[i:]); n > 0 {
+	for i := 0; i < len(r.data); {
+		if n := skip(r.data[i:]); n > 0 {
 			i += n
 			continue
 		}
-		switch src.data[i] {
+		switch r.data[i] {
 		case '[', '{', '(':
 			if depth++; depth > maxDepth {
-				return src.errorf(i, "nested more than %d levels deep", maxDepth)
+				return r.errorf(i, "nested more than %d levels deep", maxDepth)
 			}
 		case ']', '}', ')':
 			depth = max(depth-1, 0)
@@ -41,26 +37,21 @@ func scan(src *source) error {
 	return nil
 }
 
-// isWordByte reports whether c can be inside a name or a number.
-func isWordByte(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
-}
-
 // scanText refuses bytes that are not UTF-8 text.
-func scanText(src *source) error {
-	if len(src.data) > maxSize {
-		return src.errorf(0, "larger than %d bytes", maxSize)
+func (s *source) scanText() error {
+	if len(s.data) > maxSize {
+		return s.errorf(0, "larger than %d bytes", maxSize)
 	}
-	if bytes.HasPrefix(src.data, []byte("\uFEFF")) {
-		return src.errorf(0, "starts with a byte order mark: save it as plain UTF-8")
+	if bytes.HasPrefix(s.data, []byte("\uFEFF")) {
+		return s.errorf(0, "starts with a byte order mark: save it as plain UTF-8")
 	}
-	for i := 0; i < len(src.data); {
-		r, n := utf8.DecodeRune(src.data[i:])
+	for i := 0; i < len(s.data); {
+		r, n := utf8.DecodeRune(s.data[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			return src.errorf(i, "byte 0x%02x: not a text file (UTF-8)", src.data[i])
+			return s.errorf(i, "byte 0x%02x: not a text file (UTF-8)", s.data[i])
 		case r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f:
-			return src.errorf(i, "control character 0x%02x: not a text file", r)
+			return s.errorf(i, "control character 0x%02x: not a text file", r)
 		}
 		i += n
 	}

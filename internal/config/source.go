@@ -13,15 +13,22 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// source is the text of one file, to turn offsets into places.
+// source is the text of one file, to turn offsets into places, and what both
+// parsers make its map with: they put keys where they belong, note their places, and
+// refuse what is said twice. Values are string, bool, int64, float64, []any and
+// map[string]any.
 type source struct {
-	name string // as messages show it
-	data []byte
-	at   map[string]int // offset of each key by its path, and of each value by that and a delim
+	name  string // as messages show it
+	data  []byte
+	at    map[string]int  // offset of each key by its path, and of each value by that and a delim
+	made  map[string]made // of tables, by path
+	items int             // of all lists
 }
 
 func newSource(name string, data []byte) *source {
-	return &source{name: text.Plain(name), data: data}
+	return &source{
+		name: text.Plain(name), data: data, at: make(map[string]int), made: map[string]made{"": opened},
+	}
 }
 
 // line returns the line of an offset, from 1.

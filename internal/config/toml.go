@@ -12,36 +12,18 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// parseTOML returns the map of a TOML file. Every error begins with
-// file:line:col.
-func parseTOML(src *source) (map[string]any, error) {
-	if err := scan(src); err != nil {
-		return nil, err
-	}
-	b, root := newBuilder(src)
-	r := &tomlReader{builder: b}
-	return root.keys, guard(src, func() error { return r.read(root) })
-}
-
-// guard turns a panic of a parser into an error. None is known; the file may
-// be an attacker's.
-func guard(src *source, read func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = src.errorf(0, "cannot be read: %v", p)
-		}
-	}()
-	return read()
-}
-
+// tomlReader reads a TOML file.
 type tomlReader struct {
-	*builder
+	*source
 	p unstable.Parser
 }
 
 func (r *tomlReader) read(root table) error {
+	if err := r.bounded(); err != nil {
+		return err
+	}
 	t, depth := root, 0
-	r.p.Reset(r.src.data)
+	r.p.Reset(r.data)
 	for r.p.NextExpression() {
 		e := r.p.Expression()
 		words := r.words(e.Key())
@@ -53,7 +35,7 @@ func (r *tomlReader) read(root table) error {
 				t, err = r.open(root, words)
 			}
 		case unstable.ArrayTable:
-			err = r.src.errorf(words[0].at, "no key takes a list of tables: write [%s]", oneLine(joined(words)))
+			err = r.errorf(words[0].at, "no key takes a list of tables: write [%s]", oneLine(joined(words)))
 		default:
 			err = r.keyValue(t, words, e.Value(), depth)
 		}
@@ -93,16 +75,16 @@ func (r *tomlReader) value(n *unstable.Node, at, depth int, path string) (any, e
 		at = int(n.Raw.Offset)
 	}
 	text := string(n.Data)
-	r.src.at[path+delim] = at
+	r.at[path+delim] = at
 	switch n.Kind {
 	case unstable.String:
 		return text, nil
 	case unstable.Bool:
 		return text == "true", nil
 	case unstable.Integer:
-		return r.whole(strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+"), text, at)
+		return r.integer(strings.TrimPrefix(strings.ReplaceAll(text, "_", ""), "+"), text, at)
 	case unstable.Float:
-		return r.real(strings.ReplaceAll(text, "_", ""), at)
+		return r.fraction(strings.ReplaceAll(text, "_", ""), at)
 	case unstable.Array:
 		var values []*unstable.Node
 		for it := n.Children(); it.Next(); {
@@ -121,23 +103,23 @@ func (r *tomlReader) value(n *unstable.Node, at, depth int, path string) (any, e
 		r.close(out)
 		return out.keys, nil
 	}
-	return nil, r.src.errorf(at, "no key takes a date or a time: write a string in quotes")
+	return nil, r.errorf(at, "no key takes a date or a time: write a string in quotes")
 }
 
-// whole converts the digits of a whole number, which was written as text.
-func (b *builder) whole(digits, text string, at int) (any, error) {
+// integer converts the digits of a whole number, which was written as text.
+func (s *source) integer(digits, text string, at int) (any, error) {
 	n, err := strconv.ParseInt(digits, 0, 64)
 	if err != nil {
-		return nil, b.src.errorf(at, "%s: not a number that fits 64 bits", short(text))
+		return nil, s.errorf(at, "%s: not a number that fits 64 bits", short(text))
 	}
 	return n, nil
 }
 
-// real converts the text of a fractional number.
-func (b *builder) real(text string, at int) (any, error) {
+// fraction converts the text of a fractional number.
+func (s *source) fraction(text string, at int) (any, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, b.src.errorf(at, "%s: not a number that can be used here", short(text))
+		return nil, s.errorf(at, "%s: not a number that can be used here", short(text))
 	}
 	return f, nil
 }
@@ -149,11 +131,11 @@ func (r *tomlReader) syntax(err error) error {
 	}
 	var pe *unstable.ParserError
 	if !errors.As(err, &pe) {
-		return r.src.errorf(0, "%v", err)
+		return r.errorf(0, "%v", err)
 	}
 	at := 0
 	if pe.Highlight != nil {
 		at = int(r.p.Range(pe.Highlight).Offset)
 	}
-	return r.src.errorf(at, "%s", fmt.Sprint(pe))
+	return r.errorf(at, "%s", fmt.Sprint(pe))
 }
