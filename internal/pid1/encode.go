@@ -4,106 +4,93 @@ package pid1
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 )
 
 // version begins what [InitConfig.Encode] writes.
-const version = "sbx 2"
+const version = "sbx 3"
 
 var errConfig = errors.New("the configuration of process 1 is damaged")
 
 // Encode gives the bytes that [decode] reads.
 func (cfg *InitConfig) Encode() []byte {
-	c, own := codec{b: make([]byte, 0, 1024+len(cfg.Expected))}, *cfg
+	c, own := codec{out: make([]byte, 0, 1024+len(cfg.Expected))}, *cfg
 	own.fields(&c)
-	return c.b
+	return c.out
 }
 
 // decode reads what [InitConfig.Encode] wrote. What is not exactly that is an error:
 // nothing is guessed where walls are at stake.
 func decode(b []byte) (*InitConfig, error) {
 	cfg := new(InitConfig)
-	c := codec{b: b, reads: true}
-	if cfg.fields(&c); c.bad || len(c.b) > 0 || !cfg.valid() {
+	c := codec{in: string(b), reads: true}
+	if cfg.fields(&c); c.bad || c.in != "" {
 		return nil, errConfig
 	}
 	return cfg, nil
 }
 
-// fields writes or reads all that there is, in one order.
+// fields writes or reads all that there is, in one order. What is read has to be
+// such as a plan has.
 func (cfg *InitConfig) fields(c *codec) {
 	is := version
-	if c.text(&is); is != version {
-		c.bad = true
-	}
+	c.text(&is)
+	c.require(is == version)
 	c.text(&cfg.Path)
+	c.require(cfg.Path != "")
 	list(c, &cfg.Argv, c.text)
 	integer(c, &cfg.Group)
-	c.number(&cfg.Mask)
+	c.require(cfg.Group <= NewSession)
+	integer(c, &cfg.Mask)
 	limit := uint64(cfg.Limit * 1e9)
-	c.number(&limit)
+	integer(c, &limit)
 	cfg.Limit = float64(limit) / 1e9
-	list(c, &cfg.Rlimits, func(l *Rlimit) { integer(c, &l.Resource); c.number(&l.Max) })
-	integer(c, &cfg.OOM)
+	list(c, &cfg.Rlimits, func(l *Rlimit) {
+		integer(c, &l.Resource)
+		c.require(l.Resource >= 0 && l.Resource < 64)
+		integer(c, &l.Max)
+	})
 	c.text(&cfg.Memory)
-	for _, fd := range cfg.Parent.list() {
-		integer(c, fd)
+	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
+		c.fd(fd, -1)
 	}
-	list(c, &cfg.Reopen, func(fd *int) { integer(c, fd) })
-	list(c, &cfg.Keep, func(fd *int) { integer(c, fd) })
+	for _, fds := range []*[]int{&cfg.Reopen, &cfg.Keep} {
+		list(c, fds, func(fd *int) { c.fd(fd, 0) })
+	}
 	rulesets := []landlock.Ruleset{}
 	if cfg.Ruleset != nil {
 		rulesets = append(rulesets, *cfg.Ruleset)
 	}
-	list(c, &rulesets, func(r *landlock.Ruleset) {
-		integer(c, &r.FS)
-		integer(c, &r.Net)
-		integer(c, &r.Scope)
-		list(c, &r.Rules, func(r *landlock.Rule) {
-			integer(c, &r.Allow)
-			c.number(&r.Dev)
-			c.number(&r.Ino)
-			c.text(&r.Path)
-		})
-	})
+	list(c, &rulesets, c.ruleset)
 	if cfg.Ruleset = nil; len(rulesets) == 1 {
 		cfg.Ruleset = &rulesets[0]
 	}
-	list(c, &cfg.Masks, func(m *Mask) { integer(c, &m.Kind); c.text(&m.Path); c.text(&m.Top) })
+	list(c, &cfg.Masks, func(m *Mask) {
+		integer(c, &m.Kind)
+		c.text(&m.Path)
+		c.text(&m.Top)
+		c.require(m.valid())
+	})
 	list(c, &cfg.Hints, c.text)
 	c.bytes(&cfg.Filter)
+	c.require(cfg.Filter == nil || validFilter(cfg.Filter))
 	c.bytes(&cfg.Expected)
 }
 
-// valid reports whether all values are such as a plan has.
-func (cfg *InitConfig) valid() bool {
-	ok := cfg.Path != "" && cfg.Group <= NewSession && (cfg.Filter == nil || validFilter(cfg.Filter))
-	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
-		ok = ok && *fd >= -1 && *fd < maxFD
-	}
-	for _, fds := range [][]int{cfg.Reopen, cfg.Keep} {
-		for _, fd := range fds {
-			ok = ok && fd >= 0 && fd < maxFD
-		}
-	}
-	for _, l := range cfg.Rlimits {
-		ok = ok && l.Resource >= 0 && l.Resource < 64
-	}
-	for i := range cfg.Masks {
-		ok = ok && cfg.Masks[i].valid()
-	}
-	if cfg.Ruleset != nil {
-		for i := range cfg.Ruleset.Rules {
-			path := cfg.Ruleset.Rules[i].Path
-			ok = ok && path != "" && path[0] == '/'
-		}
-	}
-	return ok
+func (c *codec) ruleset(r *landlock.Ruleset) {
+	integer(c, &r.FS)
+	integer(c, &r.Net)
+	integer(c, &r.Scope)
+	list(c, &r.Rules, func(r *landlock.Rule) {
+		integer(c, &r.Allow)
+		integer(c, &r.Dev)
+		integer(c, &r.Ino)
+		c.text(&r.Path)
+		c.require(r.Path != "" && r.Path[0] == '/')
+	})
 }
-
-// maxFD is more than a process can have (fs.nr_open).
-const maxFD = 1 << 30
 
 // validFilter reports whether b can be a program of struct sock_filter, which
 // has eight bytes and at most BPF_MAXINSNS instructions.
@@ -111,64 +98,61 @@ func validFilter(b []byte) bool {
 	return len(b) > 0 && len(b)%8 == 0 && len(b)/8 <= 4096
 }
 
-// codec writes values to the end of b, or reads them from its beginning.
+// codec writes values to the end of out, or reads them from the beginning of in:
+// numbers in decimal with a space after them, texts after their length.
 type codec struct {
-	b          []byte
-	reads, bad bool
+	out   []byte
+	in    string
+	reads bool
+	bad   bool // what was read is not a configuration
 }
 
-func (c *codec) number(n *uint64) {
-	if !c.reads {
-		for i := range 8 {
-			c.b = append(c.b, byte(*n>>(8*i)))
-		}
-		return
-	}
-	*n = 0
-	if len(c.b) < 8 {
-		c.b, c.bad = nil, true
-		return
-	}
-	for i := range 8 {
-		*n |= uint64(c.b[i]) << (8 * i)
-	}
-	c.b = c.b[8:]
-}
+func (c *codec) require(ok bool) { c.bad = c.bad || !ok }
 
 func integer[T ~int | ~byte | ~uint64](c *codec, v *T) {
-	n := uint64(*v)
-	c.number(&n)
-	if *v = T(n); uint64(*v) != n {
-		c.bad = true
+	if !c.reads {
+		c.out = append(strconv.AppendUint(c.out, uint64(*v), 10), ' ')
+		return
 	}
+	word, rest := cut(c.in, ' ')
+	n, err := strconv.ParseUint(word, 10, 64)
+	*v = T(n)
+	c.require(err == nil && len(word) < len(c.in) && uint64(*v) == n)
+	c.in = rest
+}
+
+// maxFD is more than a process can have (fs.nr_open).
+const maxFD = 1 << 30
+
+func (c *codec) fd(v *int, least int) {
+	integer(c, v)
+	c.require(*v >= least && *v < maxFD)
 }
 
 // size is the number of bytes or values that follow.
 func (c *codec) size(n int) int {
-	size := uint64(n)
-	c.number(&size)
-	if c.reads && size > uint64(len(c.b)) { // each value has a byte at least
-		c.bad = true
+	integer(c, &n)
+	if c.require(!c.reads || n >= 0 && n <= len(c.in)); c.bad { // each value has a byte at least
 		return 0
 	}
-	return int(size)
-}
-
-func (c *codec) bytes(v *[]byte) {
-	n := c.size(len(*v))
-	if !c.reads {
-		c.b = append(c.b, *v...)
-		return
-	}
-	if *v = nil; n > 0 {
-		*v, c.b = c.b[:n:n], c.b[n:]
-	}
+	return n
 }
 
 func (c *codec) text(s *string) {
-	b := []byte(*s)
-	c.bytes(&b)
-	*s = string(b)
+	n := c.size(len(*s))
+	if !c.reads {
+		c.out = append(c.out, *s...)
+		return
+	}
+	*s, c.in = c.in[:n], c.in[n:]
+}
+
+func (c *codec) bytes(v *[]byte) {
+	s := string(*v)
+	c.text(&s)
+	if *v = nil; s != "" {
+		*v = []byte(s)
+	}
 }
 
 func list[T any](c *codec, values *[]T, value func(*T)) {

@@ -109,11 +109,8 @@ func (s *supervisor) kills() uint64 {
 		return 0
 	}
 	var buf [4096]byte
-	n, err := syscall.Pread(s.config.OOM, buf[:], 0)
-	if err != nil {
-		return 0
-	}
-	return oomKills(buf[:n])
+	n, _ := syscall.Pread(s.config.OOM, buf[:], 0)
+	return oomKills(buf[:max(n, 0)])
 }
 
 // outOfMemory tells that the kernel killed the command, or something that it

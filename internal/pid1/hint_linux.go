@@ -3,9 +3,8 @@
 package pid1
 
 import (
+	"strconv"
 	"syscall"
-
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // hintTime is how long the process that explains a failure may take, in
@@ -45,13 +44,18 @@ func (s *supervisor) explain(status int) string {
 	if err != nil {
 		return ""
 	}
-	argv := append([]string{"sbx", hintName, procfs.Digits(uint64(status))}, s.config.Hints...)
+	argv := append([]string{"sbx", hintName, strconv.Itoa(status)}, s.config.Hints...)
 	argv = append(append(argv, "--"), s.config.Argv...)
 	c := child{path: "/proc/self/exe", argv: argv, env: hintEnviron(), mask: everySignal, output: out}
 	pid, err := c.start()
 	_ = syscall.Close(out)
 	if err != nil {
 		return ""
+	}
+	// Where memory is short the kernel ends this process, and neither process 1 nor bwrap.
+	if fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", syscall.O_WRONLY, 0); err == nil {
+		_, _ = syscall.Write(fd, []byte("1000"))
+		_ = syscall.Close(fd)
 	}
 	var buf [maxHint + 1]byte
 	n := 0
@@ -63,10 +67,7 @@ func (s *supervisor) explain(status int) string {
 		if !readable(p[0], 10e6) {
 			continue
 		}
-		k, err := syscall.Read(p[0], buf[n:])
-		if err == syscall.EINTR {
-			continue
-		}
+		k, _ := syscall.Read(p[0], buf[n:])
 		if k <= 0 {
 			break
 		}
@@ -80,9 +81,7 @@ func (s *supervisor) explain(status int) string {
 // hintEnviron are the variables of the command that the process looks at.
 func hintEnviron() (env []string) {
 	for _, v := range syscall.Environ() {
-		switch end := index(v, '='); {
-		case end < 0:
-		case v[:end] == "HOME", v[:end] == "PATH":
+		if name, _ := cut(v, '='); name == "HOME" || name == "PATH" {
 			env = append(env, v)
 		}
 	}

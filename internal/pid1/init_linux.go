@@ -4,26 +4,31 @@ package pid1
 
 import (
 	"syscall"
-
-	"github.com/sbx-sandbox/sbx/internal/procfs"
+	_ "unsafe" // for go:linkname
 )
 
 // Process 1 begins before the rest of the program is initialised, and never
 // returns to it: what flags and config files need is not paid for by a process
 // that reads neither, neither in time (a third of a millisecond) nor in memory.
 // The runtime initialises packages in the order of their paths as far as their
-// imports allow (since Go 1.21); this one imports syscall alone, and a package
-// that does the same, so it comes before nearly all others. Were that to change, process 1 would be slower and
-// no less right.
+// imports allow (since Go 1.21). This one imports only what needs nothing but the
+// runtime's own, as slices, strconv and syscall do and neither strings nor
+// golang.org/x/sys/unix does, so it comes before nearly all others. Were that to
+// change, process 1 would be slower and no less right.
 func init() {
 	pid, _, _ := syscall.RawSyscall(syscall.SYS_GETPID, 0, 0, 0)
 	if pid != 1 {
 		return
 	}
-	if args := commandLine(); IsInit(args) {
-		exit(Run(args))
+	if args := runtimeArgs(); IsInit(args[min(1, len(args)):]) {
+		exit(Run(args[1:]))
 	}
 }
+
+// runtimeArgs returns what os.Args is once package os is initialised.
+//
+//go:linkname runtimeArgs os.runtime_args
+func runtimeArgs() []string
 
 // DefaultSignals lets the signals that end a program end this one, from the first
 // milliseconds of a run on. The Go runtime would swallow some, and a caller's
@@ -43,34 +48,4 @@ func DefaultSignals() {
 // process 1.
 func IsInit(args []string) bool {
 	return len(args) >= 2 && args[0] == InitName
-}
-
-// commandLine returns the words after the program's name, nil when the first
-// of them is not process 1's.
-func commandLine() []string {
-	const path = "/proc/self/cmdline"
-	text, _ := procfs.Head(path, 4096)
-	if !named(text) {
-		return nil
-	}
-	if len(text) == 4096 {
-		text, _ = procfs.Read(path)
-	}
-	var words []string
-	for text != "" {
-		end := index(text, 0)
-		if end < 0 {
-			end = len(text)
-		}
-		words = append(words, text[:end])
-		text = text[min(end+1, len(text)):]
-	}
-	return words[min(1, len(words)):]
-}
-
-// named reports whether the second word is process 1's name.
-func named(text string) bool {
-	const second = InitName + "\x00"
-	start := index(text, 0) + 1
-	return start > 0 && len(text) >= start+len(second) && text[start:start+len(second)] == second
 }

@@ -4,6 +4,7 @@ package pid1
 
 import (
 	"slices"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -21,11 +22,15 @@ type masks struct {
 	mounts  int // /proc/self/mountinfo, -1 when there is nothing to watch
 	moves   int // a signalfd for moved
 	watched []watched
-	list    []Mask
-	state   []maskState
-	source  []fileID  // what each protects, as it was at the start
-	before  []content // of those that no longer protect, as they were found
-	exposed bool      // something hidden is not any more, and nothing runs any more
+	list    []mask
+	exposed bool // something hidden is not any more, and nothing runs any more
+}
+
+type mask struct {
+	Mask
+	state  maskState
+	source fileID  // what is there at the start
+	before content // of one that no longer protects, as it was found
 }
 
 // watched is a directory in which a mask can be taken away. It stays open: the
@@ -65,11 +70,9 @@ func (m *masks) open(cfg *InitConfig) bool {
 	if len(cfg.Masks) == 0 {
 		return true
 	}
-	m.list = cfg.Masks
 	for _, dir := range watchedDirs(cfg.Masks) {
 		m.watched = append(m.watched, watched{path: dir, fd: -1})
 	}
-	m.state, m.before, m.source = make([]maskState, len(m.list)), make([]content, len(m.list)), make([]fileID, len(m.list))
 	err := m.watch(cfg.Parent.Epoll)
 	if err == nil {
 		err = m.arm(dnDelete)
@@ -80,19 +83,17 @@ func (m *masks) open(cfg *InitConfig) bool {
 	}
 	for _, w := range m.watched {
 		if w.shut != nil {
-			say("error: Failed to initialize sandbox: " + plain(w.path) +
-				" holds something hidden or read-only and cannot be watched: " + w.shut.Error())
+			failed(plain(w.path) + " holds something hidden or read-only and cannot be watched: " + w.shut.Error())
 			return false
 		}
 	}
 	var table mountTable
-	for i := range m.list {
-		if table.at(m.list[i].Path) != mounted {
-			say("error: Failed to initialize sandbox: " + plain(m.list[i].Path) +
-				": replaced while the sandbox was being set up")
+	for _, k := range cfg.Masks {
+		if table.at(k.Path) != mounted {
+			failed(plain(k.Path) + ": replaced while the sandbox was being set up")
 			return false
 		}
-		m.source[i] = idOf(m.list[i].Path)
+		m.list = append(m.list, mask{Mask: k, source: idOf(k.Path)})
 	}
 	return true
 }
@@ -108,33 +109,31 @@ func (m *masks) watch(epoll int) (err error) {
 	return syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, m.mounts, &ev)
 }
 
+// thisThread is struct f_owner_ex, where no growing stack moves it.
+var thisThread [2]int32
+
 // arm has the directories watched that are there now, by the descriptors that it
 // has of them, or by new ones.
 func (m *masks) arm(events uintptr) (err error) {
 	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
-	owner := [2]int32{0 /* F_OWNER_TID */, int32(tid)}
+	thisThread = [2]int32{0 /* F_OWNER_TID */, int32(tid)}
 	for i := range m.watched {
 		w := &m.watched[i]
-		same, fd, e := w.open()
-		w.shut = e
-		if e != nil {
-			err = e
+		var fd int
+		if fd, w.shut = w.open(); w.shut != nil {
+			err = w.shut
 			continue
 		}
 		if fd < 0 {
 			continue
 		}
-		calls := [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&owner))},
-			{fNotify, events | dnMultishot}}
-		for k, c := range calls {
-			if same && k < 2 {
-				continue
-			}
+		for _, c := range [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&thisThread))},
+			{fNotify, events | dnMultishot}} {
 			if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), c[0], c[1]); errno != 0 {
 				err = errno
 			}
 		}
-		if !same && w.fd >= 0 {
+		if w.fd >= 0 && w.fd != fd {
 			_ = syscall.Close(w.fd)
 		}
 		w.fd = fd
@@ -142,32 +141,30 @@ func (m *masks) arm(events uintptr) (err error) {
 	return err
 }
 
-// open returns a descriptor of the directory that is there now, -1 for none, and
-// whether that is the one that it had.
-func (w *watched) open() (same bool, fd int, err error) {
+// open returns a descriptor of the directory that is there now: the one that it has
+// where that is the same, -1 for none.
+func (w *watched) open() (fd int, err error) {
 	var st, had syscall.Stat_t
 	switch err := syscall.Lstat(w.path, &st); {
-	case err == syscall.EACCES && w.fd < 0:
-		return false, -1, nil // another user's, and so is what happens in it
-	case err == syscall.ENOENT || err == syscall.ENOTDIR:
-		return false, -1, nil
+	case absent(err), err == syscall.EACCES && w.fd < 0: // another user's, and so is what happens in it
+		return -1, nil
 	case err == nil && st.Mode&syscall.S_IFMT == syscall.S_IFLNK:
-		return false, -1, syscall.ELOOP // and on the way to where it leads nothing is watched
+		return -1, syscall.ELOOP // and on the way to where it leads nothing is watched
 	case err != nil:
-		return false, -1, err
+		return -1, err
 	}
 	if w.fd >= 0 && syscall.Fstat(w.fd, &had) == nil && st.Dev == had.Dev && st.Ino == had.Ino {
-		return true, w.fd, nil
+		return w.fd, nil
 	}
 	fd, err = syscall.Open(w.path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-	switch {
-	case err == syscall.ENOENT || err == syscall.ENOTDIR || err == syscall.EACCES && int(st.Uid) != syscall.Getuid():
-		return false, -1, nil
-	case err != nil:
-		return false, -1, err
+	if absent(err) || err == syscall.EACCES && int(st.Uid) != syscall.Getuid() {
+		return -1, nil
 	}
-	return false, fd, nil
+	return fd, err
 }
+
+// absent reports whether an error says that nothing is at a path.
+func absent(err error) bool { return err == syscall.ENOENT || err == syscall.ENOTDIR }
 
 // fds are the descriptors that have to stay open.
 func (m *masks) fds() []int {
@@ -196,18 +193,20 @@ func (m *masks) changed(ns int64) bool {
 // before a word is said: the kernel hands SIGKILL to the whole namespace in one
 // go, and what forks just then does not get away.
 func (m *masks) look() {
-	var found []int
+	var found []*mask
 	for armed := false; ; armed = true {
 		var table mountTable
 		waits := false
 		for i := range m.list {
-			if m.state[i] < unwatched {
-				waits = waits || m.state[i] == awaited // and may be back, in a directory that is not watched
-				if m.state[i] = m.judge(i, table.at(m.list[i].Path)); m.state[i] >= unwatched {
-					found = append(found, i)
-				}
-				waits = waits || m.state[i] == awaited
+			k := &m.list[i]
+			if k.state >= unwatched {
+				continue
 			}
+			waits = waits || k.state == awaited // and may be back, in a directory that is not watched
+			if k.state = m.judge(k, table.at(k.Path)); k.state >= unwatched {
+				found = append(found, k)
+			}
+			waits = waits || k.state == awaited
 		}
 		if !waits || armed {
 			break
@@ -215,40 +214,35 @@ func (m *masks) look() {
 		// From here on what is made counts as well, and it may have been made by now.
 		_ = m.arm(dnDelete | dnCreate)
 	}
-	for _, i := range found {
-		m.tell(i)
+	for _, k := range found {
+		k.tell()
 	}
 }
 
-// shut reports whether what takes the place of a mask would go without notice.
-func (m *masks) shut(i int) bool {
-	path := m.list[i].Path
-	for _, w := range m.watched {
-		if w.shut != nil && path != w.path && below(path, w.path) {
-			return true
-		}
-	}
-	return false
+// shut reports whether what takes a name would go without notice.
+func (m *masks) shut(path string) bool {
+	return slices.ContainsFunc(m.watched, func(w watched) bool {
+		return w.shut != nil && path != w.path && below(path, w.path)
+	})
 }
 
-func (m *masks) judge(i int, at presence) (state maskState) {
-	kind := m.list[i].Kind
+func (m *masks) judge(k *mask, at presence) (state maskState) {
 	state = told
 	switch {
 	case at == mounted:
 		return inPlace
-	case at == vacant && kind != Protects:
-		if !m.shut(i) {
+	case at == vacant && k.Kind != Protects:
+		if !m.shut(k.Path) {
 			return awaited
 		}
 		state = unwatched
 	}
 	switch {
-	case kind.ends():
+	case k.Kind.ends():
 		_ = syscall.Kill(-1, syscall.SIGKILL)
 		m.exposed = true
-	case kind == Protects:
-		m.before[i] = m.found(m.list[i].Path, m.source[i])
+	case k.Kind == Protects:
+		k.before = m.found(k.Path, k.source)
 	}
 	return state
 }
@@ -279,25 +273,19 @@ func idOf(path string) fileID {
 	return fileID{uint64(st.Dev), st.Ino}
 }
 
-func (m *masks) tell(i int) {
-	path, kind := near(m.list[i].Path), m.list[i].Kind
-	lost := "; what takes its place is not hidden, and a directory above it cannot be watched"
-	switch {
-	case m.state[i] == unwatched && kind.ends():
-		say("error: " + path + " was moved away" + lost)
-	case m.state[i] == unwatched:
-		say("warning: " + path + " was moved away while the command runs" + lost)
-	case kind.ends():
-		say("error: " + path + " was replaced on the host; " + kind.exposure())
-	case kind != Protects:
-		say("warning: " + path + " was replaced on the host while the command runs; " + kind.exposure())
-	default:
-		how := "replaced"
-		if m.before[i].absent {
-			how = "removed"
-		}
-		say("warning: " + path + " was " + how + " on the host while the command runs; it is no longer read-only")
+func (k *mask) tell() {
+	level, when := "warning: ", " while the command runs"
+	if k.Kind.ends() {
+		level, when = "error: ", ""
 	}
+	what, now := "replaced on the host", k.Kind.exposure()
+	switch {
+	case k.state == unwatched:
+		what, now = "moved away", "what takes its place is not hidden, and a directory above it cannot be watched"
+	case k.before.absent:
+		what = "removed on the host"
+	}
+	say(level + near(k.Path) + " was " + what + when + "; " + now)
 }
 
 // last looks once more, when nothing runs any more, and tells what has changed
@@ -307,20 +295,19 @@ func (m *masks) last() {
 		m.look()
 	}
 	for i := range m.list {
-		if m.list[i].Kind != Protects || m.state[i] != told {
+		k := &m.list[i]
+		if k.Kind != Protects || k.state != told {
 			continue
 		}
-		path := near(m.list[i].Path)
 		var now content
-		now.read(m.list[i].Path)
-		switch was := &m.before[i]; {
-		case was.cut || now.cut:
-			say("warning: " + path + " was not read-only for a while, and is too large to be compared: " +
-				"look at it before anything uses it")
-		case string(now.data) != string(was.data):
-			say("warning: " + path + " has changed while it was not read-only, by the command or on the host: " +
-				"look at it before anything uses it")
+		now.read(k.Path)
+		how := " has changed while it was not read-only, by the command or on the host"
+		if k.before.cut || now.cut {
+			how = " was not read-only for a while, and is too large to be compared"
+		} else if string(now.data) == string(k.before.data) {
+			continue
 		}
+		say("warning: " + near(k.Path) + how + ": look at it before anything uses it")
 	}
 }
 
@@ -339,22 +326,17 @@ type mountTable struct{ text string }
 
 func (t *mountTable) at(path string) presence {
 	root, known, err := mountRoot(path)
+	if !known && !absent(err) {
+		if t.text == "" {
+			t.text, _ = procfs.Read("/proc/self/mountinfo")
+		}
+		var st syscall.Stat_t
+		root, err = mountedAt(t.text, path), syscall.Lstat(path, &st)
+	}
 	switch {
-	case err == syscall.ENOENT || err == syscall.ENOTDIR:
-		return vacant
-	case err == nil && known && root:
+	case root:
 		return mounted
-	case err == nil && known:
-		return gone
-	}
-	if t.text == "" {
-		t.text, _ = procfs.Read("/proc/self/mountinfo")
-	}
-	if mountedAt(t.text, path) {
-		return mounted
-	}
-	var st syscall.Stat_t
-	if err := syscall.Lstat(path, &st); err == syscall.ENOENT || err == syscall.ENOTDIR {
+	case absent(err):
 		return vacant
 	}
 	return gone
@@ -394,11 +376,8 @@ func mountRoot(path string) (root, known bool, err error) {
 
 // near names a path as a person in the working directory would.
 func near(path string) string {
-	var buf [4096]byte
-	if n, err := syscall.Getcwd(buf[:]); err == nil && n > 1 {
-		if dir := string(buf[:n-1]); len(path) > len(dir)+1 && path[:len(dir)] == dir && path[len(dir)] == '/' {
-			return plain(path[len(dir)+1:])
-		}
+	if dir, err := syscall.Getwd(); err == nil && dir != "/" && dir != path && below(path, dir) {
+		path = path[len(dir)+1:]
 	}
 	return plain(path)
 }
@@ -418,8 +397,8 @@ const (
 
 func (c *content) read(path string) { c.absent = !c.add(path, 0) }
 
-func (c *content) put(kind byte, n uint64, text string) {
-	c.data = append(append(append(append(c.data, kind), procfs.Digits(n)...), ' '), text...)
+func (c *content) put(text string) {
+	c.data = append(append(strconv.AppendInt(c.data, int64(len(text)), 10), ' '), text...)
 }
 
 // add reports whether something is at the path.
@@ -428,64 +407,50 @@ func (c *content) add(path string, depth int) bool {
 	if syscall.Lstat(path, &st) != nil {
 		return false
 	}
-	c.put('m', uint64(st.Mode), "")
+	var holds string
+	var names []string
 	switch st.Mode & syscall.S_IFMT {
 	case syscall.S_IFREG:
-		if st.Size > int64(maxContent-len(c.data)) {
-			// The time of the last change stands for the content: no command can set it.
-			c.put('i', st.Ino, "")
-			c.put('t', uint64(st.Ctim.Nano()), "")
+		if st.Size <= int64(maxContent-len(c.data)) {
+			// What cannot be read no command of this user's can read either, but replace.
+			holds, _ = procfs.Head(path, int(st.Size))
 			break
 		}
-		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOFOLLOW|oNonblock|syscall.O_CLOEXEC, 0)
-		if err != nil {
-			break // and no command of this user's can read it either, but replace it
-		}
-		data := readUpTo(fd, int(st.Size))
-		_ = syscall.Close(fd)
-		c.put('f', uint64(len(data)), string(data))
+		// The time of the last change stands for the content: no command can set it.
+		holds = strconv.FormatUint(st.Ino, 10) + " " + strconv.FormatInt(st.Ctim.Nano(), 10)
 	case syscall.S_IFLNK:
-		to, _ := procfs.Readlink(path)
-		c.put('l', uint64(len(to)), to)
+		holds, _ = procfs.Readlink(path)
 	case syscall.S_IFDIR:
-		names, _ := procfs.Names(path)
-		c.put('d', uint64(len(names)), "")
-		if depth == maxDepth || len(names) > 1024 {
+		names, _ = procfs.Names(path)
+		holds = strconv.Itoa(len(names))
+	}
+	c.put(strconv.Itoa(int(st.Mode)))
+	c.put(holds)
+	if depth == maxDepth || len(names) > 1024 {
+		c.cut = c.cut || len(names) > 0
+		return true
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if len(c.data) >= maxContent {
 			c.cut = true
 			break
 		}
-		slices.Sort(names)
-		for _, name := range names {
-			if len(c.data) >= maxContent {
-				c.cut = true
-				break
-			}
-			c.put('n', uint64(len(name)), name)
-			c.add(path+"/"+name, depth+1)
-		}
+		c.put(name)
+		c.add(path+"/"+name, depth+1)
 	}
 	return true
-}
-
-// readUpTo reads n bytes, fewer when there are no more.
-func readUpTo(fd, n int) []byte {
-	data := make([]byte, n)
-	for n = 0; n < len(data); {
-		k, err := syscall.Read(fd, data[n:])
-		if err != nil && err != syscall.EINTR || err == nil && k == 0 {
-			break
-		}
-		n += max(k, 0)
-	}
-	return data[:n]
 }
 
 // ends reports whether the run ends when the mask is gone.
 func (k MaskKind) ends() bool { return k == Hides || k == Copies }
 
-// exposure says what can be seen when the mask is gone.
+// exposure says what follows when the mask is gone.
 func (k MaskKind) exposure() string {
-	if k == Copies || k == CopiesWarn {
+	switch k {
+	case Protects:
+		return "it is no longer read-only"
+	case Copies, CopiesWarn:
 		return "the new file would be shown whole"
 	}
 	return "it is no longer hidden"

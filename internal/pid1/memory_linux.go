@@ -3,6 +3,7 @@
 package pid1
 
 import (
+	"strconv"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
@@ -16,27 +17,24 @@ const madvDontneed = 4
 // process 1 wants are mapped again at once.
 func shrink() {
 	text, _ := procfs.Head("/proc/self/maps", 4096) // the program comes first
-	for {
-		end := index(text, '\n')
-		if end < 0 {
-			return
-		}
-		if from, to, ok := program(text[:end]); ok {
+	for text != "" {
+		var line string
+		line, text = cut(text, '\n')
+		if from, to, ok := program(line); ok {
 			_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvDontneed)
 		}
-		text = text[end+1:]
 	}
 }
 
 // program reads a line of proc_pid_maps(5) and reports whether it is a part of
 // the program that no process can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
 func program(line string) (from, to uintptr, ok bool) {
-	dash, space := index(line, '-'), index(line, ' ')
-	if dash < 0 || space < dash || len(line) < space+4 || line[space+1:space+3] != "r-" {
+	first, rest := cut(line, '-')
+	last, rest := cut(rest, ' ')
+	if len(rest) < 2 || rest[:2] != "r-" || rest[len(rest)-1] == ']' || rest[len(rest)-1] == ' ' {
 		return 0, 0, false
 	}
-	if last := line[len(line)-1]; last == ']' || last == ' ' {
-		return 0, 0, false
-	}
-	return uintptr(hex(line[:dash])), uintptr(hex(line[dash+1 : space])), true
+	start, err1 := strconv.ParseUint(first, 16, 64)
+	end, err2 := strconv.ParseUint(last, 16, 64)
+	return uintptr(start), uintptr(end), err1 == nil && err2 == nil
 }

@@ -2,7 +2,10 @@
 
 package pid1
 
-import "syscall"
+import (
+	"strconv"
+	"syscall"
+)
 
 // mountsAsPlanned reports whether everything is mounted as it was planned. expected
 // holds records, each ended by NUL, of "=" for a file that has to be the one
@@ -11,39 +14,30 @@ import "syscall"
 // a link or another directory in place of one: nothing of the command has
 // run then.
 func mountsAsPlanned(expected []byte) bool {
-	for len(expected) > 0 {
-		end := index(expected, 0)
-		if end < 2 || !sameAsPlanned(string(expected[:end])) {
+	for rest := string(expected); rest != ""; {
+		var record string
+		if record, rest = cut(rest, 0); !sameAsPlanned(record) {
 			return false
 		}
-		expected = expected[end+1:]
 	}
 	return true
 }
 
 func sameAsPlanned(record string) bool {
-	rest := record[1:]
-	dev, rest, ok1 := number(rest)
-	ino, path, ok2 := number(rest)
+	sign := record[:min(1, len(record))]
+	first, rest := cut(record[len(sign):], ' ')
+	second, path := cut(rest, ' ')
+	dev, err1 := strconv.ParseUint(first, 10, 64)
+	ino, err2 := strconv.ParseUint(second, 10, 64)
 	var st syscall.Stat_t
 	err := syscall.Lstat(path, &st)
-	if ok1 && ok2 && err == nil && (uint64(st.Dev) == dev && st.Ino == ino) == (record[0] == '=') {
+	if err1 == nil && err2 == nil && err == nil && (uint64(st.Dev) == dev && st.Ino == ino) == (sign == "=") {
 		return true
 	}
 	why := "replaced while the sandbox was being set up"
 	if err == syscall.EACCES { // the capabilities of root are gone here
 		why = "a directory above it may not be searched; chmod u+rwx it"
 	}
-	say("error: Failed to initialize sandbox: " + plain(path) + ": " + why)
+	failed(plain(path) + ": " + why)
 	return false
-}
-
-// number cuts a number and the space after it.
-func number(s string) (n uint64, rest string, ok bool) {
-	i := index(s, ' ')
-	if i < 0 {
-		return 0, s, false
-	}
-	n, ok = atou(s[:i])
-	return n, s[i+1:], ok
 }

@@ -4,6 +4,7 @@ package pid1
 
 import (
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -157,22 +158,13 @@ func parseStatus(text string) state {
 	if is == "" {
 		return state{gone: true}
 	}
-	s := state{gone: is[0] == 'Z' || is[0] == 'X', stopped: is[0] == 'T', pending: hex(procfs.Field(text, "ShdPnd"))}
-	// It came after State was written: a stop takes a SIGCONT away that is pending.
-	s.stopped = s.stopped && s.pending&bit(sigCONT) == 0
-	return s
-}
-
-func hex(s string) (n uint64) {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9':
-			n = n<<4 | uint64(c-'0')
-		case c >= 'a' && c <= 'f':
-			n = n<<4 | uint64(c-'a'+10)
-		}
+	pending, _ := strconv.ParseUint(procfs.Field(text, "ShdPnd"), 16, 64)
+	return state{
+		gone: is[0] == 'Z' || is[0] == 'X',
+		// SIGCONT came after State was written: a stop takes one away that is pending.
+		stopped: is[0] == 'T' && pending&bit(sigCONT) == 0,
+		pending: pending,
 	}
-	return n
 }
 
 // inForeground reports whether the parent process's group is the one that has the
@@ -182,25 +174,19 @@ func (p *parent) inForeground() bool {
 	return err == nil && parseFront(string(p.buf[:n]))
 }
 
-// parseFront reads pgrp and tpgid of proc_pid_stat(5).
+// parseFront reads pgrp and tpgid of proc_pid_stat(5), the third and sixth field
+// after the name, which may hold anything.
 func parseFront(text string) bool {
-	name := len(text) - 1 // which may hold anything
-	for name >= 0 && text[name] != ')' {
+	name := len(text)
+	for name > 0 && text[name-1] != ')' {
 		name--
 	}
-	if name < 0 {
-		return false
-	}
 	var fields [7]string // nothing, state ppid pgrp session tty_nr tpgid
-	text = text[name+1:]
+	text = text[name:]
 	for i := range fields {
-		end := index(text, ' ')
-		if end < 0 {
-			return false
-		}
-		fields[i], text = text[:end], text[end+1:]
+		fields[i], text = cut(text, ' ')
 	}
-	return fields[3] != "" && fields[3] == fields[6]
+	return name > 0 && text != "" && fields[3] == fields[6]
 }
 
 // signal sends a signal to the parent process. The end of the pipe, when the

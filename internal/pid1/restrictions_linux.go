@@ -3,11 +3,12 @@
 package pid1
 
 import (
+	"errors"
+	"strconv"
 	"syscall"
 	"unsafe"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 const (
@@ -102,31 +103,18 @@ func (w *restrictions) last(add func(nr uintptr, args ...uintptr)) {
 func (cfg *InitConfig) reopen() error {
 	for _, n := range cfg.Reopen {
 		if err := reopen(n); err != nil {
-			return &fileError{n, err}
+			return errors.New("descriptor " + strconv.Itoa(n) + ": " + err.Error())
 		}
 	}
 	return nil
 }
-
-type fileError struct {
-	fd  int
-	err error
-}
-
-func (e *fileError) Error() string {
-	return "descriptor " + procfs.Digits(uint64(e.fd)) + ": " + e.err.Error()
-}
-
-type reason string
-
-func (r reason) Error() string { return string(r) }
 
 // reopen puts a file that is opened on its read-only mount in place of the
 // same file, opened by the caller on a mount that the sandbox does not govern:
 // by that descriptor the file could be opened for writing (/proc/self/fd), and
 // its mode, times and attributes be changed without that.
 func reopen(n int) error {
-	name := ReopenDir + "/" + procfs.Digits(uint64(n))
+	name := ReopenDir + "/" + strconv.Itoa(n)
 	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
 	if err != nil {
 		return err
@@ -141,13 +129,13 @@ func reopen(n int) error {
 		return err
 	}
 	if was.Dev != is.Dev || was.Ino != is.Ino || is.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return reason("replaced while the sandbox was being set up")
+		return errors.New("replaced while the sandbox was being set up")
 	}
 	if err := syscall.Fstatfs(fd, &fs); err != nil {
 		return err
 	}
 	if fs.Flags&stReadonly == 0 {
-		return reason("not on a read-only mount")
+		return errors.New("not on a read-only mount")
 	}
 	off, err := syscall.Seek(n, 0, 1)
 	if err != nil {

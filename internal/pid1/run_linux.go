@@ -4,6 +4,7 @@ package pid1
 
 import (
 	"runtime"
+	"strconv"
 	"syscall"
 )
 
@@ -18,15 +19,15 @@ const (
 // Run is process 1: args are [InitName], the number of the descriptor with the
 // order, and the command. It returns the exit status.
 func Run(args []string) int {
-	fd, ok := atou(args[1])
-	if !ok || fd >= maxFD {
+	fd, err := strconv.Atoi(args[1])
+	if err != nil {
 		return broken("the number of a descriptor")
 	}
-	data, err := readAll(int(fd))
+	data, err := readAll(fd)
 	if err != nil {
 		return broken(err.Error())
 	}
-	_ = syscall.Close(int(fd))
+	_ = syscall.Close(fd)
 	cfg, err := decode(data)
 	if err != nil {
 		return broken(err.Error())
@@ -54,8 +55,10 @@ func Run(args []string) int {
 	return serve(cfg, w)
 }
 
-func broken(why string) int {
-	say("error: Failed to initialize sandbox: process 1: " + why)
+func broken(why string) int { return failed("process 1: " + why) }
+
+func failed(why string) int {
+	say("error: Failed to initialize sandbox: " + why)
 	return statusFailed
 }
 
@@ -80,7 +83,7 @@ func become(path string, argv, env []string, w restrictions) error {
 	giveBackFiles()
 	BeforeExec()
 	var steps []step
-	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args)) }
+	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args...)) }
 	w.before(add)
 	w.last(add)
 	execCommand, execScript := command.step(), script.step()
@@ -88,7 +91,7 @@ func become(path string, argv, env []string, w restrictions) error {
 	for i := range steps {
 		if errno := steps[i].do(); errno != 0 {
 			afterExec()
-			return &setupError{steps[i].nr, errno}
+			return setupError(steps[i].nr, errno)
 		}
 	}
 	errno := execCommand.do()
@@ -116,8 +119,8 @@ func viaShell(path string, argv []string) []string {
 
 // refused says why the command could not be executed.
 func refused(cfg *InitConfig, err error) int {
-	if e, ok := err.(*setupError); ok {
-		return broken(e.Error())
+	if _, ok := err.(syscall.Errno); !ok {
+		return broken(err.Error())
 	}
 	say("error: " + plain(cfg.Argv[0]) + ": " + err.Error())
 	if err == syscall.ENOENT {
@@ -133,18 +136,6 @@ func readAll(fd int) ([]byte, error) {
 		return nil, err
 	}
 	data := make([]byte, st.Size)
-	for off := 0; off < len(data); {
-		n, err := syscall.Pread(fd, data[off:], int64(off))
-		if err == syscall.EINTR {
-			continue
-		}
-		if err == nil && n == 0 {
-			err = syscall.EIO
-		}
-		if err != nil {
-			return nil, err
-		}
-		off += n
-	}
-	return data, nil
+	n, err := syscall.Pread(fd, data, 0)
+	return data[:max(n, 0)], err
 }

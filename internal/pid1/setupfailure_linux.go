@@ -4,11 +4,11 @@ package pid1
 
 import (
 	"runtime"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
-
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // setupFailure is what a bwrap says that gives up. The watchdog reads it, tells it, and
@@ -48,23 +48,13 @@ func (t *setupFailure) execute() {
 		t.tell(how)
 		return
 	}
-	over := make(chan struct{})
-	heard := make(chan struct{})
-	go func() {
-		t.hear(func() bool {
-			select {
-			case <-over:
-				return true
-			default:
-				return false
-			}
-		})
-		close(heard)
-	}()
-	status := t.trace()
-	close(over)
-	<-heard
-	t.tell(status)
+	var over atomic.Bool
+	var hears sync.WaitGroup
+	hears.Go(func() { t.hear(over.Load) })
+	t.trace()
+	over.Store(true)
+	hears.Wait()
+	t.tell("")
 }
 
 // running reports whether bwrap, this process's parent, has not ended.
@@ -82,15 +72,14 @@ func (t *setupFailure) end() string {
 		}{mask: exit}
 		_, _, errno := syscall.RawSyscall(syscall.SYS_IOCTL, uintptr(t.pidfd), getInfo, uintptr(unsafe.Pointer(&info)))
 		switch ws := syscall.WaitStatus(info.code); {
-		case errno != 0 && errno != syscall.ESRCH:
-			return ""
+		case errno == syscall.ESRCH, errno == 0 && info.mask&exit == 0:
+			sleep(2e6)
 		// From 128 on, and 2, it is a signal: to bwrap's child, or to the Go runtime of process 1.
-		case errno == 0 && info.mask&exit != 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2:
+		case errno == 0 && ws.Exited() && ws.ExitStatus() < 128 && ws.ExitStatus() != 2:
 			return endedWith(ws.ExitStatus())
-		case errno == 0 && info.mask&exit != 0:
+		default:
 			return ""
 		}
-		sleep(2e6)
 	}
 	return ""
 }
@@ -101,7 +90,7 @@ func endedWith(status int) string {
 	if status == statusFailed {
 		return ""
 	}
-	return "ended with status " + procfs.Digits(uint64(status))
+	return "ended with status " + strconv.Itoa(status)
 }
 
 // silent reports whether bwrap has ended without a word.
@@ -189,22 +178,14 @@ func (t *setupFailure) tell(how string) {
 
 // passed makes another program's line fit for a terminal.
 func passed(line string) string {
+	line, _ = cut(line, '\n')
 	b := []byte(line)
 	for i, c := range b {
 		if c == '\t' {
 			b[i] = ' '
 		}
 	}
-	if n := len(b) - 1; b[n] == '\n' {
-		b = b[:n]
-	}
 	return plain(string(b)) + "\n"
-}
-
-func write(text string) {
-	if writable(2) {
-		_, _ = syscall.Write(2, []byte(text))
-	}
 }
 
 // Requests of ptrace(2).
@@ -259,19 +240,16 @@ func (t *setupFailure) goOn(ws syscall.WaitStatus) bool {
 	return ptrace(ptraceSyscall, t.parent, 0, uintptr(sig))
 }
 
-// trace follows bwrap to its end, and says how that was.
-func (t *setupFailure) trace() string {
+// trace follows bwrap to its end.
+func (t *setupFailure) trace() {
 	for {
 		var ws syscall.WaitStatus
 		pid, err := syscall.Wait4(t.parent, &ws, wAll, nil)
 		switch {
 		case err == syscall.EINTR:
 			continue
-		case pid != t.parent || !ws.Stopped():
-			return ""
-		}
-		if ws.StopSignal() == syscall.SIGTRAP|0x80 && t.exits() {
-			return ""
+		case pid != t.parent || !ws.Stopped(), ws.StopSignal() == syscall.SIGTRAP|0x80 && t.exits():
+			return
 		}
 		t.goOn(ws)
 	}

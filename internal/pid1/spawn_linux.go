@@ -3,11 +3,11 @@
 package pid1
 
 import (
+	"errors"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
-
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // step is one system call of a new process before it is the command. The
@@ -19,7 +19,7 @@ type step struct {
 	end    uintptr // one more than the result after which no further step is made; 0 is none
 }
 
-func newStep(nr uintptr, args []uintptr) step {
+func newStep(nr uintptr, args ...uintptr) step {
 	s := step{nr: nr}
 	copy(s.args[:], args)
 	return s
@@ -54,8 +54,8 @@ func (img *image) step() step {
 }
 
 func execStep(path *byte, argv, env **byte) step {
-	return newStep(syscall.SYS_EXECVE, []uintptr{
-		uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(argv)), uintptr(unsafe.Pointer(env))})
+	return newStep(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(argv)),
+		uintptr(unsafe.Pointer(env)))
 }
 
 // run starts a process that shares this one's memory, in which the steps are
@@ -108,7 +108,7 @@ func (c *child) start() (int, error) {
 	}
 	limits := make([][2]uint64, len(c.rlimits))
 	steps := make([]step, 0, 12+len(limits))
-	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args)) }
+	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args...)) }
 	switch c.group {
 	case NewSession:
 		add(syscall.SYS_SETSID)
@@ -141,7 +141,7 @@ func (c *child) start() (int, error) {
 		if r := steps[i].result; r > ^uintptr(4095) {
 			reapOne(int(pid))
 			if i < len(steps)-1 {
-				return 0, &setupError{steps[i].nr, syscall.Errno(-r)}
+				return 0, setupError(steps[i].nr, syscall.Errno(-r))
 			}
 			return 0, syscall.Errno(-r)
 		}
@@ -149,20 +149,17 @@ func (c *child) start() (int, error) {
 	return int(pid), nil
 }
 
-// setupError is a step before the execve that failed.
-type setupError struct {
-	nr  uintptr
-	err syscall.Errno
-}
-
-func (e *setupError) Error() string {
-	switch e.nr {
+// setupError is a step before the execve that failed. It is no [syscall.Errno]: the
+// command was not to blame.
+func setupError(nr uintptr, err syscall.Errno) error {
+	what := "system call " + strconv.Itoa(int(nr))
+	switch nr {
 	case restrictSelf:
-		return "landlock_restrict_self: " + e.err.Error()
+		what = "landlock_restrict_self"
 	case seccompNr:
-		return "the system call filter: " + e.err.Error()
+		what = "the system call filter"
 	}
-	return "system call " + procfs.Digits(uint64(e.nr)) + ": " + e.err.Error()
+	return errors.New(what + ": " + err.Error())
 }
 
 func reapOne(pid int) {

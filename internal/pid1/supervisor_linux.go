@@ -4,6 +4,7 @@ package pid1
 
 import (
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -113,41 +114,25 @@ func (s *supervisor) start(w restrictions) (int, error) {
 		s.expires = now() + int64(cfg.Limit*1e9)
 	}
 	// Of the caller's descriptors the command alone holds a copy from here on: who
-	// waits for the end of a pipe does not wait for process 1.
-	s.closeOthers()
+	// waits for the end of a pipe does not wait for process 1. Of standard error it
+	// keeps one, as the parent process does: there the messages go.
+	keep := append(s.masks.fds(), 2, s.tty, cfg.OOM)
+	for _, fd := range cfg.Parent.list() {
+		keep = append(keep, *fd)
+	}
+	for _, step := range closeAllBut(keep...) {
+		step.do()
+	}
 	return 0, nil
 }
 
 // threads is the number of threads of this process.
 func threads() uint64 {
-	if n, ok := atou(procfs.Status("Threads")); ok {
-		return n
+	n, err := strconv.ParseUint(procfs.Status("Threads"), 10, 64)
+	if err != nil {
+		return 8
 	}
-	return 8
-}
-
-// closeOthers closes what is not process 1's own, standard error but for one:
-// there the messages go, and the parent process holds it as well.
-func (s *supervisor) closeOthers() {
-	keep := append(s.masks.fds(), 2, s.tty, s.config.OOM)
-	for _, fd := range s.config.Parent.list() {
-		keep = append(keep, *fd)
-	}
-	for at := 0; ; {
-		next := maxFD
-		for _, fd := range keep {
-			if fd >= at && fd < next {
-				next = fd
-			}
-		}
-		if next > at {
-			closeRange(at, next-1)
-		}
-		if next == maxFD {
-			return
-		}
-		at = next + 1
-	}
+	return n
 }
 
 // listen makes signals wake process 1, its own as well as the parent process's.

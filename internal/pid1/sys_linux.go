@@ -4,9 +4,13 @@ package pid1
 
 import (
 	"runtime"
+	"slices"
+	"strconv"
 	"syscall"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // Numbers of the kernel's that package syscall lacks.
@@ -237,8 +241,12 @@ func signalfd(set uint64) (int, error) {
 // say writes a line to standard error, unless no process reads there: process 1
 // must never wait for a reader.
 func say(text string) {
+	write("sbx: " + text + "\n")
+}
+
+func write(text string) {
 	if writable(2) {
-		_, _ = syscall.Write(2, []byte("sbx: "+text+"\n"))
+		_, _ = syscall.Write(2, []byte(text))
 	}
 }
 
@@ -261,15 +269,28 @@ func plain(s string) string {
 	return string(b)
 }
 
-// closeRange closes the descriptors from first to last.
-func closeRange(first, last int) {
-	if _, _, errno := syscall.RawSyscall(closeRangeNr, uintptr(first), uintptr(last), 0); errno == 0 {
-		return
-	}
-	for fd := first; fd <= min(last, 1<<16); fd++ { // before Linux 5.9
-		_ = syscall.Close(fd)
-	}
-}
-
 // closeRangeNr is close_range(2), the same on all architectures.
 const closeRangeNr = 436
+
+// closeAllBut are the system calls that close all descriptors but these; -1 is none.
+func closeAllBut(keep ...int) (steps []step) {
+	if _, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, 0); errno != 0 { // before Linux 5.9
+		names, _ := procfs.Names("/proc/self/fd")
+		for _, name := range names {
+			fd, _ := strconv.Atoi(name)
+			if _, err := fcntl(fd, syscall.F_GETFD, 0); err == nil && !slices.Contains(keep, fd) {
+				steps = append(steps, newStep(syscall.SYS_CLOSE, uintptr(fd)))
+			}
+		}
+		return steps
+	}
+	slices.Sort(keep)
+	from := 0
+	for _, fd := range append(keep, maxFD) {
+		if fd > from {
+			steps = append(steps, newStep(closeRangeNr, uintptr(from), uintptr(fd-1)))
+		}
+		from = max(from, fd+1)
+	}
+	return steps
+}

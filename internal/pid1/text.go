@@ -2,26 +2,45 @@
 
 package pid1
 
-// index is the place of the first such byte, -1 for none.
-func index[text string | []byte](b text, c byte) int {
-	for i := range len(b) {
-		if b[i] == c {
-			return i
+import "strconv"
+
+// cut divides a text at the first of a character; without one all is before it.
+// It stands in for package strings, which would be initialised before process 1:
+// see init_linux.go.
+func cut(s string, c byte) (before, after string) {
+	for i := range len(s) {
+		if s[i] == c {
+			return s[:i], s[i+1:]
 		}
 	}
-	return -1
+	return s, ""
 }
 
-// atou stands in for strconv, which would have to be initialised before process 1:
-// see init_linux.go.
-func atou(s string) (uint64, bool) {
-	var n uint64
-	for i := 0; i < len(s); i++ {
-		c := uint64(s[i] - '0')
-		if c > 9 || n > (1<<64-1-c)/10 {
-			return 0, false
+// numberAfter reads the decimal number that follows the first of a key.
+func numberAfter(text, key string) (n int, ok bool) {
+	for ; len(text) > len(key); text = text[1:] {
+		if text[:len(key)] != key {
+			continue
 		}
-		n = n*10 + c
+		text = text[len(key):]
+		end := 0
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			end++
+		}
+		n, err := strconv.Atoi(text[:end])
+		return n, err == nil
 	}
-	return n, s != ""
+	return 0, false
+}
+
+// oomKills reads the line "oom_kill N" of memory.events (cgroup v2) or
+// memory.oom_control (v1).
+func oomKills(data []byte) uint64 {
+	n, _ := numberAfter(string(data), "oom_kill ")
+	return uint64(n)
+}
+
+// seconds writes a number of seconds without needless digits: 30, 0.25.
+func seconds(s float64) string {
+	return strconv.FormatFloat(float64(uint64(s*1000+0.5))/1000, 'f', -1, 64)
 }

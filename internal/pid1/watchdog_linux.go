@@ -4,6 +4,7 @@ package pid1
 
 import (
 	"slices"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -43,13 +44,11 @@ func watchdog(w ParentFDs) error {
 	g := &watchdogState
 	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(said), pollIn, 0}}
 	pid, err := g.start(
-		newStep(syscall.SYS_SETSID, nil), // what is sent to the group is not for the watchdog
-		newStep(syscall.SYS_CLOSE, []uintptr{uintptr(diverted)}),
-		newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}),
-		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(said), syscall.F_SETFD, 0}),
-		newStep(syscall.SYS_FCNTL, []uintptr{uintptr(pidfd), syscall.F_SETFD, 0}),
-		g.cleanup(w.Read, said, pidfd, syscall.Getpid()),
-	)
+		append([]step{
+			newStep(syscall.SYS_SETSID), // what is sent to the group is not for the watchdog
+			newStep(syscall.SYS_CLOSE, uintptr(diverted)),
+			newStep(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&g.wait)), 2),
+		}, g.cleanup([]int{w.Read, said, pidfd}, syscall.Getpid())...))
 	if err != nil {
 		return err
 	}
@@ -111,16 +110,14 @@ func PrepareDirect(e SetupFDs) error {
 	if err != nil {
 		return err
 	}
-	alive, info := setup, -1
-	if e.Alive >= 0 {
-		if alive, err = opened(e.Alive, above); err != nil {
-			return err
-		}
-	}
+	told := -1 // what tells whom to end
 	if e.Info >= 0 {
-		if info, err = noted(e.Info, above); err != nil {
-			return err
-		}
+		told, err = noted(e.Info, above)
+	} else {
+		told, err = opened(e.Alive, above)
+	}
+	if err != nil {
+		return err
 	}
 	pidfd, err := selfFD()
 	BeforeExec()
@@ -128,28 +125,21 @@ func PrepareDirect(e SetupFDs) error {
 		return err
 	}
 	g.wait = [2]pollFD{{int32(pidfd), pollIn, 0}, {int32(setup), 0, 0}} // its end is always told
-	g.alive = pollFD{int32(alive), 0, 0}
+	g.alive = pollFD{int32(told), 0, 0}
 	g.late, g.soon = syscall.Timespec{Sec: 1}, syscall.Timespec{Nsec: 100e6}
-	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID, nil))
-	steps = append(steps, closeAllBut(pidfd, setup, alive, info)...)
-	lingers := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 1,
-		uintptr(unsafe.Pointer(&g.late))})
+	wait, late := uintptr(unsafe.Pointer(&g.wait)), uintptr(unsafe.Pointer(&g.late))
+	steps := append(make([]step, 0, 64), newStep(syscall.SYS_SETSID))
+	steps = append(steps, closeAllBut(pidfd, setup, told)...)
+	lingers := newStep(syscall.SYS_PPOLL, wait, 1, late)
 	lingers.end = 1 + 0 // bwrap still runs
-	steps = append(steps, newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.wait)), 2}), lingers)
-	fds := []int{alive}
-	if e.Alive >= 0 {
-		lives := newStep(syscall.SYS_PPOLL, []uintptr{uintptr(unsafe.Pointer(&g.alive)), 1,
-			uintptr(unsafe.Pointer(&g.soon))})
+	steps = append(steps, newStep(syscall.SYS_PPOLL, wait, 2), lingers)
+	fds := []int{setup, told}
+	if e.Info < 0 {
+		lives := newStep(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&g.alive)), 1, uintptr(unsafe.Pointer(&g.soon)))
 		lives.end = 1 + 1 // nothing is left
-		steps = append(steps, lives)
+		steps, fds = append(steps, lives), fds[1:]
 	}
-	if info >= 0 {
-		fds = append(fds, info)
-	}
-	for _, fd := range fds {
-		steps = append(steps, newStep(syscall.SYS_FCNTL, []uintptr{uintptr(fd), syscall.F_SETFD, 0}))
-	}
-	_, err = g.start(append(steps, g.cleanup(fds...))...)
+	_, err = g.start(append(steps, g.cleanup(fds)...))
 	return err
 }
 
@@ -190,33 +180,6 @@ func selfFD() (int, error) {
 	return -1, errno
 }
 
-// closeAllBut are the steps that close all descriptors but these.
-func closeAllBut(keep ...int) (steps []step) {
-	if _, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, 0); errno != 0 { // before Linux 5.9
-		names, _ := procfs.Names("/proc/self/fd")
-		for _, name := range names {
-			fd, ok := atou(name)
-			if _, err := fcntl(int(fd), syscall.F_GETFD, 0); ok && err == nil && !slices.Contains(keep, int(fd)) {
-				steps = append(steps, newStep(syscall.SYS_CLOSE, []uintptr{uintptr(fd)}))
-			}
-		}
-		return steps
-	}
-	for at := 0; at < maxFD; {
-		next := maxFD
-		for _, fd := range keep {
-			if fd >= at {
-				next = min(next, fd)
-			}
-		}
-		if next > at {
-			steps = append(steps, newStep(closeRangeNr, []uintptr{uintptr(at), uintptr(next - 1)}))
-		}
-		at = next + 1
-	}
-	return steps
-}
-
 type watchdogMemory struct {
 	wait       [2]pollFD
 	alive      pollFD
@@ -230,20 +193,23 @@ type watchdogMemory struct {
 // watchdogState is what the watchdog reads: no stack and no heap keeps it where it is.
 var watchdogState watchdogMemory
 
-// cleanup executes sbx anew.
-func (g *watchdogMemory) cleanup(fds ...int) step {
+// cleanup are the steps that execute sbx anew with some descriptors and numbers.
+func (g *watchdogMemory) cleanup(fds []int, numbers ...int) (steps []step) {
 	words := []string{"sbx", cleanupName}
-	for _, fd := range fds {
-		words = append(words, procfs.Digits(uint64(fd)))
+	for _, n := range append(fds, numbers...) {
+		words = append(words, strconv.Itoa(n))
 	}
 	for i, word := range words {
 		g.argv[i], _ = syscall.BytePtrFromString(word)
 	}
 	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
-	return execStep(g.path, &g.argv[0], &g.env[0])
+	for _, fd := range fds {
+		steps = append(steps, newStep(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFD, 0))
+	}
+	return append(steps, execStep(g.path, &g.argv[0], &g.env[0]))
 }
 
-func (g *watchdogMemory) start(steps ...step) (int, error) {
+func (g *watchdogMemory) start(steps []step) (int, error) {
 	g.steps = steps
 	old := setMask(2, everySignal)
 	pid, failed := run(cloneVM, &g.steps[0], uintptr(len(g.steps)))
@@ -267,37 +233,33 @@ func IsCleanup(args []string) bool {
 // says that gives up is told first, in the words of explain, and bwrap then ends
 // with the status of a failure of sbx's.
 func Cleanup(args []string, explain func(said string) string) int {
-	if len(args) == 5 {
-		said, ok1 := atou(args[2])
-		pidfd, ok2 := atou(args[3])
-		parent, ok3 := atou(args[4])
-		if ok1 && ok2 && ok3 {
-			t := &setupFailure{parent: int(parent), pidfd: int(pidfd), said: int(said), explain: explain}
-			t.execute()
-		}
-	}
-	fd, ok := atou(args[1])
-	pipe, err := procfs.Readlink("/proc/self/fd/" + procfs.Digits(fd))
-	if !ok || err != nil || len(pipe) < 6 || pipe[:6] != "pipe:[" {
-		return statusFailed
-	}
-	self := syscall.Getpid()
-	if len(args) == 3 {
-		fd, ok := atou(args[2])
-		if !ok {
+	var n [4]int
+	for i, word := range args[1:] {
+		var err error
+		if n[i], err = strconv.Atoi(word); err != nil {
 			return statusFailed
 		}
-		endChild(int(fd))
 	}
+	if len(args) == 5 {
+		t := &setupFailure{said: n[1], pidfd: n[2], parent: n[3], explain: explain}
+		t.execute()
+	}
+	pipe, err := procfs.Readlink("/proc/self/fd/" + args[1])
+	if err != nil || len(pipe) < 6 || pipe[:6] != "pipe:[" {
+		return statusFailed
+	}
+	if len(args) == 3 {
+		endChild(n[1])
+	}
+	self := syscall.Getpid()
 	for range 10 {
 		found := false
 		pids, _ := procfs.Processes()
 		for _, pid := range pids {
-			if pid == self || !holds(pid, pipe) {
-				continue
+			if pid != self && holds(pid, pipe) {
+				found = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
-			found = true
-			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if !found {
 			break
@@ -312,33 +274,20 @@ func Cleanup(args []string, explain func(said string) string) int {
 func endChild(info int) {
 	var buf [4096]byte
 	n, _ := syscall.Pread(info, buf[:], 0)
-	const key = `"child-pid": `
-	for i := 0; i+len(key) < n; i++ {
-		if string(buf[i:i+len(key)]) != key {
-			continue
-		}
-		end := i + len(key)
-		for end < n && buf[end] >= '0' && buf[end] <= '9' {
-			end++
-		}
-		pid, ok := atou(string(buf[i+len(key) : end]))
-		own, err1 := procfs.Readlink("/proc/self/ns/user")
-		its, err2 := procfs.Readlink("/proc/" + procfs.Digits(pid) + "/ns/user")
-		if ok && err1 == nil && err2 == nil && own != its {
-			_ = syscall.Kill(int(pid), syscall.SIGKILL)
-		}
-		return
+	pid, ok := numberAfter(string(buf[:max(n, 0)]), `"child-pid": `)
+	own, err1 := procfs.Readlink("/proc/self/ns/user")
+	its, err2 := procfs.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/user")
+	if ok && err1 == nil && err2 == nil && own != its {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
 
 // holds reports whether a process has a pipe open.
 func holds(pid int, pipe string) bool {
-	dir := "/proc/" + procfs.Digits(uint64(pid)) + "/fd"
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
 	names, _ := procfs.Names(dir)
-	for _, n := range names {
-		if to, err := procfs.Readlink(dir + "/" + n); err == nil && to == pipe {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool {
+		to, err := procfs.Readlink(dir + name)
+		return err == nil && to == pipe
+	})
 }
