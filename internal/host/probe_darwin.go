@@ -53,7 +53,7 @@ func findSandboxExec(uid int) (key string, u *Unavailable) {
 	case err != nil:
 		return "", seatbeltFailure(0, "", err)
 	case st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Uid != 0 || st.Mode&0o022 != 0:
-		return "", &Unavailable{CauseUnsafe, SandboxExec + " is not the system's: it belongs to another user, or others can write it", []string{"an update of macOS fixes it"}}
+		return "", &Unavailable{causeUnsafe, SandboxExec + " is not the system's: it belongs to another user, or others can write it", []string{"an update of macOS fixes it"}}
 	}
 	if err := unix.Access(SandboxExec, unix.X_OK); err != nil {
 		return "", seatbeltFailure(0, "", err)

@@ -103,17 +103,17 @@ func candidate(path string, system bool, uid int) (*syscall.Stat_t, *Unavailable
 		return nil, nil
 	}
 	if system && st.Uid == overflowUID {
-		return nil, &Unavailable{CauseUnsafe, text.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
+		return nil, &Unavailable{causeUnsafe, text.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
 	}
 	if !safe(&st, uid) || !system && !safeFile(path, uid) {
-		return nil, &Unavailable{CauseUnsafe, text.Plain(path) + " could have been put there by another user",
+		return nil, &Unavailable{causeUnsafe, text.Plain(path) + " could have been put there by another user",
 			[]string{"install bubblewrap in /usr/bin, or: chown root " + text.Plain(path) + " && chmod go-w " + text.Plain(path) + " " + text.Plain(policy.Dir(path))}}
 	}
 	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
-		return nil, &Unavailable{CauseSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
+		return nil, &Unavailable{causeSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
 	}
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
-		return nil, &Unavailable{CauseNoExec, text.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
+		return nil, &Unavailable{causeNoExec, text.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
 	}
 	return &st, nil
 }
@@ -347,7 +347,7 @@ func output(data []byte, path string, args ...string) (stdout, stderr string, er
 
 // notBwrap is the diagnosis for a program that answers, and is something else.
 func notBwrap(f Diagnostics, path, why string) *Unavailable {
-	return &Unavailable{CauseNotBwrap, text.Plain(path) + " is not bubblewrap: " + why, append([]string{"move it away"}, installHints(f)...)}
+	return f.unavailable(causeNotBwrap, path, text.Plain(path)+" is not bubblewrap: "+why)
 }
 
 // hangs is the diagnosis for a program that does not end within probeTime.

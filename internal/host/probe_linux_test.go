@@ -152,7 +152,7 @@ func TestDowngradeIsNoticed(t *testing.T) {
 	f.write(strings.Replace(string(text), "0.9.1", "0.3.1", 1))
 	var u *Unavailable
 	for range 2 {
-		if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != CauseOld || n != 1 {
+		if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != causeOld || n != 1 {
 			t.Errorf("%v after %d processes", err, n)
 		}
 	}
@@ -180,15 +180,15 @@ func TestFailedProbes(t *testing.T) {
 		cause               Cause
 		reason              string
 	}{
-		{"too old", "bubblewrap 0.3.3", works, CauseOld, "is version 0.3.3; sbx needs 0.4.0 or newer"},
-		{"not bubblewrap", "busybox 1.36", works, CauseNotBwrap, `is not bubblewrap: it says "busybox 1.36"`},
-		{"no version", "bubblewrap", works, CauseNotBwrap, `is not bubblewrap: it says "bubblewrap"`},
-		{"it fails", "bubblewrap 0.8.0", "echo 'bwrap: Can'\\''t make it' >&2; exit 1", CauseOther, "bwrap does not work here: Can't make it"},
-		{"it fails at once", "x'; echo 'bwrap: broken' >&2; exit 1; echo '", works, CauseOther, "bwrap does not work here: broken"},
-		{"it is silent", "bubblewrap 0.8.0", "exit 3", CauseOther, "bwrap does not work here: exit status 3"},
-		{"it does nothing", "bubblewrap 0.8.0", "exit 0", CauseNotBwrap, "does not run what it is told"},
-		{"no namespaces", "bubblewrap 0.8.0", "echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1", CauseMax, "no further user namespace is allowed here"},
-		{"much output", "bubblewrap 0.8.0", "head -c 1000000 /dev/zero | tr '\\0' x; echo 'bwrap: x' >&2; exit 1", CauseOther, "bwrap does not work here: x"},
+		{"too old", "bubblewrap 0.3.3", works, causeOld, "is version 0.3.3; sbx needs 0.4.0 or newer"},
+		{"not bubblewrap", "busybox 1.36", works, causeNotBwrap, `is not bubblewrap: it says "busybox 1.36"`},
+		{"no version", "bubblewrap", works, causeNotBwrap, `is not bubblewrap: it says "bubblewrap"`},
+		{"it fails", "bubblewrap 0.8.0", "echo 'bwrap: Can'\\''t make it' >&2; exit 1", causeOther, "bwrap does not work here: Can't make it"},
+		{"it fails at once", "x'; echo 'bwrap: broken' >&2; exit 1; echo '", works, causeOther, "bwrap does not work here: broken"},
+		{"it is silent", "bubblewrap 0.8.0", "exit 3", causeOther, "bwrap does not work here: exit status 3"},
+		{"it does nothing", "bubblewrap 0.8.0", "exit 0", causeNotBwrap, "does not run what it is told"},
+		{"no namespaces", "bubblewrap 0.8.0", "echo 'bwrap: Creating new namespace failed: No space left on device' >&2; exit 1", causeMax, "no further user namespace is allowed here"},
+		{"much output", "bubblewrap 0.8.0", "head -c 1000000 /dev/zero | tr '\\0' x; echo 'bwrap: x' >&2; exit 1", causeOther, "bwrap does not work here: x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFakeBwrap(t, c.version, c.body)
@@ -210,9 +210,9 @@ func TestUnsafeBwrap(t *testing.T) {
 		change func(f *fakeBwrap) error
 		cause  Cause
 	}{
-		{"writable by others", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o777) }, CauseUnsafe},
-		{"writable by the group", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o775) }, CauseUnsafe},
-		{"not executable", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o644) }, CauseNoExec},
+		{"writable by others", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o777) }, causeUnsafe},
+		{"writable by the group", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o775) }, causeUnsafe},
+		{"not executable", func(f *fakeBwrap) error { return os.Chmod(f.path, 0o644) }, causeNoExec},
 		{"not a file", func(f *fakeBwrap) error { return errors.Join(os.Remove(f.path), os.Symlink("/dev/null", f.path)) }, ""},
 		{"a directory", func(f *fakeBwrap) error { return errors.Join(os.Remove(f.path), os.Mkdir(f.path, 0o755)) }, CauseMissing},
 		{"absent", func(f *fakeBwrap) error { return os.Remove(f.path) }, CauseMissing},
@@ -245,7 +245,7 @@ func TestBwrapFromPath(t *testing.T) {
 		safe = safe && err == nil && info.Mode().Perm()&0o022 == 0
 	}
 	var u *Unavailable
-	if !safe && (!errors.As(err, &u) || u.Cause != CauseUnsafe || n != 0) {
+	if !safe && (!errors.As(err, &u) || u.Cause != causeUnsafe || n != 0) {
 		t.Errorf("%+v after %d processes", err, n)
 	}
 	if safe && err != nil {
@@ -254,7 +254,7 @@ func TestBwrapFromPath(t *testing.T) {
 	if err := os.Chmod(bin, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != CauseUnsafe || n != 0 {
+	if _, n, err := f.find(); !errors.As(err, &u) || u.Cause != causeUnsafe || n != 0 {
 		t.Errorf("%+v after %d processes", err, n)
 	}
 }

@@ -44,7 +44,7 @@ func probeSeatbelt(run func(argv []string) (status int, stderr string, err error
 	status, said, err = run(words(probeClosed))
 	switch {
 	case err == nil && status == 0:
-		return &Unavailable{CauseToothless, SandboxExec + " enforces nothing: what its profile denies was executed anyway", []string{"update macOS, or sbx; sbx --version says which it is", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"}}
+		return &Unavailable{causeToothless, SandboxExec + " enforces nothing: what its profile denies was executed anyway", []string{"update macOS, or sbx; sbx --version says which it is", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"}}
 	// execvp(3) fails behind the walls, or the kernel ends who tries.
 	case err == nil && !applies(said) && (strings.Contains(said, notPermitted) || status == 128+int(syscall.SIGKILL) || status == 128+int(syscall.SIGABRT)):
 		return nil
@@ -75,7 +75,7 @@ func seatbeltFailure(status int, said string, err error) *Unavailable {
 	case errors.Is(err, syscall.EPERM):
 		return NestedSeatbelt()
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ELOOP):
-		return &Unavailable{CauseNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system fixes it"}}
+		return &Unavailable{causeNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system fixes it"}}
 	case err != nil:
 		return tryAgain(OneLine(err.Error()))
 	case status > 128:
@@ -102,7 +102,7 @@ func strange(status int, said string) *Unavailable {
 	if status == exUsage || status == exDataErr {
 		what = "it does not read the profile that it is given: " + lastLine(said)
 	}
-	return &Unavailable{CauseOther, SandboxExec + " does not work here: " + what,
+	return &Unavailable{causeOther, SandboxExec + " does not work here: " + what,
 		[]string{"run it by hand: " + SandboxExec + " -p '" + probeOpen + "' " + probed, "look for a newer sbx: what this system wants may have changed"}}
 }
 
