@@ -49,7 +49,7 @@ func TestLookHere(t *testing.T) {
 	if shell := host.PasswdShell(h.UID); !filepath.IsAbs(shell) {
 		t.Errorf("shell %q", shell)
 	}
-	if f := host.GatherDiagnostics(h); !strings.Contains(f.MacOS, ".") {
+	if f := host.GatherDiagnostics(h.Environ); !strings.Contains(f.MacOS, ".") {
 		t.Errorf("%+v", f)
 	}
 	if host.Inside() || host.InSeatbelt() {

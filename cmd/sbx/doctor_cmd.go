@@ -62,7 +62,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		return d
 	}
 	h, cacheDir := s.Host, s.CacheDir()
-	facts := host.GatherDiagnostics(h)
+	facts := host.GatherDiagnostics(h.Environ)
 	d.Landlock = facts.Landlock
 	d.system(facts)
 	settings := d.config(h)
@@ -90,7 +90,7 @@ func (d *diagnosis) blind(c *doctorCmd, err error) {
 	if c.MinTier != "" {
 		d.Wanted = c.MinTier
 	}
-	facts := host.GatherDiagnostics(&host.Host{Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()}})
+	facts := host.GatherDiagnostics(os.Environ())
 	d.Landlock = facts.Landlock
 	d.system(facts)
 	hint := ""

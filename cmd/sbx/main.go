@@ -146,9 +146,7 @@ func reportLine(err error) int {
 
 // initFailure is what there is to say of a bwrap that gave up, for the guard.
 func initFailure(said string) string {
-	e := host.SetupFailure(said, func() host.Diagnostics {
-		return host.GatherDiagnostics(&host.Host{Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()}})
-	})
+	e := host.SetupFailure(said)
 	return "sbx: error: " + app.Harmless(e.Text) + "\nsbx: hint: " + app.Harmless(e.Hint) + "\n"
 }
 

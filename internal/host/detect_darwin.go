@@ -127,11 +127,11 @@ func InSeatbelt() bool {
 }
 
 // GatherDiagnostics reads what a diagnosis needs.
-func GatherDiagnostics(h *Host) Diagnostics {
-	f := Diagnostics{Root: h.UID == 0, MacOS: systemVersion()}
+func GatherDiagnostics(environ []string) Diagnostics {
+	f := Diagnostics{Root: os.Geteuid() == 0, MacOS: systemVersion()}
 	translated, err := unix.SysctlUint32("sysctl.proc_translated")
 	f.Translated = err == nil && translated == 1
-	if isSet(h, "GITHUB_ACTIONS") {
+	if isSet(environ, "GITHUB_ACTIONS") {
 		f.CI = "github"
 	}
 	return f

@@ -226,8 +226,8 @@ func Inside() bool {
 // Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
 // mounted later does not appear in a sandbox that is already there.
 func (o OS) Mounts() ([]Mount, error) {
-	if o.remotes != nil {
-		return o.remotes.table, o.remotes.err
+	if o.remotes != nil && o.remotes.table != nil {
+		return o.remotes.table, nil
 	}
 	text, err := procfs.Read("/proc/self/mountinfo")
 	if err != nil {

@@ -132,7 +132,7 @@ func unconnected(n int) bool {
 	return err != nil && err != unix.EINVAL // which macOS says once the other end is closed
 }
 
-func isSet(h *Host, name string) bool {
-	v, _ := LookupEnv(h.Environ, name)
+func isSet(environ []string, name string) bool {
+	v, _ := LookupEnv(environ, name)
 	return v != ""
 }

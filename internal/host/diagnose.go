@@ -4,6 +4,7 @@ package host
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strings"
 
@@ -182,7 +183,7 @@ func tooOld(f Diagnostics, v bwrapargs.Version, path string) *Unavailable {
 
 // SetupFailure is the error for a bwrap that gave up before the command was
 // there, by what it wrote.
-func SetupFailure(said string, facts func() Diagnostics) *Error {
+func SetupFailure(said string) *Error {
 	// What came later may follow from what came first.
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	reason := withoutName(first)
@@ -192,9 +193,9 @@ func SetupFailure(said string, facts func() Diagnostics) *Error {
 	case strings.Contains(reason, "No such file or directory"), strings.HasSuffix(reason, "Read-only file system"): // the place of a mask is gone
 		e.Hint = "it was removed or renamed on the host while the sandbox was being set up; run it again"
 	case slices.ContainsFunc(scarce, func(s string) bool { return strings.Contains(reason, s) }):
-		e.Hint = "run it again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"
+		e.Hint = "run it" + again
 	default:
-		if u := diagnose(facts(), "bwrap", first); u.Cause != causeOther {
+		if u := diagnose(GatherDiagnostics(os.Environ()), "bwrap", first); u.Cause != causeOther {
 			e.Hint = u.Hints[0]
 		}
 	}

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"os"
 	"strings"
 	"syscall"
 
@@ -17,21 +18,21 @@ import (
 // GatherDiagnostics reads what a diagnosis needs. Files are asked first: a variable
 // is anybody's to set, and counts only where it can mislead no further than to
 // another hint.
-func GatherDiagnostics(h *Host) Diagnostics {
+func GatherDiagnostics(environ []string) Diagnostics {
 	f := Diagnostics{
-		Root: h.UID == 0, Distro: strings.Join(release("ID=", "ID_LIKE="), " "), Release: strings.Join(release("VERSION_ID="), ""),
+		Root: os.Geteuid() == 0, Distro: strings.Join(release("ID=", "ID_LIKE="), " "), Release: strings.Join(release("VERSION_ID="), ""),
 		MaxUserns: procfs.Line(sysctls[1]), AppArmor: procfs.Line(sysctls[2]), UsernsClone: procfs.Line(sysctls[3]), Spent: spent(),
 		WSL: wsl(procfs.Line("/proc/sys/kernel/osrelease")), Filtered: procfs.Status("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
 	}
 	mounts, _ := procfs.Read("/proc/self/mountinfo")
-	f.Container = inContainer(h, mounts)
-	f.Confined = confined(h)
+	f.Container = inContainer(environ, mounts)
+	f.Confined = confined(environ)
 	f.Unit = unit(procfs.Line("/proc/self/cgroup"))
 	f.Chroot = chrooted()
 	switch {
-	case isSet(h, "GITHUB_ACTIONS"):
+	case isSet(environ, "GITHUB_ACTIONS"):
 		f.CI = "github"
-	case isSet(h, "GITLAB_CI"):
+	case isSet(environ, "GITLAB_CI"):
 		f.CI = "gitlab"
 	}
 	if uids := strings.Fields(procfs.Line("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
@@ -56,7 +57,7 @@ const firstIPC, firstUTS, firstPID = 0xEFFFFFFF, 0xEFFFFFFE, 0xEFFFFFFC
 // inContainer names what this runs in. Images of machines that were made from
 // those of containers keep the marks: none counts where no namespace is
 // another than the machine's own.
-func inContainer(h *Host, mounts string) string {
+func inContainer(environ []string, mounts string) string {
 	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
 		return ""
 	}
@@ -64,7 +65,7 @@ func inContainer(h *Host, mounts string) string {
 	if manager == "" {
 		manager = procfs.Line("/run/host/container-manager")
 	}
-	named, _ := LookupEnv(h.Environ, "container")
+	named, _ := LookupEnv(environ, "container")
 	switch {
 	case exists("/dev/.cros_milestone") || exists("/opt/google/cros-containers"):
 		return "crostini"
@@ -80,7 +81,7 @@ func inContainer(h *Host, mounts string) string {
 		return "lxd"
 	case manager != "" && text.Plain(manager) == manager && len(manager) < 40:
 		return manager
-	case isSet(h, "KUBERNETES_SERVICE_HOST"):
+	case isSet(environ, "KUBERNETES_SERVICE_HOST"):
 		return "kubernetes"
 	}
 	for _, known := range []string{"lxc", "systemd-nspawn", "docker", "podman", "oci", "proot"} {
@@ -92,7 +93,7 @@ func inContainer(h *Host, mounts string) string {
 }
 
 // confined names a sandbox that is no container.
-func confined(h *Host) string {
+func confined(environ []string) string {
 	label := procfs.Line("/proc/self/attr/current")
 	switch {
 	case exists("/.flatpak-info"):
@@ -100,7 +101,7 @@ func confined(h *Host) string {
 	case strings.HasPrefix(label, "snap.") && strings.Contains(label, "(enforce)"):
 		return "snap"
 	case exists("/run/firejail/mnt"):
-		if named, _ := LookupEnv(h.Environ, "container"); named == "firejail" {
+		if named, _ := LookupEnv(environ, "container"); named == "firejail" {
 			return "firejail"
 		}
 	}

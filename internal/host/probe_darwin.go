@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Find fails: bwrap is Linux's.
-func Find(*Host, string) (Bwrap, error) { return Bwrap{}, OtherEngine(EngineBwrap) }
-
 // seatbeltWorks is what a saved verdict says.
 const seatbeltWorks = "works\n"
 
@@ -22,44 +19,41 @@ func ChooseSeatbelt(h *Host, dir string) *Unavailable {
 	if InSeatbelt() {
 		return NestedSeatbelt()
 	}
-	key, u := findSandboxExec(h.UID)
-	if u != nil {
+	kept, u := findSandboxExec(h, dir)
+	if u != nil || !inOtherSandbox(h.Environ) && kept.works() {
 		return u
-	}
-	kept := verdict{dir, h.UID, key}
-	if dir != "" && !inOtherSandbox(h.Environ) {
-		if rest, ok := kept.read(); ok && rest == seatbeltWorks {
-			return nil
-		}
 	}
 	if u := probeSeatbelt(runOnce); u != nil {
 		return u
 	}
-	if h.CheckOwnDir(dir) == nil {
-		kept.keep(seatbeltWorks)
-	}
+	kept.keep(h, seatbeltWorks)
 	return nil
 }
 
-// findSandboxExec looks at the program that a run becomes and returns what a saved
-// verdict on it stands under.
-func findSandboxExec(uid int) (key string, u *Unavailable) {
+func (v *verdict) works() bool {
+	rest, ok := v.read()
+	return ok && rest == seatbeltWorks
+}
+
+// findSandboxExec looks at the program that a run becomes and returns where it is
+// kept below dir that it works.
+func findSandboxExec(h *Host, dir string) (*verdict, *Unavailable) {
 	var st syscall.Stat_t
 	switch err := syscall.Lstat(SandboxExec, &st); {
 	case err == syscall.ENOENT, err == syscall.ENOTDIR:
-		return "", NoSandboxExec()
+		return nil, NoSandboxExec()
 	case err == syscall.EPERM:
-		return "", NestedSeatbelt()
+		return nil, NestedSeatbelt()
 	case err != nil:
-		return "", seatbeltFailure(0, "", err)
+		return nil, seatbeltFailure(0, "", err)
 	case st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Uid != 0 || st.Mode&0o022 != 0:
-		return "", &Unavailable{causeUnsafe, SandboxExec + " is not the system's: it belongs to another user, or others can write it", []string{"an update of macOS fixes it"}}
+		return nil, &Unavailable{causeUnsafe, SandboxExec + " is not the system's: it belongs to another user, or others can write it", []string{"an update of macOS fixes it"}}
 	}
 	if err := unix.Access(SandboxExec, unix.X_OK); err != nil {
-		return "", seatbeltFailure(0, "", err)
+		return nil, seatbeltFailure(0, "", err)
 	}
 	numbers := []int64{int64(st.Dev), int64(st.Ino), st.Size, st.Mtimespec.Nano(), st.Ctimespec.Nano(), int64(st.Mode)}
-	return seatbeltKey(uid, numbers, BootID(), systemVersion()), nil
+	return &verdict{dir, h.UID, seatbeltKey(h.UID, numbers, BootID(), systemVersion())}, nil
 }
 
 // runOnce is how [probeSeatbelt] runs a program here.
@@ -69,8 +63,8 @@ func runOnce(argv []string) (status int, said string, err error) {
 	if !errors.As(err, &ended) {
 		return 0, said, err
 	}
-	if ws, ok := ended.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 128 + int(ws.Signal()), said, nil
+	if signal := endedBy(ended); signal != 0 {
+		return 128 + signal, said, nil
 	}
 	return ended.ExitCode(), said, nil
 }
@@ -78,13 +72,8 @@ func runOnce(argv []string) (status int, said string, err error) {
 // Forget removes a saved verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
 func Forget(h *Host, dir string) bool {
-	key, u := findSandboxExec(h.UID)
-	if u != nil || dir == "" {
-		return false
-	}
-	kept := verdict{dir, h.UID, key}
-	rest, ok := kept.read()
-	return ok && rest == seatbeltWorks && kept.remove()
+	kept, u := findSandboxExec(h, dir)
+	return u == nil && kept.works() && kept.remove()
 }
 
 // RefreshSockets does nothing: the engine of this system goes by paths.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,25 +34,18 @@ var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-syste
 // call filter refuses as well. Beside it stands where sockets of the host were
 // found, see [view.deafen]; h has them afterwards.
 func Find(h *Host, dir string) (Bwrap, error) {
-	path, st, err := locate(h)
+	path, kept, err := locate(h, dir)
 	if err != nil {
 		return Bwrap{}, err
 	}
-	kept := verdict{dir, h.UID, probeKey(path, st, h.UID)}
-	if dir != "" {
-		if v, seen, ok := kept.version(); ok {
-			if now := h.findSockets(seen); now != seen {
-				kept.keep(v.String() + "\n" + now.text())
-			}
-			return Bwrap{path, v}, nil
+	v, seen, ok := kept.version()
+	if !ok {
+		if v, err = probe(path); err != nil {
+			return Bwrap{}, err
 		}
 	}
-	v, err := probe(path)
-	if err != nil {
-		return Bwrap{}, err
-	}
-	if seen := h.findSockets(nil); h.CheckOwnDir(dir) == nil {
-		kept.keep(v.String() + "\n" + seen.text())
+	if now := h.findSockets(seen); now != seen {
+		kept.keep(h, v.String()+"\n"+now.text())
 	}
 	return Bwrap{path, v}, nil
 }
@@ -59,40 +53,50 @@ func Find(h *Host, dir string) (Bwrap, error) {
 // Forget removes a saved verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
 func Forget(h *Host, dir string) bool {
-	path, st, err := locate(h)
-	if err != nil || dir == "" {
+	_, kept, err := locate(h, dir)
+	if err != nil {
 		return false
 	}
-	kept := verdict{dir, h.UID, probeKey(path, st, h.UID)}
 	_, _, ok := kept.version()
 	return ok && kept.remove()
 }
 
-// locate returns the first bwrap that may be trusted.
-func locate(h *Host) (string, *syscall.Stat_t, error) {
+// RefreshSockets looks once more, whatever was kept, for runs by this bwrap to
+// come.
+func (h *Host) RefreshSockets(dir string, b Bwrap) {
+	if _, kept, err := locate(h, dir); err == nil {
+		kept.keep(h, b.Version.String()+"\n"+h.findSockets(nil).text())
+	}
+}
+
+// locate returns the first bwrap that may be trusted, and where it is kept below dir
+// that it works.
+func locate(h *Host, dir string) (path string, kept *verdict, err error) {
 	var refused *Unavailable
-	var st *syscall.Stat_t
-	look := func(path string, system bool) string {
-		return lookpath.First(path, "bwrap", func(file string) bool {
-			found, u := candidate(file, system, h.UID)
-			if st = found; u != nil && refused == nil {
+	look := func(in string, system bool) string {
+		return lookpath.First(in, "bwrap", func(file string) bool {
+			st, u := candidate(file, system, h.UID)
+			if u != nil && refused == nil {
 				refused = u
+			}
+			if st != nil {
+				kept = &verdict{dir, h.UID, probeKey(file, st, h.UID)}
 			}
 			return st != nil
 		})
 	}
-	file := look(strings.Join(binDirs, ":"), true)
-	if file == "" && !h.Client { // npm puts node_modules/.bin there
-		path, _ := LookupEnv(h.Environ, "PATH")
-		file = look(path, false)
+	path = look(strings.Join(binDirs, ":"), true)
+	if path == "" && !h.Client { // npm puts node_modules/.bin there
+		in, _ := LookupEnv(h.Environ, "PATH")
+		path = look(in, false)
 	}
-	if file != "" {
-		return file, st, nil
-	}
-	if refused != nil {
+	switch {
+	case path != "":
+		return path, kept, nil
+	case refused != nil:
 		return "", nil, refused
 	}
-	return "", nil, missing(GatherDiagnostics(h))
+	return "", nil, missing(GatherDiagnostics(h.Environ))
 }
 
 // candidate looks at one possible bwrap. Both results are nil when there is no
@@ -110,7 +114,9 @@ func candidate(path string, system bool, uid int) (*syscall.Stat_t, *Unavailable
 			[]string{"install bubblewrap in /usr/bin, or: chown root " + text.Plain(path) + " && chmod go-w " + text.Plain(path) + " " + text.Plain(policy.Dir(path))}}
 	}
 	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
-		return nil, &Unavailable{causeSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", setUIDHints(path)}
+		return nil, &Unavailable{causeSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", []string{
+			"sudo chmod u-s " + text.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
+			"on Arch: sudo pacman -S bubblewrap, instead of bubblewrap-suid"}}
 	}
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
 		return nil, &Unavailable{causeNoExec, text.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
@@ -214,21 +220,19 @@ func kernelState() string {
 // version is that of bwrap in a saved verdict, with what was seen of sockets. Only
 // what Find would have kept counts.
 func (kept *verdict) version() (v bwrapargs.Version, seen *socketCache, ok bool) {
-	rest, ok := kept.read()
-	if !ok {
-		return v, nil, false
-	}
+	rest, _ := kept.read()
 	line, text, _ := strings.Cut(rest, "\n")
 	seen, err := parseSocketCache(text)
 	v, ok = bwrapargs.ParseVersion(line)
-	return v, seen, ok && err == nil && line == v.String() && !v.Less(bwrapargs.Oldest)
+	if !ok || err != nil || line != v.String() || v.Less(bwrapargs.Oldest) {
+		return v, nil, false
+	}
+	return v, seen, true
 }
 
 // probe runs bwrap for real, with every kind of wall that a run uses.
 func probe(path string) (bwrapargs.Version, error) {
-	facts := func() Diagnostics {
-		return GatherDiagnostics(&Host{Caller: Caller{UID: os.Geteuid(), Environ: os.Environ()}})
-	}
+	facts := func() Diagnostics { return GatherDiagnostics(os.Environ()) }
 	out, said, err := output(nil, path, "--version")
 	if err != nil {
 		return bwrapargs.Version{}, failure(facts(), path, said, err)
@@ -270,10 +274,10 @@ func probe(path string) (bwrapargs.Version, error) {
 // wrote; when it wrote nothing, by the error.
 func failure(f Diagnostics, path, said string, err error) *Unavailable {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return hangs(path)
+		return hangs(path, " --unshare-all --ro-bind / / --proc /proc true")
 	}
-	if why := transient(said, err); why != "" && err != nil {
-		return busy(path, why)
+	if why := transient(said, err); why != "" {
+		return busy(path, OneLine(why), "--engine landlock does without bwrap, with tier reduced")
 	}
 	if strings.TrimSpace(said) == "" {
 		said = err.Error()
@@ -296,38 +300,21 @@ func transient(said string, err error) string {
 	}
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {
-		return configError(err)
+		lasting := []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS}
+		if slices.ContainsFunc(lasting, func(e error) bool { return errors.Is(err, e) }) {
+			return "" // it is about the program
+		}
+		return err.Error()
 	}
-	status, ok := ended.Sys().(syscall.WaitStatus)
-	if !ok {
-		return ""
+	signal := endedBy(ended)
+	if code := ended.ExitCode(); code > 128 { // of bwrap's child
+		signal = code - 128
 	}
-	signal := status.Signal()
-	if status.Exited() && status.ExitStatus() > 128 { // of bwrap's child
-		signal = syscall.Signal(status.ExitStatus() - 128)
-	} else if !status.Signaled() {
+	if signal == 0 {
 		return ""
 	}
 	// A fault, too, may come of a limit: that of the stack.
-	return "it was ended by signal " + strconv.Itoa(int(signal))
-}
-
-// configError is an error of sbx's own while it started the program, "" for one that
-// is about the program.
-func configError(err error) string {
-	for _, lasting := range []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS} {
-		if errors.Is(err, lasting) {
-			return ""
-		}
-	}
-	return err.Error()
-}
-
-// busy is the diagnosis for what may be over in a moment.
-func busy(path, why string) *Unavailable {
-	return &Unavailable{CauseBusy, text.Plain(path) + " could not be tried: " + OneLine(why),
-		[]string{"run sbx again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up",
-			"--engine landlock does without bwrap, with tier reduced"}}
+	return "it was ended by signal " + strconv.Itoa(signal)
 }
 
 // output runs a program, with a descriptor 3 that reads as data when there is
@@ -348,15 +335,4 @@ func output(data []byte, path string, args ...string) (stdout, stderr string, er
 // notBwrap is the diagnosis for a program that answers, and is something else.
 func notBwrap(f Diagnostics, path, why string) *Unavailable {
 	return f.unavailable(causeNotBwrap, path, text.Plain(path)+" is not bubblewrap: "+why)
-}
-
-// hangs is the diagnosis for a program that does not end within probeTime.
-func hangs(path string) *Unavailable {
-	return &Unavailable{CauseHangs, text.Plain(path) + " gives no answer",
-		[]string{"run it by hand: " + text.Plain(path) + " --unshare-all --ro-bind / / --proc /proc true", "a machine under great load can be the reason: run sbx again"}}
-}
-
-func setUIDHints(path string) []string {
-	return []string{"sudo chmod u-s " + text.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
-		"on Arch: sudo pacman -S bubblewrap, instead of bubblewrap-suid"}
 }

@@ -68,8 +68,7 @@ const notPermitted = "Operation not permitted"
 func seatbeltFailure(status int, said string, err error) *Unavailable {
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &Unavailable{CauseHangs, SandboxExec + " gives no answer",
-			[]string{"run it by hand: " + SandboxExec + " -p '" + probeOpen + "' " + probed, "a machine under great load can be the reason: run sbx again"}}
+		return hangs(SandboxExec, " -p '"+probeOpen+"' "+probed)
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
 		return NoSandboxExec()
 	case errors.Is(err, syscall.EPERM):
@@ -77,9 +76,9 @@ func seatbeltFailure(status int, said string, err error) *Unavailable {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ELOOP):
 		return &Unavailable{causeNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system fixes it"}}
 	case err != nil:
-		return tryAgain(OneLine(err.Error()))
+		return busy(SandboxExec, OneLine(err.Error()))
 	case status > 128:
-		return tryAgain("it was ended by signal " + strconv.Itoa(status-128))
+		return busy(SandboxExec, "it was ended by signal "+strconv.Itoa(status-128))
 	case status == 0:
 		return nil
 	case status == exOSErr && applies(said) && strings.Contains(said, notPermitted):
@@ -87,7 +86,7 @@ func seatbeltFailure(status int, said string, err error) *Unavailable {
 	}
 	for _, passing := range []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files", "Interrupted system call"} {
 		if strings.Contains(said, passing) {
-			return tryAgain(passing)
+			return busy(SandboxExec, passing)
 		}
 	}
 	return strange(status, said)
@@ -115,11 +114,6 @@ func NoSandboxExec() *Unavailable {
 func NestedSeatbelt() *Unavailable {
 	return &Unavailable{CauseNested, "this runs inside another sandbox already, and macOS puts none into another",
 		[]string{"run sbx outside of it: in a plain terminal, or with the sandbox of the program around it switched off (an agent's, an editor's, swift build's)"}}
-}
-
-func tryAgain(why string) *Unavailable {
-	return &Unavailable{CauseBusy, SandboxExec + " could not be tried: " + why,
-		[]string{"run sbx again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"}}
 }
 
 // sandboxVars are variables by which other sandboxes tell what runs in them. They are

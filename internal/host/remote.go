@@ -23,7 +23,6 @@ import (
 // remotes are the file systems of a machine that ask elsewhere, by its mount table.
 type remotes struct {
 	table    []Mount
-	err      error        // why there is no table
 	far      []int        // mounts that ask elsewhere
 	answers  map[int]bool // those that were asked: whether they answered
 	ask      func(paths []string) []bool

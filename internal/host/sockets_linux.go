@@ -239,19 +239,6 @@ func beyond(far []string, path string) bool {
 	return slices.ContainsFunc(far, func(point string) bool { return policy.Within(path, point) })
 }
 
-// RefreshSockets looks once more, whatever was kept, for runs by this bwrap to
-// come.
-func (h *Host) RefreshSockets(dir string, b Bwrap) {
-	path, st, err := locate(h)
-	if err != nil {
-		return
-	}
-	if seen := h.findSockets(nil); h.CheckOwnDir(dir) == nil {
-		kept := verdict{dir, h.UID, probeKey(path, st, h.UID)}
-		kept.keep(b.Version.String() + "\n" + seen.text())
-	}
-}
-
 // findSockets notes the sockets of the host: those that the kernel names now, and
 // those that were seen by looking around. It returns what was kept of that, or
 // where it does not hold any more what there is now.

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // verdict is the file, in a directory of the user's, that says that an engine works.
 type verdict struct {
-	dir string
+	dir string // "" for none
 	uid int
 	key string // what it stands under: it changes with all that may change the answer
 }
@@ -41,7 +42,10 @@ func (v *verdict) read() (rest string, ok bool) {
 }
 
 // keep writes a verdict. That it cannot be kept only costs time.
-func (v *verdict) keep(rest string) {
+func (v *verdict) keep(h *Host, rest string) {
+	if h.CheckOwnDir(v.dir) != nil {
+		return
+	}
 	if _, err := ownfile.Make(v.dir, v.uid); err != nil {
 		return
 	}
@@ -87,3 +91,24 @@ func (l *cappedBuffer) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// endedBy is the signal that ended a program, 0 for none.
+func endedBy(ended *exec.ExitError) int {
+	if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return int(status.Signal())
+	}
+	return 0
+}
+
+// hangs is the diagnosis for a program that does not end within probeTime.
+func hangs(path, args string) *Unavailable {
+	return &Unavailable{CauseHangs, text.Plain(path) + " gives no answer",
+		[]string{"run it by hand: " + text.Plain(path) + args, "a machine under great load can be the reason: run sbx again"}}
+}
+
+// busy is the diagnosis for what may be over in a moment.
+func busy(path, why string, hints ...string) *Unavailable {
+	return &Unavailable{CauseBusy, text.Plain(path) + " could not be tried: " + why, append([]string{"run sbx" + again}, hints...)}
+}
+
+const again = " again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"
