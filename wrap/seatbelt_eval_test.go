@@ -39,17 +39,17 @@ func evaluated(t testing.TB, p *engine.Plan) *sbpltest.Profile {
 // readActs and writeActs are all that a program can do to a path, one way or the
 // other. The place to put things is one that can be written.
 func readActs(path string, kind host.Kind) []sbpltest.Act {
-	acts := []sbpltest.Act{sbpltest.OpenRead(path), sbpltest.Exec(path), sbpltest.MapExec(path), sbpltest.Getxattr(path), sbpltest.Connect(path), sbpltest.Ioctl(path, 0x40047477)}
+	acts := []sbpltest.Act{sbpltest.Do("read", path), sbpltest.Do("exec", path), sbpltest.Do("map", path), sbpltest.Do("getxattr", path), sbpltest.Do("connect", path), sbpltest.Do("ioctl", path, "0x40047477")}
 	if kind == host.Dir {
-		acts = append(acts, sbpltest.List(path))
+		acts = append(acts, sbpltest.Do("list", path))
 	}
 	return acts
 }
 
 func writeActs(path, place string) []sbpltest.Act {
-	return []sbpltest.Act{sbpltest.OpenWrite(path), sbpltest.Create(path), sbpltest.Mkdir(path), sbpltest.Unlink(path), sbpltest.Chmod(path), sbpltest.Chown(path), sbpltest.Chflags(path), sbpltest.Utimes(path),
-		sbpltest.Setxattr(path), sbpltest.Setuid(path), sbpltest.Rename(path, place+"/moved"), sbpltest.Rename(place+"/it", path), sbpltest.RenameOver(place+"/it", path),
-		sbpltest.Link(path, place+"/link"), sbpltest.Link(place+"/it", path), sbpltest.Clone(path, place+"/clone"), sbpltest.Clone(place+"/it", path), sbpltest.Symlink("x", path), sbpltest.Bind(path)}
+	return []sbpltest.Act{sbpltest.Do("write", path), sbpltest.Do("create", path), sbpltest.Do("mkdir", path), sbpltest.Do("unlink", path), sbpltest.Do("chmod", path), sbpltest.Do("chown", path), sbpltest.Do("chflags", path), sbpltest.Do("utimes", path),
+		sbpltest.Do("setxattr", path), sbpltest.Do("setuid", path), sbpltest.Do("rename", path, place+"/moved"), sbpltest.Do("rename", place+"/it", path), sbpltest.Do("rename-over", place+"/it", path),
+		sbpltest.Do("link", path, place+"/link"), sbpltest.Do("link", place+"/it", path), sbpltest.Do("clone", path, place+"/clone"), sbpltest.Do("clone", place+"/it", path), sbpltest.Do("symlink", "x", path), sbpltest.Do("bind", path)}
 }
 
 // expectation is what has to come of an act, about a path of the Mac.
@@ -79,10 +79,10 @@ func expectations(o *oracle, p *engine.Plan, h *host.Host) (out []expectation) {
 		if !view.Shows(a) {
 			acts := readActs(at, n.Kind)
 			if at == "/private/var/run/mDNSResponder" && p.Report.Policy.Network {
-				acts = []sbpltest.Act{sbpltest.OpenRead(at)} // names are looked up there
+				acts = []sbpltest.Act{sbpltest.Do("read", at)} // names are looked up there
 			}
 			never(at, a.String(), acts...)
-			never(at, a.String(), sbpltest.OpenRead(at+"/new"), sbpltest.Exec(at+"/new"))
+			never(at, a.String(), sbpltest.Do("read", at+"/new"), sbpltest.Do("exec", at+"/new"))
 		}
 		if a != policy.Write {
 			never(at, a.String(), writeActs(at, place)...)
@@ -90,30 +90,30 @@ func expectations(o *oracle, p *engine.Plan, h *host.Host) (out []expectation) {
 		}
 		if complete && a == o.led.access(path) {
 			if view.Shows(a) {
-				always(at, a.String(), sbpltest.OpenRead(at), sbpltest.MapExec(at))
+				always(at, a.String(), sbpltest.Do("read", at), sbpltest.Do("map", at))
 				if at != host.SandboxExec { // the mark of the sandbox
-					always(at, a.String(), sbpltest.Stat(at), sbpltest.Exec(at))
+					always(at, a.String(), sbpltest.Do("stat", at), sbpltest.Do("exec", at))
 				}
 				for up := at; up != "/"; up = policy.Dir(up) {
 					if up != host.SandboxExec {
-						always(up, "above what is shown", sbpltest.Stat(up))
+						always(up, "above what is shown", sbpltest.Do("stat", up))
 					}
 				}
 			}
 			if a == policy.Write && n.Kind == host.File {
-				always(at, a.String(), sbpltest.OpenWrite(at), sbpltest.Chmod(at))
+				always(at, a.String(), sbpltest.Do("write", at), sbpltest.Do("chmod", at))
 			}
 			if a == policy.Write && n.Kind == host.Dir {
-				always(at, a.String(), sbpltest.Create(at+"/new"), sbpltest.Unlink(at+"/new"), sbpltest.Rename(at+"/new", at+"/other"), sbpltest.Link(at+"/new", at+"/other"), sbpltest.Bind(at+"/new"), sbpltest.Connect(at+"/new"))
+				always(at, a.String(), sbpltest.Do("create", at+"/new"), sbpltest.Do("unlink", at+"/new"), sbpltest.Do("rename", at+"/new", at+"/other"), sbpltest.Do("link", at+"/new", at+"/other"), sbpltest.Do("bind", at+"/new"), sbpltest.Do("connect", at+"/new"))
 			}
 		}
 		if a == policy.Write && o.access(policy.Dir(path)) != policy.Write {
-			never(at, "where writing begins", sbpltest.Unlink(at), sbpltest.Rename(at, place+"/moved"), sbpltest.RenameOver(place+"/it", at))
+			never(at, "where writing begins", sbpltest.Do("unlink", at), sbpltest.Do("rename", at, place+"/moved"), sbpltest.Do("rename-over", place+"/it", at))
 		}
-		never(at, "a clone brings what is in it along", sbpltest.Clone(at, place+"/clone"))
+		never(at, "a clone brings what is in it along", sbpltest.Do("clone", at, place+"/clone"))
 		// What is fixed has to stay at its place, and so has all above it.
 		for up := path; a != policy.Write && up != "/"; up = policy.Dir(up) {
-			never(h.OnMac(up), a.String(), sbpltest.Rename(h.OnMac(up), place+"/moved"), sbpltest.Unlink(h.OnMac(up)))
+			never(h.OnMac(up), a.String(), sbpltest.Do("rename", h.OnMac(up), place+"/moved"), sbpltest.Do("unlink", h.OnMac(up)))
 		}
 	}
 	own := []string{place}
@@ -121,12 +121,12 @@ func expectations(o *oracle, p *engine.Plan, h *host.Host) (out []expectation) {
 		own = append(own, h.OnMac(p.CacheDst))
 	}
 	for _, dir := range own {
-		never(dir, "where writing begins", sbpltest.Unlink(dir))
-		always(dir, "sbx's own, open", sbpltest.Create(dir+"/new"), sbpltest.OpenRead(dir+"/new"))
+		never(dir, "where writing begins", sbpltest.Do("unlink", dir))
+		always(dir, "sbx's own, open", sbpltest.Do("create", dir+"/new"), sbpltest.Do("read", dir+"/new"))
 		for up := policy.Dir(dir); up != "/"; up = policy.Dir(up) {
-			always(up, "above what is open", sbpltest.Stat(up))
+			always(up, "above what is open", sbpltest.Do("stat", up))
 			if !view.Shows(o.access(up)) {
-				never(up, "above what is open", sbpltest.List(up))
+				never(up, "above what is open", sbpltest.Do("list", up))
 			}
 		}
 	}
@@ -138,9 +138,9 @@ func expectations(o *oracle, p *engine.Plan, h *host.Host) (out []expectation) {
 		to, n, links, err := o.fs.namei(r.Path, true)
 		for _, l := range links {
 			if err == nil && o.access(policy.Dir(l)) == policy.Write && !strays(r, to, links) {
-				never(h.OnMac(l), "link on the way to "+r.Access.String(), sbpltest.Unlink(h.OnMac(l)), sbpltest.RenameOver(place+"/it", h.OnMac(l)))
+				never(h.OnMac(l), "link on the way to "+r.Access.String(), sbpltest.Do("unlink", h.OnMac(l)), sbpltest.Do("rename-over", place+"/it", h.OnMac(l)))
 				for up := policy.Dir(l); up != "/" && o.access(policy.Dir(up)) == policy.Write; up = policy.Dir(up) {
-					never(h.OnMac(up), "above a link to what is "+r.Access.String(), sbpltest.Rename(h.OnMac(up), place+"/moved"))
+					never(h.OnMac(up), "above a link to what is "+r.Access.String(), sbpltest.Do("rename", h.OnMac(up), place+"/moved"))
 				}
 			}
 		}
@@ -161,13 +161,13 @@ func expectations(o *oracle, p *engine.Plan, h *host.Host) (out []expectation) {
 		at := h.OnMac(to)
 		never(at, "absent, "+r.Access.String(), writeActs(at, place)...)
 		if r.Access == policy.Block && (r.Layer != policy.Builtin || o.access(policy.Dir(to)) == policy.Write || policy.Within(to, root)) {
-			never(at, "absent, block", sbpltest.OpenRead(at), sbpltest.OpenRead(at+"/x"), sbpltest.List(at))
+			never(at, "absent, block", sbpltest.Do("read", at), sbpltest.Do("read", at+"/x"), sbpltest.Do("list", at))
 		}
 		for up := policy.Dir(to); o.access(up) == policy.Write && o.access(policy.Dir(up)) == policy.Write; up = policy.Dir(up) {
 			if _, n, _, _ := o.fs.namei(up, true); n == nil {
-				never(h.OnMac(up), "absent, above "+r.Access.String(), sbpltest.Mkdir(h.OnMac(up)), sbpltest.Rename(place+"/it", h.OnMac(up)), sbpltest.Rename(h.OnMac(up), place+"/moved"))
+				never(h.OnMac(up), "absent, above "+r.Access.String(), sbpltest.Do("mkdir", h.OnMac(up)), sbpltest.Do("rename", place+"/it", h.OnMac(up)), sbpltest.Do("rename", h.OnMac(up), place+"/moved"))
 			} else {
-				never(h.OnMac(up), "above absent "+r.Access.String(), sbpltest.Rename(h.OnMac(up), place+"/moved"))
+				never(h.OnMac(up), "above absent "+r.Access.String(), sbpltest.Do("rename", h.OnMac(up), place+"/moved"))
 			}
 		}
 	}
@@ -549,12 +549,12 @@ func TestGivenFiles(t *testing.T) {
 			act  sbpltest.Act
 			want bool
 		}{
-			{sbpltest.Stat("/Users/u/src/app/.env"), true}, {sbpltest.Stat("/Users/u/Documents/log"), true},
-			{sbpltest.OpenRead("/Users/u/src/app/.env"), false}, {sbpltest.Getxattr("/Users/u/src/app/.env"), false}, {sbpltest.OpenWrite("/Users/u/src/app/.env"), false},
-			{sbpltest.Unlink("/Users/u/src/app/.env"), false}, {sbpltest.Create("/Users/u/src/app/.env"), false}, {sbpltest.Link("/Users/u/src/app/.env", "/Users/u/src/app/x"), false},
-			{sbpltest.Stat("/Users/u/src/app/.env/x"), false}, {sbpltest.OpenWrite("/Users/u/Documents/log"), false},
-			{sbpltest.OpenRead("/dev/rdisk0"), false}, {sbpltest.Ioctl("/dev/rdisk0", 1), false}, {sbpltest.Stat("/dev/rdisk0"), false},
-			{sbpltest.Stat("/Users/u/Documents/plan.txt"), name == "permissive"},
+			{sbpltest.Do("stat", "/Users/u/src/app/.env"), true}, {sbpltest.Do("stat", "/Users/u/Documents/log"), true},
+			{sbpltest.Do("read", "/Users/u/src/app/.env"), false}, {sbpltest.Do("getxattr", "/Users/u/src/app/.env"), false}, {sbpltest.Do("write", "/Users/u/src/app/.env"), false},
+			{sbpltest.Do("unlink", "/Users/u/src/app/.env"), false}, {sbpltest.Do("create", "/Users/u/src/app/.env"), false}, {sbpltest.Do("link", "/Users/u/src/app/.env", "/Users/u/src/app/x"), false},
+			{sbpltest.Do("stat", "/Users/u/src/app/.env/x"), false}, {sbpltest.Do("write", "/Users/u/Documents/log"), false},
+			{sbpltest.Do("read", "/dev/rdisk0"), false}, {sbpltest.Do("ioctl", "/dev/rdisk0", "1"), false}, {sbpltest.Do("stat", "/dev/rdisk0"), false},
+			{sbpltest.Do("stat", "/Users/u/Documents/plan.txt"), name == "permissive"},
 		} {
 			for _, model := range models {
 				if ok, rule := profile.Check(model, c.act); ok != c.want {
@@ -593,14 +593,14 @@ func TestWritableFilesStay(t *testing.T) {
 	}
 	profile := evaluated(t, p)
 	const file = "/Users/u/.codex/auth.json"
-	for _, a := range []sbpltest.Act{sbpltest.Unlink(file), sbpltest.Rename(file, p.Session+"/tmp/x"), sbpltest.RenameOver("/Users/u/src/app/x", file)} {
+	for _, a := range []sbpltest.Act{sbpltest.Do("unlink", file), sbpltest.Do("rename", file, p.Session+"/tmp/x"), sbpltest.Do("rename-over", "/Users/u/src/app/x", file)} {
 		for _, model := range models {
 			if ok, rule := profile.Check(model, a); ok {
 				t.Errorf("%s: %s: %s", model, a.Name, rule)
 			}
 		}
 	}
-	if ok, rule := profile.Check(sbpltest.Observed, sbpltest.OpenWrite(file)); !ok {
+	if ok, rule := profile.Check(sbpltest.Observed, sbpltest.Do("write", file)); !ok {
 		t.Error("it cannot be written: ", rule)
 	}
 }
@@ -639,10 +639,10 @@ func TestSmallPlaces(t *testing.T) {
 		act  sbpltest.Act
 		want bool
 	}{
-		{p, sbpltest.RenameOver("/Users/u/src/app/sub/y", "/Users/u/src/app/sub/x"), true},
-		{p, sbpltest.Connect("/Users/u/src/app/ro/s"), true}, {p, sbpltest.Connect("/Users/u/src/app/ro/other"), false}, {p, sbpltest.Bind("/Users/u/src/app/ro/new"), false}, {p, sbpltest.Unlink("/Users/u/src/app/ro/s"), false},
-		{q, sbpltest.OpenRead("/Users/u/src/app/.netrc"), false}, {q, sbpltest.OpenRead("/Users/u/src/app/sub/.netrc"), false}, {q, sbpltest.OpenRead("/Users/u/src/app/main.go"), true},
-		{r, sbpltest.OpenRead("/Users/u/Library/Mail/V10/x"), false}, {r, sbpltest.OpenRead("/Users/u/Library/Caches/x"), true},
+		{p, sbpltest.Do("rename-over", "/Users/u/src/app/sub/y", "/Users/u/src/app/sub/x"), true},
+		{p, sbpltest.Do("connect", "/Users/u/src/app/ro/s"), true}, {p, sbpltest.Do("connect", "/Users/u/src/app/ro/other"), false}, {p, sbpltest.Do("bind", "/Users/u/src/app/ro/new"), false}, {p, sbpltest.Do("unlink", "/Users/u/src/app/ro/s"), false},
+		{q, sbpltest.Do("read", "/Users/u/src/app/.netrc"), false}, {q, sbpltest.Do("read", "/Users/u/src/app/sub/.netrc"), false}, {q, sbpltest.Do("read", "/Users/u/src/app/main.go"), true},
+		{r, sbpltest.Do("read", "/Users/u/Library/Mail/V10/x"), false}, {r, sbpltest.Do("read", "/Users/u/Library/Caches/x"), true},
 	} {
 		profile := evaluated(t, c.p)
 		for _, model := range models {
@@ -687,13 +687,13 @@ func TestLinkedNames(t *testing.T) {
 	profile := evaluated(t, p)
 	tmp := p.Session + "/tmp"
 	for _, a := range []sbpltest.Act{
-		sbpltest.Create(C + "/tools/hooks/post-commit"), sbpltest.OpenWrite(C + "/tools/hooks/pre-commit"), sbpltest.Rename(C+"/tools", C+"/t2"), sbpltest.Rename(C+"/tools/hooks", tmp+"/h"),
-		sbpltest.Unlink(C + "/.git/hooks"), sbpltest.RenameOver(tmp+"/x", C+"/.git/hooks"), sbpltest.Symlink("x", C+"/.git/hooks"),
-		sbpltest.Create(C + "/conf/claude/hooks"), sbpltest.Rename(C+"/conf", C+"/c2"), sbpltest.Rename(C+"/conf/claude", C+"/c2"), sbpltest.Unlink(C + "/.claude"), sbpltest.Mkdir(C + "/.claude"),
-		sbpltest.Mkdir(C + "/nowhere/husky"), sbpltest.Mkdir(C + "/nowhere"), sbpltest.Rename(tmp+"/it", C+"/nowhere"), sbpltest.Unlink(C + "/.husky"),
-		sbpltest.OpenRead(C + "/conf/env"), sbpltest.Rename(C+"/conf/env", C+"/e"), sbpltest.Link(C+"/conf/env", C+"/e"), sbpltest.Unlink(C + "/.env"),
-		sbpltest.Unlink(C + "/lefthook.yml"), sbpltest.OpenRead("/Users/u/Documents/l.yml"), sbpltest.OpenRead("/Users/u/Documents/plan.txt"),
-		sbpltest.Clone(C, tmp+"/c"), sbpltest.Link(C+"/.git/config", C+"/cfg"),
+		sbpltest.Do("create", C+"/tools/hooks/post-commit"), sbpltest.Do("write", C+"/tools/hooks/pre-commit"), sbpltest.Do("rename", C+"/tools", C+"/t2"), sbpltest.Do("rename", C+"/tools/hooks", tmp+"/h"),
+		sbpltest.Do("unlink", C+"/.git/hooks"), sbpltest.Do("rename-over", tmp+"/x", C+"/.git/hooks"), sbpltest.Do("symlink", "x", C+"/.git/hooks"),
+		sbpltest.Do("create", C+"/conf/claude/hooks"), sbpltest.Do("rename", C+"/conf", C+"/c2"), sbpltest.Do("rename", C+"/conf/claude", C+"/c2"), sbpltest.Do("unlink", C+"/.claude"), sbpltest.Do("mkdir", C+"/.claude"),
+		sbpltest.Do("mkdir", C+"/nowhere/husky"), sbpltest.Do("mkdir", C+"/nowhere"), sbpltest.Do("rename", tmp+"/it", C+"/nowhere"), sbpltest.Do("unlink", C+"/.husky"),
+		sbpltest.Do("read", C+"/conf/env"), sbpltest.Do("rename", C+"/conf/env", C+"/e"), sbpltest.Do("link", C+"/conf/env", C+"/e"), sbpltest.Do("unlink", C+"/.env"),
+		sbpltest.Do("unlink", C+"/lefthook.yml"), sbpltest.Do("read", "/Users/u/Documents/l.yml"), sbpltest.Do("read", "/Users/u/Documents/plan.txt"),
+		sbpltest.Do("clone", C, tmp+"/c"), sbpltest.Do("link", C+"/.git/config", C+"/cfg"),
 	} {
 		for _, model := range models {
 			if ok, rule := profile.Check(model, a); ok {
@@ -702,8 +702,8 @@ func TestLinkedNames(t *testing.T) {
 		}
 	}
 	for _, a := range []sbpltest.Act{
-		sbpltest.Create(C + "/tools/other"), sbpltest.Create(C + "/conf/other"), sbpltest.OpenRead(C + "/tools/hooks/pre-commit"), sbpltest.OpenRead(C + "/conf/claude/settings.json"),
-		sbpltest.Rename(C+"/main.go", C+"/conf/main.go"), sbpltest.Readlink(C + "/.git/hooks"), sbpltest.Rename(C+"/sub", C+"/sub2"),
+		sbpltest.Do("create", C+"/tools/other"), sbpltest.Do("create", C+"/conf/other"), sbpltest.Do("read", C+"/tools/hooks/pre-commit"), sbpltest.Do("read", C+"/conf/claude/settings.json"),
+		sbpltest.Do("rename", C+"/main.go", C+"/conf/main.go"), sbpltest.Do("readlink", C+"/.git/hooks"), sbpltest.Do("rename", C+"/sub", C+"/sub2"),
 	} {
 		for _, model := range models {
 			if ok, rule := profile.Check(model, a); !ok {

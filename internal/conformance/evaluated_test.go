@@ -113,53 +113,53 @@ func (e *evaluated) evaluate(h *host, model sbpltest.Model, r Row) (bool, string
 		v, ok := variable(path)
 		return ok && v == settings[path], "by the plan", nil
 	case "read":
-		acts = []sbpltest.Act{sbpltest.OpenRead(path)}
+		acts = []sbpltest.Act{sbpltest.Do("read", path)}
 	case "list":
-		acts = []sbpltest.Act{sbpltest.List(path)}
+		acts = []sbpltest.Act{sbpltest.Do("list", path)}
 	case "stat":
-		acts = []sbpltest.Act{sbpltest.Lstat(path)}
+		acts = []sbpltest.Act{sbpltest.Do("lstat", path)}
 	case "write", "truncate", "device":
-		acts = []sbpltest.Act{sbpltest.OpenWrite(path)}
+		acts = []sbpltest.Act{sbpltest.Do("write", path)}
 	case "create":
-		acts = []sbpltest.Act{sbpltest.Create(path)}
+		acts = []sbpltest.Act{sbpltest.Do("create", path)}
 	case "mkdir":
-		acts = []sbpltest.Act{sbpltest.Mkdir(path)}
+		acts = []sbpltest.Act{sbpltest.Do("mkdir", path)}
 	case "unlink", "rmdir":
-		acts = []sbpltest.Act{sbpltest.Unlink(path)}
+		acts = []sbpltest.Act{sbpltest.Do("unlink", path)}
 	case "rename":
-		acts = []sbpltest.Act{sbpltest.Rename(path, to)}
+		acts = []sbpltest.Act{sbpltest.Do("rename", path, to)}
 		if _, err := os.Lstat(h.Expand(r.Args[1])); err == nil {
-			acts = []sbpltest.Act{sbpltest.RenameOver(path, to)}
+			acts = []sbpltest.Act{sbpltest.Do("rename-over", path, to)}
 		}
 	case "link":
-		acts = []sbpltest.Act{sbpltest.Link(path, to)}
+		acts = []sbpltest.Act{sbpltest.Do("link", path, to)}
 	case "symlink":
-		acts = []sbpltest.Act{sbpltest.Symlink(path, to)}
+		acts = []sbpltest.Act{sbpltest.Do("symlink", path, to)}
 	case "chmod":
-		acts = []sbpltest.Act{sbpltest.Chmod(path)}
+		acts = []sbpltest.Act{sbpltest.Do("chmod", path)}
 	case "exec": // of a script
-		acts = []sbpltest.Act{sbpltest.Exec(path), sbpltest.OpenRead(path), sbpltest.Interpret("/bin/sh")}
+		acts = []sbpltest.Act{sbpltest.Do("exec", path), sbpltest.Do("read", path), sbpltest.Do("interpret", "/bin/sh")}
 	case "fork":
-		acts = []sbpltest.Act{{Name: "fork", Steps: []sbpltest.Request{{Op: "process-fork"}}}}
+		acts = []sbpltest.Act{sbpltest.Do("fork")}
 	case "tmp":
 		dir, ok := variable("TMPDIR")
 		if !ok {
 			return false, "there is no TMPDIR", nil
 		}
-		acts = []sbpltest.Act{sbpltest.Create(dir + "/sbx"), sbpltest.Unlink(dir + "/sbx")}
+		acts = []sbpltest.Act{sbpltest.Do("create", dir+"/sbx"), sbpltest.Do("unlink", dir+"/sbx")}
 	case "connect-unix":
-		acts = []sbpltest.Act{sbpltest.Socket("AF_UNIX", 0), sbpltest.Connect(path)}
+		acts = []sbpltest.Act{sbpltest.Do("socket", "AF_UNIX"), sbpltest.Do("connect", path)}
 	case "bind-unix":
-		acts = []sbpltest.Act{sbpltest.Socket("AF_UNIX", 0), sbpltest.Bind(path)}
+		acts = []sbpltest.Act{sbpltest.Do("socket", "AF_UNIX"), sbpltest.Do("bind", path)}
 	case "connect-ip":
 		family := map[string]string{"tcp4": "AF_INET", "udp4": "AF_INET", "tcp6": "AF_INET6"}[path]
-		acts = []sbpltest.Act{sbpltest.Socket(family, 0), sbpltest.ConnectIP("localhost:4711", path[:3])}
+		acts = []sbpltest.Act{sbpltest.Do("socket", family), sbpltest.Do("connect-ip", "localhost:4711", path[:3])}
 	case "listen-ip":
-		acts = []sbpltest.Act{sbpltest.Socket("AF_INET", 0), sbpltest.ListenIP("localhost:4711", "tcp")}
+		acts = []sbpltest.Act{sbpltest.Do("socket", "AF_INET"), sbpltest.Do("listen-ip", "localhost:4711", "tcp")}
 	case "signal-outside":
-		acts = []sbpltest.Act{sbpltest.Signal("others")}
+		acts = []sbpltest.Act{sbpltest.Do("signal", "others")}
 	case "see-outside", "environ-outside":
-		acts = []sbpltest.Act{sbpltest.Sysctl("kern.procargs2")}
+		acts = []sbpltest.Act{sbpltest.Do("sysctl", "kern.procargs2")}
 	default:
 		return false, "", fmt.Errorf("%s: which system calls is that?", r.Op)
 	}

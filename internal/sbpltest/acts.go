@@ -5,6 +5,11 @@ package sbpltest
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Act is what a program does: requests that must all be allowed. Which requests a
@@ -16,185 +21,215 @@ type Act struct {
 	Steps []Request
 }
 
-func act(name string, steps ...Request) Act { return Act{name, steps} }
+// actionTable has the actions of the package's description: what each target is,
+// with a ? at the end where it may be missing, and what is asked about it.
+//
+//	name  target,target?  [it:|to:|REQUEST:]operation[=KIND] …
+//
+// "it:" is about a file that is meant itself, also where it is a link, "to:" about
+// the last of two; REQUEST is that of an ioctl, KIND what node it is.
+const actionTable = `
+read          path                file-read-data
+list          path                file-read-data=DIRECTORY
+stat          path                file-read-metadata
+lstat         path                it:file-read-metadata
+readlink      path                it:file-read-metadata=SYMLINK
+exists        path                file-test-existence
+getxattr      path                file-read-xattr
+setxattr      path                file-write-xattr
+write         path                file-write-data
+create        path                it:file-write-create file-write-data
+unlink        path                it:file-write-unlink
+mkdir         path                it:file-write-create=DIRECTORY
+rename        path,path           it:file-write-unlink to:file-write-create
+rename-over   path,path           it:file-write-unlink to:file-write-create to:file-write-unlink
+link          path,path           it:file-link to:file-write-create
+clone         path,path           it:file-clone to:file-write-create
+symlink       text,path           it:file-write-create=SYMLINK
+chmod         path                file-write-mode
+setuid        path                file-write-mode file-write-setugid
+chown         path                file-write-owner
+chflags       path                file-write-flags
+utimes        path                file-write-times
+exec          path                process-exec*
+interpret     path                process-exec-interpreter
+map           path                file-read-data file-map-executable
+connect       path                network-outbound
+bind          path                network-bind it:file-write-create=SOCKET
+connect-ip    address,transport?  network-outbound
+listen-ip     address,transport?  network-bind network-inbound
+socket        domain,protocol?    system-socket
+mach          name                mach-lookup
+mach-register name                mach-register
+sysctl        name                sysctl-read
+sysctl-write  name                sysctl-write
+signal        process             signal
+process-info  process             process-info-pidinfo
+task-port     process             mach-priv-task-port
+ioctl         path,ioctl          file-ioctl=CHARACTER-DEVICE
+tty           path                TIOCSETA:file-ioctl=CHARACTER-DEVICE file-read-data=CHARACTER-DEVICE file-write-data=CHARACTER-DEVICE
+pty           nothing?            pseudo-tty
+shm           name                ipc-posix-shm-read-data
+shm-create    name                ipc-posix-shm-write-create ipc-posix-shm-write-data
+sem           name                ipc-posix-sem-create ipc-posix-sem-open
+pref          name                user-preference-read
+pref-write    name                user-preference-write
+fork          nothing?            process-fork
+`
 
-func file(op, path string) Request { return Request{Op: op, Path: path} }
+type action struct{ targets, requests []string }
 
-// itself is a file that is meant itself, also where it is a link.
-func itself(op, path string) Request { return Request{Op: op, Path: path, NoFollow: true} }
+var actions = parseActions()
 
-func create(path, kind string) Request {
-	return Request{Op: "file-write-create", Path: path, NoFollow: true, Kind: kind}
+func parseActions() map[string]action {
+	out := make(map[string]action)
+	for line := range strings.Lines(strings.TrimSpace(actionTable)) {
+		f := strings.Fields(line)
+		out[f[0]] = action{strings.Split(f[1], ","), f[2:]}
+	}
+	return out
 }
 
-// OpenRead is open(2) for reading.
-func OpenRead(path string) Act { return act("read "+path, file("file-read-data", path)) }
-
-// List is readdir(3).
-func List(path string) Act {
-	return act("list "+path, Request{Op: "file-read-data", Path: path, Kind: "DIRECTORY"})
+// Do is an act in the words of a table: Do("rename", "/a", "/b"). It panics where
+// [ParseAct] returns an error.
+func Do(words ...string) Act {
+	a, err := ParseAct(words)
+	if err != nil {
+		panic("sbpltest: " + err.Error())
+	}
+	return a
 }
 
-// Stat is stat(2), Lstat its twin for a link itself.
-func Stat(path string) Act  { return act("stat "+path, file("file-read-metadata", path)) }
-func Lstat(path string) Act { return act("lstat "+path, itself("file-read-metadata", path)) }
-
-// Readlink is readlink(2).
-func Readlink(path string) Act {
-	return act("readlink "+path, Request{Op: "file-read-metadata", Path: path, NoFollow: true, Kind: "SYMLINK"})
+// ParseAct takes the words of a row after its verdicts: an action, targets, and
+// kind=… or extension=….
+func ParseAct(words []string) (Act, error) {
+	var targets []string
+	var kind string
+	var extensions []string
+	for _, w := range words[1:] {
+		if v, ok := strings.CutPrefix(w, "kind="); ok {
+			kind = v
+		} else if v, ok := strings.CutPrefix(w, "extension="); ok {
+			extensions = append(extensions, v)
+		} else {
+			targets = append(targets, w)
+		}
+	}
+	if kind != "" && !slices.Contains(constants, kind) {
+		return Act{}, fmt.Errorf("%q is no kind of node", kind)
+	}
+	steps, err := makeRequests(words[0], targets)
+	if err != nil {
+		return Act{}, fmt.Errorf("%s: %w", words[0], err)
+	}
+	for i := range steps {
+		if s := &steps[i]; s.Path != "" && kind != "" {
+			s.Kind = kind
+		}
+		steps[i].Extensions = extensions
+	}
+	return Act{Name: strings.Join(words, " "), Steps: steps}, nil
 }
 
-// Getxattr and Setxattr are about extended attributes.
-func Getxattr(path string) Act { return act("getxattr "+path, file("file-read-xattr", path)) }
-func Setxattr(path string) Act { return act("setxattr "+path, file("file-write-xattr", path)) }
-
-// Exists is access(2) with F_OK.
-func Exists(path string) Act { return act("exists "+path, file("file-test-existence", path)) }
-
-// OpenWrite is open(2) for writing to a file that exists.
-func OpenWrite(path string) Act { return act("write "+path, file("file-write-data", path)) }
-
-// Create is open(2) with O_CREAT of a file that does not exist, and a first write.
-func Create(path string) Act {
-	return act("create "+path, create(path, ""), file("file-write-data", path))
+func makeRequests(name string, given []string) ([]Request, error) {
+	a, ok := actions[name]
+	if !ok {
+		r, err := makeOperation(name, given)
+		return []Request{r}, err
+	}
+	wanted := slices.DeleteFunc(slices.Clone(a.targets), func(t string) bool { return strings.HasSuffix(t, "?") })
+	if len(given) < len(wanted) || len(given) > len(a.targets) {
+		return nil, fmt.Errorf("%d targets where %d are wanted", len(given), len(wanted))
+	}
+	steps := make([]Request, len(a.requests))
+	for i, word := range a.requests {
+		how, op, ok := strings.Cut(word, ":")
+		if !ok {
+			how, op = "", word
+		}
+		r := &steps[i]
+		r.Op, r.Kind, _ = strings.Cut(op, "=")
+		r.NoFollow, r.Ioctl = how == "it" || how == "to", ioctls[how]
+		for j, target := range given {
+			if r.Path != "" && how != "to" && a.targets[j] == "path" {
+				continue
+			}
+			if err := r.about(strings.TrimSuffix(a.targets[j], "?"), target); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return steps, nil
 }
 
-// Unlink is unlink(2) or rmdir(2).
-func Unlink(path string) Act { return act("unlink "+path, itself("file-write-unlink", path)) }
-
-// Mkdir is mkdir(2).
-func Mkdir(path string) Act { return act("mkdir "+path, create(path, "DIRECTORY")) }
-
-// Symlink is symlink(2): where it leads to no one asks.
-func Symlink(target, link string) Act {
-	return act("symlink "+target+" "+link, create(link, "SYMLINK"))
+// about adds a target to a request.
+func (r *Request) about(what, target string) error {
+	var err error
+	ok := true
+	switch what {
+	case "path":
+		r.Path, ok = target, strings.HasPrefix(target, "/")
+		what = "not absolute"
+	case "name":
+		r.Name = target
+	case "process":
+		r.Target, ok = target, targets[target] != nil
+		what = fmt.Sprintf("no process: one of %q", slices.Sorted(maps.Keys(targets)))
+	case "address":
+		if r.Net = "tcp"; r.Op == "network-outbound" {
+			r.Remote = target
+		} else {
+			r.Local = target
+		}
+		host, port, splitErr := net.SplitHostPort(target)
+		_, err = strconv.ParseUint(port, 10, 16)
+		ok = splitErr == nil && (host == "localhost" || net.ParseIP(host) != nil)
+		what = "not ADDRESS:PORT"
+	case "transport":
+		r.Net, ok = target, target == "tcp" || target == "udp"
+		what = "neither tcp nor udp, behind ADDRESS:PORT"
+	case "domain":
+		r.Domain, ok = target, strings.HasPrefix(target, "AF_")
+		what = "no domain of sockets"
+	case "protocol":
+		r.Protocol, err = strconv.Atoi(target)
+		what = "no protocol"
+	case "ioctl":
+		if r.Ioctl, ok = ioctls[target]; !ok {
+			r.Ioctl, err = strconv.ParseInt(target, 0, 64)
+			ok, what = true, "no ioctl that is known"
+		}
+	case "nothing":
+		ok, what = target == "-", "nothing that this is about"
+	}
+	if !ok || err != nil {
+		return fmt.Errorf("%q is %s", target, what)
+	}
+	return nil
 }
 
-// Rename is rename(2) to a name that is free, RenameOver to one that is not.
-func Rename(from, to string) Act {
-	return act("rename "+from+" "+to, itself("file-write-unlink", from), create(to, ""))
+// makeOperation takes an operation for an action, with what it is about.
+func makeOperation(name string, about []string) (Request, error) {
+	r := Request{Op: name}
+	op := operations[name]
+	if op == nil {
+		return r, errors.New("neither an action nor an operation")
+	}
+	if len(about) > 1 {
+		return r, errors.New("an operation is about one thing")
+	}
+	if len(about) == 1 && about[0] != "-" {
+		switch {
+		case strings.HasPrefix(about[0], "/"):
+			r.Path = about[0]
+		case targets[about[0]] != nil && op.takes("target"):
+			r.Target = about[0]
+		default:
+			r.Name = about[0]
+		}
+	}
+	return r, nil
 }
-
-func RenameOver(from, to string) Act {
-	a := Rename(from, to)
-	return act("rename-over "+from+" "+to, append(a.Steps, itself("file-write-unlink", to))...)
-}
-
-// Link is link(2): another name for a file.
-func Link(from, to string) Act {
-	return act("link "+from+" "+to, itself("file-link", from), create(to, ""))
-}
-
-// Clone is clonefile(2).
-func Clone(from, to string) Act {
-	return act("clone "+from+" "+to, itself("file-clone", from), create(to, ""))
-}
-
-// Chmod, Setuid (chmod of u+s), Chown, Chflags and Utimes change a file's status.
-func Chmod(path string) Act { return act("chmod "+path, file("file-write-mode", path)) }
-func Setuid(path string) Act {
-	return act("setuid "+path, file("file-write-mode", path), file("file-write-setugid", path))
-}
-func Chown(path string) Act   { return act("chown "+path, file("file-write-owner", path)) }
-func Chflags(path string) Act { return act("chflags "+path, file("file-write-flags", path)) }
-func Utimes(path string) Act  { return act("utimes "+path, file("file-write-times", path)) }
-
-// Exec is execve(2) of a program, Interpret of a script's interpreter.
-func Exec(path string) Act { return act("exec "+path, file("process-exec*", path)) }
-func Interpret(path string) Act {
-	return act("interpret "+path, file("process-exec-interpreter", path))
-}
-
-// MapExec is dlopen(3).
-func MapExec(path string) Act {
-	return act("map "+path, file("file-read-data", path), file("file-map-executable", path))
-}
-
-// Connect and Bind are about a socket with a path.
-func Connect(path string) Act { return act("connect "+path, file("network-outbound", path)) }
-func Bind(path string) Act {
-	return act("bind "+path, file("network-bind", path), create(path, "SOCKET"))
-}
-
-// ConnectIP and ListenIP take "HOST:PORT" with a number for host, or localhost,
-// and tcp or udp. Who listens wants to be reached too.
-func ConnectIP(address, proto string) Act {
-	return act("connect-ip "+address+" "+proto, Request{Op: "network-outbound", Net: proto, Remote: address})
-}
-
-func ListenIP(address, proto string) Act {
-	return act("listen-ip "+address+" "+proto,
-		Request{Op: "network-bind", Net: proto, Local: address},
-		Request{Op: "network-inbound", Net: proto, Local: address})
-}
-
-// Socket is socket(2) as far as the sandbox asks: of AF_UNIX, AF_SYSTEM, AF_ROUTE.
-func Socket(domain string, protocol int) Act {
-	return act(fmt.Sprintf("socket %s %d", domain, protocol),
-		Request{Op: "system-socket", Domain: domain, Protocol: protocol})
-}
-
-// MachLookup asks launchd for a service, MachRegister becomes one.
-func MachLookup(name string) Act {
-	return act("mach "+name, Request{Op: "mach-lookup", Name: name})
-}
-func MachRegister(name string) Act {
-	return act("mach-register "+name, Request{Op: "mach-register", Name: name})
-}
-
-// Signal, ProcessInfo (proc_pidinfo) and TaskPort (task_for_pid) are about another
-// process, or self.
-func Signal(target string) Act {
-	return act("signal "+target, Request{Op: "signal", Target: target})
-}
-func ProcessInfo(target string) Act {
-	return act("process-info "+target, Request{Op: "process-info-pidinfo", Target: target})
-}
-func TaskPort(target string) Act {
-	return act("task-port "+target, Request{Op: "mach-priv-task-port", Target: target})
-}
-
-// Sysctl reads a value of sysctl(3), SysctlWrite sets it.
-func Sysctl(name string) Act { return act("sysctl "+name, Request{Op: "sysctl-read", Name: name}) }
-func SysctlWrite(name string) Act {
-	return act("sysctl-write "+name, Request{Op: "sysctl-write", Name: name})
-}
-
-// Ioctl is ioctl(2) of an open device.
-func Ioctl(path string, request int64) Act {
-	return act(fmt.Sprintf("ioctl %s %#x", path, request),
-		Request{Op: "file-ioctl", Path: path, Kind: "CHARACTER-DEVICE", Ioctl: request})
-}
-
-// Terminal is what a shell does with its terminal: read, write, raw mode.
-func Terminal(path string) Act {
-	a := Ioctl(path, ioctls["TIOCSETA"])
-	tty := func(op string) Request { return Request{Op: op, Path: path, Kind: "CHARACTER-DEVICE"} }
-	return act("tty "+path, append(a.Steps, tty("file-read-data"), tty("file-write-data"))...)
-}
-
-// Shm reads POSIX shared memory, ShmCreate makes and fills it, Sem makes a semaphore.
-func Shm(name string) Act {
-	return act("shm "+name, Request{Op: "ipc-posix-shm-read-data", Name: name})
-}
-func ShmCreate(name string) Act {
-	return act("shm-create "+name,
-		Request{Op: "ipc-posix-shm-write-create", Name: name}, Request{Op: "ipc-posix-shm-write-data", Name: name})
-}
-func Sem(name string) Act {
-	return act("sem "+name, Request{Op: "ipc-posix-sem-create", Name: name}, Request{Op: "ipc-posix-sem-open", Name: name})
-}
-
-// Pref reads preferences of a domain by cfprefsd, PrefWrite sets them.
-func Pref(domain string) Act {
-	return act("pref "+domain, Request{Op: "user-preference-read", Name: domain})
-}
-func PrefWrite(domain string) Act {
-	return act("pref-write "+domain, Request{Op: "user-preference-write", Name: domain})
-}
-
-// Do is a single operation: Do(Request{Op: "lsopen"}).
-func Do(r Request) Act { return act(r.String(), r) }
 
 // Check says whether a program can do something, and what decided: the rule that
 // denied, or that allowed the last step. Links on the way to a path have to be

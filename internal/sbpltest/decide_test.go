@@ -15,30 +15,30 @@ func TestPrecedence(t *testing.T) {
 		act             Act
 		observed, naive bool
 	}{
-		{"default alone", ``, OpenRead("/x"), false, false},
-		{"P1 up two groups", `(allow file* (subpath "/"))`, OpenRead("/x"), true, true},
-		{"P1 a group between", `(deny file-read* (subpath "/")) (allow file* (subpath "/"))`, OpenRead("/x"), false, true},
-		{"P1 own rule does not match", `(deny file-read-data (literal "/y")) (allow file-read* (subpath "/"))`, OpenRead("/x"), true, true},
-		{"P2 last of three", `(allow file-read* (subpath "/")) (deny file-read* (subpath "/a")) (allow file-read* (subpath "/a/b"))`, OpenRead("/a/b/c"), true, true},
-		{"P2 order, not depth", `(allow file-read* (subpath "/a/b")) (deny file-read* (subpath "/a"))`, OpenRead("/a/b/c"), false, false},
-		{"P3 bare deny after", `(allow file-read* (subpath "/")) (deny file-read*)`, OpenRead("/x"), true, false},
-		{"P3 bare allow after", `(deny file-read* (subpath "/x")) (allow file-read*)`, OpenRead("/x"), false, true},
-		{"P3 bare of the operation before its group", `(allow file-read-metadata) (deny file-read* (subpath "/x"))`, Stat("/x"), true, false},
-		{"P3 last of two bare", `(allow process-fork) (deny process-fork)`, Do(Request{Op: "process-fork"}), false, false},
-		{"P3 default is bare", `(allow default)`, OpenRead("/x"), true, true},
-		{"P4 allowed", ``, ProcessInfo("others"), true, false},
-		{"P4 link", ``, Do(Request{Op: "file-link", Path: "/x"}), true, false},
-		{"P4 default allow", `(allow default)`, Do(Request{Op: "file-link", Path: "/x"}), true, true},
-		{"P4 a deny of the group before it is not asked", `(deny file* (subpath "/"))`, Do(Request{Op: "file-link", Path: "/x"}), true, false},
-		{"P4 its own bare deny", `(deny process-info*)`, ProcessInfo("others"), false, false},
-		{"P4 with an exception", `(deny process-info*) (allow process-info* (target self))`, ProcessInfo("self"), true, true},
-		{"P4 the exception's rest", `(deny process-info*) (allow process-info* (target self))`, ProcessInfo("others"), false, false},
-		{"P4 setugid is not of file-write*", `(allow file-write* (subpath "/"))`, Setuid("/x"), false, false},
-		{"P5 a concrete allow beats a deny of the tree", `(allow file-write-create (require-all (subpath "/w") (vnode-type SOCKET))) (deny file-write* (subpath "/w"))`, Do(Request{Op: "file-write-create", Path: "/w/s", Kind: "SOCKET"}), true, false},
-		{"several filters mean any", `(allow file-read* (subpath "/a") (literal "/x"))`, OpenRead("/x"), true, true},
-		{"several operations", `(allow file-write* file-read-data (literal "/x"))`, OpenRead("/x"), true, true},
-		{"an alias", `(allow process-exec (literal "/x"))`, Exec("/x"), true, true},
-		{"inbound covers bind", `(allow network-inbound (local ip "*:*"))`, ListenIP("0.0.0.0:1", "tcp"), true, true},
+		{"default alone", ``, Do("read", "/x"), false, false},
+		{"P1 up two groups", `(allow file* (subpath "/"))`, Do("read", "/x"), true, true},
+		{"P1 a group between", `(deny file-read* (subpath "/")) (allow file* (subpath "/"))`, Do("read", "/x"), false, true},
+		{"P1 own rule does not match", `(deny file-read-data (literal "/y")) (allow file-read* (subpath "/"))`, Do("read", "/x"), true, true},
+		{"P2 last of three", `(allow file-read* (subpath "/")) (deny file-read* (subpath "/a")) (allow file-read* (subpath "/a/b"))`, Do("read", "/a/b/c"), true, true},
+		{"P2 order, not depth", `(allow file-read* (subpath "/a/b")) (deny file-read* (subpath "/a"))`, Do("read", "/a/b/c"), false, false},
+		{"P3 bare deny after", `(allow file-read* (subpath "/")) (deny file-read*)`, Do("read", "/x"), true, false},
+		{"P3 bare allow after", `(deny file-read* (subpath "/x")) (allow file-read*)`, Do("read", "/x"), false, true},
+		{"P3 bare of the operation before its group", `(allow file-read-metadata) (deny file-read* (subpath "/x"))`, Do("stat", "/x"), true, false},
+		{"P3 last of two bare", `(allow process-fork) (deny process-fork)`, single(Request{Op: "process-fork"}), false, false},
+		{"P3 default is bare", `(allow default)`, Do("read", "/x"), true, true},
+		{"P4 allowed", ``, Do("process-info", "others"), true, false},
+		{"P4 link", ``, single(Request{Op: "file-link", Path: "/x"}), true, false},
+		{"P4 default allow", `(allow default)`, single(Request{Op: "file-link", Path: "/x"}), true, true},
+		{"P4 a deny of the group before it is not asked", `(deny file* (subpath "/"))`, single(Request{Op: "file-link", Path: "/x"}), true, false},
+		{"P4 its own bare deny", `(deny process-info*)`, Do("process-info", "others"), false, false},
+		{"P4 with an exception", `(deny process-info*) (allow process-info* (target self))`, Do("process-info", "self"), true, true},
+		{"P4 the exception's rest", `(deny process-info*) (allow process-info* (target self))`, Do("process-info", "others"), false, false},
+		{"P4 setugid is not of file-write*", `(allow file-write* (subpath "/"))`, Do("setuid", "/x"), false, false},
+		{"P5 a concrete allow beats a deny of the tree", `(allow file-write-create (require-all (subpath "/w") (vnode-type SOCKET))) (deny file-write* (subpath "/w"))`, single(Request{Op: "file-write-create", Path: "/w/s", Kind: "SOCKET"}), true, false},
+		{"several filters mean any", `(allow file-read* (subpath "/a") (literal "/x"))`, Do("read", "/x"), true, true},
+		{"several operations", `(allow file-write* file-read-data (literal "/x"))`, Do("read", "/x"), true, true},
+		{"an alias", `(allow process-exec (literal "/x"))`, Do("exec", "/x"), true, true},
+		{"inbound covers bind", `(allow network-inbound (local ip "*:*"))`, Do("listen-ip", "0.0.0.0:1", "tcp"), true, true},
 	} {
 		p := load(t, head+tt.text, nil)
 		for m, want := range map[Model]bool{Observed: tt.observed, Naive: tt.naive} {
@@ -54,7 +54,7 @@ func TestPrecedence(t *testing.T) {
 
 func TestAgreeShowsBoth(t *testing.T) {
 	p := load(t, head+`(deny file-read* (subpath "/x")) (allow file-read*)`, nil)
-	err := p.Agree(OpenRead("/x"), OpenRead("/y"))
+	err := p.Agree(Do("read", "/x"), Do("read", "/y"))
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -74,55 +74,55 @@ func TestFilters(t *testing.T) {
 		act  Act
 		want bool
 	}{
-		{`(allow file-read* (literal "/a"))`, OpenRead("/a/b"), false},
-		{`(allow file-read* (subpath "/a"))`, OpenRead("/ab"), false},
-		{`(allow file-read* (subpath "/a"))`, OpenRead("/a"), true},
-		{`(allow file-read* (subpath "/"))`, OpenRead("/"), true},
-		{`(allow file-read* (subpath "/a/"))`, OpenRead("/a/b"), false},
-		{`(allow file-read* (prefix "/a"))`, OpenRead("/ab"), true},
-		{`(allow file-read* (regex #"a$"))`, OpenRead("/x/a"), true},
-		{`(allow file-read* (subpath "/A"))`, OpenRead("/a/b"), true},
-		{`(allow file-read* (vnode-type DIRECTORY))`, List("/a"), true},
-		{`(allow file-read* (vnode-type DIRECTORY))`, OpenRead("/a"), false},
-		{`(allow file-read* (require-not (subpath "/a")))`, OpenRead("/b"), true},
-		{`(allow file-read* (require-not (subpath "/a")))`, OpenRead("/a/b"), false},
-		{`(allow file-read* (extension "c"))`, OpenRead("/a"), false},
-		{`(allow file-read* (extension "c"))`, Do(Request{Op: "file-read-data", Path: "/a", Extensions: []string{"c"}}), true},
-		{`(allow mach-lookup (global-name "a.b"))`, MachLookup("a.b"), true},
-		{`(allow mach-lookup (global-name "a.b"))`, MachLookup("a.b.c"), false},
-		{`(allow mach-lookup (local-name "a.b"))`, MachLookup("a.b"), false},
-		{`(allow mach-lookup (local-name "a.b"))`, Do(Request{Op: "mach-lookup", Name: "a.b", Space: "local-name"}), true},
-		{`(allow mach-lookup (global-name-prefix "a."))`, MachLookup("a.b"), true},
-		{`(allow mach-lookup (global-name-regex #"^a\.[bc]$"))`, MachLookup("a.c"), true},
-		{`(allow sysctl-read (sysctl-name "hw.ncpu"))`, Sysctl("hw.memsize"), false},
-		{`(allow ipc-posix-shm (ipc-posix-name-regex #"^/psm_"))`, ShmCreate("/psm_1"), true},
-		{`(allow user-preference-read (preference-domain "a"))`, Pref("a"), true},
-		{`(allow user-preference-read (preference-domain "a"))`, PrefWrite("a"), false},
-		{`(allow network-outbound (remote ip "localhost:*"))`, ConnectIP("127.0.0.1:80", "tcp"), true},
-		{`(allow network-outbound (remote ip "localhost:*"))`, ConnectIP("[::1]:80", "tcp"), true},
-		{`(allow network-outbound (remote ip "localhost:*"))`, ConnectIP("10.0.0.1:80", "tcp"), false},
-		{`(allow network-outbound (remote tcp "*:443"))`, ConnectIP("10.0.0.1:443", "tcp"), true},
-		{`(allow network-outbound (remote tcp "*:443"))`, ConnectIP("10.0.0.1:443", "udp"), false},
-		{`(allow network-outbound (remote tcp "*:443"))`, ConnectIP("10.0.0.1:80", "tcp"), false},
-		{`(allow network-outbound (remote tcp4 "*:*"))`, ConnectIP("[2001:db8::1]:80", "tcp"), false},
-		{`(allow network-outbound (remote ip))`, Connect("/s"), false},
-		{`(allow network-outbound (remote unix-socket))`, Connect("/s"), true},
-		{`(allow network-outbound (remote unix-socket (path-literal "/s")))`, Connect("/s"), true},
-		{`(allow network-outbound (remote unix-socket (path-literal "/s")))`, Connect("/t"), false},
-		{`(allow network-outbound (subpath "/s"))`, ConnectIP("127.0.0.1:80", "tcp"), false},
-		{`(allow system-socket (socket-domain AF_UNIX))`, Socket("AF_UNIX", 0), true},
-		{`(allow system-socket (socket-domain AF_UNIX))`, Socket("AF_SYSTEM", 2), false},
-		{`(allow file-ioctl (ioctl-command TIOCGWINSZ))`, Ioctl("/dev/tty", 0x40087468), true},
-		{`(allow file-ioctl (ioctl-command #x40087468))`, Ioctl("/dev/tty", ioctls["TIOCGWINSZ"]), true},
-		{`(allow file-ioctl (ioctl-command TIOCGWINSZ))`, Ioctl("/dev/tty", ioctls["TIOCSTI"]), false},
-		{`(allow signal (target same-sandbox))`, Signal("self"), false},
-		{`(allow signal (target same-sandbox))`, Signal("children"), true},
-		{`(allow signal (target self))`, Signal("same-sandbox"), false},
-		{`(allow signal (target others))`, Signal("initproc"), true},
-		{`(allow iokit-open (iokit-user-client-class "A"))`, Do(Request{Op: "iokit-open*", Name: "A"}), true},
-		{`(allow system-fcntl (fcntl-command F_GETPATH))`, Do(Request{Op: "system-fcntl", Name: "F_GETPATH"}), true},
+		{`(allow file-read* (literal "/a"))`, Do("read", "/a/b"), false},
+		{`(allow file-read* (subpath "/a"))`, Do("read", "/ab"), false},
+		{`(allow file-read* (subpath "/a"))`, Do("read", "/a"), true},
+		{`(allow file-read* (subpath "/"))`, Do("read", "/"), true},
+		{`(allow file-read* (subpath "/a/"))`, Do("read", "/a/b"), false},
+		{`(allow file-read* (prefix "/a"))`, Do("read", "/ab"), true},
+		{`(allow file-read* (regex #"a$"))`, Do("read", "/x/a"), true},
+		{`(allow file-read* (subpath "/A"))`, Do("read", "/a/b"), true},
+		{`(allow file-read* (vnode-type DIRECTORY))`, Do("list", "/a"), true},
+		{`(allow file-read* (vnode-type DIRECTORY))`, Do("read", "/a"), false},
+		{`(allow file-read* (require-not (subpath "/a")))`, Do("read", "/b"), true},
+		{`(allow file-read* (require-not (subpath "/a")))`, Do("read", "/a/b"), false},
+		{`(allow file-read* (extension "c"))`, Do("read", "/a"), false},
+		{`(allow file-read* (extension "c"))`, single(Request{Op: "file-read-data", Path: "/a", Extensions: []string{"c"}}), true},
+		{`(allow mach-lookup (global-name "a.b"))`, Do("mach", "a.b"), true},
+		{`(allow mach-lookup (global-name "a.b"))`, Do("mach", "a.b.c"), false},
+		{`(allow mach-lookup (local-name "a.b"))`, Do("mach", "a.b"), false},
+		{`(allow mach-lookup (local-name "a.b"))`, single(Request{Op: "mach-lookup", Name: "a.b", Space: "local-name"}), true},
+		{`(allow mach-lookup (global-name-prefix "a."))`, Do("mach", "a.b"), true},
+		{`(allow mach-lookup (global-name-regex #"^a\.[bc]$"))`, Do("mach", "a.c"), true},
+		{`(allow sysctl-read (sysctl-name "hw.ncpu"))`, Do("sysctl", "hw.memsize"), false},
+		{`(allow ipc-posix-shm (ipc-posix-name-regex #"^/psm_"))`, Do("shm-create", "/psm_1"), true},
+		{`(allow user-preference-read (preference-domain "a"))`, Do("pref", "a"), true},
+		{`(allow user-preference-read (preference-domain "a"))`, Do("pref-write", "a"), false},
+		{`(allow network-outbound (remote ip "localhost:*"))`, Do("connect-ip", "127.0.0.1:80", "tcp"), true},
+		{`(allow network-outbound (remote ip "localhost:*"))`, Do("connect-ip", "[::1]:80", "tcp"), true},
+		{`(allow network-outbound (remote ip "localhost:*"))`, Do("connect-ip", "10.0.0.1:80", "tcp"), false},
+		{`(allow network-outbound (remote tcp "*:443"))`, Do("connect-ip", "10.0.0.1:443", "tcp"), true},
+		{`(allow network-outbound (remote tcp "*:443"))`, Do("connect-ip", "10.0.0.1:443", "udp"), false},
+		{`(allow network-outbound (remote tcp "*:443"))`, Do("connect-ip", "10.0.0.1:80", "tcp"), false},
+		{`(allow network-outbound (remote tcp4 "*:*"))`, Do("connect-ip", "[2001:db8::1]:80", "tcp"), false},
+		{`(allow network-outbound (remote ip))`, Do("connect", "/s"), false},
+		{`(allow network-outbound (remote unix-socket))`, Do("connect", "/s"), true},
+		{`(allow network-outbound (remote unix-socket (path-literal "/s")))`, Do("connect", "/s"), true},
+		{`(allow network-outbound (remote unix-socket (path-literal "/s")))`, Do("connect", "/t"), false},
+		{`(allow network-outbound (subpath "/s"))`, Do("connect-ip", "127.0.0.1:80", "tcp"), false},
+		{`(allow system-socket (socket-domain AF_UNIX))`, Do("socket", "AF_UNIX"), true},
+		{`(allow system-socket (socket-domain AF_UNIX))`, Do("socket", "AF_SYSTEM", "2"), false},
+		{`(allow file-ioctl (ioctl-command TIOCGWINSZ))`, Do("ioctl", "/dev/tty", "0x40087468"), true},
+		{`(allow file-ioctl (ioctl-command #x40087468))`, Do("ioctl", "/dev/tty", "TIOCGWINSZ"), true},
+		{`(allow file-ioctl (ioctl-command TIOCGWINSZ))`, Do("ioctl", "/dev/tty", "TIOCSTI"), false},
+		{`(allow signal (target same-sandbox))`, Do("signal", "self"), false},
+		{`(allow signal (target same-sandbox))`, Do("signal", "children"), true},
+		{`(allow signal (target self))`, Do("signal", "same-sandbox"), false},
+		{`(allow signal (target others))`, Do("signal", "initproc"), true},
+		{`(allow iokit-open (iokit-user-client-class "A"))`, single(Request{Op: "iokit-open*", Name: "A"}), true},
+		{`(allow system-fcntl (fcntl-command F_GETPATH))`, single(Request{Op: "system-fcntl", Name: "F_GETPATH"}), true},
 		{`(allow file-read*)`, Act{}, false},
-		{`(allow file-read*)`, Do(Request{Op: "file-fly"}), false},
+		{`(allow file-read*)`, single(Request{Op: "file-fly"}), false},
 	} {
 		p := load(t, head+tt.text, nil)
 		if got, why := p.Check(Observed, tt.act); got != tt.want {
@@ -133,7 +133,7 @@ func TestFilters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, why := p.Check(Observed, OpenRead("/a/b")); ok {
+	if ok, why := p.Check(Observed, Do("read", "/a/b")); ok {
 		t.Errorf("a volume that tells case apart: %s", why)
 	}
 }
@@ -175,11 +175,11 @@ func TestResolve(t *testing.T) {
 func TestLinksAreRead(t *testing.T) {
 	rule := `(allow file-read-data (subpath "/private/tmp"))`
 	closed := load(t, head+rule, nil)
-	if ok, why := closed.Check(Observed, OpenRead("/tmp/x")); ok || !strings.Contains(why, "file-read-metadata /tmp") {
+	if ok, why := closed.Check(Observed, Do("read", "/tmp/x")); ok || !strings.Contains(why, "file-read-metadata /tmp") {
 		t.Errorf("%v %s", ok, why)
 	}
 	open := load(t, head+rule+`(allow file-read-metadata (literal "/tmp"))`, nil)
-	if ok, why := open.Check(Observed, OpenRead("/tmp/x")); !ok {
+	if ok, why := open.Check(Observed, Do("read", "/tmp/x")); !ok {
 		t.Error(why)
 	}
 }
@@ -188,9 +188,9 @@ func TestLinksAreRead(t *testing.T) {
 // that the kernel does not know.
 func TestActs(t *testing.T) {
 	for name, a := range map[string]Act{
-		"create": Create("/x"), "rename": Rename("/x", "/y"), "rename-over": RenameOver("/x", "/y"), "link": Link("/x", "/y"), "clone": Clone("/x", "/y"),
-		"bind": Bind("/x"), "listen-ip": ListenIP("127.0.0.1:1", "tcp"), "tty": Terminal("/dev/tty"), "sem": Sem("x"), "shm-create": ShmCreate("x"),
-		"setuid": Setuid("/x"), "map": MapExec("/x"), "exec": Exec("/x"), "interpret": Interpret("/x"),
+		"create": Do("create", "/x"), "rename": Do("rename", "/x", "/y"), "rename-over": Do("rename-over", "/x", "/y"), "link": Do("link", "/x", "/y"), "clone": Do("clone", "/x", "/y"),
+		"bind": Do("bind", "/x"), "listen-ip": Do("listen-ip", "127.0.0.1:1", "tcp"), "tty": Do("tty", "/dev/tty"), "sem": Do("sem", "x"), "shm-create": Do("shm-create", "x"),
+		"setuid": Do("setuid", "/x"), "map": Do("map", "/x"), "exec": Do("exec", "/x"), "interpret": Do("interpret", "/x"),
 	} {
 		for i, step := range a.Steps {
 			if operations[step.Op] == nil {
@@ -238,3 +238,6 @@ func TestOperationTable(t *testing.T) {
 		t.Errorf("%d operations", len(operations))
 	}
 }
+
+// single is an act of one request.
+func single(r Request) Act { return Act{Name: r.String(), Steps: []Request{r}} }

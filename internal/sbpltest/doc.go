@@ -4,7 +4,7 @@
 // that profiles can be tested where there is no Mac. It is for tests only.
 //
 //	p, err := sbpltest.Load(text, params)
-//	allowed, rule := p.Check(sbpltest.Observed, sbpltest.OpenRead("/Users/u/.ssh/id"))
+//	allowed, rule := p.Check(sbpltest.Observed, sbpltest.Do("read", "/Users/u/.ssh/id"))
 //
 // # Two readings
 //

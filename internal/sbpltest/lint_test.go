@@ -152,9 +152,9 @@ func TestLintKeepsModelsTogether(t *testing.T) {
 		`(deny file-link)`, `(deny file-read-data)`, `(allow file* (subpath "/w"))`, `(deny file* (literal "/w/x/y"))`,
 		`(allow file-link (subpath "/w"))`, `(deny file-link (subpath "/w/x"))`, `(allow file-read*)`,
 	}
-	acts := []Act{Do(Request{Op: "file-read-xattr", Path: "/w/x/y"}), Do(Request{Op: "file-mount", Path: "/w/x/y"})}
+	acts := []Act{single(Request{Op: "file-read-xattr", Path: "/w/x/y"}), single(Request{Op: "file-mount", Path: "/w/x/y"})}
 	for _, path := range []string{"/w", "/w/x", "/w/x/y", "/w/z", "/q"} {
-		acts = append(acts, OpenRead(path), Stat(path), OpenWrite(path))
+		acts = append(acts, Do("read", path), Do("stat", path), Do("write", path))
 	}
 	clean, tripped := 0, 0
 	for i := range rules {

@@ -198,10 +198,10 @@ func TestLanguage(t *testing.T) {
 		}
 		p := load(t, head+text, params)
 		for _, m := range Models {
-			if ok, why := p.Check(m, OpenRead("/yes")); !ok {
+			if ok, why := p.Check(m, Do("read", "/yes")); !ok {
 				t.Errorf("%s: %s", text, why)
 			}
-			if ok, why := p.Check(m, OpenRead("/no")); ok {
+			if ok, why := p.Check(m, Do("read", "/no")); ok {
 				t.Errorf("%s: %s", text, why)
 			}
 		}
@@ -222,18 +222,18 @@ func TestInjection(t *testing.T) {
 			t.Errorf("%q: %d rules", evil, len(p.Rules))
 		}
 		for _, m := range Models {
-			if ok, why := p.Check(m, OpenRead("/etc/passwd")); ok {
+			if ok, why := p.Check(m, Do("read", "/etc/passwd")); ok {
 				t.Errorf("%q: %s", evil, why)
 			}
 			// A path that ends with a slash matches nothing, as on a Mac.
-			if ok, why := p.Check(m, OpenRead(evil+"/file")); !ok && !strings.HasSuffix(evil, "/") {
+			if ok, why := p.Check(m, Do("read", evil+"/file")); !ok && !strings.HasSuffix(evil, "/") {
 				t.Errorf("%q: the path itself is closed by %s", evil, why)
 			}
 		}
 	}
 	// The twin: the same path in the text opens everything.
 	p := load(t, head+`(allow file-read* (subpath "`+breakout+`"))`, nil)
-	if ok, why := p.Check(Observed, OpenRead("/etc/passwd")); !ok {
+	if ok, why := p.Check(Observed, Do("read", "/etc/passwd")); !ok {
 		t.Errorf("the path as text did not break out: %s", why)
 	}
 }
@@ -289,7 +289,13 @@ func FuzzLoad(f *testing.F) {
 			p.Lint()
 			Mutants(text)
 		}
-		for _, a := range []Act{OpenRead(path), Rename(path, path+"/x"), Connect(path), Sysctl(path), Signal(path), ConnectIP(path, "tcp"), MachLookup(path)} {
+		for _, r := range []Request{
+			{Op: "file-read-data", Path: path}, {Op: "file-write-unlink", Path: path, NoFollow: true},
+			{Op: "file-write-create", Path: path + "/x", NoFollow: true}, {Op: "network-outbound", Path: path},
+			{Op: "sysctl-read", Name: path}, {Op: "signal", Target: path},
+			{Op: "network-outbound", Net: "tcp", Remote: path}, {Op: "mach-lookup", Name: path},
+		} {
+			a := single(r)
 			for _, m := range Models {
 				first, _ := p.Check(m, a)
 				if again, _ := p.Check(m, a); again != first {

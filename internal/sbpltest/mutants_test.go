@@ -73,7 +73,7 @@ func TestKillExample(t *testing.T) {
 func TestKillSurvivors(t *testing.T) {
 	text := head + `(allow file-read* (subpath (param "A")) (subpath (param "B")))`
 	params := map[string]string{"A": "/a", "B": "/b"}
-	cases := []Case{{Act: OpenRead("/a/x"), Want: true, Line: 1}}
+	cases := []Case{{Act: Do("read", "/a/x"), Want: true, Line: 1}}
 	killed, survivors, err := Kill(text, params, cases, Mutants(text))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestKillSurvivors(t *testing.T) {
 	if len(killed) != 3 {
 		t.Errorf("killed %q", killed)
 	}
-	if _, _, err := Kill(text, params, []Case{{Act: OpenRead("/c"), Want: true}}, nil); err == nil {
+	if _, _, err := Kill(text, params, []Case{{Act: Do("read", "/c"), Want: true}}, nil); err == nil {
 		t.Error("a profile that does not pass its own table")
 	}
 	if _, _, err := Kill(text, nil, nil, nil); err == nil {
@@ -96,7 +96,7 @@ func TestKillSurvivors(t *testing.T) {
 // even where a mutant changes the words of it.
 func TestKillWithFindings(t *testing.T) {
 	text := head + `(allow file-read* (subpath "/tmp/a") (subpath "/usr"))`
-	cases := []Case{{Act: OpenRead("/c"), Want: false}}
+	cases := []Case{{Act: Do("read", "/c"), Want: false}}
 	killed, _, err := Kill(text, nil, cases, Mutants(text))
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func TestActions(t *testing.T) {
 	}
 	for name, a := range actions {
 		if _, ok := about[name]; !ok {
-			about[name] = strings.TrimSpace(strings.Repeat("/x ", a.targets))
+			about[name] = strings.TrimSpace(strings.Repeat("/x ", len(a.targets)))
 		}
 	}
 	for name, targets := range about {
@@ -119,7 +119,7 @@ func TestActions(t *testing.T) {
 
 func TestRunShowsRule(t *testing.T) {
 	p := load(t, head+`(allow file-read* (subpath "/a"))`, nil)
-	err := p.Run([]Case{{Act: OpenRead("/a/x"), Want: false, Line: 7}})
+	err := p.Run([]Case{{Act: Do("read", "/a/x"), Want: false, Line: 7}})
 	if err == nil || !strings.Contains(err.Error(), `line 7: read /a/x: observed says allow by file-read-data /a/x: rule 1: (allow file-read* (subpath "/a"))`) {
 		t.Errorf("%v", err)
 	}
