@@ -18,18 +18,18 @@ var errText = errors.New("it cannot be read")
 // itself when there is nothing to leave out. Else it has no comments: an old URL
 // may stand there.
 func Git(data []byte) (copied []byte, names []string, err error) {
-	var all []gitdir.Setting
-	if err := gitdir.Each(data, func(s gitdir.Setting) { all = append(all, s) }); err != nil {
-		return nil, nil, err
-	}
-	kept := slices.DeleteFunc(slices.Clone(all), func(s gitdir.Setting) bool {
-		cut := secret(&s)
-		if n := shown(&s); cut && !slices.Contains(names, n) {
+	var kept []gitdir.Setting
+	err = gitdir.Each(data, func(s gitdir.Setting) {
+		if !secret(&s) {
+			kept = append(kept, s)
+		} else if n := shown(&s); !slices.Contains(names, n) {
 			names = append(names, n)
 		}
-		return cut
 	})
-	if len(kept) == len(all) && !noted(data) {
+	if err != nil {
+		return nil, nil, err
+	}
+	if names == nil && !noted(data) {
 		return data, nil, nil
 	}
 	copied = withoutSecrets(data)
@@ -43,40 +43,19 @@ func Git(data []byte) (copied []byte, names []string, err error) {
 }
 
 // withoutSecrets writes the settings that are none of those to be left out, as
-// they stand in the file, each after the header of its section.
+// they stand in the file, below the header of their section.
 func withoutSecrets(data []byte) []byte {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, len(data))
-	var header, written []byte
-	for i := 0; i < len(data); {
-		switch c := data[i]; {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			i++
-		case c == '#' || c == ';':
-			for i < len(data) && data[i] != '\n' {
-				i++
-			}
-		case c == '[':
-			n := headerEnd(data[i:])
-			header, written = data[i:i+n], nil
-			i += n
-		default:
-			stop, n := settingEnd(data[i:])
-			raw := data[i : i+stop]
-			i += n
-			cut := true
-			one := slices.Concat(header, []byte("\n"), raw, []byte("\n"))
-			err := gitdir.Each(one, func(s gitdir.Setting) { cut = secret(&s) })
-			if cut || err != nil {
-				continue
-			}
-			if written == nil {
-				out = append(append(out, header...), '\n')
-				written = header
-			}
-			out = append(append(append(out, '\t'), raw...), '\n')
+	var written []byte
+	_ = gitdir.Spans(data, func(s gitdir.Setting, header, setting []byte) {
+		if secret(&s) {
+			return
 		}
-	}
+		if !bytes.Equal(header, written) {
+			out, written = append(append(out, header...), '\n'), header
+		}
+		out = append(append(append(out, '\t'), setting...), '\n')
+	})
 	return out
 }
 
@@ -105,51 +84,6 @@ func noted(data []byte) bool {
 		}
 	}
 	return In(data)
-}
-
-// headerEnd is the length of a section's header.
-func headerEnd(b []byte) int {
-	quoted := false
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			quoted = !quoted
-		case '\\':
-			i++
-		case ']':
-			if !quoted {
-				return i + 1
-			}
-		}
-	}
-	return len(b)
-}
-
-// settingEnd is where a setting ends, without the comment that may follow it, and
-// where the next one can begin.
-func settingEnd(b []byte) (stop, next int) {
-	quoted := false
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '\n':
-			return i, i + 1
-		case '"':
-			quoted = !quoted
-		case '\\':
-			if i++; i+1 < len(b) && b[i] == '\r' && b[i+1] == '\n' {
-				i++
-			}
-		case '#', ';':
-			if !quoted {
-				end := bytes.IndexByte(b[i:], '\n')
-				if end < 0 {
-					return i, len(b)
-				}
-				return i, i + end + 1
-			}
-		}
-	}
-	return len(b), len(b)
 }
 
 // secret reports whether a setting of git holds a credential.

@@ -29,11 +29,19 @@ var errSyntax = errors.New("not a git config file")
 // (config.c, git_parse_source). Git refuses to work with a file that has a mistake
 // in it, so nothing behind one counts.
 func Each(data []byte, f func(Setting)) error {
+	return Spans(data, func(s Setting, _, _ []byte) { f(s) })
+}
+
+// Spans is [Each] with what stands in the file: the header of the section, and the
+// setting without a comment behind it.
+func Spans(data []byte, f func(s Setting, header, setting []byte)) error {
+	var header []byte
 	r := reader{text: data}
 	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		r.at = 3
 	}
 	for {
+		start := r.at
 		switch c := r.next(); {
 		case c == '\n' && r.end:
 			return nil
@@ -52,12 +60,13 @@ func Each(data []byte, f func(Setting)) error {
 			}
 			r.name = append(r.name, '.')
 			r.stem = len(r.name)
+			header = data[start:r.at]
 		case letter(c):
 			r.name = append(r.name[:r.stem], lower(c))
 			if !r.setting() {
 				return errSyntax
 			}
-			f(settingOf(text(r.name), text(r.value)))
+			f(settingOf(text(r.name), text(r.value)), header, data[start:r.stop])
 		default:
 			return errSyntax
 		}
@@ -94,6 +103,7 @@ type reader struct {
 	name  []byte // of the setting, up to stem that of its section
 	stem  int
 	value []byte
+	stop  int // where the last line or comment that ended a setting begins
 }
 
 // next is the next byte. CR LF reads as LF, and so does the end.
@@ -164,7 +174,16 @@ func (r *reader) setting() bool {
 		c = r.next()
 	}
 	r.value = r.value[:0]
+	r.stop = r.before()
 	return c == '\n' || c == '=' && r.readValue()
+}
+
+// before is where the byte that was read last begins.
+func (r *reader) before() int {
+	if r.end {
+		return r.at
+	}
+	return r.at - 1
 }
 
 // readValue reads a value: quotes may open and close anywhere in it, a backslash
@@ -173,6 +192,9 @@ func (r *reader) readValue() bool {
 	quoted, comment, spaces := false, false, 0
 	for {
 		c := r.next()
+		if !comment {
+			r.stop = r.before()
+		}
 		switch {
 		case c == '\n':
 			return !quoted
