@@ -46,26 +46,7 @@ type cleaner struct {
 // how much there is may be the work of an earlier run.
 func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: MaxNames, seen: make(map[string]bool, 16)}
-	for _, home := range v.Host.Homes {
-		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig",
-			".nix-profile/etc/gitconfig"} {
-			c.git(host.Join(home, name), 0)
-		}
-	}
-	for i := range g.pol.Rules {
-		if r := &g.pol.Rules[i]; host.Base(r.Path) == "config" && host.Base(policy.Dir(r.Path)) == "git" && IsGrant(r) {
-			c.git(r.Path, 0)
-		}
-	}
-	for _, path := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig",
-		"/home/linuxbrew/.linuxbrew/etc/gitconfig", "/opt/homebrew/etc/gitconfig"} {
-		c.git(path, 0)
-	}
-	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
-		if path, _ := host.LookupEnv(v.Host.Environ, name); path != "" {
-			c.git(absolute(path, v.Host.CWD), 0)
-		}
-	}
+	g.settingsFiles(func(file string, _ bool) { c.git(file, 0) })
 	for _, dir := range slices.Concat(g.gits, g.rest) {
 		if host.Base(dir) == ".git" {
 			c.checkout(policy.Dir(dir))

@@ -37,14 +37,14 @@ type gitGuard struct {
 	Notes []string        // gaps that a person should hear of
 	done  map[string]bool // git directories and files looked at
 	left  int
-	inner int               // nested repositories that may still be guarded one by one
-	pairs int               // config files and work trees that share them
-	words int               // of commands in settings that may still be looked for
-	more  int               // the same, in work trees that a command can make
-	gits  []string          // git directories, see clean
-	rest  []string          // those that are not guarded
-	large []string          // directories that are not searched, see nested
-	texts map[string][]byte // of config files, see content
+	inner int                   // nested repositories that may still be guarded one by one
+	pairs int                   // config files and work trees that share them
+	words int                   // of commands in settings that may still be looked for
+	more  int                   // the same, in work trees that a command can make
+	gits  []string              // git directories, see clean
+	rest  []string              // those that are not guarded
+	large []string              // directories that are not searched, see nested
+	texts map[string]configFile // see content
 }
 
 const (
@@ -75,7 +75,7 @@ const (
 // GuardGit returns the policy with the rules for git.
 func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver) (*policy.Policy, *gitGuard) {
 	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms,
-		more: maxPrograms, done: make(map[string]bool, 8)}
+		more: maxPrograms, done: make(map[string]bool, 8), texts: make(map[string]configFile, 4)}
 	g.trees = g.opened(policy.Write)
 	switch a := g.pol.Access(h.CWD); {
 	case a == policy.Write && policy.Within(h.CWD, root):
@@ -358,6 +358,14 @@ func (g *gitGuard) obeyed(dir string, entries []host.Entry) {
 		return namesOf(below), false
 	})
 	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, State: tripwire.StateOf(picked)})
+}
+
+// appendNew appends what is not in a list yet.
+func appendNew[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
 }
 
 func namesOf(entries []host.Entry) []string {

@@ -18,6 +18,12 @@ const (
 	maxIncludes  = 8       // files that include one another
 )
 
+// configFile is what was read of a config file.
+type configFile struct {
+	data  []byte
+	whole bool
+}
+
 // configText is the content of a config file, nil when it is none that can be
 // read. A link is followed, as git does.
 func (g *gitGuard) configText(file string) []byte {
@@ -25,58 +31,59 @@ func (g *gitGuard) configText(file string) []byte {
 	if err != nil || to.Info.Kind != host.File {
 		return nil
 	}
-	if data, ok := g.content(to); ok {
-		return data
-	}
-	data, err := g.host.FS.Head(to.Path, maxGitConfig)
-	if err != nil {
-		return nil
-	}
-	if len(data) == maxGitConfig {
-		g.Gaps = append(g.Gaps, text.Plain(file)+" is too large to be searched for programs that git runs")
+	data, whole := g.content(to)
+	if !whole && len(data) == maxGitConfig {
+		g.Gaps = appendNew(g.Gaps, text.Plain(file)+" is too large to be searched for programs that git runs")
 	}
 	return data
 }
 
-// content is what is in a config file, which is read once; ok is false when that
+// content is what is in a config file, which is read once: its beginning when that
 // is not possible as a whole.
-func (g *gitGuard) content(to host.Resolved) (data []byte, ok bool) {
-	if data, ok := g.texts[to.Path]; ok {
-		return data, data != nil
+func (g *gitGuard) content(to host.Resolved) (data []byte, whole bool) {
+	c, ok := g.texts[to.Path]
+	if !ok {
+		data, err := g.host.FS.Content(to.Path, to.Info, maxGitConfig-1)
+		if c = (configFile{data, err == nil}); err != nil {
+			c.data, _ = g.host.FS.Head(to.Path, maxGitConfig)
+		}
+		g.texts[to.Path] = c
 	}
-	data, err := g.host.FS.Content(to.Path, to.Info, maxGitConfig-1)
-	switch {
-	case err != nil:
-		data = nil
-	case data == nil:
-		data = []byte{}
-	}
-	if g.texts == nil {
-		g.texts = make(map[string][]byte, 4)
-	}
-	g.texts[to.Path] = data
-	return data, data != nil
+	return c.data, c.whole
 }
 
 // config protects what a config file makes git run or read in a writable tree:
 // the directory of hooks, the files it includes, scripts. root is the work
-// tree, from which git starts programs.
-func (g *gitGuard) config(text []byte, file, root string, depth int) {
-	_ = gitdir.Each(text, func(s gitdir.Setting) {
+// tree, from which git starts programs. What is named by one that opens is shown.
+func (g *gitGuard) config(file, root string, depth int, opens bool) {
+	above := root // a person's own templates lie in no work tree
+	if opens {
+		above = ""
+	}
+	show := func(path, dir string) {
+		if opens {
+			g.show(g.expand(path, dir), file)
+		}
+	}
+	_ = gitdir.Each(g.configText(file), func(s gitdir.Setting) {
 		switch s.Name() {
 		case "core.hookspath":
 			g.hooks(g.expand(s.Value, root), root)
+			show(s.Value, "")
 		case "init.templatedir":
-			g.template(g.expand(s.Value, root))
+			g.template(g.expand(s.Value, above))
 		case "remote.url", "remote.pushurl", "branch.remote", "branch.pushremote", "remote.pushdefault":
-			g.remote(s.Value, root)
-		case "include.path", "includeif.path":
-			if path := g.expand(s.Value, policy.Dir(file)); path != "" {
-				g.named(path)
-				if depth < maxIncludes && !g.seen("included "+path+"\x00"+root) {
-					g.config(g.configText(path), path, root, depth+1)
-				}
+			if !opens {
+				g.remote(s.Value, root)
 			}
+		case "include.path", "includeif.path":
+			show(s.Value, policy.Dir(file))
+			path := g.expand(s.Value, policy.Dir(file))
+			if g.named(path); depth < maxIncludes && path != "" && !g.seen("included "+path+"\x00"+root) {
+				g.config(path, root, depth+1, opens && g.personal(path))
+			}
+		case "core.excludesfile", "core.attributesfile", "commit.template", "gpg.allowedsignersfile":
+			show(s.Value, "")
 		default:
 			if gitdir.Runs(&s) {
 				g.programs(s.Value, root)
@@ -279,7 +286,7 @@ func (g *gitGuard) program(word, root string) {
 		left = &g.more
 	}
 	if *left--; *left < 0 {
-		g.note("the settings of git name too many programs to look for each in the work trees: some can be changed")
+		g.Notes = appendNew(g.Notes, "the settings of git name too many programs to look for each in the work trees: some can be changed")
 		return
 	}
 	path := g.expand(word, root)
@@ -289,87 +296,71 @@ func (g *gitGuard) program(word, root string) {
 	}
 }
 
-// users reads the configuration of the person, which is out of the command's
-// reach and so may open things: hooks and settings of one's own are there
-// inside, read-only. What it names in a writable tree is protected. The last files
-// open nothing: a profile does not show them, or a variable names them.
+// users reads the configuration of the person and of the system. What it names in
+// a writable tree is protected.
 func (g *gitGuard) users() {
-	for i := range g.pol.Rules {
-		r := &g.pol.Rules[i]
-		if r.Access != policy.Read || r.Layer != policy.Builtin {
-			continue
+	g.settingsFiles(func(file string, opens bool) {
+		if g.seen(file) {
+			return
 		}
-		if b := host.Base(r.Path); b == ".gitconfig" || b == "config" && host.Base(policy.Dir(r.Path)) == "git" {
-			g.user(r.Path, 0, true)
+		opens = g.personal(file) && opens
+		for _, dir := range g.roots() {
+			g.config(file, dir, 0, opens)
 		}
-	}
-	for _, home := range g.host.Homes {
-		g.user(host.Join(home, ".gitconfig"), 0, false)
-		g.user(host.Join(home, ".config/git/config"), 0, false)
-	}
-	g.user("/etc/gitconfig", 0, false)
-	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
-		if path, _ := host.LookupEnv(g.host.Environ, name); strings.HasPrefix(path, "/") {
-			g.user(filepath.Clean(path), 0, false)
-		}
-	}
+	})
 	if path, _ := host.LookupEnv(g.host.Environ, "GIT_TEMPLATE_DIR"); strings.HasPrefix(path, "/") {
 		g.template(filepath.Clean(path))
 	}
 }
 
-func (g *gitGuard) user(file string, depth int, opens bool) {
-	if depth > maxIncludes || g.seen(file) {
-		return
+// settingsFiles calls f for the config files of git that are no repository's.
+// Those that a built-in profile shows may open things: hooks and settings of one's
+// own are there inside, read-only.
+func (g *gitGuard) settingsFiles(f func(file string, opens bool)) {
+	add := func(file string) {
+		f(file, slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {
+			return r.Path == file && r.Access == policy.Read && r.Layer == policy.Builtin
+		}))
 	}
-	text := g.configText(file)
+	for _, home := range g.host.Homes {
+		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig",
+			".nix-profile/etc/gitconfig"} {
+			add(host.Join(home, name))
+		}
+	}
+	for i := range g.pol.Rules {
+		if r := &g.pol.Rules[i]; IsGrant(r) && (host.Base(r.Path) == ".gitconfig" ||
+			host.Base(r.Path) == "config" && host.Base(policy.Dir(r.Path)) == "git") {
+			add(r.Path)
+		}
+	}
+	for _, path := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig",
+		"/home/linuxbrew/.linuxbrew/etc/gitconfig", "/opt/homebrew/etc/gitconfig"} {
+		f(path, false)
+	}
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG"} {
+		if path, _ := host.LookupEnv(g.host.Environ, name); path != "" {
+			f(absolute(path, g.host.CWD), false)
+		}
+	}
+}
+
+// personal reports whether a config file is out of the command's reach. One that
+// the command may have written is protected, with the links on the way to it, which
+// are watched, since a link cannot be held in place.
+func (g *gitGuard) personal(file string) bool {
 	to, err := g.res.Resolve(file)
-	if err != nil {
-		return
+	at := []string{to.Path}
+	for _, l := range to.Links {
+		at = append(at, l.Path)
 	}
-	if !opens || g.inTrees(to.Path) || slices.ContainsFunc(to.Links,
-		func(l host.Hop) bool { return g.inTrees(l.Path) }) {
-		// The command may have written it: it opens nothing.
-		g.named(to.Path)
-		for _, l := range to.Links {
-			g.named(l.Path) // watched, since a link cannot be held in place
-		}
-		for _, dir := range g.roots() {
-			g.config(text, file, dir, depth)
-		}
-		return
+	if err != nil || !slices.ContainsFunc(at, g.inTrees) {
+		return err == nil
 	}
-	_ = gitdir.Each(text, func(s gitdir.Setting) {
-		switch s.Name() {
-		case "core.hookspath":
-			if path := s.Value; path != "" && path[0] != '/' && path[0] != '~' {
-				for _, dir := range g.roots() { // relative to any work tree
-					g.hooks(g.expand(path, dir), dir)
-				}
-				return
-			}
-			path := g.expand(s.Value, "")
-			g.hooks(path, g.host.CWD)
-			g.show(path, file)
-		case "include.path", "includeif.path":
-			path := g.expand(s.Value, policy.Dir(file))
-			g.show(path, file)
-			if path != "" {
-				g.named(path)
-				g.user(path, depth+1, true)
-			}
-		case "init.templatedir":
-			g.template(g.expand(s.Value, ""))
-		case "core.excludesfile", "core.attributesfile", "commit.template", "gpg.allowedsignersfile":
-			g.show(g.expand(s.Value, ""), file)
-		default:
-			if gitdir.Runs(&s) {
-				for _, dir := range g.roots() {
-					g.programs(s.Value, dir)
-				}
-			}
-		}
-	})
+	for _, path := range at {
+		g.named(path)
+	}
+	return false
 }
 
 // show makes a file or directory readable that the person's own configuration

@@ -33,7 +33,7 @@ func (g *gitGuard) guard(dir, root string) {
 		g.tells = true
 		for _, name := range []string{"config", "config.worktree"} {
 			file := host.Join(dir, name)
-			g.config(g.configText(file), file, root, 0)
+			g.config(file, root, 0, false)
 		}
 		g.tells = before
 		return
@@ -72,15 +72,8 @@ func (g *gitGuard) work(tree string) {
 func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
 
 func (g *gitGuard) tooMany() {
-	g.note("there are too many work trees here to look in each for what git runs there: in some it can be changed " +
+	g.Notes = appendNew(g.Notes, "there are too many work trees here to look in each for what git runs there: in some it can be changed "+
 		"(git worktree prune, or cd into one)")
-}
-
-// note adds a note once.
-func (g *gitGuard) note(text string) {
-	if !slices.Contains(g.Notes, text) {
-		g.Notes = append(g.Notes, text)
-	}
 }
 
 // shared protects what a config file of a git directory names in one more of its
@@ -93,7 +86,7 @@ func (g *gitGuard) shared(file, tree string) {
 		g.tooMany()
 		return
 	}
-	g.config(g.configText(file), file, tree, 0)
+	g.config(file, tree, 0, false)
 }
 
 // settings protects what a config file of a git directory names, and watches
@@ -104,10 +97,10 @@ func (g *gitGuard) settings(file, root string) {
 	if info, err := g.host.FS.Lstat(file); err != nil || info.Kind != host.File || g.seen(file) {
 		return
 	}
-	text := g.configText(file)
 	g.seen(file + "\x00" + root)
-	g.config(text, file, root, 0)
-	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: tripwire.SettingsOf(text)})
+	g.config(file, root, 0, false)
+	state := tripwire.SettingsOf(g.configText(file))
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Settings, Path: file, State: state})
 }
 
 // seenAs watches a name, whatever is there.
