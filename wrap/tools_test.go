@@ -16,14 +16,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-func TestToolMarksAreAllVariables(t *testing.T) {
-	for _, name := range policy.LentNames() {
-		if view.ToolMarks(name) == nil != (name == "PATH") {
-			t.Errorf("%s: %v", name, view.ToolMarks(name))
-		}
-	}
-}
-
 // What variables and PATH name, before any rule and any link is looked at.
 func TestTools(t *testing.T) {
 	const files = `

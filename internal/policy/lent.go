@@ -20,25 +20,73 @@ type Lent struct {
 }
 
 // LentNames are the variables that built-in profiles may name, besides
-// [Vars].
-func LentNames() []string { return slices.Clone(lentNames) }
+// [Vars], sorted.
+func LentNames() []string {
+	names := make([]string, len(toolMarks))
+	for i := range toolMarks {
+		names[i] = toolMarks[i].name
+	}
+	return names
+}
 
-var lentNames = []string{
-	"ASDF_DATA_DIR", "ASDF_DIR", "BUN_INSTALL", "CARGO_HOME", "COMPOSER_HOME", "CONDA_PREFIX", "DENO_INSTALL",
-	"DOTNET_ROOT", "FNM_DIR", "FNM_MULTISHELL_PATH", "GEM_HOME", "GHCUP_INSTALL_BASE_PREFIX", "GOENV_ROOT", "GOPATH",
-	"GOROOT", "GRADLE_HOME", "HOMEBREW_PREFIX", "JAVA_HOME", "JENV_ROOT", "M2_HOME", "MAVEN_HOME", "MISE_DATA_DIR",
-	"NODENV_ROOT", "NVM_DIR", "PATH", "PIPX_HOME", "PNPM_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME",
-	"SDKMAN_DIR", "VIRTUAL_ENV", "VOLTA_HOME",
+// toolMarks says for each variable that names the directory of a toolchain, sorted,
+// what is in every such directory, one of it at least: no other directory can be
+// opened by giving its name. They are written as ls -F has them: "/" ends
+// directories, "*" programs. PATH has none.
+var toolMarks = [...]struct {
+	name  string
+	marks []string
+}{
+	{"ASDF_DATA_DIR", []string{"installs/"}},
+	{"ASDF_DIR", []string{"asdf.sh"}},
+	{"BUN_INSTALL", []string{"bin/bun*"}},
+	{"CARGO_HOME", []string{"registry/index/", "registry/cache/", "bin/cargo*"}},
+	{"COMPOSER_HOME", []string{"vendor/composer/"}},
+	{"CONDA_PREFIX", []string{"conda-meta/"}},
+	{"DENO_INSTALL", []string{"bin/deno*"}},
+	{"DOTNET_ROOT", []string{"host/fxr/"}},
+	{"FNM_DIR", []string{"node-versions/"}},
+	{"FNM_MULTISHELL_PATH", []string{"bin/node*"}},
+	{"GEM_HOME", []string{"specifications/"}},
+	{"GHCUP_INSTALL_BASE_PREFIX", []string{".ghcup/bin/"}},
+	{"GOENV_ROOT", []string{"shims/", "libexec/goenv*"}},
+	{"GOPATH", []string{"pkg/mod/", "pkg/sumdb/"}},
+	{"GOROOT", []string{"bin/go*"}},
+	{"GRADLE_HOME", []string{"bin/gradle*"}},
+	{"HOMEBREW_PREFIX", []string{"bin/brew*"}},
+	{"JAVA_HOME", []string{"bin/java*"}},
+	{"JENV_ROOT", []string{"shims/", "libexec/jenv*"}},
+	{"M2_HOME", []string{"bin/mvn*"}},
+	{"MAVEN_HOME", []string{"bin/mvn*"}},
+	{"MISE_DATA_DIR", []string{"installs/"}},
+	{"NODENV_ROOT", []string{"shims/", "libexec/nodenv*"}},
+	{"NVM_DIR", []string{"nvm.sh", "versions/node/"}},
+	{"PATH", nil},
+	{"PIPX_HOME", []string{"venvs/"}},
+	{"PNPM_HOME", []string{"pnpx*", "global/5/"}},
+	{"PYENV_ROOT", []string{"shims/", "libexec/pyenv*"}},
+	{"RBENV_ROOT", []string{"shims/", "libexec/rbenv*"}},
+	{"RUSTUP_HOME", []string{"toolchains/"}},
+	{"SDKMAN_DIR", []string{"bin/sdkman-init.sh"}},
+	{"VIRTUAL_ENV", []string{"pyvenv.cfg"}},
+	{"VOLTA_HOME", []string{"tools/image/"}},
+}
+
+// ToolMarks are the marks of the directory that a variable names, nil for one that
+// names no toolchain.
+func ToolMarks(name string) []string {
+	for i := range toolMarks {
+		if toolMarks[i].name == name {
+			return toolMarks[i].marks
+		}
+	}
+	return nil
 }
 
 // Lends reports whether a path starts with a variable of the tools' own. Only
 // built-in profiles may have such paths.
 func Lends(text string) bool {
-	if text == "" || text[0] != '$' {
-		return false
-	}
-	_, found := slices.BinarySearch(lentNames, varName(text[1:]))
-	return found
+	return text != "" && text[0] == '$' && slices.Contains(LentNames(), varName(text[1:]))
 }
 
 // addLent adds the rules of variables, less those that cannot count: where the

@@ -19,20 +19,21 @@ import (
 
 // Tools returns the directories that PATH and the variables of toolchains name
 // in an environment, as far as they may be lent to a sandbox at all. Whether one
-// of them is opened is for the profile, and for the view (see lend): a value
+// of them is opened is for the profile, and for the view (see openToolDirs): a value
 // may be anybody's, and a link may lead anywhere.
 func Tools(h *host.Host, environ []string) []policy.Lent {
 	var out []policy.Lent
 	if h.CWD == "" {
 		return nil
 	}
+	places, res := reservedPlaces(h), host.NewResolver(h.FS)
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if name == "PATH" {
-			out = append(out, inPath(h, value)...)
+			out = append(out, inPath(h, places, value)...)
 			continue
 		}
-		marks := ToolMarks(name)
+		marks := policy.ToolMarks(name)
 		if marks == nil || len(value) > 4*host.MaxPath {
 			continue
 		}
@@ -41,7 +42,7 @@ func Tools(h *host.Host, environ []string) []policy.Lent {
 			dirs = list(value)
 		}
 		for _, dir := range dirs {
-			if dir = strings.TrimRight(dir, "/"); usableToolDir(h, dir) && marked(h, dir, marks) {
+			if dir = strings.TrimRight(dir, "/"); usableToolDir(places, dir) && marked(res, dir, marks) {
 				out = append(out, policy.Lent{Name: name, Dir: filepath.Clean(dir)})
 			}
 		}
@@ -49,109 +50,32 @@ func Tools(h *host.Host, environ []string) []policy.Lent {
 	return out
 }
 
-// toolMarks says for each variable that names the directory of a toolchain, sorted,
-// what is in every such directory, one of it at least: no other directory can be
-// opened by giving its name. They are written as ls -F has them: "/" ends
-// directories, "*" programs.
-var toolMarks = [...]struct {
-	name  string
-	marks []string
-}{
-	{"ASDF_DATA_DIR", []string{"installs/"}},
-	{"ASDF_DIR", []string{"asdf.sh"}},
-	{"BUN_INSTALL", []string{"bin/bun*"}},
-	{"CARGO_HOME", []string{"registry/index/", "registry/cache/", "bin/cargo*"}},
-	{"COMPOSER_HOME", []string{"vendor/composer/"}},
-	{"CONDA_PREFIX", []string{"conda-meta/"}},
-	{"DENO_INSTALL", []string{"bin/deno*"}},
-	{"DOTNET_ROOT", []string{"host/fxr/"}},
-	{"FNM_DIR", []string{"node-versions/"}},
-	{"FNM_MULTISHELL_PATH", []string{"bin/node*"}},
-	{"GEM_HOME", []string{"specifications/"}},
-	{"GHCUP_INSTALL_BASE_PREFIX", []string{".ghcup/bin/"}},
-	{"GOENV_ROOT", []string{"shims/", "libexec/goenv*"}},
-	{"GOPATH", []string{"pkg/mod/", "pkg/sumdb/"}},
-	{"GOROOT", []string{"bin/go*"}},
-	{"GRADLE_HOME", []string{"bin/gradle*"}},
-	{"HOMEBREW_PREFIX", []string{"bin/brew*"}},
-	{"JAVA_HOME", []string{"bin/java*"}},
-	{"JENV_ROOT", []string{"shims/", "libexec/jenv*"}},
-	{"M2_HOME", []string{"bin/mvn*"}},
-	{"MAVEN_HOME", []string{"bin/mvn*"}},
-	{"MISE_DATA_DIR", []string{"installs/"}},
-	{"NODENV_ROOT", []string{"shims/", "libexec/nodenv*"}},
-	{"NVM_DIR", []string{"nvm.sh", "versions/node/"}},
-	{"PIPX_HOME", []string{"venvs/"}},
-	{"PNPM_HOME", []string{"pnpx*", "global/5/"}},
-	{"PYENV_ROOT", []string{"shims/", "libexec/pyenv*"}},
-	{"RBENV_ROOT", []string{"shims/", "libexec/rbenv*"}},
-	{"RUSTUP_HOME", []string{"toolchains/"}},
-	{"SDKMAN_DIR", []string{"bin/sdkman-init.sh"}},
-	{"VIRTUAL_ENV", []string{"pyvenv.cfg"}},
-	{"VOLTA_HOME", []string{"tools/image/"}},
-}
-
-// ToolMarks are the marks of the directory that a variable names, nil for one that
-// names no toolchain.
-func ToolMarks(name string) []string {
-	for i := range toolMarks {
-		if toolMarks[i].name == name {
-			return toolMarks[i].marks
-		}
-	}
-	return nil
-}
-
 // marked reports whether a directory has one of the marks in it, and it is what
 // it should be.
-func marked(h *host.Host, dir string, marks []string) bool {
+func marked(res *host.Resolver, dir string, marks []string) bool {
 	return slices.ContainsFunc(marks, func(mark string) bool {
 		name := strings.TrimRight(mark, "/*")
-		info, err := h.FS.Lstat(dir + "/" + name)
-		if err == nil && info.Kind == host.Link {
-			var to host.Resolved
-			to, err = host.NewResolver(h.FS).Resolve(filepath.Clean(dir + "/" + name))
-			info = to.Info
+		to, err := res.Resolve(filepath.Clean(dir + "/" + name))
+		if err != nil || strings.HasSuffix(mark, "/") {
+			return err == nil && to.Info.Kind == host.Dir
 		}
-		switch {
-		case err != nil:
-			return false
-		case strings.HasSuffix(mark, "/"):
-			return info.Kind == host.Dir
-		}
-		return info.Kind == host.File && info.Size > 0 && (mark == name || info.Mode&0o111 != 0)
+		return to.Info.Kind == host.File && to.Info.Size > 0 && (mark == name || to.Info.Mode&0o111 != 0)
 	})
 }
 
 // usableToolDir reports whether a value can name a toolchain: an absolute path that
-// is no home directory, holds none, is not everybody's or the system's, is no
-// place of many programs' data (see kept), and has nothing to do with the
-// project, which a read-only rule would take writing away from.
-func usableToolDir(h *host.Host, dir string) bool {
+// is none of the reserved places.
+func usableToolDir(places []reserved, dir string) bool {
 	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") ||
 		strings.IndexByte(dir, 0) >= 0 {
 		return false
 	}
 	dir = filepath.Clean(dir)
-	if slices.Contains(host.SharedDirs, dir) || policy.Within(h.CWD, dir) || policy.Within(dir, h.CWD) {
-		return false
+	takes := func(k reserved) bool {
+		return policy.Within(k.dir, dir) || k.deep && policy.Within(dir, k.dir)
 	}
-	for _, home := range h.Homes {
-		if policy.Within(home, dir) {
-			return false
-		}
-	}
-	for _, tree := range []string{"/etc", "/boot", "/dev", "/proc", "/sys"} {
-		if policy.Within(dir, tree) {
-			return false
-		}
-	}
-	for _, k := range reservedPaths(h) {
-		if k.takes(dir) {
-			return false
-		}
-	}
-	return dir != "/usr" && dir != "/nix" && dir != "/gnu" && dir != "/gnu/store"
+	return !slices.Contains(host.SharedDirs, dir) && !slices.ContainsFunc(systemPlaces[:], takes) &&
+		!slices.ContainsFunc(places, takes)
 }
 
 // reserved is a directory that no variable opens.
@@ -160,36 +84,34 @@ type reserved struct {
 	deep bool // nor anything in it
 }
 
-func (k reserved) takes(path string) bool {
-	return policy.Within(k.dir, path) || k.deep && policy.Within(path, k.dir)
-}
+// systemPlaces are those that each machine has, besides what is everybody's.
+var systemPlaces = [...]reserved{{"/etc", true}, {"/boot", true}, {"/dev", true}, {"/proc", true}, {"/sys", true},
+	{"/usr", false}, {"/nix", false}, {"/gnu/store", false}}
 
-// reservedPaths are the directories in which all programs keep something, and those of
-// sbx's own. A command may have its own ~/.cache in place of the host's, or
-// write the host's: nothing in there is a toolchain that can be believed.
-func reservedPaths(h *host.Host) []reserved {
-	var out []reserved
+// reservedPlaces are home directories; the project, which a read-only rule would
+// take writing away from; the directories in which all programs keep something,
+// and those of sbx's own. A command may have its own ~/.cache in place of the
+// host's, or write the host's: nothing in there is a toolchain that can be believed.
+func reservedPlaces(h *host.Host) []reserved {
+	out := []reserved{{h.CWD, true}}
 	add := func(dir string, deep bool) {
 		if len(dir) > 1 && dir[0] == '/' {
 			out = append(out, reserved{filepath.Clean(dir), deep})
 		}
 	}
 	for _, home := range h.Homes {
-		add(home+"/.cache", true)
-		add(home+"/.local/state", true)
-		add(home+"/.local/share", false)
-		add(home+"/.config", false)
+		add(home, false)
 	}
-	for _, kv := range h.Environ {
-		if !strings.HasPrefix(kv, "XDG_") {
-			continue
+	for _, d := range []struct {
+		variable, inHome string
+		deep             bool
+	}{{"XDG_CACHE_HOME", "/.cache", true}, {"XDG_STATE_HOME", "/.local/state", true},
+		{"XDG_DATA_HOME", "/.local/share", false}, {"XDG_CONFIG_HOME", "/.config", false}} {
+		for _, home := range h.Homes {
+			add(home+d.inHome, d.deep)
 		}
-		switch name, dir, _ := strings.Cut(kv, "="); name {
-		case "XDG_CACHE_HOME", "XDG_STATE_HOME":
-			add(dir, true)
-		case "XDG_DATA_HOME", "XDG_CONFIG_HOME":
-			add(dir, false)
-		}
+		dir, _ := host.LookupEnv(h.Environ, d.variable)
+		add(dir, d.deep)
 	}
 	for _, dir := range slices.Concat(h.Own, h.Links, []string{h.Config}) {
 		add(dir, true)
@@ -209,7 +131,7 @@ var Siblings = []string{"lib", "lib64", "libexec", "share", "include", "pyvenv.c
 // inPath returns the entries of a PATH that lie in the home directory and are
 // called as directories of programs are. In a second home directory, the one of
 // passwd when HOME says another, nothing is granted.
-func inPath(h *host.Host, value string) []policy.Lent {
+func inPath(h *host.Host, places []reserved, value string) []policy.Lent {
 	if len(h.Homes) == 0 {
 		return nil
 	}
@@ -221,7 +143,7 @@ func inPath(h *host.Host, value string) []policy.Lent {
 			break
 		}
 		part := host.Base(entry)
-		if part != "bin" && part != "sbin" && part != "shims" || !usableToolDir(h, entry) {
+		if part != "bin" && part != "sbin" && part != "shims" || !usableToolDir(places, entry) {
 			continue
 		}
 		entry = filepath.Clean(entry)
@@ -230,7 +152,7 @@ func inPath(h *host.Host, value string) []policy.Lent {
 		}
 		dir := policy.Dir(entry)
 		switch {
-		case !usableToolDir(h, dir): // ~/sbin, ~/.local/bin
+		case !usableToolDir(places, dir): // ~/sbin, ~/.local/bin
 			out = append(out, policy.Lent{Name: "PATH", Dir: entry})
 		case part != "bin" || host.Base(dir) == "libexec":
 			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: []string{part}})
@@ -295,7 +217,7 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 			return err
 		}
 	}
-	for _, mark := range ToolMarks(r.Source[strings.LastIndexByte(r.Source, '$')+1:]) {
+	for _, mark := range policy.ToolMarks(r.Source[strings.LastIndexByte(r.Source, '$')+1:]) {
 		at, err := v.Res.Resolve(filepath.Clean(host.Join(dir.Path, strings.TrimRight(mark, "/*"))))
 		if err == nil {
 			err = v.sources(at.Path)
@@ -329,22 +251,15 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 // what is in them.
 func (v *View) isToolDir(path string) bool {
 	if v.reserved == nil {
-		v.reserved = reservedPaths(v.Host)
-		for _, home := range v.Host.Homes {
-			v.reserved = append(v.reserved, reserved{dir: home})
-		}
-		// One that cannot be reached is no less a place to keep off.
-		for i := range v.reserved {
-			if to, err := v.Res.Resolve(v.reserved[i].dir); err == nil {
-				v.reserved[i].dir = to.Path
+		v.reserved = reservedPlaces(v.Host)
+		for _, k := range v.reserved {
+			// One that cannot be reached is no less a place to keep off.
+			if to, err := v.Res.Resolve(k.dir); err == nil && to.Path != k.dir {
+				v.reserved = append(v.reserved, reserved{to.Path, k.deep})
 			}
 		}
-		for _, k := range v.reserved[len(v.reserved)-len(v.Host.Homes):] {
-			v.homes = append(v.homes, k.dir)
-		}
 	}
-	return usableToolDir(v.Host, path) && !slices.ContainsFunc(v.reserved,
-		func(k reserved) bool { return k.takes(path) })
+	return usableToolDir(v.reserved, path)
 }
 
 // foreign says why a canonical path is another user's: it, or a directory above,
@@ -367,8 +282,10 @@ func (v *View) foreign(path string) error {
 // and could write there what a toolchain is known by. The home directory and
 // those of everybody say nothing about what is below.
 func (v *View) sources(path string) error {
-	if slices.Contains(host.SharedDirs, path) || slices.ContainsFunc(v.homes,
-		func(home string) bool { return policy.Within(home, path) }) {
+	if slices.Contains(host.SharedDirs, path) || slices.ContainsFunc(v.Host.Homes, func(home string) bool {
+		to, err := v.Res.Resolve(home)
+		return policy.Within(home, path) || err == nil && policy.Within(to.Path, path)
+	}) {
 		return nil
 	}
 	if err, ok := v.vetted[path]; ok {

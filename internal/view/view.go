@@ -36,8 +36,7 @@ type View struct {
 	HeldLinks        []host.Hop // with ahead: links at hidden and protected names, where the command could replace them
 
 	Refused     map[string]string // grants that were not opened, by name, with the reason
-	reserved    []reserved        // what no variable opens, canonical; see lendable
-	homes       []string          // canonical; see lendable
+	reserved    []reserved        // see isToolDir
 	vetted      map[string]error  // what sources said
 	stores      []string          // where sbx remembers runs; see ran
 	silentRules []silentRule
