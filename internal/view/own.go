@@ -24,7 +24,7 @@ func (v *View) GuardFilter(path string) error {
 		at = append(at, l.Path)
 	}
 	for _, name := range at {
-		if v.writes(name) {
+		if v.writes(name) != nil {
 			return failed("seccomp: "+text.Plain(path)+" could be written by the command, which would choose its "+
 				"own filter ("+text.Plain(name)+" is writable in the sandbox)",
 				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+strconv.Quote(path)+"]")
@@ -33,21 +33,21 @@ func (v *View) GuardFilter(path string) error {
 	return nil
 }
 
-// writes reports whether the command can write what lies at a canonical path of
-// the host, by any of its names.
-func (v *View) writes(path string) bool {
-	for _, name := range v.aliases(path) {
-		if m := v.InForceAt(name); v.Access(name) == policy.Write && (m == nil || m.Src == "") {
-			return true
+// writes is the entry by which the command can write what lies at a canonical path of
+// the host, by any of its names; nil for none.
+func (v *View) writes(path string) *Entry {
+	for _, name := range append([]string{path}, v.table.Aliases(path)...) {
+		if m := v.nearest(name); m != nil && m.Access == policy.Write && m.Src == "" {
+			return m
 		}
 		for i := range v.Entries {
 			if m := &v.Entries[i]; m.Src != "" && m.Access == policy.Write && !m.Redundant &&
 				policy.Within(name, m.Src) {
-				return true
+				return m
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // New lays the rules over the host. Where the command could see or even
@@ -144,12 +144,7 @@ func (v *View) refuseWritable(dir, what, hint string) error {
 	if err != nil {
 		return nil // out of the command's reach, too
 	}
-	var by *Entry
-	for _, name := range v.aliases(to.Path) {
-		if m := v.nearest(name); m != nil && m.Access == policy.Write {
-			by = m
-		}
-	}
+	by := v.writes(to.Path)
 	for i := range v.Entries {
 		if m := &v.Entries[i]; m.Access == policy.Write && !m.Redundant && policy.Within(m.Path, to.Path) {
 			by = m

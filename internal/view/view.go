@@ -140,50 +140,53 @@ type resolvedRule struct {
 }
 
 // resolveRules resolves every rule, patterns replaced by what they match.
-func (v *View) resolveRules(pol *policy.Policy) ([]resolvedRule, error) {
-	out := make([]resolvedRule, 0, 64)
+func (v *View) resolveRules(pol *policy.Policy) (out []resolvedRule, err error) {
+	out = make([]resolvedRule, 0, 64)
 	for i := range pol.Rules {
 		r := &pol.Rules[i]
 		v.preloadDir(pol.Rules[i:])
-		if r.Except {
-			continue
-		}
-		if r.Pattern {
-			matches, err := v.expandPattern(pol, r)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, matches...)
-			continue
-		}
-		to, err := v.Res.Resolve(r.Path)
-		if v.unreachable(r, err) || err != nil && (r.Lent != 0 || v.ignoreSilent(r, err)) {
-			continue
+		switch {
+		case r.Except:
+		case r.Pattern:
+			out, err = v.expandPattern(out, pol, r)
+		default:
+			out, err = v.resolve(out, pol, r, r.Path)
 		}
 		if err != nil {
-			return nil, RuleError(r, err)
+			return nil, err
 		}
-		if to.Info.Kind == host.Absent && r.Must {
-			return nil, RuleError(r, errors.New(text.Plain(r.Path)+": no such file or directory"))
-		}
-		if to.Info.Kind == host.Absent && r.Access == policy.Protect {
-			v.absentNames = append(v.absentNames, to.Path)
-		}
-		if to.Info.Kind == host.Absent && r.Access != policy.Private && len(to.Links) == 0 &&
-			(IsGrant(r) || !v.DenyAbsent) {
-			continue // most secrets do not exist
-		}
-		if v.PointsToSystem(r, to) {
-			continue
-		}
-		at := resolvedRule{rule: r, name: r.Path, to: to}
-		if r.Lent != 0 {
-			at.toolDir = pol.Lent[r.Lent-1]
-		}
-		out = append(out, at)
-		if r.Access == policy.Block && to.Info.Kind == host.Dir {
-			out = v.linkTargets(out, r, to)
-		}
+	}
+	return out, nil
+}
+
+// resolve adds a rule at a path that it names or matches.
+func (v *View) resolve(out []resolvedRule, pol *policy.Policy, r *policy.Rule, name string) ([]resolvedRule, error) {
+	to, err := v.Res.Resolve(name)
+	absent := to.Info.Kind == host.Absent && !r.Pattern
+	switch {
+	case v.unreachable(r, err), r.Pattern && errors.As(err, new(host.LoopError)):
+		return out, nil
+	case err != nil && (r.Lent != 0 || v.ignoreSilent(r, err)):
+		return out, nil
+	case err != nil:
+		return nil, RuleError(r, err)
+	case absent && r.Must:
+		return nil, RuleError(r, errors.New(text.Plain(name)+": no such file or directory"))
+	}
+	if absent && r.Access == policy.Protect {
+		v.absentNames = append(v.absentNames, to.Path)
+	}
+	if absent && r.Access != policy.Private && len(to.Links) == 0 && (IsGrant(r) || !v.DenyAbsent) ||
+		v.PointsToSystem(r, to) {
+		return out, nil // most secrets do not exist
+	}
+	at := resolvedRule{rule: r, name: name, to: to}
+	if r.Lent != 0 {
+		at.toolDir = pol.Lent[r.Lent-1]
+	}
+	out = append(out, at)
+	if r.Access == policy.Block && to.Info.Kind == host.Dir {
+		out = v.linkTargets(out, r, to)
 	}
 	return out, nil
 }
@@ -282,53 +285,39 @@ func RuleError(r *policy.Rule, err error) error {
 	return failed(r.Source+": "+err.Error(), "")
 }
 
-func (v *View) expandPattern(pol *policy.Policy, r *policy.Rule) ([]resolvedRule, error) {
+// expandPattern adds a rule at each path that it matches.
+func (v *View) expandPattern(out []resolvedRule, pol *policy.Policy, r *policy.Rule) ([]resolvedRule, error) {
 	dir, err := v.Res.Resolve(policy.Dir(r.Path))
-	if v.unreachable(r, err) || err != nil && v.ignoreSilent(r, err) {
-		return nil, nil
-	}
-	if err != nil {
+	switch {
+	case v.unreachable(r, err), err != nil && v.ignoreSilent(r, err), err == nil && dir.Info.Kind != host.Dir:
+		return out, nil
+	case err != nil:
 		return nil, RuleError(r, err)
-	}
-	if dir.Info.Kind != host.Dir {
-		return nil, nil
 	}
 	names, err := v.Res.Entries(dir.Path)
 	if err != nil {
 		if dir.Info.UID != v.Host.UID && !v.Host.FS.Access(dir.Path, 'r') {
-			return nil, nil // it stays so for the command
+			return out, nil // it stays so for the command
 		}
 		return nil, RuleError(r, err)
 	}
-	var out []resolvedRule
-	pattern := host.Base(r.Path)
-	if r.Access == policy.Protect {
-		defer func() { v.patterns = append(v.patterns, namePattern{host.Join(dir.Path, pattern), out}) }()
-	}
+	first, pattern := len(out), host.Base(r.Path)
 	for _, n := range names {
-		if !policy.Match(pattern, n.Name) {
-			continue
-		}
 		path := host.Join(policy.Dir(r.Path), n.Name)
-		if pol.Excepted(path) {
+		if !policy.Match(pattern, n.Name) || pol.Excepted(path) {
 			continue
 		}
-		to, err := v.Res.Resolve(path)
-		if err != nil {
-			if v.unreachable(r, err) || errors.As(err, new(host.LoopError)) {
-				continue
-			}
-			return nil, RuleError(r, err)
+		if out, err = v.resolve(out, pol, r, path); err != nil {
+			return nil, err
 		}
-		if v.PointsToSystem(r, to) {
-			continue
-		}
-		if len(out) == MaxMatches {
+		if len(out)-first > MaxMatches {
 			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(MaxMatches)+" names match "+
 				text.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a "+
 				"directory, and "+r.Access.String()+" that"))
 		}
-		out = append(out, resolvedRule{rule: r, name: path, to: to})
+	}
+	if r.Access == policy.Protect {
+		v.patterns = append(v.patterns, namePattern{host.Join(dir.Path, pattern), out[first:]})
 	}
 	return out, nil
 }
