@@ -21,27 +21,30 @@ type withheld struct {
 	names []string
 }
 
-// git looks at a config file and at what it includes.
-func (c *cleaner) git(name string, depth int) {
-	to, ok := c.visible(name)
+// file has a settings file shown without what clean takes out of it, and returns
+// what is in it.
+func (c *cleaner) file(path string, clean func(name string, data []byte) ([]byte, []string, error)) []byte {
+	to, ok := c.visible(path)
 	if !ok {
-		return
+		return nil
 	}
-	if c.left--; c.left < 0 {
-		c.show(to, nil, nil, false)
-		return
-	}
-	data, ok := c.g.content(to)
-	if !ok {
-		if !c.closed(to) {
+	data, whole := c.g.content(to)
+	if c.left--; c.left < 0 || !whole {
+		if c.left < 0 || !c.closed(to) {
 			c.show(to, nil, nil, false)
 		}
-		return
+		return nil
 	}
-	copied, names, err := credentials.Git(data)
+	copied, names, err := clean(host.Base(path), data)
 	if err != nil || len(names) > 0 || len(copied) != len(data) {
 		c.show(to, copied, names, err == nil)
 	}
+	return data
+}
+
+// git looks at a config file and at what it includes.
+func (c *cleaner) git(name string, depth int) {
+	data := c.file(name, func(_ string, data []byte) ([]byte, []string, error) { return credentials.Git(data) })
 	_ = gitdir.Each(data, func(s gitdir.Setting) {
 		if n := s.Name(); (n == "include.path" || n == "includeif.path") && depth < maxIncludes+2 {
 			if path := c.g.plainPath(s.Value, policy.Dir(name)); path != "" {
@@ -49,26 +52,6 @@ func (c *cleaner) git(name string, depth int) {
 			}
 		}
 	})
-}
-
-// settings looks at a settings file of a package manager, or at another that clean
-// knows how to read.
-func (c *cleaner) settings(path string, clean func(name string, data []byte) ([]byte, []string, error)) {
-	to, ok := c.visible(path)
-	if !ok {
-		return
-	}
-	data, err := c.v.Host.FS.Content(to.Path, to.Info, maxSettings)
-	if err != nil {
-		if !c.closed(to) {
-			c.show(to, nil, nil, false)
-		}
-		return
-	}
-	copied, names, err := clean(host.Base(path), data)
-	if err != nil || len(names) > 0 || len(copied) != len(data) {
-		c.show(to, copied, names, err == nil)
-	}
 }
 
 // withoutURL is for a file that names a remote: it cannot be shown when that is a
@@ -83,11 +66,8 @@ func withoutURL(_ string, data []byte) ([]byte, []string, error) {
 // hidden shows a project's settings file that is hidden for the credentials that
 // it may hold, when it is sure to hold none.
 func (c *cleaner) hidden(m *Entry) {
-	data, err := c.v.Host.FS.Content(m.Path, m.Info, maxSettings)
-	if err != nil {
-		return
-	}
-	if copied, _, err := credentials.Lines(host.Base(m.Path), data); err == nil {
+	data, whole := c.g.content(host.Resolved{Path: m.Path, Info: m.Info})
+	if copied, _, err := credentials.Lines(host.Base(m.Path), data); whole && err == nil {
 		m.turn(copied)
 		c.v.Hidden = slices.DeleteFunc(c.v.Hidden, func(path string) bool { return path == m.Path })
 	}
@@ -167,13 +147,11 @@ func (c *cleaner) list(files []withheld) string {
 		if more > 0 {
 			names = append(names, strconv.Itoa(more)+" more")
 		}
-		path := w.path
-		if policy.Within(path, c.v.Host.CWD) {
-			path = path[len(c.v.Host.CWD)+1:]
-		} else if homes := c.v.Host.Homes; len(homes) > 0 && policy.Within(path, homes[0]) {
-			path = "~" + path[len(homes[0]):]
+		path := c.v.Host.Shown(w.path)
+		if policy.Within(w.path, c.v.Host.CWD) {
+			path = text.Plain(w.path[len(c.v.Host.CWD)+1:])
 		}
-		out = append(out, text.Plain(path)+" ("+strings.Join(names, ", ")+")")
+		out = append(out, path+" ("+strings.Join(names, ", ")+")")
 	}
 	return strings.Join(out, ", ")
 }

@@ -20,10 +20,9 @@ import (
 const SourceCleaned = "a copy without credentials"
 
 const (
-	maxConfigs  = 1024      // config files of git that are searched for credentials
-	MaxNames    = 2048      // directories among those of submodules and work trees
-	maxLooked   = 64 << 20  // bytes, as the file system counts, of a directory that is searched for repositories
-	maxSettings = 256 << 10 // bytes of a settings file of another program
+	maxConfigs = 1024     // settings files that are searched for credentials
+	MaxNames   = 2048     // directories among those of submodules and work trees
+	maxLooked  = 64 << 20 // bytes, as the file system counts, of a directory that is searched for repositories
 )
 
 // cleaner looks for credentials in the settings files that the command sees.
@@ -57,19 +56,21 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	for _, dir := range g.large {
 		c.tree(dir)
 	}
-	tops := append([]string{root, v.Host.CWD}, g.trees...)
+	tops := appendNew(appendNew(nil, root), v.Host.CWD)
+	for _, dir := range g.trees {
+		tops = appendNew(tops, dir)
+	}
 	for _, dir := range g.opened(policy.Read) {
 		if !slices.Contains(g.trees, dir) {
 			c.tree(dir)
-			tops = append(tops, dir)
+			tops = appendNew(tops, dir)
 		}
 	}
-	for i, top := range tops {
-		if top == "" || slices.Contains(tops[:i], top) {
-			continue
-		}
+	for _, top := range tops {
 		for _, name := range []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"} {
-			c.settings(host.Join(top, name), credentials.Lines)
+			if top != "" {
+				c.file(host.Join(top, name), credentials.Lines)
+			}
 		}
 	}
 	for i := range v.Entries {
@@ -79,6 +80,15 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 			c.hidden(m)
 		}
 	}
+	if err := c.merge(); err != nil {
+		return err
+	}
+	return c.report()
+}
+
+// merge adds what was made to the view.
+func (c *cleaner) merge() error {
+	v := c.v
 	if n := len(c.made); n > MaxMatches {
 		return failed(strconv.Itoa(n)+" settings files here hold credentials or are too many to be searched for "+
 			"some, too many to hide one by one", "remove them, or run in a directory with fewer repositories")
@@ -86,12 +96,11 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	if len(c.made)+len(c.shut) > 0 {
 		// What holds a place in a directory that is hidden now would show it.
 		v.Entries = slices.DeleteFunc(append(v.Entries, c.made...), func(m Entry) bool {
-			return (m.Pinned || m.Copied) && slices.ContainsFunc(c.shut,
-				func(dir string) bool { return policy.Within(m.Path, dir) })
+			return (m.Pinned || m.Copied) && c.hides(m.Path)
 		})
 		v.Sort()
 	}
-	return c.report()
+	return nil
 }
 
 // tree looks at the repository at the top of a directory, and at those one level
@@ -134,15 +143,11 @@ func (c *cleaner) checkout(dir string) {
 	if !ok || at.Info.Kind != host.File {
 		return
 	}
-	data, err := c.v.Host.FS.Head(at.Path, maxPointer)
-	text, ok := gitdir.Pointer(data)
-	if err != nil || !ok {
-		return // git takes it for no repository
-	}
-	own := absolute(text, dir)
-	c.repository(own, 0)
-	if up := policy.Dir(own); host.Base(up) == "worktrees" {
-		c.repository(policy.Dir(up), 0)
+	if own, ok := c.g.readPath(at.Path, dir, gitdir.Pointer); ok { // else git takes it for no repository
+		c.repository(own, 0)
+		if up := policy.Dir(own); host.Base(up) == "worktrees" {
+			c.repository(policy.Dir(up), 0)
+		}
 	}
 }
 
@@ -194,7 +199,7 @@ func (c *cleaner) configs(dir string) {
 				continue
 			}
 			for _, f := range files {
-				c.settings(host.Join(sub, f.Name), withoutURL)
+				c.file(host.Join(sub, f.Name), withoutURL)
 			}
 		}
 	}

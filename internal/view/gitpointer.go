@@ -63,13 +63,13 @@ func (g *gitGuard) target(file, root string, info host.Info) (string, bool) {
 func (g *gitGuard) readPath(file, dir string, parse func([]byte) (string, bool)) (string, bool) {
 	data, err := g.host.FS.Head(file, maxPointer)
 	text, ok := parse(data)
-	if err != nil || !ok || len(data) == maxPointer {
+	if err != nil || !ok {
 		return "", false
 	}
 	return absolute(text, dir), true
 }
 
-// maxPointer bounds, in bytes, a file that holds one path.
+// maxPointer bounds, in bytes, a file that holds one path: a longer one leads nowhere.
 const maxPointer = 4200
 
 // absolute makes the path in a file of git's absolute: it is relative to dir.
