@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -26,7 +27,7 @@ type explanation struct {
 	Settings []settingJSON     `json:"settings"`
 	Paths    []pathJSON        `json:"paths"`
 	Env      []app.ManifestEnv `json:"env"`
-	Filter   *filterJSON       `json:"filter,omitempty"`
+	Filter   *engine.Filter    `json:"filter,omitempty"`
 	Limits   []string          `json:"limits"`
 	Gaps     []string          `json:"gaps"`
 	Notices  []string          `json:"notices"`
@@ -83,7 +84,7 @@ func explain(s *app.Context) (*explanation, error) {
 		e.Notices = append(e.Notices, "paths are those of this machine; --dry-run prints those of a Mac")
 	}
 	if f := plan.Report.Filter; f != nil {
-		e.Filter, e.Notices = filterFor(f), append(e.Notices, f.Notes...)
+		e.Filter, e.Notices = f, append(e.Notices, f.Notes...)
 	}
 	for _, v := range s.Policy.Scalars() {
 		if v.Value != "" {

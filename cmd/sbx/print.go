@@ -36,14 +36,14 @@ type planJSON struct {
 	Dirs   []string `json:"make_dirs"`
 	Limit  float64  `json:"limit_seconds"` // of the kernel's timer behind --timeout; 0 is none
 
-	Cgroups []cgroupJSON      `json:"cgroups"` // to make and enter; the name is made up at the run
+	Cgroups []limits.Cgroup   `json:"cgroups"` // to make and enter; the name is made up at the run
 	Rlimits map[string]uint64 `json:"rlimits"` // of the command, in bytes or processes
 
 	Confined *confinedJSON `json:"confined,omitempty"` // with Landlock
-	Files    []fileJSON    `json:"files,omitempty"`    // made in the directory of the run
+	Files    []limits.File `json:"files,omitempty"`    // made in the directory of the run
 
-	Lack   string      `json:"not_full,omitempty"` // why the tier is not full
-	Filter *filterJSON `json:"filter,omitempty"`   // from a file
+	Lack   string         `json:"not_full,omitempty"` // why the tier is not full
+	Filter *engine.Filter `json:"filter,omitempty"`   // from a file
 
 	Gaps []string `json:"gaps"`
 }
@@ -74,17 +74,6 @@ type fdJSON struct {
 	data   []byte
 }
 
-// cgroupJSON is a control group and what is written into it.
-type cgroupJSON struct {
-	Parent string     `json:"parent"`
-	Files  []fileJSON `json:"files"`
-}
-
-type fileJSON struct {
-	Name string `json:"name"`
-	Data string `json:"data"`
-}
-
 // printPlan writes a plan to standard output.
 func printPlan(p *engine.Plan, asJSON bool) error {
 	j := planFor(p)
@@ -92,46 +81,67 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		return printJSON(j)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# engine %s, %s\n", p.Engine, app.Tier(p))
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# engine %s, %s", p.Engine, app.Tier(p))
 	for _, g := range p.Gaps {
-		fmt.Fprintf(&b, "# gap: %s\n", g)
+		line("# gap: %s", g)
 	}
-	if p.Report.Filter != nil {
-		fmt.Fprintf(&b, "# filter: %s\n", p.Report.Filter)
+	if j.Filter != nil {
+		line("# filter: %s", j.Filter)
 	}
 	for _, d := range p.Dirs {
-		fmt.Fprintf(&b, "mkdir -m 700 %s\n", shellLine([]string{d}))
+		line("mkdir -m 700 %s", shellLine([]string{d}))
 	}
 	for _, kv := range j.Env {
 		if strings.Contains(kv, "=") {
-			fmt.Fprintf(&b, "set     %s\n", shellLine([]string{kv}))
+			line("set     %s", shellLine([]string{kv}))
 		} else {
-			fmt.Fprintf(&b, "pass    %s\n", text.Plain(kv))
+			line("pass    %s", text.Plain(kv))
 		}
 	}
-	for _, n := range p.Keep {
-		fmt.Fprintf(&b, "keep    fd %d\n", n)
-	}
-	for _, n := range p.Reopen {
-		fmt.Fprintf(&b, "reopen  fd %d\n", n)
-	}
-	for _, n := range p.Copy {
-		fmt.Fprintf(&b, "copy    fd %d\n", n)
+	for _, of := range []struct {
+		what string
+		fds  []int
+	}{{"keep", p.Keep}, {"reopen", p.Reopen}, {"copy", p.Copy}} {
+		for _, n := range of.fds {
+			line("%-7s fd %d", of.what, n)
+		}
 	}
 	if p.Limit > 0 {
-		fmt.Fprintf(&b, "limit   %gs\n", p.Limit)
+		line("limit   %gs", p.Limit)
 	}
-	writeLimits(&b, p)
+	for _, c := range p.Limits.Cgroups {
+		line("cgroup  %s", shellLine([]string{c.Parent + "/sbx-PID-RANDOM"}))
+		for _, f := range c.Files {
+			line("          %s = %s", f.Name, f.Data)
+		}
+	}
+	for _, l := range p.Limits.Rlimits {
+		line("rlimit  %s %d", limits.Resource(l.Resource), l.Max)
+	}
+	if p.Init != nil && p.Init.OOM >= 0 {
+		line("fd %-4d counts out-of-memory kills", p.Init.OOM)
+	}
 	for _, fd := range j.FDs {
-		fd.write(&b)
+		line("fd %-4d %s", fd.Num, fd.content())
 	}
 	for _, f := range j.Files {
-		fmt.Fprintf(&b, "write   %s: %s\n", text.Plain(f.Name), strings.TrimSpace(f.Data))
+		line("write   %s: %s", text.Plain(f.Name), strings.TrimSpace(f.Data))
 	}
-	if j.Confined != nil {
-		j.Confined.write(&b)
+	if c := j.Confined; c != nil {
+		line("landlock denies fs %s, net %s, scope %s, but for", c.FS, c.Net, c.Scope)
+		for _, r := range c.Rules {
+			what := text.Plain(r.Path)
+			if r.FD != nil {
+				what = "fd " + strconv.Itoa(*r.FD)
+			}
+			line("          %-7s %s", r.Allow, what)
+		}
+		for _, f := range c.Filters {
+			line("filter  %s: %d instructions, sha256 %s", f.Name, len(f.data)/8, f.sum())
+		}
 	}
-	fmt.Fprintf(&b, "exec    %s\n", text.Plain(p.Path))
+	line("exec    %s", text.Plain(p.Path))
 	writeArgv(&b, p)
 	_, err := stdout.WriteString(b.String())
 	return err
@@ -155,20 +165,6 @@ func writeArgv(b *strings.Builder, p *engine.Plan) {
 	fmt.Fprintf(b, "argv    %s -p … -D … %s\n", shellLine(p.Argv[:1]), shellLine(p.Argv[n:]))
 }
 
-func (c *confinedJSON) write(b *strings.Builder) {
-	fmt.Fprintf(b, "landlock denies fs %s, net %s, scope %s, but for\n", c.FS, c.Net, c.Scope)
-	for _, r := range c.Rules {
-		what := text.Plain(r.Path)
-		if r.FD != nil {
-			what = "fd " + strconv.Itoa(*r.FD)
-		}
-		fmt.Fprintf(b, "          %-7s %s\n", r.Allow, what)
-	}
-	for _, f := range c.Filters {
-		fmt.Fprintf(b, "filter  %s: %d instructions, sha256 %s\n", f.Name, len(f.data)/8, f.sum())
-	}
-}
-
 func confinedFor(c *engine.Confined) *confinedJSON {
 	if c == nil {
 		return nil
@@ -184,43 +180,28 @@ func confinedFor(c *engine.Confined) *confinedJSON {
 		out.Rules = append(out.Rules, rule)
 	}
 	for _, f := range c.Filters {
-		out.Filters = append(out.Filters, fdJSON{Name: f.Name, Base64: base64.StdEncoding.EncodeToString(f.Code),
-			data: f.Code})
+		out.Filters = append(out.Filters, fdFor(bwrapargs.FD{Name: f.Name, Data: f.Code}))
 	}
 	return out
 }
 
-func writeLimits(b *strings.Builder, p *engine.Plan) {
-	for _, c := range p.Limits.Cgroups {
-		fmt.Fprintf(b, "cgroup  %s\n", shellLine([]string{c.Parent + "/sbx-PID-RANDOM"}))
-		for _, f := range c.Files {
-			fmt.Fprintf(b, "          %s = %s\n", f.Name, f.Data)
-		}
-	}
-	for _, l := range p.Limits.Rlimits {
-		fmt.Fprintf(b, "rlimit  %s %d\n", limits.Resource(l.Resource), l.Max)
-	}
-	if p.Init != nil && p.Init.OOM >= 0 {
-		fmt.Fprintf(b, "fd %-4d counts out-of-memory kills\n", p.Init.OOM)
-	}
-}
-
-func (f *fdJSON) write(b *strings.Builder) {
+// content is what people are shown of a descriptor: all of what can be read.
+func (f *fdJSON) content() string {
 	switch {
 	case f.Path != "":
-		fmt.Fprintf(b, "fd %-4d O_PATH %s\n", f.Num, text.Plain(f.Path))
+		return "O_PATH " + text.Plain(f.Path)
 	case f.data == nil:
-		fmt.Fprintf(b, "fd %-4d %s\n", f.Num, f.Name)
+		return f.Name
 	case f.Words != nil:
-		fmt.Fprintf(b, "fd %-4d %s:\n", f.Num, f.Name)
-		for _, line := range optionLines(f.Words) {
-			fmt.Fprintf(b, "          %s\n", shellLine(line))
+		out := f.Name + ":"
+		for _, words := range optionLines(f.Words) {
+			out += "\n          " + shellLine(words)
 		}
+		return out
 	case f.Text != nil && *f.Text != "":
-		fmt.Fprintf(b, "fd %-4d %s: %s\n", f.Num, text.Plain(f.Name), strings.TrimSpace(*f.Text))
-	default:
-		fmt.Fprintf(b, "fd %-4d %s: %d bytes, sha256 %s\n", f.Num, text.Plain(f.Name), len(f.data), f.sum())
+		return text.Plain(f.Name) + ": " + strings.TrimSpace(*f.Text)
 	}
+	return fmt.Sprintf("%s: %d bytes, sha256 %s", text.Plain(f.Name), len(f.data), f.sum())
 }
 
 // sum is the beginning of the digest of what a descriptor holds.
@@ -246,32 +227,28 @@ func fdFor(fd bwrapargs.FD) fdJSON {
 
 // wires are the descriptors by which init sees and signals the process that
 // the caller started, or the guard sees bwrap.
-func wires(p *engine.Plan) []bwrapargs.FD {
-	var fds []bwrapargs.FD
+func wires(p *engine.Plan) (fds []bwrapargs.FD) {
+	add := func(n int, name string) {
+		if n >= 0 {
+			fds = append(fds, bwrapargs.FD{Num: n, Name: name})
+		}
+	}
 	if e := p.Setup; e != nil {
-		fds = append(fds, bwrapargs.FD{Num: e.Setup, Name: "pipe, writing end, open while bwrap sets up"})
-		if e.Alive >= 0 {
-			fds = append(fds, bwrapargs.FD{Num: e.Alive, Name: "pipe, writing end, open while process 1 lives"})
-		}
-		if e.Info >= 0 {
-			fds = append(fds, bwrapargs.FD{Num: e.Info, Name: "file for the number of bwrap's child"})
-		}
+		add(e.Setup, "pipe, writing end, open while bwrap sets up")
+		add(e.Alive, "pipe, writing end, open while process 1 lives")
+		add(e.Info, "file for the number of bwrap's child")
 	}
-	if p.Init == nil {
-		return fds
-	}
-	w := p.Init.Parent
-	for _, f := range []struct {
-		n    int
-		name string
-	}{{w.Status, "/proc/self/status"}, {w.Epoll, "epoll"}, {w.Signal, "signalfd"},
-		{w.Read, "pipe, reading end, O_ASYNC"}, {w.Write, "pipe, writing end"},
-		{w.WatchdogRead, "pipe, reading end, O_ASYNC"}, {w.WatchdogWrite, "pipe, writing end"},
-		{w.Stderr, "standard error, which for bwrap itself is a pipe to the set-up watchdog"},
-		{w.Stat, "/proc/self/stat"}} {
-		if f.n >= 0 {
-			fds = append(fds, bwrapargs.FD{Num: f.n, Name: f.name})
-		}
+	if p.Init != nil {
+		w := p.Init.Parent
+		add(w.Status, "/proc/self/status")
+		add(w.Epoll, "epoll")
+		add(w.Signal, "signalfd")
+		add(w.Read, "pipe, reading end, O_ASYNC")
+		add(w.Write, "pipe, writing end")
+		add(w.WatchdogRead, "pipe, reading end, O_ASYNC")
+		add(w.WatchdogWrite, "pipe, writing end")
+		add(w.Stderr, "standard error, which for bwrap itself is a pipe to the set-up watchdog")
+		add(w.Stat, "/proc/self/stat")
 	}
 	return fds
 }
@@ -299,23 +276,14 @@ func optionLines(words []string) [][]string {
 }
 
 func planFor(p *engine.Plan) planJSON {
-	j := planJSON{Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{},
-		Limit: p.Limit, Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs),
-		Gaps:    orEmpty(p.Gaps),
-		Cgroups: []cgroupJSON{}, Rlimits: map[string]uint64{}}
-	j.Lack, j.Confined = p.Lack, confinedFor(p.Confined)
+	j := planJSON{
+		Engine: p.Engine, Tier: p.Tier, Path: p.Path, Argv: p.Argv, Env: shownEnv(p), FDs: []fdJSON{}, Limit: p.Limit,
+		Keep: orEmpty(p.Keep), Reopen: orEmpty(p.Reopen), Copy: orEmpty(p.Copy), Dirs: orEmpty(p.Dirs),
+		Gaps: orEmpty(p.Gaps), Lack: p.Lack, Filter: p.Report.Filter, Confined: confinedFor(p.Confined),
+		Cgroups: orEmpty(p.Limits.Cgroups), Rlimits: map[string]uint64{},
+	}
 	for _, f := range p.Files {
-		j.Files = append(j.Files, fileJSON{f.Path, string(f.Data)})
-	}
-	if p.Report.Filter != nil {
-		j.Filter = filterFor(p.Report.Filter)
-	}
-	for _, c := range p.Limits.Cgroups {
-		g := cgroupJSON{Parent: c.Parent}
-		for _, f := range c.Files {
-			g.Files = append(g.Files, fileJSON{f.Name, f.Data})
-		}
-		j.Cgroups = append(j.Cgroups, g)
+		j.Files = append(j.Files, limits.File{Name: f.Path, Data: string(f.Data)})
 	}
 	for _, l := range p.Limits.Rlimits {
 		j.Rlimits[limits.Resource(l.Resource)] = l.Max
@@ -357,17 +325,3 @@ func printJSON(v any) error {
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
-
-// filterJSON is a seccomp filter from a file, for programs.
-type filterJSON struct {
-	Path    string   `json:"path"`
-	Rules   int      `json:"rules"`
-	Hinders []string `json:"hinders"` // calls refused without which not even /bin/true starts
-	text    string
-}
-
-func filterFor(f *engine.Filter) *filterJSON {
-	return &filterJSON{f.Path, f.Rules, orEmpty(f.Hinders), f.String()}
-}
-
-func (f *filterJSON) String() string { return f.text }

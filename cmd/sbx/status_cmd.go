@@ -24,19 +24,19 @@ type statusCmd struct {
 
 // standing is what status shows.
 type standing struct {
-	OK        bool         `json:"ok"`
-	Inside    bool         `json:"inside"`
-	Profiles  []string     `json:"profiles"`
-	Tier      string       `json:"tier"` // full, reduced, none
-	Network   bool         `json:"allow_network"`
-	Root      string       `json:"root"`
-	Config    []configJSON `json:"config"`
-	Engine    string       `json:"engine,omitempty"` // with its version
-	Off       string       `json:"off,omitempty"`    // why commands run without a sandbox, or do not run
-	Filter    *filterJSON  `json:"filter,omitempty"` // from a file
-	Gaps      int          `json:"gaps"`
-	Pending   []string     `json:"tripwire"`
-	Noted     []string     `json:"tripwire_notes,omitempty"` // changed, and no alarm
+	OK        bool           `json:"ok"`
+	Inside    bool           `json:"inside"`
+	Profiles  []string       `json:"profiles"`
+	Tier      string         `json:"tier"` // full, reduced, none
+	Network   bool           `json:"allow_network"`
+	Root      string         `json:"root"`
+	Config    []configJSON   `json:"config"`
+	Engine    string         `json:"engine,omitempty"` // with its version
+	Off       string         `json:"off,omitempty"`    // why commands run without a sandbox, or do not run
+	Filter    *engine.Filter `json:"filter,omitempty"` // from a file
+	Gaps      int            `json:"gaps"`
+	Pending   []string       `json:"tripwire"`
+	Noted     []string       `json:"tripwire_notes,omitempty"` // changed, and no alarm
 	attention []string
 }
 
@@ -156,9 +156,7 @@ func (st *standing) plan(s *app.Context, by engine.Chosen) error {
 		return err
 	}
 	st.Gaps = len(plan.Gaps) - plan.Report.Usual
-	if plan.Report.Filter != nil {
-		st.Filter = filterFor(plan.Report.Filter)
-	}
+	st.Filter = plan.Report.Filter
 	return nil
 }
 

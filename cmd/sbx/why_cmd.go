@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -91,9 +93,8 @@ type leverJSON struct {
 
 // insight is what answers are made from.
 type insight struct {
-	within    bool // this process is inside
-	walled    bool // the engine is Landlock
-	belted    bool // the engine is sandbox-exec
+	within    bool   // this process is inside
+	engine    string // host.EngineBwrap and so on
 	cwd, home string
 	exists    func(name string) bool // of a file in the working directory
 	path      func(path string) access.Verdict
@@ -101,7 +102,7 @@ type insight struct {
 	netFrom   string
 	scoped    []string // what Landlock keeps the command from
 	variable  func(name string) variable
-	locked    func(flags []string) string // why the administrator refuses flags, or ""
+	locked    func(flag, value string) string // why the administrator refuses a flag, or ""
 }
 
 func (c *whyCmd) Run() error {
@@ -113,45 +114,38 @@ func (c *whyCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	answers := make([]answerJSON, 0, len(c.Words))
-	for _, word := range c.Words {
-		a, err := c.answer(in, word)
-		if err != nil {
+	answers := make([]answerJSON, len(c.Words))
+	for i, word := range c.Words {
+		if err := c.answer(in, word, &answers[i]); err != nil {
 			return err
 		}
-		answers = append(answers, *a)
 	}
 	return show(c.JSON, answers, func() error { return printAnswers(answers, in.within) })
 }
 
 func (c *whyCmd) insight() (*insight, error) {
-	if m, ok := app.Inside(); ok {
-		if c.asksForRun() {
-			return nil, app.Failed("inside a sandbox the policy is fixed: the flags of a run change nothing",
-				"leave them out, or ask where the sandbox is started")
-		}
-		return inside(m)
+	m, ok := app.Inside()
+	if !ok {
+		return c.outside()
 	}
+	o := c.options // less what is about the output
+	o.JSON, o.Verbose, o.Quiet, o.LogLevel = false, false, false, ""
+	if !reflect.ValueOf(o).IsZero() {
+		return nil, app.Failed("inside a sandbox the policy is fixed: the flags of a run change nothing",
+			"leave them out, or ask where the sandbox is started")
+	}
+	return inside(m)
+}
+
+// outside makes the plan that a run with these flags would have.
+func (c *whyCmd) outside() (*insight, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if c.NoSandbox {
 		return nil, app.Failed("with --no-sandbox everything is open to the command", "")
 	}
-	return outside(c.Flags)
-}
-
-// asksForRun reports whether flags of a run were given, and not only those
-// about the output.
-func (c *whyCmd) asksForRun() bool {
-	o := c.options
-	o.JSON, o.Verbose, o.Quiet, o.LogLevel = false, false, false, ""
-	return !reflect.ValueOf(o).IsZero()
-}
-
-// outside makes the plan that a run with these flags would have.
-func outside(flags app.Flags) (*insight, error) {
-	s, err := app.Load(app.ForRun(flags, nil))
+	s, err := app.Load(app.ForRun(c.Flags, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -159,22 +153,18 @@ func outside(flags app.Flags) (*insight, error) {
 	if off := s.DisabledBy(); off != "" {
 		app.Say("warning", off+": a run has no sandbox; this is what it would be")
 	}
-	if s.Host.Modelled && !flags.Quiet {
+	if s.Host.Modelled && !c.Quiet {
 		app.Say("notice", "this is not a Mac: the files of the system are those that every Mac has, and paths are those of this machine")
 	}
 	plan, err := s.PlanAnywhere()
 	if err != nil {
 		return nil, err
 	}
-	pol := plan.Report.Policy
-	return &insight{
-		walled: plan.Engine == host.EngineLandlock, belted: plan.Engine == host.EngineSeatbelt,
-		cwd: s.Vars.CWD, home: s.Vars.Home, exists: fileIn(s.Host),
-		path:    plan.Report.Ask,
-		network: pol.Network, netFrom: pol.Where["allow_network"], scoped: plan.Scoped(),
-		variable: func(name string) variable { return planned(plan, name) },
-		locked:   func(flags []string) string { return s.Locked(flags[0], flags[len(flags)-1]) },
-	}, nil
+	pol, in := plan.Report.Policy, about(&s.Caller, plan.Engine)
+	in.path, in.locked = plan.Report.Ask, s.Locked
+	in.network, in.netFrom, in.scoped = pol.Network, pol.Where["allow_network"], plan.Scoped()
+	in.variable = func(name string) variable { return planned(plan, name) }
+	return in, nil
 }
 
 // inside takes the rules from the manifest and looks at the rest.
@@ -187,67 +177,56 @@ func inside(m *app.Manifest) (*insight, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &insight{
-		within: true, walled: m.Engine == host.EngineLandlock, belted: m.Engine == host.EngineSeatbelt,
-		cwd: s.Vars.CWD, home: s.Vars.Home, exists: fileIn(s.Host),
-		path:    sight.Ask,
-		network: m.Network == "true", netFrom: m.Sources["allow_network"], scoped: m.Scoped,
-		variable: func(name string) variable { return given(m, s.Host.Environ, name) },
-		locked:   func([]string) string { return "" },
-	}, nil
+	in := about(s, m.Engine)
+	in.within, in.path = true, sight.Ask
+	in.locked = func(string, string) string { return "" }
+	in.network, in.netFrom, in.scoped = m.Network == "true", m.Sources["allow_network"], m.Scoped
+	in.variable = func(name string) variable { return given(m, s.Host.Environ, name) }
+	return in, nil
 }
 
-func fileIn(h *host.Host) func(string) bool {
-	return func(name string) bool {
+// about is what is known before the rules are.
+func about(c *app.Caller, engine string) *insight {
+	h := c.Host
+	return &insight{engine: engine, cwd: c.Vars.CWD, home: c.Vars.Home, exists: func(name string) bool {
 		if h.CWD == "" || len(name) > 255 {
 			return false
 		}
 		info, err := h.FS.Lstat(strings.TrimSuffix(h.CWD, "/") + "/" + name)
 		return err == nil && info.Kind != host.Absent
-	}
+	}}
 }
 
 // answer finds out what a word is, and answers for it.
-func (c *whyCmd) answer(in *insight, word string) (*answerJSON, error) {
-	kind, err := c.kind(in, word)
-	if err != nil {
-		return nil, err
+func (c *whyCmd) answer(in *insight, word string, a *answerJSON) (err error) {
+	if a.Kind, err = c.kind(in, word); err != nil {
+		return err
 	}
-	var a *answerJSON
-	switch kind {
+	a.Word, a.Name = word, word
+	switch a.Kind {
 	case "path":
-		a, err = in.answerPath(word)
+		err = in.answerPath(a)
 	case "host":
-		a, err = in.answerHost(word)
+		err = in.answerHost(a)
 	default:
-		a, err = in.answerVariable(word)
+		err = in.answerVariable(a)
 	}
-	if err != nil {
-		return nil, err
-	}
-	a.Kind = kind
-	in.dropLocked(a)
-	for i := range a.Levers {
-		if l := &a.Levers[i]; slices.ContainsFunc(l.Flags, func(f string) bool { return !utf8.ValidString(f) }) {
-			l.Flags = []string{} // JSON cannot say it; the text, quoted for a shell, can
-		}
-	}
-	return a, nil
-}
-
-// dropLocked takes out what the administrator does not let anyone have.
-func (in *insight) dropLocked(a *answerJSON) {
 	open := []leverJSON{}
 	for _, l := range a.Levers {
-		if len(l.Flags) > 0 {
-			if why := in.locked(l.Flags); why != "" {
+		n := len(l.Flags)
+		if n > 0 {
+			if why := in.locked(l.Flags[0], l.Flags[n-1]); why != "" { // the administrator lets no one have it
 				a.NoLever = why
 				continue
 			}
 		}
+		if slices.ContainsFunc(l.Flags, func(f string) bool { return !utf8.ValidString(f) }) {
+			l.Flags = []string{} // JSON cannot say it; the text, quoted for a shell, can
+		}
 		open = append(open, l)
 	}
 	a.Levers = open
+	return err
 }
 
 func (c *whyCmd) kind(in *insight, word string) (string, error) {
@@ -271,7 +250,7 @@ func (c *whyCmd) kind(in *insight, word string) (string, error) {
 		return "path", nil
 	case word[0] == '@':
 		return "host", nil
-	case constant(word) || in.variable(word).known:
+	case policy.ValidName(word) && word == strings.ToUpper(word) || in.variable(word).known:
 		return "variable", nil
 	case strings.ContainsAny(word, ".:") || word == "localhost":
 		return "host", nil
@@ -280,46 +259,44 @@ func (c *whyCmd) kind(in *insight, word string) (string, error) {
 		"say which it is: --path, --host or --var")
 }
 
-// constant reports whether a word is written as most variables are.
-func constant(word string) bool {
-	return policy.ValidName(word) && word == strings.ToUpper(word)
-}
-
 // answerPath asks for a path as the command line names paths.
-func (in *insight) answerPath(word string) (*answerJSON, error) {
-	path := word
-	if scheme, rest, ok := strings.Cut(word, "://"); ok && (scheme == "unix" || scheme == "file") {
+func (in *insight) answerPath(a *answerJSON) error {
+	path := a.Word
+	if scheme, rest, ok := strings.Cut(path, "://"); ok && (scheme == "unix" || scheme == "file") {
 		path = rest
 	}
 	switch {
 	case path == "":
-		return nil, app.Failed(text.Plain(word)+": an empty path", "")
+		return app.Failed(text.Plain(a.Word)+": an empty path", "")
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		if in.home == "" {
-			return nil, app.Failed(text.Plain(word)+": there is no home directory", "")
+			return app.Failed(text.Plain(a.Word)+": there is no home directory", "")
 		}
 		path = in.home + path[1:]
 	case path[0] != '/':
 		if in.cwd == "" {
-			return nil, app.Failed("the working directory no longer exists",
+			return app.Failed("the working directory no longer exists",
 				"cd to a directory that exists, or name the whole path")
 		}
 		path = in.cwd + "/" + path
 	}
-	ans := in.path(path)
-	a := &answerJSON{Word: word, Name: filepath.Clean(path), Inside: ans.Path, Type: kindName(ans.Kind),
-		Seen: &ans.Seen, Read: &ans.Read, Write: &ans.Write, Connect: &ans.Connect, Why: ans.Why, NoLever: ans.Fixed}
-	if ans.To != ans.Path {
-		a.LeadsTo = ans.To
+	v := in.path(path)
+	a.Name, a.Inside, a.Type = filepath.Clean(path), v.Path, kindNames[v.Kind]
+	a.Seen, a.Read, a.Write, a.Connect, a.Why, a.NoLever = &v.Seen, &v.Read, &v.Write, &v.Connect, v.Why, v.Fixed
+	if v.To != v.Path {
+		a.LeadsTo = v.To
 	}
-	if m := ans.Rule; m != nil {
+	if m := v.Rule; m != nil {
 		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
 	}
-	for _, l := range ans.Remedies {
+	for _, l := range v.Remedies {
 		a.lever(l.To, l.Text, l.Flags...)
 	}
-	return a, nil
+	return nil
 }
+
+// kindNames are the words for each [host.Kind].
+var kindNames = [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device", "unknown"}
 
 // lever adds a way to another answer: flags of a run, or a text.
 func (a *answerJSON) lever(to, text string, flags ...string) {
@@ -332,6 +309,114 @@ func (a *answerJSON) lever(to, text string, flags ...string) {
 	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), text})
 }
 
-func kindName(k host.Kind) string {
-	return [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device", "unknown"}[k]
+// variable is what becomes of an environment variable; never its value.
+type variable struct {
+	known  bool   // the caller has it, or sbx sets it
+	seen   bool   // the command has it
+	action string // pass, drop, set; unset when no one has it
+	source string // of the rule
+	note   string
+}
+
+// planned is what a plan does with a variable, or would do.
+func planned(p *engine.Plan, name string) variable {
+	for _, c := range p.Report.Env {
+		if c.Name == name {
+			return variable{known: true, seen: c.Kept, action: c.Action(), source: c.Source}
+		}
+	}
+	v := p.Report.Policy.Env(name)
+	would := "would be dropped"
+	if v.Pass {
+		would = "would be passed"
+	}
+	return variable{action: "unset", source: v.Source, note: "it is not set; if it were, it " + would}
+}
+
+// given is what the manifest and the environment say inside. What the
+// command itself has changed since cannot be told from what it was given.
+func given(m *app.Manifest, environ []string, name string) variable {
+	v := variable{action: "unset", note: "it is not set here"}
+	v.seen = slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	v.known = v.seen
+	if i := slices.IndexFunc(m.Env, func(e app.ManifestEnv) bool { return e.Name == name }); i >= 0 {
+		v.known, v.action, v.source, v.note = true, m.Env[i].Action, m.Env[i].Source, ""
+		switch {
+		case v.seen && v.action == "drop":
+			v.note = "it was dropped, and has been set inside since"
+		case !v.seen && v.action != "drop":
+			v.note = "it was given, and has been unset inside since"
+		}
+		return v
+	}
+	switch {
+	case v.seen && m.Environment == "list":
+		v.action, v.source, v.note = "set", "", "it has been set inside"
+	case v.seen:
+		v.action, v.source, v.note = "pass", policy.Inherited, ""
+	case m.Environment == "list":
+		v.source = policy.Unlisted
+	}
+	return v
+}
+
+func (in *insight) answerVariable(a *answerJSON) error {
+	if strings.ContainsAny(a.Name, "=\x00") {
+		word, _, _ := strings.Cut(a.Name, "=")
+		return app.Failed(text.Plain(word)+"=…: a name of a variable holds no =", "ask for the name alone")
+	}
+	v := in.variable(a.Name)
+	a.Seen, a.Rule, a.Why = &v.seen, &ruleJSON{Access: v.action, Source: v.source}, v.note
+	if i := strings.LastIndex(v.source, " drops "); i >= 0 {
+		a.Rule.Source, a.Rule.Setting = v.source[:i], "env_drop "+v.source[i+len(" drops "):]
+	}
+	if a.Why == "" {
+		a.Why = whyVariable(a.Name, v, a.Rule)
+	}
+	own := []string{"SBX_PROFILE", "SBX_TIER"}
+	if (in.engine == host.EngineLandlock || in.engine == host.EngineSeatbelt) && v.source == "sbx" {
+		own = append(own, "SBX_MANIFEST", "TMPDIR")
+	}
+	switch {
+	case slices.Contains(own, a.Name):
+		a.NoLever = "sbx sets it itself"
+	case v.action == "drop" || v.action == "unset" && v.source != policy.Inherited && v.source != "":
+		if policy.ValidName(a.Name) {
+			a.lever("see", "", "--env", a.Name)
+		} else {
+			a.NoLever = "--env takes names of letters, digits and _"
+		}
+	case v.action == "pass":
+		a.lever("drop", "env_drop = ["+strconv.Quote(a.Name)+"] in a config file")
+	}
+	return nil
+}
+
+func whyVariable(name string, v variable, r *ruleJSON) string {
+	switch v.action {
+	case "set":
+		if v.source == "sbx" {
+			return "sbx sets it"
+		}
+		return "set by " + v.source
+	case "drop":
+		switch {
+		case r.Setting != "":
+			return "dropped by " + strings.TrimPrefix(r.Setting, "env_drop ") + " of " + r.Source
+		case v.source == policy.Unlisted:
+			return "dropped: only what a rule names is let through"
+		}
+		return "dropped: " + v.source
+	}
+	why := "passed by a rule of " + v.source
+	if v.source == policy.Inherited {
+		why = "passed: no rule drops it"
+	}
+	switch name {
+	case "PATH":
+		why += "; directories that are not inside are taken out of it"
+	case "SHELL":
+		why += "; it is /bin/sh when the shell is not inside"
+	}
+	return why
 }

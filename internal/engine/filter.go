@@ -12,11 +12,11 @@ import (
 
 // Filter is a seccomp filter from a file, for people.
 type Filter struct {
-	Path    string
-	Rules   int
-	Feigns  bool     // it answers some call as if it had been made
-	Hinders []string // calls that it refuses and without which not even /bin/true starts
-	Notes   []string // what is to be known of it, one line each
+	Path    string   `json:"path"`
+	Rules   int      `json:"rules"`
+	Feigns  bool     `json:"-"`       // it answers some call as if it had been made
+	Hinders []string `json:"hinders"` // calls that it refuses and without which not even /bin/true starts
+	Notes   []string `json:"-"`       // what is to be known of it, one line each
 }
 
 // String names the file and says how large it is.
@@ -47,10 +47,11 @@ func (r *Run) CommandFilter() ([]byte, error) {
 	if err != nil {
 		return nil, Fail(err.Error(), "")
 	}
-	f := &Filter{Path: path, Rules: named.Rules(), Feigns: named.Feigns()}
-	if f.Hinders, err = named.Hinders(r.Host.Arch); err != nil {
+	hinders, err := named.Hinders(r.Host.Arch)
+	if err != nil {
 		return nil, Fail(err.Error(), "")
 	}
+	f := &Filter{Path: path, Rules: named.Rules(), Feigns: named.Feigns(), Hinders: append([]string{}, hinders...)}
 	for _, n := range named.Notes() {
 		f.Notes = append(f.Notes, text.Plain(path)+": "+n)
 	}

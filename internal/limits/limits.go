@@ -78,15 +78,16 @@ func (m *Means) Counts() bool {
 
 // Cgroup is a control group to make in a directory that is there.
 type Cgroup struct {
-	Parent string
-	Files  []File // written in this order
-	OOM    string // name of the file in it that counts out-of-memory kills, or ""
+	Parent string `json:"parent"`
+	Files  []File `json:"files"` // written in this order
+	OOM    string `json:"-"`     // name of the file in it that counts out-of-memory kills, or ""
 }
 
 // File is one setting of a control group.
 type File struct {
-	Name, Data string
-	Optional   bool // may be missing: the kernel was built without it
+	Name     string `json:"name"`
+	Data     string `json:"data"`
+	Optional bool   `json:"-"` // may be missing: the kernel was built without it
 }
 
 // Refusal is a limit that cannot be held.
