@@ -85,7 +85,7 @@ func (l *launch) policy(c *agentCmd) error {
 			"take it out, or start "+l.client.Programs[0]+" without sbx")
 	}
 	if s.Host.CWD == "" {
-		return app.Failed("the working directory no longer exists", "cd to a directory that exists")
+		return app.Gone()
 	}
 	if err := s.Host.Writable(s.Host.CWD); err != nil {
 		return app.Failed("the working directory "+err.Error(), "cd to a project first")

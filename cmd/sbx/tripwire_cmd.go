@@ -3,12 +3,14 @@
 package main
 
 import (
-	"errors"
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
@@ -60,7 +62,7 @@ func findTripped() (*tripped, error) {
 		return nil, err
 	}
 	if c.Host.CWD == "" {
-		return nil, app.Failed("the working directory no longer exists", "cd to a directory that exists")
+		return nil, app.Gone()
 	}
 	t := &tripped{cwd: c.Host.CWD}
 	t.store, t.root = c.Records()
@@ -79,20 +81,21 @@ func (c *tripwireListCmd) Run() error {
 	if c.Deep {
 		t.search()
 	}
-	left := len(t.changes)
-	open := len(slices.DeleteFunc(slices.Clone(t.changes), func(c tripwire.Change) bool { return !c.Open() }))
-	if err := t.unwatched(); err != nil && left == 0 {
-		return err
+	none := len(t.changes) == 0
+	if why := t.store.Keeps(policy.Dir(t.store.Dir)); why != nil && none { // that there is nothing says nothing
+		return app.Failed("this project is not watched: "+why.Error(),
+			"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 	}
+	open := t.open()
 	switch {
 	case c.Quiet:
 	case c.JSON:
 		err = printJSON(t.report())
-	case left == 0 && c.Deep:
-	case left == 0:
+	case none && c.Deep:
+	case none:
 		fmt.Fprintln(stdout, "nothing new or changed in "+text.Plain(t.root))
 	case app.IsTerminal(0) && onTerminal():
-		open, err = t.ask(os.Stdin)
+		open = t.ask(os.Stdin)
 	default:
 		t.print()
 	}
@@ -105,27 +108,88 @@ func (c *tripwireListCmd) Run() error {
 	return err
 }
 
-// unwatched is the error for a project of which nothing can be recorded: that there
-// is nothing to tell says nothing there.
-func (t *tripped) unwatched() error {
-	why := errors.New("there is no home directory")
-	if dir := t.store.Dir; dir != "" {
-		if why = t.store.Keeps(policy.Dir(dir)); why == nil {
-			return nil
+// open counts what still waits for a person.
+func (t *tripped) open() (n int) {
+	for _, c := range t.changes {
+		if c.Open() {
+			n++
 		}
 	}
-	return app.Failed("this project is not watched: "+why.Error(),
-		"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
+	return n
 }
 
-// maxSearched bounds the entries of directories that --deep looks at.
-const maxSearched = 2_000_000
+// ask shows one change after the other and does what a person says. It returns
+// how many are left.
+func (t *tripped) ask(in io.Reader) (left int) {
+	lines := bufio.NewReader(in)
+	left = t.open()
+	for _, c := range t.changes {
+		t.printOne(&c)
+		var done bool
+		var err error
+		switch replyTo(lines, "[a]ccept, [r]emove, [s]kip, [q]uit? ", "a", "r", "s", "q") {
+		case "a":
+			err = t.accept(&c)
+			done = err == nil
+		case "r":
+			done, err = t.remove(&c, lines)
+		case "s":
+		default:
+			return left
+		}
+		if err != nil {
+			app.Say("error", err.Error())
+		}
+		if done && c.Open() {
+			left--
+		}
+	}
+	return left
+}
 
-// search finds the repositories in the tree that are not plain. There is no
-// record of them: below the first level nothing is watched.
+// remove deletes after the answer; a directory only after another one, since
+// that is more than one can see.
+func (t *tripped) remove(c *tripwire.Change, lines *bufio.Reader) (gone bool, err error) {
+	if strings.HasPrefix(c.Now, "dir ") {
+		n, err := c.Entries()
+		if err != nil || replyTo(lines, "remove the directory "+t.shown(c)+" with "+strconv.Itoa(n)+
+			" entries? [yes/no] ", "yes", "no", "q") != "yes" {
+			return false, err
+		}
+	}
+	err = c.Remove()
+	return err == nil, err
+}
+
+// replyTo asks until the answer is one of those there are. The end of the input
+// is none of them.
+func replyTo(lines *bufio.Reader, question string, answers ...string) string {
+	for {
+		fmt.Fprint(stdout, question)
+		line, err := lines.ReadString('\n')
+		line = strings.ToLower(strings.TrimSpace(line))
+		for _, a := range answers {
+			if line == a || line == longAnswers[a] {
+				return a
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(stdout)
+			return ""
+		}
+	}
+}
+
+// longAnswers are the words that letters stand for.
+var longAnswers = map[string]string{"a": "accept", "r": "remove", "s": "skip", "q": "quit", "yes": "y", "no": "n"}
+
+// search finds the repositories in the tree that are not plain, in directories
+// with so many entries at most. There is no record of them: below the first level
+// nothing is watched.
 func (t *tripped) search() {
+	const most = 2_000_000
 	var found []string
-	found, t.passed, t.searched = tripwire.Search(t.root, maxSearched)
+	found, t.passed, t.searched = tripwire.Search(t.root, most)
 	for _, path := range found {
 		if slices.ContainsFunc(t.changes, func(c tripwire.Change) bool { return policy.Within(path, c.Path) }) {
 			continue
@@ -144,9 +208,9 @@ func (t *tripped) printDeep() {
 	} else {
 		fmt.Fprintln(stdout, "repositories with settings or hooks that run programs, or that point elsewhere; they may well be yours:")
 	}
-	for i := range t.deep {
+	for _, c := range t.deep {
 		fmt.Fprintln(stdout)
-		t.printOne(&t.deep[i])
+		t.printOne(&c)
 	}
 	for _, path := range t.passed {
 		app.Say("notice", text.Plain(path)+" is on a FUSE or network file system and is not searched")
@@ -170,11 +234,11 @@ func (c *tripwireAcceptCmd) Run() error {
 			return err
 		}
 	}
-	for i := range chosen {
-		if err := t.accept(&chosen[i]); err != nil {
+	for _, c := range chosen {
+		if err := t.accept(&c); err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, "accepted "+t.shown(&chosen[i]))
+		fmt.Fprintln(stdout, "accepted "+t.shown(&c))
 	}
 	return nil
 }
@@ -208,29 +272,29 @@ func (c *tripwireRemoveCmd) Run() error {
 		return err
 	}
 	total := 0
-	for i := range chosen {
-		n, err := chosen[i].Entries()
+	for _, c := range chosen {
+		n, err := c.Entries()
 		if err != nil {
 			return app.TripwireError(err)
 		}
 		total += n
 	}
 	if total != c.Entries {
-		return app.Failed("what is to be removed holds "+strconv.Itoa(total)+" entries, and --entries says "+strconv.Itoa(c.Entries), t.removeLine(chosen, total))
+		return app.Failed("what is to be removed holds "+strconv.Itoa(total)+" entries, and --entries says "+strconv.Itoa(c.Entries),
+			t.removeLine(total, chosen...))
 	}
-	for i := range chosen {
-		if err := chosen[i].Remove(); err != nil {
+	for _, c := range chosen {
+		if err := c.Remove(); err != nil {
 			return app.TripwireError(err)
 		}
-		fmt.Fprintln(stdout, "removed "+t.shown(&chosen[i]))
+		fmt.Fprintln(stdout, "removed "+t.shown(&c))
 	}
 	return nil
 }
 
 // choose finds the changes that words name: as paths, or as they are shown in
 // notices, relative to the root of the project.
-func (t *tripped) choose(words []string) ([]tripwire.Change, error) {
-	var out []tripwire.Change
+func (t *tripped) choose(words []string) (out []tripwire.Change, err error) {
 	for _, w := range words {
 		c := t.find(w)
 		if c == nil {
@@ -244,10 +308,21 @@ func (t *tripped) choose(words []string) ([]tripwire.Change, error) {
 	return out, nil
 }
 
+// find tries the absolute paths that a word may stand for, best first. The
+// directory may be named by way of a link, as the working directory often is.
 func (t *tripped) find(word string) *tripwire.Change {
-	for _, path := range t.meant(word) {
-		for i := range t.changes {
-			if t.changes[i].Path == path {
+	for _, dir := range []string{t.cwd, t.root} {
+		path := filepath.Clean(word)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, word)
+		}
+		linked := path
+		if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			linked = filepath.Join(real, filepath.Base(path))
+		}
+		for _, path := range []string{path, linked} {
+			i := slices.IndexFunc(t.changes, func(c tripwire.Change) bool { return c.Path == path })
+			if i >= 0 && word != "" {
 				return &t.changes[i]
 			}
 		}
@@ -255,73 +330,50 @@ func (t *tripped) find(word string) *tripwire.Change {
 	return nil
 }
 
-// meant are the absolute paths that a word may stand for, best first. The
-// directory may be named by way of a link, as the working directory often is.
-func (t *tripped) meant(word string) []string {
-	if word == "" {
-		return nil
-	}
-	var out []string
-	for _, dir := range []string{t.cwd, t.root} {
-		path := filepath.Clean(word)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, word)
-		}
-		out = append(out, path)
-		if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			out = append(out, filepath.Join(real, filepath.Base(path)))
-		}
-	}
-	return out
-}
-
 // shown is a path as a person in the working directory would write it.
 func (t *tripped) shown(c *tripwire.Change) string { return text.Plain(app.Below(c.Path, t.cwd)) }
 
-// words is the same for a shell.
-func (t *tripped) words(changes []tripwire.Change) []string {
-	var out []string
-	for i := range changes {
-		path := app.Below(changes[i].Path, t.cwd)
+// line is a command line with paths as words for a shell.
+func (t *tripped) line(command []string, changes ...tripwire.Change) string {
+	for _, c := range changes {
+		path := app.Below(c.Path, t.cwd)
 		if path[0] == '-' {
 			path = "./" + path
 		}
-		out = append(out, path)
+		command = append(command, path)
 	}
-	return out
+	return shellLine(command)
 }
 
-func (t *tripped) removeLine(changes []tripwire.Change, entries int) string {
+func (t *tripped) removeLine(entries int, changes ...tripwire.Change) string {
 	line := []string{"sbx", "tripwire", "remove"}
 	if entries > 0 {
 		line = append(line, "--entries", strconv.Itoa(entries))
 	}
-	return shellLine(append(line, t.words(changes)...))
+	return t.line(line, changes...)
 }
 
 // print lists everything, and the lines to type.
 func (t *tripped) print() {
-	for i := range t.changes {
-		t.printOne(&t.changes[i])
+	for _, c := range t.changes {
+		t.printOne(&c)
 		fmt.Fprintln(stdout)
 	}
 	fmt.Fprintln(stdout, "to accept them:")
-	fmt.Fprintln(stdout, "  "+shellLine(append([]string{"sbx", "tripwire", "accept"}, t.words(t.changes)...)))
-	var lines []string
-	for i := range t.changes {
-		c := &t.changes[i]
+	fmt.Fprintln(stdout, "  "+t.line([]string{"sbx", "tripwire", "accept"}, t.changes...))
+	title := "to delete one:\n"
+	for _, c := range t.changes {
+		line := ""
 		switch n, err := c.Entries(); {
 		case len(c.Added) > 0 && c.Was == "settings": // remove refuses it
-			lines = append(lines, shellLine([]string{"git", "config", "-f", t.words(t.changes[i : i+1])[0], "--edit"}))
+			line = t.line([]string{"git", "config", "-f"}, c) + " --edit"
 		case err == nil && !c.Unseen() && c.Now != "":
-			lines = append(lines, t.removeLine(t.changes[i:i+1], n))
+			line = t.removeLine(n, c)
 		}
-	}
-	if len(lines) > 0 {
-		fmt.Fprintln(stdout, "to delete one:")
-	}
-	for _, line := range lines {
-		fmt.Fprintln(stdout, "  "+line)
+		if line != "" {
+			fmt.Fprintln(stdout, title+"  "+line)
+			title = ""
+		}
 	}
 }
 
@@ -336,22 +388,19 @@ func (t *tripped) printOne(c *tripwire.Change) {
 	}
 	fmt.Fprintln(stdout, colour("1", t.shown(c))+": "+tripwire.Describe(c.Now)+since)
 	for _, line := range c.Preview() {
-		text := "  " + line
-		switch line[:min(2, len(line))] {
-		case "+ ":
-			text = colour("32", text)
-		case "- ":
-			text = colour("31", text)
+		out := "  " + line
+		if sgr := map[string]string{"+ ": "32", "- ": "31"}[line[:min(2, len(line))]]; sgr != "" {
+			out = colour(sgr, out)
 		}
-		fmt.Fprintln(stdout, text)
+		fmt.Fprintln(stdout, out)
 	}
 }
 
 func happened(c *tripwire.Change) string {
-	if c.Now == "" {
+	switch {
+	case c.Now == "":
 		return "gone"
-	}
-	if c.Was == "" {
+	case c.Was == "":
 		return "new"
 	}
 	return "changed"
@@ -377,21 +426,17 @@ type pendingJSON struct {
 }
 
 func (t *tripped) report() trippedJSON {
-	out := trippedJSON{Root: t.root, Pending: pendingOf(t.changes), Part: t.deep != nil && !t.searched}
-	if t.deep != nil {
-		out.Deep = pendingOf(t.deep)
-	}
-	return out
+	return trippedJSON{Root: t.root, Pending: pendingOf(t.changes), Deep: pendingOf(t.deep),
+		Part: t.deep != nil && !t.searched}
 }
 
 func pendingOf(changes []tripwire.Change) []pendingJSON {
 	out := []pendingJSON{}
-	for i := range changes {
-		c := &changes[i]
-		j := pendingJSON{Path: c.Path, What: happened(c), Grade: c.Grade.String(), Told: !c.Open(), Was: c.Was,
-			Now: c.Now, Since: c.Since.UTC().Format("2006-01-02T15:04:05Z"), Preview: c.Preview()}
-		if c.Since.IsZero() {
-			j.What, j.Since = "", ""
+	for _, c := range changes {
+		j := pendingJSON{Path: c.Path, Grade: c.Grade.String(), Told: !c.Open(), Was: c.Was, Now: c.Now,
+			Preview: c.Preview()}
+		if !c.Since.IsZero() {
+			j.What, j.Since = happened(&c), c.Since.UTC().Format("2006-01-02T15:04:05Z")
 		}
 		if !utf8.ValidString(c.Path) {
 			j.Quoted = strconv.Quote(c.Path)

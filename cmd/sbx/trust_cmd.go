@@ -145,7 +145,7 @@ func projectFiles(names []string) ([]string, error) {
 		return canonical(s, names)
 	}
 	if s.Vars.CWD == "" {
-		return nil, app.Failed("the working directory no longer exists", "cd to a directory that exists")
+		return nil, app.Gone()
 	}
 	files, err := config.Find(config.Files{CWD: s.Vars.CWD, Root: s.Boundary})
 	if err != nil {
@@ -170,7 +170,7 @@ func canonical(s *app.Caller, names []string) ([]string, error) {
 		full := string(name)
 		if !strings.HasPrefix(full, "/") {
 			if s.Vars.CWD == "" {
-				return nil, app.Failed("the working directory no longer exists", "cd to a directory that exists")
+				return nil, app.Gone()
 			}
 			full = s.Vars.CWD + "/" + full
 		}

@@ -161,7 +161,7 @@ func (c *Caller) FlagPath(flag, path string) (string, error) {
 		path = c.Vars.Home + path[1:]
 	case path[0] != '/':
 		if c.Host.CWD == "" {
-			return "", gone()
+			return "", Gone()
 		}
 		path = c.Host.CWD + "/" + path
 	}

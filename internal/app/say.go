@@ -36,7 +36,7 @@ func Failed(text, hint string) error {
 	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
 }
 
-// gone is the error for a working directory that has been removed.
-func gone() error {
+// Gone is the error for a working directory that has been removed.
+func Gone() error {
 	return Failed("the working directory no longer exists", "cd to a directory that exists")
 }
