@@ -112,11 +112,8 @@ func (c *agentCmd) run() error {
 }
 
 func unknownAgent(name string) error {
-	hint := "sbx agent --list; any program runs inside as a whole: sbx -- " + shellLine([]string{name})
-	if near := text.Nearest(name, agents.Names()); near != "" {
-		hint = "did you mean " + near + "?"
-	}
-	return app.Failed(strconv.Quote(name)+" is not a client that sbx knows", hint)
+	return app.Failed(strconv.Quote(name)+" is not a client that sbx knows", meant(name, agents.Names(),
+		"sbx agent --list; any program runs inside as a whole: sbx -- "+shellLine([]string{name})))
 }
 
 // refusedAgent is the error for a client whose commands cannot be put inside.

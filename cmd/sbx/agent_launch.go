@@ -213,7 +213,7 @@ func interpreters(program string) []string {
 		if strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
 			continue
 		}
-		if file := onPath(w, app.Runs); file != "" {
+		if file := onPath(w, absolute(), app.Runs); file != "" {
 			return []string{words[0], file}
 		}
 	}
@@ -232,10 +232,11 @@ func shebang(program string) []string {
 	return strings.Fields(rest)
 }
 
-// onPath is the first file of a name in the absolute directories of PATH that will
-// do, or "".
-func onPath(name string, ok func(path string) bool) string {
-	return lookpath.First(os.Getenv("PATH"), name, ok)
+// absolute are the directories of PATH that do not depend on the working directory.
+func absolute() string {
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		return !filepath.IsAbs(dir)
+	}), ":")
 }
 
 // open makes the session and settles what is set for the client.
@@ -399,10 +400,8 @@ func shellOfOurs(path string) bool {
 // installed is the path of the client's program.
 func installed(c *agents.Client) (string, error) {
 	for _, name := range c.Programs {
-		if path := onPath(name, func(path string) bool {
-			return executable(path) &&
-				!app.Ourselves(path)
-		}); path != "" {
+		own := func(path string) bool { return executable(path) && !app.Ourselves(path) }
+		if path := onPath(name, absolute(), own); path != "" {
 			return path, nil
 		}
 	}
@@ -425,7 +424,7 @@ func starter(program string, path bool) []string {
 		return []string{program}
 	}
 	own := func(path string) bool { return app.Runs(path) && !app.Ourselves(path) }
-	if shell := onPath(words[len(words)-1], own); shell != "" {
+	if shell := onPath(words[len(words)-1], absolute(), own); shell != "" {
 		return []string{shell, program}
 	}
 	return []string{program}

@@ -15,12 +15,8 @@ type aliasCmd struct {
 	Tools []string `arg:"" optional:"" name:"tool" help:"Names of programs; default: those that have shims."`
 }
 
-func (c *aliasCmd) Run() error {
-	s, dir, _, err := loadShims()
-	if err != nil {
-		return err
-	}
-	names, err := namedOr(dir, c.Tools, "aliases for which tools?", "sbx alias "+c.Shell+" npm pip cargo")
+func (c *aliasCmd) Run(s *shimming) error {
+	names, err := namedOr(s.dir, c.Tools, "aliases for which tools?", "sbx alias "+c.Shell+" npm pip cargo")
 	if err != nil {
 		return err
 	}

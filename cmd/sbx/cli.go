@@ -212,11 +212,9 @@ func (o *options) check() error {
 			policy.SeccompFile(f.value) {
 			continue
 		}
-		hint := ""
-		if near := text.Nearest(f.value, words[f.name]); f.name == "engine" && f.value == "none" {
+		hint := meant(f.value, words[f.name], "")
+		if f.name == "engine" && f.value == "none" {
 			hint = "to run without a sandbox, use --no-sandbox"
-		} else if near != "" {
-			hint = "did you mean " + near + "?"
 		}
 		return app.Failed("--"+f.name+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "),
 			hint)
@@ -339,6 +337,14 @@ func stray(word string, left []string) error {
 	return app.Failed("unexpected word "+word, "a command comes after --")
 }
 
+// callerOutside is the caller of a command that is for the user alone.
+func callerOutside(command, why string) (*app.Caller, error) {
+	if outer, ok := app.Inside(); ok {
+		return nil, outer.Refuses(command, why)
+	}
+	return app.Here("")
+}
+
 // runCommand parses and runs one of sbx's own commands.
 func runCommand(args []string) error {
 	var cli commandCLI
@@ -348,7 +354,9 @@ func runCommand(args []string) error {
 	}
 	args, cli.Agent.words = agentWords(args)
 	parser, err := newParser(&cli, kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindToProvider(func() (*app.Context, error) { return app.Load(app.ForRun(app.Flags{}, nil)) }),
+		kong.BindToProvider(loadShims))
 	if err != nil {
 		return err
 	}

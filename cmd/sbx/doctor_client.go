@@ -65,13 +65,7 @@ func (c *doctorCmd) client() error {
 	} else if err := r.ask(client); err != nil {
 		return err
 	}
-	if err := show(c.JSON, r, r.print); err != nil {
-		return err
-	}
-	if !r.OK {
-		return exitError(host.StatusFailed)
-	}
-	return nil
+	return tell(c.JSON, r, r.OK, host.StatusFailed)
 }
 
 func (r *clientReport) ask(client *agents.Client) error {

@@ -45,14 +45,10 @@ func (c *doctorCmd) Run() error {
 		return c.client()
 	}
 	d := c.diagnose()
-	if err := show(c.JSON, d, func() error { return printChecks(d.Checks) }); err != nil {
-		return err
-	}
-	if !d.OK {
-		return exitError(host.StatusFailed)
-	}
-	return nil
+	return tell(c.JSON, d, d.OK, host.StatusFailed)
 }
+
+func (d *diagnosis) print() error { return printChecks(d.Checks) }
 
 func (c *doctorCmd) diagnose() *diagnosis {
 	d := &diagnosis{Tier: "none", Wanted: "reduced"}

@@ -92,6 +92,22 @@ func show(asJSON bool, v any, print func() error) error {
 	return print()
 }
 
+// tell shows a report, and ends with a status where it is not good.
+func tell(asJSON bool, report interface{ print() error }, good bool, status int) error {
+	if err := show(asJSON, report, report.print); err != nil || good {
+		return err
+	}
+	return exitError(status)
+}
+
+// meant is the hint for a word that is none of those known.
+func meant(word string, known []string, otherwise string) string {
+	if near := text.Nearest(word, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}
+
 // check is one line of what a doctor finds.
 type check struct {
 	Name   string   `json:"check"`

@@ -35,11 +35,7 @@ type profileJSON struct {
 	Module  bool     `json:"module"` // adds to a profile and is none by itself
 }
 
-func (c *profilesListCmd) Run() error {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
-	if err != nil {
-		return err
-	}
+func (c *profilesListCmd) Run(s *app.Context) error {
 	out := []profileJSON{}
 	for _, name := range s.Settings.Profiles.Names() {
 		p := profileJSON{Name: name, Summary: profiles.Summary(name), Default: name == s.Settings.DefaultProfile,
@@ -77,11 +73,7 @@ type profilesShowCmd struct {
 	Flat bool   `help:"With all that it extends, as one profile."`
 }
 
-func (c *profilesShowCmd) Run() error {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
-	if err != nil {
-		return err
-	}
+func (c *profilesShowCmd) Run(s *app.Context) error {
 	set := s.Settings.Profiles
 	flat, err := set.Flatten(c.Name)
 	if err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -52,7 +53,7 @@ type shimJSON struct {
 }
 
 func (c *shimAddCmd) Run() error {
-	s, dir, err := shimState("shim add")
+	s, dir, err := changingShims("shim add")
 	if err != nil {
 		return err
 	}
@@ -87,46 +88,40 @@ func (c *shimAddCmd) Run() error {
 		return printJSON(out)
 	}
 	for _, j := range out {
-		fmt.Fprintln(stdout, addedLine(&j))
+		what := map[string]string{"added": "added", "kept": "exists already",
+			"renewed": "leads to " + text.Plain(j.Target) + " now"}[j.Change]
+		if j.Program == "" {
+			what += "; not installed yet"
+		} else {
+			what += ", in front of " + text.Plain(j.Program)
+		}
+		fmt.Fprintln(stdout, j.Name+": "+what)
 	}
 	hintPath(s, dir, out)
 	return nil
 }
 
-func addedLine(j *shimJSON) string {
-	what := map[string]string{"added": "added", "kept": "exists already", "renewed": "leads to " +
-		text.Plain(j.Target) + " now"}[j.Change]
-	if j.Program == "" {
-		return j.Name + ": " + what + "; not installed yet"
-	}
-	return j.Name + ": " + what + ", in front of " + text.Plain(j.Program)
-}
-
 // hintPath says what is missing until a shell finds the shims.
 func hintPath(s *app.Caller, dir shims.Dir, added []shimJSON) {
 	if !inPath(s, string(dir)) {
-		shell := shims.ShellOf(os.Getenv("SHELL"))
-		if shell == "" {
-			shell = "sh"
-		}
-		app.Say("hint", "shells find shims when their directory is first in PATH: "+activateLine(shell)+" in "+startFile(shell)+", after mise, asdf, nvm and the like")
+		app.Say("hint", "shells find shims when their directory is first in PATH: "+activateLine(ownShell())+" in "+startFile(ownShell())+", after mise, asdf, nvm and the like")
 		return
 	}
 	for _, j := range added {
-		if found := lookPath(j.Name, s.Host.Path()); found != "" && !isShim(s, found, j.Name) {
-			app.Say("hint", text.Plain(found)+" comes before the shim in PATH: "+activateLine(shims.ShellOf(os.Getenv("SHELL")))+" puts the shims first")
+		if found := onPath(j.Name, s.Host.Path(), app.Runs); found != "" && !isShim(s, found, j.Name) {
+			app.Say("hint", text.Plain(found)+" comes before the shim in PATH: "+activateLine(ownShell())+" puts the shims first")
 			return
 		}
 	}
 }
 
+// ownShell is the kind of shell that the caller has, sh for any other.
+func ownShell() string { return cmp.Or(shims.ShellOf(os.Getenv("SHELL")), "sh") }
+
 // activateLine is what to write into a shell's start-up file.
 func activateLine(shell string) string {
-	switch shell {
-	case "fish":
+	if shell == "fish" {
 		return "sbx activate fish | source"
-	case "":
-		shell = "sh"
 	}
 	return `eval "$(sbx activate ` + shell + `)"`
 }
@@ -137,7 +132,7 @@ func startFile(shell string) string {
 }
 
 func (c *shimRemoveCmd) Run() error {
-	_, dir, err := shimState("shim remove")
+	_, dir, err := changingShims("shim remove")
 	if err != nil {
 		return err
 	}
@@ -146,10 +141,9 @@ func (c *shimRemoveCmd) Run() error {
 	}
 	names := unique(c.Tools)
 	there, err := shimNames(dir)
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case c.All && len(names) > 0:
 		return app.Failed("--all is for all shims, without names", "")
 	case c.All:
@@ -160,11 +154,8 @@ func (c *shimRemoveCmd) Run() error {
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(string(dir), filepath.Base(name))); err != nil ||
 			strings.Contains(name, "/") {
-			hint := "sbx shim list shows those there are"
-			if near := text.Nearest(name, there); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return app.Failed(text.Plain(name)+": there is no such shim", hint)
+			return app.Failed(text.Plain(name)+": there is no such shim",
+				meant(name, there, "sbx shim list shows those there are"))
 		}
 	}
 	out := []shimJSON{}
@@ -183,20 +174,16 @@ func (c *shimRemoveCmd) Run() error {
 	return nil
 }
 
-func (c *shimListCmd) Run() error {
-	s, _, list, err := loadShims()
-	if err != nil {
-		return err
-	}
+func (c *shimListCmd) Run(s *shimming) error {
 	if c.JSON {
-		return printJSON(list)
+		return printJSON(s.list)
 	}
-	if len(list) == 0 {
+	if len(s.list) == 0 {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
 	w := text.Table(stdout)
-	for _, j := range list {
+	for _, j := range s.list {
 		program := text.Plain(j.Program)
 		if j.Program == "" {
 			program = "not installed"
@@ -204,26 +191,14 @@ func (c *shimListCmd) Run() error {
 		if j.Broken {
 			program = text.Plain(j.Target) + " is gone: sbx shim add " + j.Name
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", j.Name, profileOf(s, j.Name), program)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", j.Name, j.Profile, program)
 	}
 	return w.Flush()
 }
 
-// profileOf is the profile that a shim runs with when neither SBX_PROFILE nor
-// SBX_FLAGS says another.
-func profileOf(s *app.Context, tool string) string {
-	if p := s.Settings.Tools[tool]; p != "" {
-		return p
-	}
-	return s.Settings.DefaultProfile
-}
-
-// shimState is what the commands need that change shims.
-func shimState(command string) (*app.Caller, shims.Dir, error) {
-	if outer, ok := app.Inside(); ok {
-		return nil, "", outer.Refuses(command, "shims are for shells outside")
-	}
-	s, err := app.Here("")
+// changingShims is what the commands need that change shims.
+func changingShims(command string) (*app.Caller, shims.Dir, error) {
+	s, err := callerOutside(command, "shims are for shells outside")
 	if err != nil {
 		return nil, "", err
 	}
@@ -231,24 +206,34 @@ func shimState(command string) (*app.Caller, shims.Dir, error) {
 	return s, dir, err
 }
 
-// loadShims is what the commands need that tell of shims: the user's, with what is
-// behind them.
-func loadShims() (s *app.Context, dir shims.Dir, list []shimJSON, err error) {
-	if s, err = app.Load(app.ForRun(app.Flags{}, nil)); err != nil {
-		return nil, "", nil, err
+// shimming is what the commands need that tell of shims.
+type shimming struct {
+	*app.Context
+	dir  shims.Dir
+	list []shimJSON // the user's
+}
+
+func loadShims(c *app.Context) (*shimming, error) {
+	s := &shimming{Context: c, list: []shimJSON{}}
+	var err error
+	if s.dir, err = c.ShimsDir(); err != nil {
+		return nil, err
 	}
-	if dir, err = s.ShimsDir(); err != nil {
-		return nil, "", nil, err
-	}
-	links, err := dir.List()
-	list = []shimJSON{}
+	links, err := s.dir.List()
 	for _, l := range links {
-		j := shimJSON{Name: l.Name, Shim: string(dir) + "/" + l.Name, Target: l.Target, Broken: l.Broken,
-			Profile: profileOf(s, l.Name)}
-		j.Program, _ = s.Host.Tool(l.Name, s.Host.Path())
-		list = append(list, j)
+		j := s.tool(l.Name)
+		j.Shim, j.Target, j.Broken = string(s.dir)+"/"+l.Name, l.Target, l.Broken
+		s.list = append(s.list, j)
 	}
-	return s, dir, list, err
+	return s, err
+}
+
+// tool is what a shim of a name leads to, and the profile it has when neither
+// SBX_PROFILE nor SBX_FLAGS says another.
+func (s *shimming) tool(name string) shimJSON {
+	j := shimJSON{Name: name, Profile: cmp.Or(s.Settings.Tools[name], s.Settings.DefaultProfile)}
+	j.Program, _ = s.Host.Tool(name, s.Host.Path())
+	return j
 }
 
 func shimNames(dir shims.Dir) ([]string, error) {
@@ -273,8 +258,7 @@ func namedOr(dir shims.Dir, given []string, question, hint string) ([]string, er
 }
 
 // unique are the words, each once.
-func unique(words []string) []string {
-	var out []string
+func unique(words []string) (out []string) {
 	for _, w := range words {
 		if !slices.Contains(out, w) {
 			out = append(out, w)
@@ -305,8 +289,14 @@ func inPath(s *app.Caller, dir string) bool {
 	return false
 }
 
-func lookPath(name, path string) string {
-	return lookpath.First(path, name, app.Runs)
+// onPath is the first file of a name in the directories of a PATH that will do, or "".
+func onPath(name, path string, ok func(file string) bool) string {
+	for _, dir := range filepath.SplitList(path) {
+		if file := filepath.Join(dir, name); ok(file) {
+			return file
+		}
+	}
+	return ""
 }
 
 // isShim reports whether a path leads to sbx by the name of a tool.

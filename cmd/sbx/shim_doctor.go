@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,87 +49,74 @@ type shimAnswer struct {
 	How     string `json:"how"`     // for people
 	Answer  string `json:"answer"`  // shim, program, alias, function, builtin, none, unknown
 	Path    string `json:"path,omitempty"`
+	title   string
 }
 
-func (c *shimDoctorCmd) Run() error {
-	s, dir, list, err := loadShims()
+func (c *shimDoctorCmd) Run(s *shimming) error {
+	tools, err := s.asked(unique(c.Tools))
 	if err != nil {
 		return err
 	}
-	tools, err := askedShims(s, list, unique(c.Tools))
-	if err != nil {
-		return err
-	}
-	r := &shimReport{OK: true, Dir: string(dir), InPath: inPath(&s.Caller, string(dir)), Problems: []string{},
+	r := &shimReport{OK: true, Dir: string(s.dir), InPath: inPath(&s.Caller, string(s.dir)), Problems: []string{},
 		Notes: []string{}, Tools: tools}
-	r.diagnose(&s.Caller, dir)
+	r.diagnose(s)
 	r.notes()
-	if err := show(c.JSON, r, r.print); err != nil || r.OK {
-		return err
-	}
-	return exitError(1)
+	return tell(c.JSON, r, r.OK, 1)
 }
 
 // asked are the shims that were named, or all.
-func askedShims(s *app.Context, list []shimJSON, names []string) ([]shimToolReport, error) {
+func (s *shimming) asked(names []string) ([]shimToolReport, error) {
 	out := []shimToolReport{}
-	if len(names) == 0 {
-		for _, j := range list {
-			out = append(out, shimToolReport{shimJSON: j, Added: true})
-		}
-		return out, nil
-	}
 	for _, name := range names {
 		if err := shims.CheckName(name); err != nil {
 			return nil, shimError(err)
 		}
-		t := shimToolReport{shimJSON: shimJSON{Name: name, Profile: profileOf(s, name)}}
-		t.Program, _ = s.Host.Tool(name, s.Host.Path())
-		for _, j := range list {
-			if j.Name == name {
-				t.shimJSON, t.Added = j, true
-			}
+		out = append(out, shimToolReport{shimJSON: s.tool(name)})
+	}
+	for _, j := range s.list {
+		switch i := slices.Index(names, j.Name); {
+		case i >= 0:
+			out[i] = shimToolReport{shimJSON: j, Added: true}
+		case len(names) == 0:
+			out = append(out, shimToolReport{shimJSON: j, Added: true})
 		}
-		out = append(out, t)
 	}
 	return out, nil
 }
 
-func (r *shimReport) diagnose(s *app.Caller, dir shims.Dir) {
+func (r *shimReport) diagnose(s *shimming) {
 	problem := func(text string) { r.Problems, r.OK = append(r.Problems, text), false }
-	if err := dir.Check(); err != nil {
+	if err := s.dir.Check(); err != nil {
 		problem(err.Error())
 	}
 	if len(r.Tools) == 0 {
 		return
 	}
 	if !r.InPath {
-		problem(text.Plain(r.Dir) + " is not in PATH of this shell: " + activateLine(shims.ShellOf(os.Getenv("SHELL"))))
+		problem(text.Plain(r.Dir) + " is not in PATH of this shell: " + activateLine(ownShell()))
 	}
-	contexts := contexts(s)
 	names := make([]string, len(r.Tools))
 	for i := range r.Tools {
 		names[i] = r.Tools[i].Name
 	}
-	found, ok := make([]map[string]shims.Answer, len(contexts)), make([]bool, len(contexts))
+	ways := starts(&s.Caller)
+	found := make([]map[string]shims.Answer, len(ways)) // nil: no answer
 	var all sync.WaitGroup
-	for n, c := range contexts {
-		all.Go(func() { found[n], ok[n] = c.ask(names) })
+	for n, w := range ways {
+		all.Go(func() { found[n] = w.ask(names) })
 	}
 	all.Wait()
-	for n, c := range contexts {
-		for i := range r.Tools {
-			t := &r.Tools[i]
-			a := shimAnswer{Context: c.name, How: c.how, Answer: "unknown"}
-			if ok[n] {
-				a.Answer, a.Path = verdict(s, t.Name, found[n][t.Name])
+	for i := range r.Tools {
+		t := &r.Tools[i]
+		for n, w := range ways {
+			a := shimAnswer{Context: w.name, How: w.how, Answer: "unknown", title: w.title}
+			if found[n] != nil {
+				a.Answer, a.Path = verdict(&s.Caller, t.Name, found[n][t.Name])
 			}
 			t.Answers = append(t.Answers, a)
 		}
-	}
-	for i := range r.Tools {
-		t := &r.Tools[i]
-		absolute := shimAnswer{Context: "absolute", How: "its path", Answer: "none", Path: t.Program}
+		absolute := shimAnswer{Context: "absolute", How: "its path", Answer: "none", Path: t.Program,
+			title: "absolute path"}
 		if t.Program != "" {
 			absolute.Answer = "program"
 		}
@@ -141,7 +129,7 @@ func (r *shimReport) diagnose(s *app.Caller, dir shims.Dir) {
 				t.Name)
 		case t.Answers[0].Answer != "shim" && r.InPath:
 			problem(text.Plain(t.Answers[0].Path) + " comes before the shim of " + t.Name + " in PATH: " +
-				activateLine(shims.ShellOf(os.Getenv("SHELL"))) + " after what put it there")
+				activateLine(ownShell()) + " after what put it there")
 		}
 	}
 }
@@ -172,15 +160,17 @@ func verdict(s *app.Caller, name string, a shims.Answer) (answer, path string) {
 	return "program", a.Path
 }
 
-// startContext is a way in which a program is started by its name.
-type startContext struct {
-	name, how string
-	ask       func(names []string) (map[string]shims.Answer, bool)
+// start is a way in which programs are started: names are looked up in a PATH, or
+// by a shell that is asked, since start-up files decide and no one can tell what
+// they do but a shell that reads them.
+type start struct {
+	name, title, how string
+	path             string
+	shell, flag      string // "" for none to be asked
+	env              []string
 }
 
-// contexts are asked for real where there is something to ask: start-up files
-// decide, and no one can tell what they do but a shell that reads them.
-func contexts(s *app.Caller) []startContext {
+func starts(s *app.Caller) []start {
 	shell := os.Getenv("SHELL")
 	if !strings.HasPrefix(shell, "/") {
 		shell = host.PasswdShell(s.Host.UID)
@@ -191,26 +181,37 @@ func contexts(s *app.Caller) []startContext {
 	if session == "" {
 		session, inherits = login, "PATH as after a login"
 	}
-	in := func(path string) func([]string) (map[string]shims.Answer, bool) {
-		return func(names []string) (map[string]shims.Answer, bool) {
-			found := make(map[string]shims.Answer)
-			for _, n := range names {
-				found[n] = shims.Answer{Kind: "file", Path: lookPath(n, path)}
-			}
-			return found, true
+	return []start{
+		{name: "shell", title: "this shell", how: "PATH of this shell", path: s.Host.Path()},
+		{name: "login", title: "login shell", how: base + " -lc", shell: shell, flag: "-lc", env: loginEnv(login, shell)},
+		{name: "interactive", title: "at a prompt", how: base + " -ic", shell: shell, flag: "-ic",
+			env: loginEnv(session, shell)},
+		{name: "sh", title: "sh -c", how: "sh -c", shell: "/bin/sh", flag: "-c", env: s.Host.Environ},
+		{name: "cron", title: "cron", how: "PATH=/usr/bin:/bin", path: "/usr/bin:/bin"},
+		{name: "session", title: "desktop, editor", how: inherits, path: session},
+	}
+}
+
+// ask is what is found for names, nil when there was no answer.
+func (w *start) ask(names []string) map[string]shims.Answer {
+	found := make(map[string]shims.Answer)
+	if w.flag == "" {
+		for _, n := range names {
+			found[n] = shims.Answer{Kind: "file", Path: onPath(n, w.path, app.Runs)}
 		}
+		return found
 	}
-	run := func(program, flag string, env []string) func([]string) (map[string]shims.Answer, bool) {
-		return func(names []string) (map[string]shims.Answer, bool) { return askShell(program, flag, env, names) }
+	mark := "sbx" + rand.Text()
+	code, ok := shims.Question(filepath.Base(w.shell), names, mark)
+	if !ok {
+		return nil
 	}
-	return []startContext{
-		{"shell", "PATH of this shell", in(s.Host.Path())},
-		{"login", base + " -lc", run(shell, "-lc", loginEnv(login, shell))},
-		{"interactive", base + " -ic", run(shell, "-ic", loginEnv(session, shell))},
-		{"sh", "sh -c", run("/bin/sh", "-c", s.Host.Environ)},
-		{"cron", "PATH=/usr/bin:/bin", in("/usr/bin:/bin")},
-		{"session", inherits, in(session)},
+	// The output counts, not the status: start-up files fail in many ways.
+	out, _ := runLimited(5*time.Second, w.env, w.shell, w.flag, code)
+	if found = shims.Answers(out, mark); len(found) != len(names) {
+		return nil
 	}
+	return found
 }
 
 // loginPath is PATH before any start-up file was read: login.defs(5), or what
@@ -263,18 +264,6 @@ func sessionPath() string {
 	return ""
 }
 
-func askShell(program, flag string, env, names []string) (map[string]shims.Answer, bool) {
-	mark := "sbx" + rand.Text()
-	code, ok := shims.Question(filepath.Base(program), names, mark)
-	if !ok {
-		return nil, false
-	}
-	// The output counts, not the status: start-up files fail in many ways.
-	out, _ := runLimited(5*time.Second, env, program, flag, code)
-	found := shims.Answers(out, mark)
-	return found, len(found) == len(names)
-}
-
 // runLimited runs a program without a terminal, for some time at most, and
 // returns the first mebibyte of what it prints.
 func runLimited(limit time.Duration, env []string, program string, args ...string) (string, error) {
@@ -307,13 +296,11 @@ func (r *shimReport) print() error {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
-	titles := map[string]string{"shell": "this shell", "login": "login shell", "interactive": "at a prompt",
-		"sh": "sh -c", "cron": "cron", "session": "desktop, editor", "absolute": "absolute path"}
 	w := text.Table(stdout)
 	for _, t := range r.Tools {
 		fmt.Fprintf(w, "%s (profile %s)\n", t.Name, t.Profile)
 		for _, a := range t.Answers {
-			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", titles[a.Context], a.Answer, a.How, a.text())
+			fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", a.title, a.Answer, a.How, a.text())
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -58,10 +58,7 @@ func (c *statusCmd) Run() error {
 		return err
 	}
 	st.OK = len(st.attention) == 0
-	if err := show(c.JSON, st, st.print); err != nil || st.OK {
-		return err
-	}
-	return exitError(1)
+	return tell(c.JSON, st, st.OK, 1)
 }
 
 // standingInside is what can be said in a sandbox: what is in force comes from outside
