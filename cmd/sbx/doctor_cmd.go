@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -58,24 +59,24 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		return d
 	}
 	h, cacheDir := s.Host, s.CacheDir()
-	facts := host.GatherDiagnostics(h.Environ)
-	d.Landlock = facts.Landlock
+	facts := host.GatherDiagnostics(h)
 	d.system(facts)
-	settings := d.config(h)
-	if c.MinTier != "" {
-		d.Wanted = c.MinTier
-	}
-	if outer, ok := app.Inside(); ok {
-		d.inside(outer)
-	} else {
-		if c := d.engines(h, facts); c.Name == host.EngineBwrap {
-			h.RefreshSockets(cacheDir, c.Bwrap) // for the runs to come
-		}
+	run, err := app.Load(app.ForRun(app.Flags{}, nil))
+	settings := d.config(run, err)
+	d.Wanted = cmp.Or(c.MinTier, d.Wanted)
+	if outer, ok := app.Inside(); ok { // what is called there goes on in the same one
+		d.Tier = outer.Tier
+		d.add("sandbox", "ok", "this runs inside an sbx sandbox ("+strings.Join(outer.Profiles,
+			"+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here")
+	} else if by := d.engines(h, facts); by.Name == host.EngineBwrap {
+		h.RefreshSockets(cacheDir, by.Bwrap) // for the runs to come
 	}
 	d.kernel(facts)
 	d.cache(h, cacheDir)
 	d.limits(h)
-	d.shells(h)
+	if run != nil {
+		d.shells(run)
+	}
 	d.names(os.Getenv("PATH"))
 	d.result(settings)
 	return d
@@ -83,62 +84,38 @@ func (c *doctorCmd) diagnose() *diagnosis {
 
 // blind is all that can be said where sbx cannot look around: no run goes on.
 func (d *diagnosis) blind(c *doctorCmd, err error) {
-	if c.MinTier != "" {
-		d.Wanted = c.MinTier
-	}
-	facts := host.GatherDiagnostics(os.Environ())
-	d.Landlock = facts.Landlock
+	d.Wanted = cmp.Or(c.MinTier, d.Wanted)
+	facts := host.GatherDiagnostics(&host.Host{Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()}})
 	d.system(facts)
-	hint := ""
 	var e *host.Error
 	var none *host.Unavailable
 	switch {
 	case errors.As(err, &none):
 		d.Cause = string(none.Cause)
 	case !host.Proc():
-		d.Cause = "no-proc"
+		d.Cause, d.remedy = "no-proc", []string{"as root: mount -t proc proc /proc"}
 		err = errors.New("/proc is not mounted here, and sbx needs it")
-		hint = "as root: mount -t proc proc /proc"
 	case errors.As(err, &e):
-		d.Cause, hint = "no-home", e.Hint
+		if d.Cause = "no-home"; e.Hint != "" {
+			d.remedy = []string{e.Hint}
+		}
 	}
-	if hint != "" {
-		d.remedy = []string{hint}
-	}
-	d.add("host", "bad", err.Error(), d.remedy)
+	d.add("host", "bad", err.Error(), d.remedy...)
 	d.kernel(facts)
 	d.result(false)
-}
-
-// inside is for a doctor that is called in a sandbox: what is called there goes
-// on in the same one.
-func (d *diagnosis) inside(outer *app.Manifest) {
-	d.Tier = outer.Tier
-	d.add("sandbox", "ok", "this runs inside an sbx sandbox ("+strings.Join(outer.Profiles,
-		"+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here", nil)
-}
-
-// kernel is what Linux itself offers.
-func (d *diagnosis) kernel(f host.Diagnostics) {
-	if f.MacOS == "" {
-		d.filters(f)
-		d.landlock(f)
-	}
 }
 
 // engines tries what there is, best first.
 func (d *diagnosis) engines(h *host.Host, facts host.Diagnostics) engine.Chosen {
 	c, err := wrap.Choose(h, "", "auto", "")
-	if facts.MacOS != "" {
-		if d.seatbelt(err, facts) {
-			d.Tier, d.Engine = host.TierFull, host.EngineSeatbelt
-		}
-		return c
-	}
-	if c.Lack != nil {
+	if facts.MacOS == "" && c.Lack != nil {
 		err = c.Lack
 	}
 	switch {
+	case facts.MacOS != "":
+		if d.seatbelt(err, facts) {
+			d.Tier, d.Engine = host.TierFull, host.EngineSeatbelt
+		}
 	case d.bwrap(c.Bwrap, err, facts):
 		d.Tier, d.Engine = host.TierFull, host.EngineBwrap
 	case c.Name == host.EngineLandlock:
@@ -151,124 +128,149 @@ func (d *diagnosis) engines(h *host.Host, facts host.Diagnostics) engine.Chosen 
 func (d *diagnosis) result(settings bool) {
 	enough := d.Tier == "full" || d.Tier == "reduced" && d.Wanted == "reduced"
 	d.OK = enough && settings
-	full := d.remedy
-	if len(full) > 1 {
-		full = full[:1]
-	}
-	switch {
-	case d.OK && d.Tier == "full":
-		d.add("result", "ok", "commands run in a sandbox of tier full", nil)
-	case d.OK:
-		d.add("result", "note", "commands run in a sandbox of tier "+d.Tier+"; for tier full see bwrap above", full)
-	case enough:
-		d.add("result", "bad", "a run here would not be sandboxed: see config above", nil)
-	default:
-		d.add("result", "bad", "a run here would not be sandboxed as wanted (tier "+d.Tier+", wanted "+d.Wanted+")",
-			full)
+	full := d.remedy[:min(1, len(d.remedy))]
+	d.found(
+		finding{d.OK && d.Tier == "full", check{"result", "ok", "commands run in a sandbox of tier full", nil}},
+		finding{d.OK && d.Tier != "full", check{"result", "note",
+			"commands run in a sandbox of tier " + d.Tier + "; for tier full see bwrap above", full}},
+		finding{enough && !settings, check{"result", "bad", "a run here would not be sandboxed: see config above", nil}},
+		finding{!enough, check{"result", "bad",
+			"a run here would not be sandboxed as wanted (tier " + d.Tier + ", wanted " + d.Wanted + ")", full}},
+	)
+}
+
+// finding is a check that is told when it holds.
+type finding struct {
+	holds bool
+	check
+}
+
+func (d *diagnosis) found(all ...finding) {
+	for _, f := range all {
+		if f.holds {
+			d.Checks = append(d.Checks, f.check)
+		}
 	}
 }
 
-func (d *diagnosis) add(name, status, text string, hints []string) {
+func (d *diagnosis) add(name, status, text string, hints ...string) {
 	d.Checks = append(d.Checks, check{name, status, text, hints})
 }
 
+// system is what there is to say of the machine itself.
 func (d *diagnosis) system(f host.Diagnostics) {
-	if f.MacOS != "" {
-		d.mac(f)
-		return
-	}
-	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
-	if f.Distro != "" {
-		parts = append(parts, f.Distro)
-	}
-	if f.WSL > 0 {
-		parts = append(parts, "WSL "+strconv.Itoa(f.WSL))
-	}
-	d.add("system", "ok", strings.Join(parts, ", "), nil)
-	if f.Container != "" {
-		d.add("container", "note", "this is a "+f.Container+" container", nil)
-	}
-	if f.Confined != "" {
-		d.add("container", "note", "this runs inside "+f.Confined, nil)
-	}
-	if f.Filtered && f.Container == "" && f.Confined == "" {
-		by := "a system call filter is in force around this process"
-		if f.Unit != "" {
-			by += ", which belongs to " + f.Unit
+	d.Landlock = f.Landlock
+	linux, is := f.MacOS == "", "macOS "+f.MacOS+", "+runtime.GOARCH
+	if linux {
+		is = runtime.GOOS + "/" + runtime.GOARCH
+		if f.Distro != "" {
+			is += ", " + f.Distro
 		}
-		d.add("container", "note", by, nil)
+		if f.WSL > 0 {
+			is += ", WSL " + strconv.Itoa(f.WSL)
+		}
 	}
-	d.root(f)
+	by := "a system call filter is in force around this process"
+	if f.Unit != "" {
+		by += ", which belongs to " + f.Unit
+	}
+	d.found(
+		finding{true, check{"system", "ok", is, nil}},
+		finding{f.Translated, check{"system", "note",
+			"this sbx is made for Intel and runs by Rosetta, which makes each start slower",
+			[]string{"install the one for Apple silicon (darwin/arm64)"}}},
+		finding{f.Container != "", check{"container", "note", "this is a " + f.Container + " container", nil}},
+		finding{f.Confined != "", check{"container", "note", "this runs inside " + f.Confined, nil}},
+		finding{f.Filtered && f.Container == "" && f.Confined == "", check{"container", "note", by, nil}},
+		finding{f.Root, check{"user", "note",
+			"root: the sandbox holds, but every file of root is readable where a profile shows it",
+			[]string{"run sbx as a plain user where you can"}}},
+	)
 	for _, s := range []struct{ name, value string }{
 		{"user.max_user_namespaces", f.MaxUserns}, {"kernel.unprivileged_userns_clone", f.UsernsClone},
 		{"kernel.apparmor_restrict_unprivileged_userns", f.AppArmor},
 	} {
-		if s.value != "" {
-			d.add("sysctl", "ok", s.name+" = "+s.value, nil)
+		if linux && s.value != "" {
+			d.add("sysctl", "ok", s.name+" = "+s.value)
 		}
 	}
 }
 
-func (d *diagnosis) root(f host.Diagnostics) {
-	if f.Root {
-		d.add("user", "note", "root: the sandbox holds, but every file of root is readable where a profile shows it",
-			[]string{"run sbx as a plain user where you can"})
-	}
-}
-
 // config reports whether the configuration lets a run be sandboxed.
-func (d *diagnosis) config(h *host.Host) bool {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
+func (d *diagnosis) config(s *app.Context, err error) bool {
 	if err != nil {
-		d.add("config", "bad", err.Error(), nil)
+		d.add("config", "bad", err.Error())
 		return false
 	}
 	d.Wanted = s.Policy.MinTier
-	if !s.Settings.Enabled {
-		d.add("config", "bad", "the sandbox is switched off: enabled = false in "+s.Settings.Where["enabled"], nil)
+	text := "profile " + strings.Join(s.Policy.Profiles, "+")
+	switch {
+	case !s.Settings.Enabled:
+		d.add("config", "bad", "the sandbox is switched off: enabled = false in "+s.Settings.Where["enabled"])
+		return false
+	case s.Settings.Fallback != "block":
+		d.add("config", "note", text+"; without an engine a run goes on unsandboxed (fallback_on_unavailable = "+s.Settings.Fallback+")")
+	default:
+		d.add("config", "ok", text)
+	}
+	return true
+}
+
+// fails says why an engine does not work, if there is an error. More are hints
+// that come first.
+func (d *diagnosis) fails(engine string, err error, more ...string) bool {
+	if err == nil {
 		return false
 	}
-	text := "profile " + strings.Join(s.Policy.Profiles, "+")
-	if s.Settings.Fallback != "block" {
-		d.add("config", "note", text+"; without an engine a run goes on unsandboxed (fallback_on_unavailable = "+s.Settings.Fallback+")", nil)
+	reason := err.Error()
+	var none *host.Unavailable
+	if errors.As(err, &none) {
+		reason, d.Cause, d.remedy = none.Reason, string(none.Cause), append(more, none.Hints...)
+		d.add(engine, "bad", reason, d.remedy...)
 		return true
 	}
-	d.add("config", "ok", text, nil)
+	d.add(engine, "bad", reason)
 	return true
 }
 
 // bwrap reports whether a bwrap works.
 func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Diagnostics) bool {
-	var none *host.Unavailable
-	if errors.As(err, &none) {
-		d.Cause, d.remedy = string(none.Cause), none.Hints
-		d.add("bwrap", "bad", none.Reason, none.Hints)
+	if d.fails("bwrap", err) {
 		return false
 	}
-	if err != nil {
-		d.add("bwrap", "bad", err.Error(), nil)
-		return false
-	}
-	d.add("bwrap", "ok", text.Plain(b.Path)+" "+b.Version.String()+", tried and working", nil)
-	if b.Version.Less(bwrapargs.HasSize) {
-		d.add("bwrap", "note", "this version cannot bound the size of private directories",
-			[]string{f.Install() + " (0.7 or newer)"})
-	}
-	if b.Version.Less(bwrapargs.FixedSymlink) {
-		d.add("bwrap", "note", "releases before 0.12 follow links during set-up (CVE-2026-87766), unless the package has the fix; sbx itself gives it no path that holds a link",
-			[]string{"keep it up to date: " + f.Install()})
-	}
+	d.found(
+		finding{true, check{"bwrap", "ok", text.Plain(b.Path) + " " + b.Version.String() + ", tried and working", nil}},
+		finding{b.Version.Less(bwrapargs.HasSize), check{"bwrap", "note",
+			"this version cannot bound the size of private directories", []string{f.Install() + " (0.7 or newer)"}}},
+		finding{b.Version.Less(bwrapargs.FixedSymlink), check{"bwrap", "note",
+			"releases before 0.12 follow links during set-up (CVE-2026-87766), unless the package has the fix; sbx itself gives it no path that holds a link",
+			[]string{"keep it up to date: " + f.Install()}}},
+	)
 	return true
 }
 
-// filters says whether system calls can be filtered.
-func (d *diagnosis) filters(f host.Diagnostics) {
-	if f.Seccomp {
-		d.add("seccomp", "ok", "system call filters can be set", nil)
-		return
+// seatbelt reports whether sandbox-exec works, and says what it is.
+func (d *diagnosis) seatbelt(err error, f host.Diagnostics) bool {
+	var more []string
+	var none *host.Unavailable
+	if f.CI == "github" && errors.As(err, &none) && none.Cause == host.CauseNested {
+		more = []string{"GitHub's own runners have none around a step: look for what this step starts sbx from"}
 	}
-	d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx works without it",
-		[]string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"})
+	if d.fails(host.EngineSeatbelt, err, more...) {
+		return false
+	}
+	d.add(host.EngineSeatbelt, "ok", host.SandboxExec+", tried and working")
+	d.add(host.EngineSeatbelt, "note",
+		"Apple calls the program deprecated since 10.13; the system and its own services are sandboxed by the same part of the kernel, and sbx refuses every run if it disappears or stops working")
+	for _, differs := range []string{
+		"files and processes that a command may not touch can still be found by name (EPERM where Linux says ENOENT)",
+		"private directories are closed, not empty: a command has TMPDIR instead of /tmp",
+		"no sandbox inside another: swift build and other programs that call sandbox-exec need --disable-sandbox or similar",
+		"set-uid programs (ps, sudo, ping) are refused; background children outlive the command",
+	} {
+		d.add("differs", "note", differs)
+	}
+	return true
 }
 
 // lacks lists what tier reduced is without before a version of Landlock. TCP and
@@ -283,19 +285,27 @@ var lacks = []struct {
 	{9, "in tier reduced there are no Unix sockets but pairs: the filter refuses what Landlock cannot tell apart"},
 }
 
-func (d *diagnosis) landlock(f host.Diagnostics) {
-	if f.Landlock == 0 {
-		hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
-		if f.Filtered || f.Container != "" {
-			hints = append([]string{"the system call filter of the container or service may refuse it: let landlock_create_ruleset, landlock_add_rule and landlock_restrict_self through"}, hints...)
-		}
-		d.add("landlock", "note", "Landlock is not available here", hints)
+// kernel is what Linux itself offers.
+func (d *diagnosis) kernel(f host.Diagnostics) {
+	if f.MacOS != "" {
 		return
 	}
-	d.add("landlock", "ok", "ABI "+strconv.Itoa(f.Landlock)+": what files a process and its children may open, make and run", nil)
+	hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
+	if f.Filtered || f.Container != "" {
+		hints = append([]string{"the system call filter of the container or service may refuse it: let landlock_create_ruleset, landlock_add_rule and landlock_restrict_self through"}, hints...)
+	}
+	d.found(
+		finding{f.Seccomp, check{"seccomp", "ok", "system call filters can be set", nil}},
+		finding{!f.Seccomp, check{"seccomp", "bad",
+			"no system call filter can be set here: no engine of sbx works without it",
+			[]string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"}}},
+		finding{f.Landlock == 0, check{"landlock", "note", "Landlock is not available here", hints}},
+		finding{f.Landlock > 0, check{"landlock", "ok",
+			"ABI " + strconv.Itoa(f.Landlock) + ": what files a process and its children may open, make and run", nil}},
+	)
 	for _, l := range lacks {
-		if f.Landlock < l.abi {
-			d.add("landlock", "note", "before ABI "+strconv.Itoa(l.abi)+": "+l.what, nil)
+		if 0 < f.Landlock && f.Landlock < l.abi {
+			d.add("landlock", "note", "before ABI "+strconv.Itoa(l.abi)+": "+l.what)
 		}
 	}
 }
@@ -303,21 +313,21 @@ func (d *diagnosis) landlock(f host.Diagnostics) {
 func (d *diagnosis) cache(h *host.Host, dir string) {
 	// What stands there is not asked: it may be from better days.
 	if d.Cause != "" && host.Forget(h, dir) {
-		d.add("cache", "note", "a saved verdict said that the engine works here; it has been removed, and the next run tries again", nil)
+		d.add("cache", "note", "a saved verdict said that the engine works here; it has been removed, and the next run tries again")
 	}
-	if dir == "" {
-		d.add("cache", "note", "no home directory: every run probes the engine anew", nil)
-		return
+	info, err := os.Lstat(dir)
+	why := h.CheckOwnDir(dir)
+	switch {
+	case dir == "":
+		d.add("cache", "note", "no home directory: every run probes the engine anew")
+	case err == nil && !info.IsDir():
+		d.add("cache", "bad", text.Plain(dir)+" is not a directory", "move it away")
+	case why != nil:
+		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(),
+			"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist")
+	default:
+		d.add("cache", "ok", text.Plain(dir))
 	}
-	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
-		d.add("cache", "bad", text.Plain(dir)+" is not a directory", []string{"move it away"})
-		return
-	}
-	if why := h.CheckOwnDir(dir); why != nil {
-		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(), []string{"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist"})
-		return
-	}
-	d.add("cache", "ok", text.Plain(dir), nil)
 }
 
 // limits says which limits a run could have here: none is needed to be
@@ -331,33 +341,30 @@ func (d *diagnosis) limits(h *host.Host) {
 		{"--procs", limits.Wanted{Procs: 64}}} {
 		means, err := limits.Choose(l.want, facts, limits.Options{Staged: !facts.Mac})
 		var refused *limits.Refusal
-		switch {
-		case errors.As(err, &refused):
-			d.add("limits", "note", l.flag+" cannot be enforced here: "+refused.Why, []string{refused.Hint})
-		case err == nil:
-			for _, held := range means.Held {
-				_, by, _ := strings.Cut(held, ": ")
-				d.add("limits", "ok", l.flag+" by "+by, nil)
-			}
-			for _, gap := range means.Gaps {
-				d.add("limits", "note", gap, nil)
-			}
+		if errors.As(err, &refused) {
+			d.add("limits", "note", l.flag+" cannot be enforced here: "+refused.Why, refused.Hint)
+		}
+		if err != nil {
+			continue
+		}
+		for _, held := range means.Held {
+			_, by, _ := strings.Cut(held, ": ")
+			d.add("limits", "ok", l.flag+" by "+by)
+		}
+		for _, gap := range means.Gaps {
+			d.add("limits", "note", gap)
 		}
 	}
 }
 
 // shells are what sbx starts of its own accord.
-func (d *diagnosis) shells(h *host.Host) {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
-	if err != nil {
-		return // said under config
-	}
+func (d *diagnosis) shells(s *app.Context) {
 	for _, u := range []struct{ use, path string }{{"sbx alone", s.Shell(s.Login())}, {"sbx -c", s.Shell("/bin/sh")}} {
-		if h.FS.Access(u.path, 'x') {
-			d.add("shells", "ok", u.use+" starts "+text.Plain(u.path), nil)
+		if s.Host.FS.Access(u.path, 'x') {
+			d.add("shells", "ok", u.use+" starts "+text.Plain(u.path))
 		} else {
 			d.add("shells", "note", u.use+" would start "+text.Plain(u.path)+", which cannot be executed",
-				[]string{"set SHELL, or shell in the configuration"})
+				"set SHELL, or shell in the configuration")
 		}
 	}
 }
@@ -366,54 +373,44 @@ func (d *diagnosis) shells(h *host.Host) {
 // others of it.
 func (d *diagnosis) names(path string) {
 	self, err := os.Executable()
-	if err != nil {
+	if _, gone := os.Stat(self); err != nil || gone != nil {
 		return
 	}
-	own, err := os.Stat(self)
-	if err != nil {
-		return
-	}
-	seen := []string{}
-	told := []string{}
+	var seen, relative []string
 	mine := false // what answers is this program
 	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			if slices.Contains(told, dir) {
-				continue
-			}
-			told = append(told, dir)
-			d.add("PATH", "note", "it contains a directory that is not absolute ("+strconv.Quote(dir)+"): whoever can write the working directory can replace any program", []string{"take it out of PATH"})
-			continue
-		}
 		name := filepath.Join(dir, "sbx")
-		info, err := os.Stat(name)
-		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		shown := text.Plain(name)
+		if !filepath.IsAbs(dir) {
+			if !slices.Contains(relative, dir) {
+				relative = append(relative, dir)
+				d.add("PATH", "note", "it contains a directory that is not absolute ("+strconv.Quote(dir)+"): whoever can write the working directory can replace any program",
+					"take it out of PATH")
+			}
 			continue
 		}
 		real, err := filepath.EvalSymlinks(name)
-		if err != nil || slices.Contains(seen, real) {
+		if err != nil || !app.Runs(name) || slices.Contains(seen, real) {
 			continue
 		}
 		seen = append(seen, real)
-		same := os.SameFile(own, info)
-		switch {
-		case len(seen) == 1 && same:
+		switch first, same := len(seen) == 1, app.IsSelf(name); {
+		case first && same:
 			mine = true
-			d.add("PATH", "ok", text.Plain(name)+" answers to sbx: this program", nil)
-		case len(seen) == 1:
-			d.add("PATH", "note", text.Plain(name)+" answers to sbx, and is another program than this ("+text.Plain(self)+")",
-				[]string{"put " + text.Plain(filepath.Dir(self)) + " before " + text.Plain(dir) +
-					" in PATH, or call this one by its path"})
+			d.add("PATH", "ok", shown+" answers to sbx: this program")
+		case first:
+			d.add("PATH", "note", shown+" answers to sbx, and is another program than this ("+text.Plain(self)+")",
+				"put "+text.Plain(filepath.Dir(self))+" before "+text.Plain(dir)+
+					" in PATH, or call this one by its path")
 		case same:
-			d.add("PATH", "note", text.Plain(name)+" is this program, and does not answer: another comes before it",
-				nil)
+			d.add("PATH", "note", shown+" is this program, and does not answer: another comes before it")
 		case mine:
-			d.add("PATH", "note", "another program called sbx is at "+text.Plain(name)+"; it does not answer, since this one comes before it", nil)
+			d.add("PATH", "note", "another program called sbx is at "+shown+"; it does not answer, since this one comes before it")
 		default:
-			d.add("PATH", "note", "another program called sbx is at "+text.Plain(name), nil)
+			d.add("PATH", "note", "another program called sbx is at "+shown)
 		}
 	}
 	if len(seen) == 0 {
-		d.add("PATH", "note", "sbx is not on PATH; this one is "+text.Plain(self), nil)
+		d.add("PATH", "note", "sbx is not on PATH; this one is "+text.Plain(self))
 	}
 }
