@@ -108,7 +108,7 @@ func (c *agentCmd) run() error {
 	if app.IsTerminal(2) && !c.Quiet {
 		app.Say("", l.status())
 	}
-	return wrap.Become(l.plan())
+	return wrap.Become(&engine.Plan{Path: l.argv[0], Argv: l.argv, Env: l.environ()})
 }
 
 func unknownAgent(name string) error {
@@ -121,12 +121,9 @@ func refusedAgent(c *agents.Client) error {
 	return app.Failed(c.Title+" is not started, since its commands would not be sandboxed: "+c.Refused, whole(c))
 }
 
-func whole(c *agents.Client) string {
-	if c.Whole == "" {
-		return "put the whole client inside: sbx --net -- " + c.Programs[0]
-	}
-	return "put the whole client inside: sbx -p " + c.Whole + " -- " + c.Programs[0]
-}
+func whole(c *agents.Client) string { return "put the whole client inside: " + wholeLine(c) }
+
+func wholeLine(c *agents.Client) string { return "sbx -p " + c.Whole + " -- " + c.Programs[0] }
 
 // within starts the client where a sandbox is around everything already.
 func (c *agentCmd) within(client *agents.Client) error {
@@ -154,16 +151,11 @@ func (c *agentCmd) within(client *agents.Client) error {
 	return wrap.Become(plan)
 }
 
-func (l *launch) plan() *engine.Plan {
-	return &engine.Plan{Path: l.argv[0], Argv: l.argv, Env: l.environ()}
-}
-
 // status says in a line what is in force.
 func (l *launch) status() string {
 	pol := l.run.Policy
-	text := l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + app.OnOff(pol.Network) +
-		" · rw " + text.Plain(l.session.Root)
-	return text + " · not inside: " + strings.Join(l.client.Outside, "; ")
+	return l.client.Name + ": commands in " + strings.Join(pol.Profiles, "+") + " · net " + app.OnOff(pol.Network) +
+		" · rw " + text.Plain(l.session.Root) + " · not inside: " + strings.Join(l.client.Outside, "; ")
 }
 
 func (l *launch) show() error {
@@ -171,14 +163,13 @@ func (l *launch) show() error {
 		fmt.Fprintln(stdout, v.Name+"="+shellLine([]string{v.Value}))
 	}
 	fmt.Fprintln(stdout, shellLine(l.argv))
-	by := l.choice.By
+	to := text.Plain(l.choice.Shell)
 	if len(l.choice.Prefix) > 0 {
-		by = shellLine(l.choice.Prefix) + " (" + by + ")"
-	} else {
-		by = text.Plain(l.choice.Shell) + " (" + by + ")"
+		to = shellLine(l.choice.Prefix)
 	}
-	fmt.Fprintln(stdout, "# its commands go to "+by+", profile "+strings.Join(l.run.Policy.Profiles,
-		"+")+", net "+app.OnOff(l.run.Policy.Network)+", writable "+text.Plain(l.session.Root))
+	pol := l.run.Policy
+	fmt.Fprintln(stdout, "# its commands go to "+to+" ("+l.choice.By+"), profile "+strings.Join(pol.Profiles,
+		"+")+", net "+app.OnOff(pol.Network)+", writable "+text.Plain(l.session.Root))
 	return nil
 }
 
@@ -188,7 +179,7 @@ func (l *launch) export() error {
 		fmt.Fprintln(stdout, "unset "+n)
 	}
 	for _, v := range l.set {
-		value := "'" + strings.ReplaceAll(v.Value, "'", `'\''`) + "'"
+		value := text.SingleQuoted(v.Value)
 		if onTerminal() { // for a person to read and paste
 			value = shellLine([]string{v.Value})
 		}
@@ -200,15 +191,12 @@ func (l *launch) export() error {
 func listAgents() error {
 	w := text.Table(stdout)
 	for _, c := range agents.All() {
-		how := "sbx agent " + c.Name
-		text := strings.Join(c.Inside, "; ")
 		if c.Refused != "" {
-			how, text = "sbx -p "+c.Whole+" -- "+c.Programs[0], "the whole client; commands alone cannot be: "+c.Refused
+			fmt.Fprintf(w, "%s\t%s\tthe whole client; commands alone cannot be: %s\n", c.Name, wholeLine(c), c.Refused)
+			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, how, text)
-		if c.Refused == "" {
-			fmt.Fprintf(w, "\t\tnot inside: %s\n", strings.Join(c.Outside, "; "))
-		}
+		fmt.Fprintf(w, "%s\tsbx agent %s\t%s\n", c.Name, c.Name, strings.Join(c.Inside, "; "))
+		fmt.Fprintf(w, "\t\tnot inside: %s\n", strings.Join(c.Outside, "; "))
 	}
 	return w.Flush()
 }

@@ -55,7 +55,11 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	if err := l.trusts(program); err != nil {
 		return nil, err
 	}
-	l.argv = append(starter(program, client.Path), c.words...)
+	l.argv = []string{program}
+	if client.Path {
+		l.argv = starter(program)
+	}
+	l.argv = append(l.argv, c.words...)
 	make := session.Create
 	if c.DryRun {
 		make = func(int, session.Session) (string, error) { return "SESSION", nil }
@@ -63,7 +67,7 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	if err := l.open(make); err != nil {
 		return nil, err
 	}
-	if why, fix := l.lands(); why != "" {
+	if why, fix := lands(client, l.choice, l.place, l.writable); why != "" {
 		l.close()
 		return nil, app.Failed(client.Title+" is not started, since its commands would not be sandboxed: "+why, fix)
 	}
@@ -80,19 +84,19 @@ func (l *launch) policy(c *agentCmd) error {
 		return err
 	}
 	l.run = s
-	if off := s.DisabledBy(); off != "" {
+	switch off := s.DisabledBy(); {
+	case off != "":
 		return app.Failed("commands would not be sandboxed: "+off,
 			"take it out, or start "+l.client.Programs[0]+" without sbx")
-	}
-	if s.Host.CWD == "" {
+	case s.Host.CWD == "":
 		return app.Gone()
 	}
 	if err := s.Host.Writable(s.Host.CWD); err != nil {
 		return app.Failed("the working directory "+err.Error(), "cd to a project first")
 	}
 	names := slices.Clone(s.Policy.Profiles)
-	if m := l.client.Module; m != "" {
-		names = append(names, m)
+	if l.client.Module != "" {
+		names = append(names, l.client.Module)
 	}
 	l.session = session.Session{
 		Client: l.client.Name, Root: s.Host.CWD,
@@ -119,16 +123,15 @@ func (l *launch) policy(c *agentCmd) error {
 			shared(l.client.Reads(worldOf(s.Host, os.Environ())), s.Vars.Home, l.session.Root)...)
 	}
 	flags.Profile, flags.AllowRead = names, l.session.AllowRead
-	resolved, err := s.Resolved(flags)
+	if s, err = s.Resolved(flags); err != nil {
+		return err
+	}
+	l.run = s
+	by, err := s.Engine()
 	if err != nil {
 		return err
 	}
-	l.run = resolved
-	by, err := resolved.Engine()
-	if err != nil {
-		return err
-	}
-	l.sample, err = resolved.Plan(by, "/bin/sh", "-c", ":")
+	l.sample, err = s.Plan(by, "/bin/sh", "-c", ":")
 	return err
 }
 
@@ -248,18 +251,22 @@ func (l *launch) open(make func(int, session.Session) (string, error)) error {
 	if l.dir, err = make(l.run.Host.UID, l.session); err != nil {
 		return app.Failed("no session can be made: "+err.Error(), "")
 	}
-	if l.client.Makes != nil && strings.HasPrefix(l.dir, "/") {
-		for _, name := range l.client.Makes(l.run.Host.UID) {
-			if err := os.Mkdir(filepath.Join(session.Tmp(l.dir), name), 0o700); err != nil {
-				return err
-			}
+	made := filepath.IsAbs(l.dir)
+	if made && l.client.Makes != nil {
+		if err := os.Mkdir(filepath.Join(session.Tmp(l.dir), l.client.Makes(l.run.Host.UID)), 0o700); err != nil {
+			return err
 		}
 	}
 	l.place = agents.Place{Shells: shells, Tmp: session.Tmp(l.dir)}
 	before := l.world(os.Environ())
 	if l.client.Line != nil {
+		// A link by which the client hands a line to a shell of sbx's. It is sbx itself,
+		// and no script: what a project's settings put into the environment of a program
+		// (LD_PRELOAD) is nothing to it.
 		l.place.Target = filepath.Join(shells, l.client.Line(before))
-		l.line()
+		if file := l.dir + "/" + session.Line; !made || os.Symlink(l.place.Target, file) == nil {
+			l.place.Line = file
+		}
 	}
 	l.set = []agents.Var{{Name: session.Var, Value: l.dir}, {Name: "SBX_ROOT", Value: l.session.Root},
 		{Name: "TMPDIR", Value: session.Private(l.dir)}}
@@ -275,20 +282,9 @@ func (l *launch) open(make func(int, session.Session) (string, error)) error {
 
 // close forgets the session of a client that is not started.
 func (l *launch) close() {
-	if l.dir != "" && strings.HasPrefix(l.dir, "/") {
+	if filepath.IsAbs(l.dir) { // not that of a dry run
 		_ = os.RemoveAll(l.dir)
 	}
-}
-
-// line makes the link by which the client hands a line to a shell of sbx's. It is
-// sbx itself, and no script: what a project's settings put into the environment
-// of a program (LD_PRELOAD) is nothing to it.
-func (l *launch) line() {
-	file := l.dir + "/" + session.Line
-	if strings.HasPrefix(l.dir, "/") && os.Symlink(l.place.Target, file) != nil {
-		return
-	}
-	l.place.Line = file
 }
 
 // settled are the variables that the session stands for: a command would take one
@@ -345,10 +341,6 @@ const maxSettings = 32 << 20
 
 // lands says why the client's commands would not land inside, and what helps;
 // why is empty when they would.
-func (l *launch) lands() (why, fix string) {
-	return lands(l.client, l.choice, l.place, l.writable)
-}
-
 func lands(client *agents.Client, c agents.Choice, p agents.Place, writable func(string) bool) (why, fix string) {
 	fix = strings.ReplaceAll(c.Fix, "SHELLS", p.Shells)
 	if fix == "" {
@@ -415,17 +407,13 @@ func executable(path string) bool { return app.Runs(path) && unix.Access(path, u
 // starter is how a program is started. One that is a script for "env bash"
 // would find sbx's bash on the PATH that is made for it, and run inside as a
 // whole: it gets the shell that it would have got.
-func starter(program string, path bool) []string {
-	if !path {
-		return []string{program}
-	}
+func starter(program string) []string {
 	words := shebang(program)
-	if len(words) < 2 || filepath.Base(words[0]) != "env" || !slices.Contains(shims.Dialects, words[len(words)-1]) {
-		return []string{program}
-	}
-	own := func(path string) bool { return app.Runs(path) && !app.Ourselves(path) }
-	if shell := onPath(words[len(words)-1], absolute(), own); shell != "" {
-		return []string{shell, program}
+	if len(words) > 1 && filepath.Base(words[0]) == "env" && slices.Contains(shims.Dialects, words[len(words)-1]) {
+		own := func(path string) bool { return app.Runs(path) && !app.Ourselves(path) }
+		if shell := onPath(words[len(words)-1], absolute(), own); shell != "" {
+			return []string{shell, program}
+		}
 	}
 	return []string{program}
 }

@@ -3,9 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +32,7 @@ type clientReport struct {
 	Agent   way      `json:"agent"` // as sbx agent starts it
 	Inside  []string `json:"inside"`
 	Outside []string `json:"outside"`
-	Whole   string   `json:"whole,omitempty"` // the line that puts the whole client inside
+	Whole   string   `json:"whole"` // the line that puts the whole client inside
 }
 
 // way is one way to start a client.
@@ -54,10 +54,7 @@ func (c *doctorCmd) client() error {
 		return unknownAgent(c.Client)
 	}
 	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside,
-		Outside: client.Outside}
-	if client.Whole != "" {
-		r.Whole = "sbx -p " + client.Whole + " -- " + client.Programs[0]
-	}
+		Outside: client.Outside, Whole: wholeLine(client)}
 	r.Program, _ = installed(client)
 	if _, ok := app.Inside(); ok {
 		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}
@@ -109,22 +106,15 @@ func (r *clientReport) ask(client *agents.Client) error {
 		}
 	}
 	r.Here = r.way(client, choice, place, env, probe, l.writable)
-	if r.Here.Fix == "" && !r.Here.Inside || !r.Here.Inside && client.Refused == "" {
+	if r.OK = r.Here.Inside; !r.OK {
 		r.Here.Fix = "start it with: sbx agent " + client.Name
 	}
-	r.OK = r.Here.Inside && client.Refused == ""
 	r.Agent = r.asAgent(l, settled, probe)
-	if client.Refused != "" {
-		r.Here.Why, r.Here.Fix = client.Refused, r.Whole
-	}
 	return nil
 }
 
 // asAgent makes a session as sbx agent would, and forgets it.
 func (r *clientReport) asAgent(l *launch, err error, probe *probe) way {
-	if l.client.Refused != "" {
-		return way{Probe: "not made", Why: l.client.Refused, Fix: r.Whole}
-	}
 	if err == nil && r.Program != "" {
 		err = l.trusts(r.Program)
 	} else if err == nil {
@@ -187,7 +177,7 @@ func newProbe(s *app.Caller) (*probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &probe{dir: dir, word: random(), secret: random()}
+	p := &probe{dir: dir, word: rand.Text(), secret: rand.Text()}
 	file := filepath.Join(dir, "outside")
 	if err := os.WriteFile(file, []byte(p.secret+"\n"), 0o600); err != nil {
 		p.close()
@@ -205,12 +195,6 @@ func newProbe(s *app.Caller) (*probe, error) {
 }
 
 func (p *probe) close() { _ = os.RemoveAll(p.dir) }
-
-func random() string {
-	var b [12]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
 
 const (
 	probeInside  = "ran inside"
@@ -262,26 +246,17 @@ func (r *clientReport) print() error {
 	}{{"as it is", r.Here}, {"sbx agent", r.Agent}} {
 		text := x.Probe
 		if x.By != "" {
-			to := x.Shell
-			if x.Prefix != "" {
-				to = x.Prefix
-			}
-			text = "commands go to " + to + " (" + x.By + "): " + x.Probe
+			text = "commands go to " + cmp.Or(x.Prefix, x.Shell) + " (" + x.By + "): " + x.Probe
 		}
-		switch {
-		case x.Inside:
+		if x.Inside {
 			line("ok", x.name, text)
-		case x.Why != "":
-			line("bad", x.name, "NOT inside: "+x.Why, x.Fix)
-		default:
-			line("bad", x.name, "NOT inside: "+text, x.Fix)
+		} else {
+			line("bad", x.name, "NOT inside: "+cmp.Or(x.Why, text), x.Fix)
 		}
 	}
 	for _, o := range r.Outside {
 		line("note", "outside", o)
 	}
-	if r.Whole != "" {
-		line("note", "whole", "all of it inside: "+r.Whole)
-	}
+	line("note", "whole", "all of it inside: "+r.Whole)
 	return printChecks(checks)
 }

@@ -104,9 +104,9 @@ type Client struct {
 	// Vars are set for the client on top of what every client gets: TMPDIR,
 	// SBX_ROOT, SBX_SESSION.
 	Vars func(*World, Place) []Var
-	// Makes are directories of the client's own in Place.Tmp. They are there before
-	// any command is: one could put a link in place of another.
-	Makes func(uid int) []string
+	// Makes is a directory of the client's own in Place.Tmp. It is there before
+	// any command is: one could put a link in its place.
+	Makes func(uid int) string
 	// Path puts the directory with the names of shells first in PATH.
 	Path bool
 	// Line is the name of the shell (in Place.Shells) that runs the lines the

@@ -138,7 +138,7 @@ func hasArgs(raw json.RawMessage) bool {
 }
 
 // claudeMakes is where the client writes what commands print.
-func claudeMakes(uid int) []string { return []string{"claude-" + strconv.Itoa(uid)} }
+func claudeMakes(uid int) string { return "claude-" + strconv.Itoa(uid) }
 
 // claudeVars: the line that Claude Code would run goes to sbx as one word, and
 // so do its hooks and the MCP servers it starts. The shell around it is the
