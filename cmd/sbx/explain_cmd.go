@@ -63,13 +63,11 @@ func (c *explainCmd) Run() error {
 
 // pathsHeading says how the list of paths is to be read.
 func pathsHeading(engine string) string {
-	switch engine {
-	case host.EngineLandlock:
-		return "paths (the deepest rule decides; a path that is not listed exists inside, but cannot be opened; closed paths are private in tier full)"
-	case host.EngineSeatbelt:
-		return "paths (the deepest rule decides; a path that is not listed exists inside, but cannot be opened; closed paths are private with namespaces)"
-	}
-	return "paths (the deepest rule decides; a path that is not listed does not exist inside)"
+	how := map[string]string{
+		host.EngineLandlock: "exists inside, but cannot be opened; closed paths are private in tier full",
+		host.EngineSeatbelt: "exists inside, but cannot be opened; closed paths are private with namespaces",
+	}[engine]
+	return "paths (the deepest rule decides; a path that is not listed " + cmp.Or(how, "does not exist inside") + ")"
 }
 
 func explain(s *app.Context) (*explanation, error) {
@@ -125,22 +123,16 @@ func (e *explanation) print() error {
 			}
 		}
 	}
-	if len(e.Limits) > 0 {
-		head("limits (what enforces each)")
-		for _, l := range e.Limits {
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"limits (what enforces each)", e.Limits}, {"gaps (promises that cannot be kept in full)", e.Gaps},
+		{"notices", e.Notices}} {
+		if len(part.lines) > 0 {
+			head(part.title)
+		}
+		for _, l := range part.lines {
 			fmt.Fprintf(w, "  %s\n", l)
-		}
-	}
-	if len(e.Gaps) > 0 {
-		head("gaps (promises that cannot be kept in full)")
-		for _, g := range e.Gaps {
-			fmt.Fprintf(w, "  %s\n", g)
-		}
-	}
-	if len(e.Notices) > 0 {
-		head("notices")
-		for _, n := range e.Notices {
-			fmt.Fprintf(w, "  %s\n", n)
 		}
 	}
 	return w.Flush()

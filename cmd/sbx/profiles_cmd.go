@@ -57,11 +57,11 @@ func (c *profilesListCmd) Run(s *app.Context) error {
 	w := text.Table(stdout)
 	for _, p := range out {
 		mark := " "
-		if p.Default {
-			mark = "*"
-		}
-		if p.Module {
+		switch {
+		case p.Module:
 			mark = "+"
+		case p.Default:
+			mark = "*"
 		}
 		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, p.Name, text.Plain(p.Sources[len(p.Sources)-1]), p.Summary)
 	}
@@ -99,7 +99,7 @@ func (c *profilesShowCmd) Run(s *app.Context) error {
 func profileTOML(p *policy.Profile) string {
 	var b strings.Builder
 	if len(p.Extends) > 0 {
-		fmt.Fprintf(&b, "extends = [%s]\n", tomlList(p.Extends))
+		fmt.Fprintf(&b, "extends = %s\n", tomlList(p.Extends))
 	}
 	for _, s := range p.Scalars() {
 		v := s.Value
@@ -120,7 +120,7 @@ func profileTOML(p *policy.Profile) string {
 		for _, it := range l.Items {
 			texts = append(texts, it.Text)
 		}
-		fmt.Fprintf(&b, "%s = [%s]\n", key, tomlList(texts))
+		fmt.Fprintf(&b, "%s = %s\n", key, tomlList(texts))
 	}
 	for _, v := range p.EnvSet {
 		fmt.Fprintf(&b, "env_set.%s = %s\n", v.Name, tomlString(v.Value))
@@ -133,7 +133,7 @@ func tomlList(texts []string) string {
 	for i, t := range texts {
 		out[i] = tomlString(t)
 	}
-	return strings.Join(out, ", ")
+	return "[" + strings.Join(out, ", ") + "]"
 }
 
 // tomlString quotes a text as a TOML basic string.
@@ -175,24 +175,21 @@ func (c *profilesDiffCmd) Run() error {
 		report(err)
 		return exitError(2)
 	}
-	wider := len(policy.WiderOnly(changes)) > 0
 	out := make([]changeJSON, len(changes))
 	for i, ch := range changes {
 		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch.Key, ch.What, ch.From, ch.To}
 	}
-	if c.JSON {
-		err = printJSON(out)
-	} else {
+	err = show(c.JSON, out, func() error {
 		w := text.Table(stdout)
 		for _, ch := range out {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, text.Plain(ch.What), ch.From, ch.To)
 		}
-		err = w.Flush()
-	}
-	if err != nil {
+		return w.Flush()
+	})
+	switch {
+	case err != nil:
 		return &host.Error{Status: 2, Text: err.Error()}
-	}
-	if wider {
+	case len(policy.WiderOnly(changes)) > 0:
 		return exitError(1)
 	}
 	return nil
@@ -203,13 +200,11 @@ func (c *profilesDiffCmd) changes() ([]policy.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := policy.Resolve(s.Settings.Profiles, []string{c.A}, s.Vars)
-	if err != nil {
-		return nil, err
+	var two [2]*policy.Policy
+	for i, name := range []string{c.A, c.B} {
+		if two[i], err = policy.Resolve(s.Settings.Profiles, []string{name}, s.Vars); err != nil {
+			return nil, err
+		}
 	}
-	b, err := policy.Resolve(s.Settings.Profiles, []string{c.B}, s.Vars)
-	if err != nil {
-		return nil, err
-	}
-	return policy.Diff(a, b), nil
+	return policy.Diff(two[0], two[1]), nil
 }

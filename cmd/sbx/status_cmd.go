@@ -47,54 +47,52 @@ type configJSON struct {
 }
 
 func (c *statusCmd) Run() error {
-	var st *standing
-	var err error
-	if outer, ok := app.Inside(); ok {
-		st, err = standingInside(outer)
-	} else {
-		st, err = standingOutside()
+	st := &standing{Config: []configJSON{}, Pending: []string{}, Tier: "none"}
+	look := st.outside
+	outer, ok := app.Inside()
+	if ok {
+		look = func() error { return st.inside(outer) }
 	}
-	if err != nil {
+	if err := look(); err != nil {
 		return err
 	}
 	st.OK = len(st.attention) == 0
 	return tell(c.JSON, st, st.OK, 1)
 }
 
-// standingInside is what can be said in a sandbox: what is in force comes from outside
+// inside is what can be said in a sandbox: what is in force comes from outside
 // of it, and the records of the tripwire are hidden.
-func standingInside(outer *app.Manifest) (*standing, error) {
+func (st *standing) inside(outer *app.Manifest) error {
 	s, err := app.Here("")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &standing{Inside: true, Profiles: orEmpty(outer.Profiles), Tier: outer.Tier,
-		Network: outer.Network == "true", Root: s.Vars.Root,
-		Config: []configJSON{}, Pending: []string{}}, nil
+	st.Inside, st.Profiles, st.Tier, st.Root = true, orEmpty(outer.Profiles), outer.Tier, s.Vars.Root
+	st.Network = outer.Network == "true"
+	return nil
 }
 
-func standingOutside() (*standing, error) {
+func (st *standing) outside() error {
 	var opts options
 	if err := opts.check(); err != nil { // SBX_ENGINE counts for a run, too
-		return nil, err
+		return err
 	}
 	s, err := app.Load(app.ForRun(opts.Flags, nil))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	st := &standing{Profiles: s.Policy.Profiles, Tier: "none", Network: s.Policy.Network, Root: s.Vars.Root,
-		Config: []configJSON{}, Pending: []string{}}
+	st.Profiles, st.Network, st.Root = s.Policy.Profiles, s.Policy.Network, s.Vars.Root
 	files, _, err := s.Files()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, f := range files {
 		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), trusted(s, f)})
 	}
 	if err := st.plan(s, st.sandbox(s)); err != nil {
-		return nil, err
+		return err
 	}
-	return st, st.tripwire(s)
+	return st.tripwire(s)
 }
 
 // trust is what a project's file may do; other layers are trusted as they are.
@@ -182,25 +180,25 @@ func (st *standing) tripwire(s *app.Context) error {
 // print keeps to one screen: long lists are cut.
 func (st *standing) print() error {
 	w := text.Table(stdout)
-	line := func(name, text string) { fmt.Fprintf(w, "%s\t%s\n", name, text) }
-	profile := strings.Join(st.Profiles, "+") + ", network " + app.OnOff(st.Network)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, text)
+		}
+	}
+	profile := strings.Join(st.Profiles, "+")
 	switch {
 	case st.Inside:
 		line("sandbox", "this is inside one, tier "+text.Plain(st.Tier))
-		profile = text.Plain(strings.Join(st.Profiles, "+")) + ", network " + app.OnOff(st.Network)
+		profile = text.Plain(profile)
 	case st.Off != "":
 		line("sandbox", colour("31", "none")+": "+st.Off)
 	default:
 		line("sandbox", st.Engine+", tier "+st.Tier+"; this is outside of it")
 	}
-	line("profile", profile)
-	line("project", text.Plain(st.Root))
+	line("profile", profile+", network "+app.OnOff(st.Network))
+	fmt.Fprintf(w, "project\t%s\n", text.Plain(st.Root))
 	for _, f := range st.Config {
-		text := text.Plain(f.Path) + " (" + f.Layer
-		if f.Trust != "" {
-			text += ", " + f.Trust
-		}
-		line("config", text+")")
+		line("config", text.Plain(f.Path)+" ("+strings.TrimSuffix(f.Layer+", "+f.Trust, ", ")+")")
 	}
 	if st.Filter != nil {
 		line("filter", st.Filter.String())
@@ -208,29 +206,22 @@ func (st *standing) print() error {
 	if st.Gaps > 0 {
 		line("gaps", strconv.Itoa(st.Gaps)+" (sbx explain lists them)")
 	}
-	st.printPending(line)
-	for _, a := range st.attention {
-		if a != "" {
-			line("->", a)
-		}
-	}
-	return w.Flush()
-}
-
-func (st *standing) printPending(line func(name, text string)) {
 	const few = 10
-	list := func(title string, paths []string) {
+	list := func(paths []string, title string) {
 		if len(paths) > 0 {
 			line("tripwire", title)
 		}
-		for i, path := range paths {
-			if i == few {
-				line("", "and "+strconv.Itoa(len(paths)-few)+" more")
-				return
-			}
+		for _, path := range paths[:min(few, len(paths))] {
 			line("", text.Plain(app.Below(path, st.Root)))
 		}
+		if more := len(paths) - few; more > 0 {
+			line("", "and "+strconv.Itoa(more)+" more")
+		}
 	}
-	list(colour("31", strconv.Itoa(len(st.Pending))+" new or changed"), st.Pending)
-	list(strconv.Itoa(len(st.Noted))+" of lower grade (sbx tripwire shows it)", st.Noted)
+	list(st.Pending, colour("31", strconv.Itoa(len(st.Pending))+" new or changed"))
+	list(st.Noted, strconv.Itoa(len(st.Noted))+" of lower grade (sbx tripwire shows it)")
+	for _, a := range st.attention {
+		line("->", a)
+	}
+	return w.Flush()
 }

@@ -45,13 +45,15 @@ func (c *verifyCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := c.print(r); err != nil {
-		return err
+	if c.JSON {
+		err = r.JSON(stdout)
+	} else {
+		err = r.Table(stdout, c.Verbose, colour)
 	}
-	if !r.OK() {
+	if err == nil && !r.OK() {
 		return exitError(1)
 	}
-	return nil
+	return err
 }
 
 // verifiable refuses a system that the probes are not made for.
@@ -130,8 +132,8 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 		return nil, app.Failed("--run-probe is for sbx itself", "")
 	}
 	path := app.ManifestFile()
+	var m verify.Manifest
 	var homes []string
-	var writable func(string) bool
 	h, err := host.Detect()
 	if err == nil {
 		homes = h.Homes
@@ -144,13 +146,12 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		writable = func(dir string) bool { return sight.Ask(dir).Write }
+		m.Writable = func(dir string) bool { return sight.Ask(dir).Write }
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	m := verify.Manifest{Writable: writable}
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, app.Failed(text.Plain(path)+": "+err.Error(), "")
 	}
@@ -158,11 +159,4 @@ func (c *verifyCmd) here() (*verify.Report, error) {
 		app.Say("notice", "this runs inside a sandbox: flags are ignored, and nothing can be compared with outside")
 	}
 	return verify.Here(&m, homes)
-}
-
-func (c *verifyCmd) print(r *verify.Report) error {
-	if c.JSON {
-		return r.JSON(stdout)
-	}
-	return r.Table(stdout, c.Verbose, colour)
 }
