@@ -216,7 +216,7 @@ func interpreters(program string) []string {
 		if strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
 			continue
 		}
-		if file := onPath(w, absolute(), app.Runs); file != "" {
+		if file := lookpath.First(os.Getenv("PATH"), w, app.Runs); file != "" {
 			return []string{words[0], file}
 		}
 	}
@@ -233,13 +233,6 @@ func shebang(program string) []string {
 		return nil
 	}
 	return strings.Fields(rest)
-}
-
-// absolute are the directories of PATH that do not depend on the working directory.
-func absolute() string {
-	return strings.Join(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
-		return !filepath.IsAbs(dir)
-	}), ":")
 }
 
 // open makes the session and settles what is set for the client.
@@ -393,7 +386,7 @@ func shellOfOurs(path string) bool {
 func installed(c *agents.Client) (string, error) {
 	for _, name := range c.Programs {
 		own := func(path string) bool { return executable(path) && !app.Ourselves(path) }
-		if path := onPath(name, absolute(), own); path != "" {
+		if path := lookpath.First(os.Getenv("PATH"), name, own); path != "" {
 			return path, nil
 		}
 	}
@@ -411,7 +404,7 @@ func starter(program string) []string {
 	words := shebang(program)
 	if len(words) > 1 && filepath.Base(words[0]) == "env" && slices.Contains(shims.Dialects, words[len(words)-1]) {
 		own := func(path string) bool { return app.Runs(path) && !app.Ourselves(path) }
-		if shell := onPath(words[len(words)-1], absolute(), own); shell != "" {
+		if shell := lookpath.First(os.Getenv("PATH"), words[len(words)-1], own); shell != "" {
 			return []string{shell, program}
 		}
 	}

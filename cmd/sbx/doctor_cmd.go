@@ -59,7 +59,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 		return d
 	}
 	h, cacheDir := s.Host, s.CacheDir()
-	facts := host.GatherDiagnostics(h)
+	facts := host.GatherDiagnostics(h.Environ)
 	d.system(facts)
 	run, err := app.Load(app.ForRun(app.Flags{}, nil))
 	settings := d.config(run, err)
@@ -85,7 +85,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 // blind is all that can be said where sbx cannot look around: no run goes on.
 func (d *diagnosis) blind(c *doctorCmd, err error) {
 	d.Wanted = cmp.Or(c.MinTier, d.Wanted)
-	facts := host.GatherDiagnostics(&host.Host{Caller: host.Caller{UID: os.Geteuid(), Environ: os.Environ()}})
+	facts := host.GatherDiagnostics(os.Environ())
 	d.system(facts)
 	var e *host.Error
 	var none *host.Unavailable

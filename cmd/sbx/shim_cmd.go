@@ -108,7 +108,7 @@ func hintPath(s *app.Caller, dir shims.Dir, added []shimJSON) {
 		return
 	}
 	for _, j := range added {
-		if found := onPath(j.Name, s.Host.Path(), app.Runs); found != "" && !isShim(s, found, j.Name) {
+		if found := lookpath.First(s.Host.Path(), j.Name, app.Runs); found != "" && !isShim(s, found, j.Name) {
 			app.Say("hint", text.Plain(found)+" comes before the shim in PATH: "+activateLine(ownShell())+" puts the shims first")
 			return
 		}
@@ -287,16 +287,6 @@ func inPath(s *app.Caller, dir string) bool {
 		}
 	}
 	return false
-}
-
-// onPath is the first file of a name in the directories of a PATH that will do, or "".
-func onPath(name, path string, ok func(file string) bool) string {
-	for _, dir := range filepath.SplitList(path) {
-		if file := filepath.Join(dir, name); ok(file) {
-			return file
-		}
-	}
-	return ""
 }
 
 // isShim reports whether a path leads to sbx by the name of a tool.

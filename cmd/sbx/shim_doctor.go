@@ -18,6 +18,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 )
@@ -197,7 +198,7 @@ func (w *start) ask(names []string) map[string]shims.Answer {
 	found := make(map[string]shims.Answer)
 	if w.flag == "" {
 		for _, n := range names {
-			found[n] = shims.Answer{Kind: "file", Path: onPath(n, w.path, app.Runs)}
+			found[n] = shims.Answer{Kind: "file", Path: lookpath.First(w.path, n, app.Runs)}
 		}
 		return found
 	}
