@@ -3,6 +3,8 @@
 package limits
 
 import (
+	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -57,7 +59,17 @@ type machine struct {
 	safe     func(program string) bool // a program that only root can change
 }
 
-const maxDepth = 64 // of control groups that are looked at
+// above goes from a directory up to the top, both included: at most 64 steps.
+func above(dir, top string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for range 64 {
+			if dir != top && !strings.HasPrefix(dir, top+"/") || !yield(dir) || dir == top {
+				return
+			}
+			dir = path.Dir(dir)
+		}
+	}
+}
 
 func (m *machine) look() Facts {
 	f := Facts{Root: m.outerRoot()}
@@ -67,19 +79,15 @@ func (m *machine) look() Facts {
 	for _, own := range m.memberships() {
 		for _, mnt := range mounts {
 			dir, ok := shows(mnt, own)
-			switch {
-			case !ok:
-			case mnt.Type == "cgroup2":
-				f.Unified = m.unified(mnt.Point, dir)
-				f.Scope = m.scope(mnt.Point, dir)
-			default:
-				if p, ok := m.legacy(mnt.Point, dir, own.Controllers); ok {
-					f.Legacy = append(f.Legacy, p)
-				}
+			if !ok {
+				continue
 			}
-			if ok {
-				break
+			if mnt.Type == "cgroup2" {
+				f.Unified, f.Scope = m.unified(mnt.Point, dir), m.scope(mnt.Point, dir)
+			} else if p, ok := m.legacy(mnt.Point, dir, own.Controllers); ok {
+				f.Legacy = append(f.Legacy, p)
 			}
+			break
 		}
 	}
 	return f
@@ -88,15 +96,9 @@ func (m *machine) look() Facts {
 // outerRoot reports whether the caller is root on the host as well as can be
 // told: a container's root is another user there.
 func (m *machine) outerRoot() bool {
-	for _, line := range strings.Split(m.read("/proc/self/uid_map"), "\n") {
-		f := strings.Fields(line)
-		if len(f) != 3 {
-			continue
-		}
-		in, _ := strconv.Atoi(f[0])
-		out, _ := strconv.Atoi(f[1])
-		n, _ := strconv.Atoi(f[2])
-		if m.uid >= in && m.uid < in+n {
+	for line := range strings.Lines(m.read("/proc/self/uid_map")) {
+		var in, out, n int
+		if _, err := fmt.Sscan(line, &in, &out, &n); err == nil && m.uid >= in && m.uid < in+n {
 			return out+m.uid-in == 0
 		}
 	}
@@ -104,14 +106,9 @@ func (m *machine) outerRoot() bool {
 }
 
 func atLeast(release string, major, minor int) bool {
-	head, rest, _ := strings.Cut(release, ".")
-	end := 0
-	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-		end++
-	}
-	a, err1 := strconv.Atoi(head)
-	b, err2 := strconv.Atoi(rest[:end])
-	return err1 == nil && err2 == nil && (a > major || a == major && b >= minor)
+	var a, b int
+	n, _ := fmt.Sscanf(release, "%d.%d", &a, &b)
+	return n == 2 && (a > major || a == major && b >= minor)
 }
 
 // memberships are the groups that the caller is in, but for those outside of its
@@ -157,27 +154,19 @@ func shows(mnt procfs.Mount, own procfs.Cgroup) (dir string, ok bool) {
 // root. What systemd itself manages is left to it, as it demands
 // (systemd's CGROUP_DELEGATION): it takes controllers away there when none of
 // its own units needs them, and the limit would be gone without a word.
-func (m *machine) unified(top, own string) []Place {
-	var out []Place
+func (m *machine) unified(top, own string) (out []Place) {
 	var left Bounds
 	dir := own
 	if m.read(own+"/cgroup.type") != "" {
 		left, dir = m.bounds(own), path.Dir(own)
 	}
-	for range maxDepth {
-		if dir != top && !strings.HasPrefix(dir, top+"/") {
-			break
-		}
+	for dir := range above(dir, top) {
 		controllers := strings.Fields(m.read(dir + "/cgroup.subtree_control"))
 		kind := strings.TrimSpace(m.read(dir + "/cgroup.type"))
 		if len(controllers) > 0 && (kind == "" || kind == "domain") && !m.systemds(top, dir) && m.joinable(dir) {
 			out = append(out, Place{Dir: dir, Controllers: known(controllers), Left: left})
 		}
-		if dir == top {
-			break
-		}
 		left = left.tighter(m.bounds(dir))
-		dir = path.Dir(dir)
 	}
 	return out
 }
@@ -196,8 +185,8 @@ func (m *machine) systemds(top, dir string) bool {
 	return strings.HasSuffix(name, ".slice") || strings.HasPrefix(name, "user@") && strings.HasSuffix(name, ".service")
 }
 
-func known(controllers []string) []string {
-	var out []string
+// known are those of some controllers that hold a limit.
+func known(controllers []string) (out []string) {
 	for _, k := range keys {
 		if slices.Contains(controllers, k.controller) {
 			out = append(out, k.controller)
@@ -244,17 +233,13 @@ func least[T uint64 | float64](a, b T) T {
 // made. A group there may not have more processor time than those above it.
 func (m *machine) legacy(top, dir string, controllers []string) (Place, bool) {
 	p := Place{Dir: dir, Controllers: known(controllers)}
-	if len(p.Controllers) == 0 || !m.joinable(dir) {
-		return p, false
-	}
-	for range maxDepth {
-		if !p.has(cpu) || dir != top && !strings.HasPrefix(dir, top+"/") {
-			break
+	if slices.Contains(p.Controllers, cpu) {
+		for dir := range above(dir, top) {
+			cpus := ratio(m.read(dir+"/cpu.cfs_quota_us"), m.read(dir+"/cpu.cfs_period_us"))
+			p.Left = p.Left.tighter(Bounds{CPUs: cpus})
 		}
-		p.Left = p.Left.tighter(Bounds{CPUs: ratio(m.read(dir+"/cpu.cfs_quota_us"), m.read(dir+"/cpu.cfs_period_us"))})
-		dir = path.Dir(dir)
 	}
-	return p, true
+	return p, len(p.Controllers) > 0 && m.joinable(dir)
 }
 
 // scope is the user's manager, root's being the system's when it has no other.
@@ -277,12 +262,11 @@ func (m *machine) scope(top, own string) Scope {
 	if base != top {
 		s.OOM = base + "/memory.events"
 	}
-	for range maxDepth {
-		if own == base || own == top || !strings.HasPrefix(own, top+"/") || strings.HasPrefix(base, own+"/") {
+	for dir := range above(own, top) {
+		if dir == base || dir == top || strings.HasPrefix(base, dir+"/") {
 			break
 		}
-		s.Left = s.Left.tighter(m.bounds(own))
-		own = path.Dir(own)
+		s.Left = s.Left.tighter(m.bounds(dir))
 	}
 	for _, run := range []string{"/usr/bin/systemd-run", "/bin/systemd-run"} {
 		if m.safe(run) {

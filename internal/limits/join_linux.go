@@ -25,12 +25,7 @@ const namePrefix = "sbx-"
 // A group that is empty again stays until the next run with limits: no one is
 // left who could remove it.
 func (m *Means) Join() (oom int, err error) {
-	oom = -1
-	if m.OOM != "" {
-		if oom, err = open(m.OOM); err != nil {
-			oom = -1 // then no kill is reported
-		}
-	}
+	oom = open(m.OOM)
 	for i := range m.Cgroups {
 		c := &m.Cgroups[i]
 		sweep(c.Parent)
@@ -43,15 +38,20 @@ func (m *Means) Join() (oom int, err error) {
 			return -1, err
 		}
 		if c.OOM != "" {
-			if oom, err = open(dir + "/" + c.OOM); err != nil {
-				oom = -1
-			}
+			oom = open(dir + "/" + c.OOM)
 		}
 	}
 	return oom, nil
 }
 
-func open(name string) (int, error) { return syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) }
+// open returns -1 for a file that cannot be opened: then no kill is reported.
+func open(name string) int {
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
 
 func (c *Cgroup) make() (string, error) {
 	for {
@@ -95,16 +95,11 @@ func write(name, data string) error {
 // sweep removes the groups of earlier runs. One with processes in it cannot be
 // removed; one whose maker is alive may be about to be entered.
 func sweep(parent string) {
-	f, err := os.Open(parent)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(-1)
-	for _, name := range names {
-		pid, ok := maker(name)
+	groups, _ := os.ReadDir(parent)
+	for _, g := range groups {
+		pid, ok := maker(g.Name())
 		if ok && syscall.Kill(pid, 0) == syscall.ESRCH {
-			_ = syscall.Rmdir(parent + "/" + name)
+			_ = syscall.Rmdir(parent + "/" + g.Name())
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 )
 
@@ -36,15 +38,15 @@ const (
 // policy asks for each.
 var keys = [...]struct{ controller, key string }{{memory, "memory_limit_mb"}, {cpu, "cpus"}, {pids, "procs"}}
 
-// needs are the controllers that a limit needs.
-func (w Wanted) needs() []string {
-	var out []string
-	for i, want := range [...]bool{w.MemoryMB > 0, w.CPUs > 0, w.Procs > 0} {
-		if want {
-			out = append(out, keys[i].controller)
-		}
+// needs reports whether a limit needs a controller.
+func (w Wanted) needs(controller string) bool {
+	switch controller {
+	case memory:
+		return w.MemoryMB > 0
+	case cpu:
+		return w.CPUs > 0
 	}
-	return out
+	return w.Procs > 0
 }
 
 // Options say how the limits are to be had.
@@ -99,14 +101,6 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Key + " cannot be enforced here: " + r.Why }
 
-// staff are the processes and threads of sbx's own that a control group counts
-// beside the command's: bwrap and its reaper, or bwrap and process 1, which as a Go
-// program has some threads. (To RLIMIT_NPROC process 1 adds its own.)
-const (
-	directStaff = 2
-	staff       = 9
-)
-
 // leastMB is what the sandbox itself takes: with less the kernel would end it
 // before the command runs.
 const leastMB = 16
@@ -120,35 +114,38 @@ func Choose(w Wanted, f Facts, o Options) (*Means, error) {
 	if err := m.fileSize(w, f, o); err != nil {
 		return nil, err
 	}
-	if !w.Tree() {
-		return m, nil
-	}
-	if f.Mac {
-		return m, m.mac(w, f, o)
-	}
-	if w.MemoryMB > 0 && w.MemoryMB < leastMB {
+	if w.MemoryMB > 0 && w.MemoryMB < leastMB && !f.Mac {
 		why := "the sandbox itself takes up to " + strconv.Itoa(leastMB) + " MiB"
 		return nil, &Refusal{"memory_limit_mb", why, "allow at least that much"}
 	}
-	counted := w.Procs > 0 && o.Staged && f.Counted
-	best := bestOffer(w.needs(), f.offers(), counted)
+	counted := o.Staged && f.Counted
+	best := f.bestOffer(w, counted)
 	for _, k := range keys {
 		switch {
-		case !slices.Contains(w.needs(), k.controller):
-		case best != nil && best.has(k.controller):
-			m.Held = append(m.Held, k.key+": "+best.name)
+		case !w.needs(k.controller):
+		case best.has(k.controller):
+			m.Held = append(m.Held, k.key+": "+best.name+", for all processes together")
 		case k.controller == pids && counted:
 			m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitNPROC, Max: uint64(w.Procs)})
 			m.Held = append(m.Held, k.key+": RLIMIT_NPROC in a user namespace of its own, for all processes together")
+		case k.controller == pids && f.Running > 0 && !f.Root:
+			m.macProcs(w, f)
 		case !o.BestEffort:
-			why := f.without(k.controller, o)
-			return nil, &Refusal{k.key, why, f.hint(k.controller, o)}
+			return nil, &Refusal{k.key, f.without(k.controller, o), f.hint(k.controller, o)}
+		case k.controller == memory && !f.Mac:
+			// Not RLIMIT_AS: node, go and java reserve far more address space than they use.
+			m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitDATA, Max: uint64(w.MemoryMB) << 20})
+			m.Gaps = append(m.Gaps, k.key+" is held for each process by itself (RLIMIT_DATA), not for all together, "+
+				"nor for files in private directories: "+f.without(k.controller, o))
 		default:
-			m.weaker(k.controller, k.key, w, f.without(k.controller, o))
+			m.Gaps = append(m.Gaps, k.key+" is not enforced: "+f.without(k.controller, o))
 		}
 	}
-	if best != nil {
-		best.fill(m, w, o)
+	for i := range best.places {
+		best.places[i].group(m, w, o, best.kind)
+	}
+	if best.kind == systemdScope {
+		f.Scope.fill(m, w, o)
 	}
 	return m, nil
 }
@@ -167,16 +164,59 @@ func (m *Means) fileSize(w Wanted, f Facts, o Options) error {
 	return nil
 }
 
-// weaker is what best effort does about a limit that nothing holds.
-func (m *Means) weaker(controller, key string, w Wanted, why string) {
-	if controller == memory {
-		// Not RLIMIT_AS: node, go and java reserve far more address space than they use.
-		m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitDATA, Max: uint64(w.MemoryMB) << 20})
-		m.Gaps = append(m.Gaps, key+" is held for each process by itself (RLIMIT_DATA), not for all together, "+
-			"nor for files in private directories: "+why)
-		return
+// macProcs sets the only limit that macOS has for more than one process, the
+// number of processes of a user: those that run already are added, so that the
+// command can have as many more as it is allowed. Others that end or begin
+// meanwhile make it more or fewer.
+func (m *Means) macProcs(w Wanted, f Facts) {
+	m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: macNPROC, Max: uint64(f.Running + w.Procs)})
+	m.Held = append(m.Held, "procs: RLIMIT_NPROC, which counts all processes of the user: the "+
+		strconv.Itoa(f.Running)+" that run now and "+strconv.Itoa(w.Procs)+" more")
+	m.Gaps = append(m.Gaps, "procs is held together with your other processes: "+
+		"when some of those end the command can have more, and when more begin, fewer")
+}
+
+// without says why no means holds a controller's limit.
+func (f *Facts) without(controller string, o Options) string {
+	why := "there is no control group that the caller may use, and no systemd that would make one"
+	switch {
+	case f.Mac:
+		why = "macOS has no control groups"
+	case !f.Mounted:
+		why = "no control groups are mounted"
+	case f.Scope.Run != "":
+		why = "systemd was not given the " + controller + " controller for this user"
+	case len(f.Unified)+len(f.Legacy) > 0:
+		why = "the caller's control groups lack the " + controller + " controller"
 	}
-	m.Gaps = append(m.Gaps, key+" is not enforced: "+why)
+	switch {
+	case controller == memory && f.Mac:
+		why += ", and holds no process to a size of its memory (RLIMIT_AS and RLIMIT_DATA do nothing there)"
+	case controller != pids:
+	case f.Root:
+		why += ", and RLIMIT_NPROC does not hold root"
+	case f.Mac:
+		why += ", and how many processes the user has cannot be seen here"
+	case !f.Counted:
+		why += ", and RLIMIT_NPROC counts all processes of a user before Linux 5.14"
+	case !o.Staged:
+		why += ", and without sbx as process 1 of the sandbox RLIMIT_NPROC counts all processes of the user"
+	}
+	return why
+}
+
+// hint says what to do about it.
+func (f *Facts) hint(controller string, o Options) string {
+	rest := `take the limit out, or set limits = "best-effort" in the profile to run without it`
+	switch {
+	case f.Mac:
+		return rest
+	case controller == pids && f.Counted && !o.Staged:
+		return "leave out --direct and --share-pid"
+	case f.Scope.Run != "":
+		return "let systemd delegate it (Delegate=" + controller + " for user@.service); or " + rest
+	}
+	return "run sbx in a login session of systemd's, or in a control group delegated to you; or " + rest
 }
 
 // Resources of setrlimit(2), the same on all that Go runs on under Linux but
@@ -202,36 +242,17 @@ func Resource(n int) string {
 	return strconv.Itoa(n)
 }
 
-// bestOffer is the first that covers as much as any does.
-func bestOffer(needs []string, offers []*offer, counted bool) *offer {
-	var best *offer
-	most := 0
-	for _, o := range offers {
-		n := 0
-		for _, c := range needs {
-			if !(c == pids && counted) && o.has(c) {
-				n++
-			}
+// SetRlimits sets the planned rlimits for this process and what it executes.
+func (m *Means) SetRlimits() error {
+	for _, l := range m.Rlimits {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(l.Resource, &now); err != nil {
+			return err
 		}
-		if n > most {
-			best, most = o, n
+		limit := min(l.Max, now.Max)
+		if err := unix.Setrlimit(l.Resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+			return err
 		}
 	}
-	return best
-}
-
-// sizeText is a number of mebibytes as a person writes it.
-func sizeText(mb float64) string {
-	for _, u := range []struct {
-		mb   float64
-		name string
-	}{{1 << 20, " TiB"}, {1 << 10, " GiB"}, {1, " MiB"}} {
-		if n := mb / u.mb; n >= 1 && n == math.Trunc(n) {
-			return strconv.FormatFloat(n, 'f', -1, 64) + u.name
-		}
-	}
-	if mb >= 1 {
-		return strconv.FormatFloat(mb, 'f', -1, 64) + " MiB"
-	}
-	return strconv.FormatFloat(mb*1024, 'f', -1, 64) + " KiB"
+	return nil
 }
