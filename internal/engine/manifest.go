@@ -18,135 +18,128 @@ import (
 // is that of its mount. New keys may come; those there keep their meaning.
 func (r *Run) Manifest() []byte {
 	p, pol := r.Plan, r.Policy
-	b := make([]byte, 0, 12<<10)
-	b = append(b, `{"sbx":1,"profiles":[`...)
-	for i, name := range pol.Profiles {
-		b = comma(b, i)
-		b = appendJSON(b, name)
-	}
-	b = append(b, `],"engine":`...)
-	b = appendJSON(b, p.Engine)
-	b = append(b, `,"tier":`...)
-	b = appendJSON(b, p.Tier)
+	b := append(make(jsonText, 0, 12<<10), `{"sbx":1`...)
+	b.texts("profiles", pol.Profiles)
+	b.member("engine", p.Engine)
+	b.member("tier", p.Tier)
 	scalars := pol.Scalars()
 	for _, s := range scalars {
-		b = append(b, ',')
-		b = appendJSON(b, s.Key)
-		b = append(b, ':')
-		b = appendJSON(b, s.Value)
+		b.member(s.Key, s.Value)
 	}
 	if names := p.Scoped(); names != nil {
-		b = append(b, `,"scoped":[`...)
-		for i, name := range names {
-			b = comma(b, i)
-			b = appendJSON(b, name)
-		}
-		b = append(b, ']')
+		b.texts("scoped", names)
 	}
-	b = append(b, `,"sources":{`...)
-	n := 0
+	b.open("sources", '{')
 	for _, s := range scalars {
 		if source := pol.Where[s.Key]; source != "" && s.Value != "" {
-			b = comma(b, n)
-			n++
-			b = appendJSON(b, s.Key)
-			b = append(b, ':')
-			b = appendJSON(b, source)
+			b.member(s.Key, source)
 		}
 	}
-	b = append(b, `},"paths":[`...)
-	n = 0
+	b.close('}')
+	b.open("paths", '[')
 	for m := range r.View.Rules() {
-		b = comma(b, n)
-		n++
-		b = appendRule(b, m)
+		b.rule(&m)
 	}
-	b = append(b, `],"env":[`...)
-	n = 0
+	b.close(']')
+	b.open("env", '[')
 	for _, c := range p.Report.Env {
 		if c.Source == policy.Inherited || c.Source == policy.Unlisted {
 			continue // the rest of what passes, and of what does not
 		}
-		b = comma(b, n)
-		n++
-		b = appendMember(b, '{', "name", c.Name)
-		b = appendMember(b, ',', "action", c.Action())
-		b = appendMember(b, ',', "source", c.Source)
-		b = append(b, '}')
+		b.open("", '{')
+		b.member("name", c.Name)
+		b.member("action", c.Action())
+		b.member("source", c.Source)
+		b.close('}')
 	}
-	b = append(b, ']')
+	b.close(']')
 	if p.Confined != nil {
-		b = append(b, `,"gaps":[`...)
-		for i, gap := range p.Gaps {
-			b = comma(b, i)
-			b = appendJSON(b, gap)
-		}
-		b = append(b, ']')
-		b = p.Confined.appendRuleset(b, p.Session)
+		b.texts("gaps", p.Gaps)
+		b.ruleset(&p.Confined.Ruleset, p.Session)
 	}
 	return append(b, "}\n"...)
 }
 
-// appendRuleset adds what the kernel lets through, in hexadecimal the rights of
+// jsonText is JSON in the making. What follows another value gets a comma.
+type jsonText []byte
+
+func (b *jsonText) next() {
+	if last := (*b)[len(*b)-1]; last != '{' && last != '[' && last != ':' {
+		*b = append(*b, ',')
+	}
+}
+
+func (b *jsonText) text(s string) {
+	b.next()
+	*b = appendJSON(*b, s)
+}
+
+func (b *jsonText) member(key, value string) {
+	b.text(key)
+	*b = append(*b, ':')
+	b.text(value)
+}
+
+// open begins an object or a list, as a member if there is a key.
+func (b *jsonText) open(key string, bracket byte) {
+	if b.next(); key != "" {
+		*b = append(appendJSON(*b, key), ':')
+	}
+	*b = append(*b, bracket)
+}
+
+func (b *jsonText) close(bracket byte) { *b = append(*b, bracket) }
+
+func (b *jsonText) texts(key string, list []string) {
+	b.open(key, '[')
+	for _, s := range list {
+		b.text(s)
+	}
+	b.close(']')
+}
+
+// path begins an object that is about a path.
+func (b *jsonText) path(path string) {
+	b.open("", '{')
+	b.member("path", path)
+	if !utf8.ValidString(path) {
+		b.member("hex", hex.EncodeToString([]byte(path)))
+	}
+}
+
+func (b *jsonText) rule(m *view.Rule) {
+	b.path(m.Path)
+	b.member("access", m.Word())
+	b.member("source", m.Source)
+	if m.Layer != policy.Builtin {
+		b.member("layer", m.Layer.String())
+	}
+	if m.Written != m.Path {
+		b.member("rule", m.Written)
+	}
+	if m.Pinned {
+		*b = append(*b, `,"pin":true`...)
+	}
+	b.close('}')
+}
+
+// ruleset adds what the kernel lets through, in hexadecimal the rights of
 // linux/landlock.h. The directory of the run and descriptors are left out: the
 // rest is the same for each run.
-func (c *Confined) appendRuleset(b []byte, session string) []byte {
+func (b *jsonText) ruleset(set *landlock.Ruleset, session string) {
 	hexadecimal := func(n landlock.FS) string { return "0x" + strconv.FormatUint(uint64(n), 16) }
-	b = append(b, `,"wall":`...)
-	b = appendMember(b, '{', "fs", hexadecimal(c.Ruleset.FS))
-	b = append(b, `,"rules":[`...)
-	n := 0
-	for i := range c.Ruleset.Rules {
-		r := &c.Ruleset.Rules[i]
+	b.open("wall", '{')
+	b.member("fs", hexadecimal(set.FS))
+	b.open("rules", '[')
+	for _, r := range set.Rules {
 		if r.Path == "" || policy.Within(r.Path, session) {
 			continue
 		}
-		b = comma(b, n)
-		n++
-		b = appendPath(b, r.Path)
-		b = appendMember(b, ',', "allow", hexadecimal(r.Allow))
-		b = append(b, '}')
+		b.path(r.Path)
+		b.member("allow", hexadecimal(r.Allow))
+		b.close('}')
 	}
-	return append(b, "]}"...)
-}
-
-// appendPath begins an object that is about a path.
-func appendPath(b []byte, path string) []byte {
-	b = appendMember(b, '{', "path", path)
-	if !utf8.ValidString(path) {
-		b = appendMember(b, ',', "hex", hex.EncodeToString([]byte(path)))
-	}
-	return b
-}
-
-func appendRule(b []byte, m view.Rule) []byte {
-	b = appendPath(b, m.Path)
-	b = appendMember(b, ',', "access", m.Word())
-	b = appendMember(b, ',', "source", m.Source)
-	if m.Layer != policy.Builtin {
-		b = appendMember(b, ',', "layer", m.Layer.String())
-	}
-	if m.Written != m.Path {
-		b = appendMember(b, ',', "rule", m.Written)
-	}
-	if m.Pinned {
-		b = append(b, `,"pin":true`...)
-	}
-	return append(b, '}')
-}
-
-func appendMember(b []byte, before byte, key, value string) []byte {
-	b = append(b, before, '"')
-	b = append(b, key...)
-	b = append(b, '"', ':')
-	return appendJSON(b, value)
-}
-
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
-	}
-	return b
+	*b = append(*b, "]}"...)
 }
 
 // appendJSON appends a JSON string. Bytes that are not UTF-8 become U+FFFD, as
