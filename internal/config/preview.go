@@ -5,6 +5,7 @@ package config
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
@@ -66,11 +67,9 @@ type preview struct {
 
 func (t *preview) keys() {
 	t.Never = ignoredIn(t.after, t.path)
-	for _, key := range ignoredIn(t.before, t.path) {
-		if !slices.Contains(t.Never, key) {
-			t.Asks = append(t.Asks, key)
-		}
-	}
+	t.Asks = slices.DeleteFunc(slices.Clone(ignoredIn(t.before, t.path)), func(key string) bool {
+		return slices.Contains(t.Never, key)
+	})
 }
 
 func ignoredIn(s *Settings, path string) []string {
@@ -99,20 +98,21 @@ func (t *preview) loosens() error {
 			t.add("", policy.Change{Key: "tools." + tool, What: to, From: from, To: to, Wider: true})
 		}
 	}
+	var selections [][]string
 	names := a.Profiles.Names()
 	for _, name := range names {
-		if err := t.compare(name, b.instead([]string{name}), []string{name}); err != nil {
-			return err
-		}
+		selections = append(selections, []string{name})
 	}
 	for _, top := range names {
-		if !slices.ContainsFunc(a.Profiles[top], func(p *policy.Profile) bool { return p.Layer == policy.Project }) {
-			continue
-		}
-		for _, name := range names {
-			if err := t.compare(name+" + "+top, b.instead([]string{name, top}), []string{name, top}); err != nil {
-				return err
+		if slices.ContainsFunc(a.Profiles[top], func(p *policy.Profile) bool { return p.Layer == policy.Project }) {
+			for _, name := range names {
+				selections = append(selections, []string{name, top})
 			}
+		}
+	}
+	for _, s := range selections {
+		if err := t.compare(strings.Join(s, " + "), b.instead(s), s); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -173,28 +173,26 @@ func (t *tightener) key(profile, key, value string, said map[string]string) (kee
 		return t.trusted[profile] == nil, false
 	case value == "": // lists and env_set
 		return slices.Contains(tightLists, key), false
-	case known:
-		return policy.Tighter(key, now, value), value == now
+	case !known && t.saysTighter(key, value):
+		return false, false
+	case !known:
+		now = policy.KeyOf(key).Unsaid()
 	}
-	return t.tightest(key, value)
+	return policy.Tighter(key, now, value), value == now
 }
 
-// tightest decides about a value that the profile leaves unsaid so far. With
-// several profiles selected the last that says something counts: so a value
-// may be said only when no trusted profile says a tighter one, which it would
-// replace.
-func (t *tightener) tightest(key, value string) (keep, quiet bool) {
+// saysTighter reports whether a trusted profile says a tighter value. With several
+// profiles selected the last that says something counts: a value that the profile
+// leaves unsaid so far would replace the tighter one.
+func (t *tightener) saysTighter(key, value string) bool {
 	for _, stack := range t.trusted {
 		for _, p := range stack {
-			for _, s := range p.Scalars() {
-				if s.Key == key && policy.Wider(key, s.Value, value) {
-					return false, false
-				}
+			if said := scalars(p)[key]; said != "" && policy.Wider(key, said, value) {
+				return true
 			}
 		}
 	}
-	unsaid := policy.KeyOf(key).Unsaid()
-	return policy.Tighter(key, unsaid, value), value == unsaid
+	return false
 }
 
 // lists narrows the lists that were kept.

@@ -141,19 +141,19 @@ func closedLine(h *host.Host, closed []*host.FD) []string {
 		}
 		return "--keep-fd " + n
 	}
-	kernels := slices.ContainsFunc(closed, func(fd *host.FD) bool { return fd.Kernel })
-	switch {
-	case len(closed) == 0:
+	line, passes := "", ""
+	switch len(closed) {
+	case 0:
 		return nil
-	case len(closed) == 1 && kernels:
-		return []string{"descriptor " + names[0] + " closed"}
-	case len(closed) == 1:
-		return []string{"descriptor " + names[0] + " closed; " + keep(strconv.Itoa(closed[0].Num)) + " passes it"}
+	case 1:
+		line, passes = "descriptor "+names[0]+" closed", keep(strconv.Itoa(closed[0].Num))+" passes it"
+	default:
+		line, passes = "descriptors "+strings.Join(names, ", ")+" closed", keep("N")+" passes one"
 	}
-	if kernels {
-		return []string{"descriptors " + strings.Join(names, ", ") + " closed"}
+	if !slices.ContainsFunc(closed, func(fd *host.FD) bool { return fd.Kernel }) {
+		line += "; " + passes
 	}
-	return []string{"descriptors " + strings.Join(names, ", ") + " closed; " + keep("N") + " passes one"}
+	return []string{line}
 }
 
 // MaxReopen bounds how many files are opened anew, since each is a mount; the

@@ -121,7 +121,7 @@ func (s Set) walk(name string, path []string, enter func(*Profile, int) error, l
 					strconv.Quote(name) + ": extends " + strconv.Quote(parent) + ": no such profile"}, parent)
 			}
 			if at := slices.Index(path, parent); at >= 0 {
-				return &Error{Source: cmp.Or(place, s[path[0]][0].Source), Text: "extends goes in a circle: " +
+				return &Error{Source: cmp.Or(place, s[parent][0].Source), Text: "extends goes in a circle: " +
 					strings.Join(append(path[at:], parent), " -> ")}
 			}
 			if err := s.walk(parent, path, enter, leave); err != nil {

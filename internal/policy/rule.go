@@ -149,8 +149,9 @@ func Dir(path string) string {
 // false when none names it. Patterns are matched by name, not by what exists.
 func (p *Policy) Decide(path string) (Rule, bool) {
 	for dir := path; ; dir = Dir(dir) {
-		if r, ok := p.at(dir); ok {
-			return r, true
+		s := p.ruleSet(dir)
+		if r := s.Rule(); r != nil {
+			return *r, true
 		}
 		if dir == "/" {
 			return Rule{}, false
@@ -162,27 +163,15 @@ func (p *Policy) Decide(path string) (Rule, bool) {
 // rule's access, except that protecting or hiding what is not visible anyway
 // changes nothing.
 func (p *Policy) Access(path string) Access {
-	for dir := path; ; dir = Dir(dir) {
-		s := p.ruleSet(dir)
-		if s.Rule() == nil {
-			if dir == "/" {
-				return Unseen
-			}
-			continue
-		}
-		if dir == "/" {
-			return s.Access(Unseen)
-		}
-		return s.Access(p.Access(Dir(dir)))
+	over := Unseen
+	if path != "/" {
+		over = p.Access(Dir(path))
 	}
-}
-
-func (p *Policy) at(path string) (Rule, bool) {
 	s := p.ruleSet(path)
-	if r := s.Rule(); r != nil {
-		return *r, true
+	if s.Rule() == nil {
+		return over
 	}
-	return Rule{}, false
+	return s.Access(over)
 }
 
 // ruleSet adds up the rules at path itself. They are sorted by path, so the
