@@ -11,10 +11,6 @@ var Executed = []string{
 	"gitdir",
 }
 
-// Todo is the list of steps of a rebase that waits for a person to go on,
-// rebase-merge/git-rebase-todo in a git directory.
-const Todo = "git-rebase-todo"
-
 // Linked is the same as Executed for the private directory of a linked work tree,
 // .git/worktrees/NAME (git-worktree(1)).
 var Linked = []string{"commondir", "gitdir", "config.worktree"}

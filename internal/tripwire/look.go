@@ -6,13 +6,26 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
+
+// Apart says which paths lie on file systems that ask another machine or program,
+// which may never answer. Links in a path are followed. Nothing is looked at there, and what was
+// seen there once counts as it was: no command
+// in a sandbox can mount anything on the host. nil stands for "none".
+var Apart func(path string) bool
+
+// errApart is what Look says of such a path.
+var errApart = errors.New("it is on a file system that may give no answer")
+
+func apart(path string) bool { return Apart != nil && Apart(path) }
 
 func lookName(path string) (string, error) {
 	// Nearly all names are absent, and one system call says so.
@@ -157,3 +170,30 @@ func lookSettings(path string) (string, error) {
 	}
 	return SettingsOf(data), nil
 }
+
+// maxSettings bounds the bytes of a State of Settings. A file with more than
+// that is a matter of its own.
+const maxSettings = 16 << 10
+
+// SettingsOf is the State of a config file with this content.
+func SettingsOf(data []byte) string {
+	lines := gitdir.Notable(data)
+	for i, l := range lines {
+		lines[i] = escape(l)
+	}
+	slices.Sort(lines)
+	state := strings.Join(slices.Compact(lines), "/")
+	if len(state) > maxSettings {
+		return escape("more than 16 KiB of settings: " + sum([]byte(state)))
+	}
+	return state
+}
+
+// escaped takes out of a text what separates states and entries.
+var (
+	escaped   = strings.NewReplacer("%", "%25", "/", "%2F", "\x00", "%00", "\n", "%0A")
+	unescaped = strings.NewReplacer("%25", "%", "%2F", "/", "%00", "\x00", "%0A", "\n")
+)
+
+func escape(s string) string   { return escaped.Replace(s) }
+func unescape(s string) string { return unescaped.Replace(s) }

@@ -69,14 +69,22 @@ func treeOf(dir string) string {
 // namedTree is the work tree that the settings of a git directory name, "" for none.
 func namedTree(dir string) (tree string) {
 	for _, name := range []string{"config", "config.worktree"} {
-		data, _ := regular(join(dir, name))
-		_ = gitdir.Each(data, func(s gitdir.Setting) {
-			if s.Name() == "core.worktree" && s.Value != "" {
-				tree = from(dir, s.Value)
-			}
-		})
+		if value := lastSetting(join(dir, name), "core.worktree"); value != "" {
+			tree = from(dir, value)
+		}
 	}
 	return tree
+}
+
+// lastSetting is the value that counts of a setting in a config file, "" for none.
+func lastSetting(path, name string) (value string) {
+	data, _ := regular(path)
+	_ = gitdir.Each(data, func(s gitdir.Setting) {
+		if s.Name() == name && s.Value != "" {
+			value = s.Value
+		}
+	})
+	return value
 }
 
 // taken reports whether git takes a directory for a git directory. When it does
@@ -115,15 +123,8 @@ func hashSize(dir string) int {
 			dir = from(dir, text)
 		}
 	}
-	size := 20
-	data, _ := regular(join(dir, "config"))
-	_ = gitdir.Each(data, func(s gitdir.Setting) {
-		if s.Name() == "extensions.objectformat" {
-			size = 20
-			if s.Value == "sha256" {
-				size = 32
-			}
-		}
-	})
-	return size
+	if lastSetting(join(dir, "config"), "extensions.objectformat") == "sha256" {
+		return 32
+	}
+	return 20
 }

@@ -21,33 +21,47 @@ var strategies = []string{"ort", "recursive", "resolve", "octopus", "ours", "sub
 // directory is open, so that no link on the way leads elsewhere.
 func (s *survey) later(fd int, dir string) {
 	for _, f := range laterFiles {
-		state, err := openAt(fd, f.dir, openPath|unix.O_DIRECTORY)
-		if err != nil {
-			continue // reported with the names in the directory
+		for path := range strings.FieldsSeq(f.paths) {
+			s.text(fd, dir, path, f.odd)
 		}
-		for _, name := range f.names {
-			s.text(state, filepath.Clean(join(join(dir, f.dir), name)), f.odd)
-		}
-		unix.Close(state)
 	}
 }
 
 var laterFiles = []struct {
-	dir   string
-	names []string
+	paths string
 	odd   func(text string) []string
 }{
-	{".", []string{"BISECT_NAMES"}, oddWords},
-	{".", []string{"HEAD", "BISECT_START"}, oddBranch},
-	{"rebase-merge", []string{gitdir.Todo}, oddSteps},
-	{"rebase-merge", []string{"strategy"}, oddStrategy},
-	{"rebase-merge", []string{"msgnum", "end"}, oddNumber},
-	{"rebase-apply", []string{"next", "last"}, oddNumber},
-	{"rebase-apply", []string{"apply-opt"}, oddOptions},
-	{"rebase-apply", []string{"strategy"}, oddStrategy},
-	{"rebase-merge", []string{"head-name"}, oddBranch},
-	{"rebase-apply", []string{"head-name"}, oddBranch},
-	{"sequencer", []string{"opts"}, oddSequencer},
+	{"BISECT_NAMES", oddNames},
+	{"HEAD BISECT_START rebase-merge/head-name rebase-apply/head-name", oddBranch},
+	{"rebase-merge/git-rebase-todo", oddSteps},
+	{"rebase-merge/strategy rebase-apply/strategy", oddStrategy},
+	{"rebase-merge/msgnum rebase-merge/end rebase-apply/next rebase-apply/last", oddNumber},
+	{"rebase-apply/apply-opt", oddOptions},
+	{"sequencer/opts", oddSequencer},
+}
+
+// text tells of the odd lines of a file.
+func (s *survey) text(fd int, dir, path string, odd func(text string) []string) {
+	at, err := openAt(fd, filepath.Dir(path), openPath|unix.O_DIRECTORY)
+	if err != nil {
+		return // reported with the names in the directory
+	}
+	defer unix.Close(at)
+	path = join(dir, path)
+	data, err := regularAt(at, base(path))
+	if unreachable(err) {
+		return // a link is reported as one
+	}
+	s.add(path, "", "")
+	if err != nil {
+		var st unix.Stat_t
+		_ = statAt(at, base(path), &st)
+		s.unread(path, "it could not be read: "+cause(err), number(ctime(&st)))
+		return
+	}
+	for _, line := range odd(string(data)) {
+		s.add(path, line, "")
+	}
 }
 
 // oddBranch tells of a branch that git makes none of: aliases hand the name of the
@@ -60,18 +74,6 @@ func oddBranch(text string) []string {
 	bad := func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("~^:?*[\\", r) }
 	if name != "detached HEAD" && (strings.HasPrefix(name, "-") || strings.ContainsFunc(name, bad)) {
 		return []string{"no name of a branch: " + strconv.Quote(name)}
-	}
-	return nil
-}
-
-// oddWords tells of what is not quoted: git before 2.34 has a shell read it.
-func oddWords(text string) []string {
-	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
-		_, tail, ok := quoted(rest)
-		if !ok {
-			return []string{"not quoted: " + strconv.Quote(rest)}
-		}
-		rest = tail
 	}
 	return nil
 }
@@ -111,15 +113,23 @@ func oddSequencer(text string) (odd []string) {
 	return odd
 }
 
+// oddNames tells of what is not quoted: git before 2.34 has a shell read it.
+func oddNames(text string) []string {
+	return oddWords(text, "not quoted: ", func(string) bool { return true })
+}
+
 // oddOptions tells of options for git apply that git am has none of: others name
 // files to write.
-func oddOptions(text string) (odd []string) {
+func oddOptions(text string) []string { return oddWords(text, "no options: ", plainOption) }
+
+// oddWords tells of the words of a line that are not plain, and of what is no word.
+func oddWords(text, none string, plain func(word string) bool) (odd []string) {
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		word, tail, ok := quoted(rest)
 		if !ok {
-			return append(odd, "no options: "+strconv.Quote(rest))
+			return append(odd, none+strconv.Quote(rest))
 		}
-		if rest = tail; !plainOption(word) {
+		if rest = tail; !plain(word) {
 			odd = append(odd, strconv.Quote(word))
 		}
 	}
@@ -157,24 +167,6 @@ func plainOption(word string) bool {
 		}
 	}
 	return len(word) > 2 && (word[:2] == "-C" || word[:2] == "-p") && strings.Trim(word[2:], "0123456789") == ""
-}
-
-// text tells of the odd lines of a file in an open directory.
-func (s *survey) text(dir int, path string, odd func(text string) []string) {
-	data, err := regularAt(dir, base(path))
-	if unreachable(err) {
-		return // a link is reported as one
-	}
-	s.add(path, "", "")
-	if err != nil {
-		var st unix.Stat_t
-		_ = statAt(dir, base(path), &st)
-		s.unread(path, "it could not be read: "+cause(err), number(ctime(&st)))
-		return
-	}
-	for _, line := range odd(string(data)) {
-		s.add(path, line, "")
-	}
 }
 
 // plainStep reports whether a step of a rebase runs nothing: "exec" does.

@@ -113,9 +113,10 @@ func (s *survey) found(path string) {
 	s.add(path, "", "")
 	tree := policy.Dir(path)
 	switch kind := uint32(st.Mode) & unix.S_IFMT; {
-	case kind == unix.S_IFDIR && base(path) != ".git":
-		s.directory(path, path, "")
 	case kind == unix.S_IFDIR:
+		if base(path) != ".git" {
+			tree = ""
+		}
 		s.directory(path, path, tree)
 	case kind == unix.S_IFREG:
 		s.pointer(path, tree)
@@ -149,22 +150,24 @@ func (s *survey) whole(at, dir, tree string) {
 		return
 	}
 	common := dir
-	if text, ok := s.line(at, dir, "commondir"); ok {
+	text, linked := s.line(at, dir, "commondir")
+	back, leads := s.line(at, dir, "gitdir")
+	if linked {
 		common = from(dir, text)
 		if base(policy.Dir(dir)) != "worktrees" || common != policy.Dir(policy.Dir(dir)) {
 			s.add(at, "commondir leads to "+strconv.Quote(text), "")
 		}
-		if text, ok := s.line(at, dir, "gitdir"); !ok || tree != "" && from(dir, text) != join(tree, ".git") {
-			s.add(at, "gitdir leads to "+strconv.Quote(text), "")
-		}
+		leads = !leads || tree != "" && from(dir, back) != join(tree, ".git")
+	}
+	if leads {
+		s.add(at, "gitdir leads to "+strconv.Quote(back), "")
+	}
+	if linked {
 		if s.apart[common] && tree != "" {
 			s.relative(at, common, tree)
 		}
 		s.directory(common, common, treeOf(common))
 	} else {
-		if text, ok := s.line(at, dir, "gitdir"); ok {
-			s.add(at, "gitdir leads to "+strconv.Quote(text), "")
-		}
 		s.settings(at, join(dir, "config"), tree, true)
 		s.hooks(at, join(dir, "hooks"))
 	}
