@@ -44,10 +44,7 @@ func (l *comparison) entries(root string, watches []Watch) {
 // compare adds what is different from an entry. A thing that cannot be looked
 // at is different: a command can see to it that it cannot.
 func (l *comparison) compare(e *entry, now string, err error) {
-	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
-	if e.kept {
-		c.Before = []byte(e.content)
-	}
+	c := l.change(e, now)
 	switch {
 	case err == errApart || err == nil && (now == e.state || now == "" && e.kind != Kept):
 		return
@@ -73,6 +70,15 @@ func (l *comparison) compare(e *entry, now string, err error) {
 		}
 	}
 	l.changes = append(l.changes, c)
+}
+
+// change is the change of an entry.
+func (l *comparison) change(e *entry, now string) Change {
+	c := Change{Path: e.path, Was: e.state, Now: now, Since: time.Unix(e.time, 0)}
+	if e.kept {
+		c.Before = []byte(e.content)
+	}
+	return c
 }
 
 // appeared adds the names of a pattern or a directory that were not there.

@@ -21,6 +21,9 @@ type files struct {
 // open opens the directory of the store. It returns nil without an error when
 // there is none.
 func (s Store) open() (*files, error) {
+	if s.Dir == "" {
+		return nil, nil
+	}
 	// The directory above was made by sbx as well. What lies above that is the
 	// user's own, links included.
 	err := ownfile.CheckAbove(policy.Dir(s.Dir), s.UID)
@@ -36,7 +39,11 @@ func (s Store) open() (*files, error) {
 	return nil, absent(believed(err))
 }
 
-func (f *files) close() { f.dir.Close() }
+func (f *files) close() {
+	if f != nil {
+		f.dir.Close()
+	}
+}
 
 // believed makes the errors of ownfile those of this package.
 func believed(err error) error {
@@ -83,6 +90,9 @@ func (s Store) Make() (made bool, err error) {
 // read returns the text of a record, false when there is none. One that cannot be
 // read is not believed either.
 func (f *files) read(name string) (string, bool, error) {
+	if f == nil {
+		return "", false, nil
+	}
 	data, err := f.dir.Read(name, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil

@@ -93,29 +93,23 @@ func ofLink(state string) string {
 	return state
 }
 
-// settledAt reports whether a thing is as it was recorded or accepted, by the stamp
-// of now alone.
-func (s observed) settledAt(stamp string) bool {
-	return stamp != "" && s.stamp == stamp && s.now == s.base
-}
-
 // obeyed compares the names of the list in the directories of watches with the
-// record. It returns all that is different from what was recorded or accepted,
-// and the entries that belong into the record: what was seen, and what the
-// caller is about to tell of.
-func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entry) {
-	now := time.Now()
+// record: it adds what is different from what was recorded or accepted, and the
+// entries that belong into the record.
+func (l *comparison) obeyed(listed []Watch) {
+	own, now := l.recs[0], time.Now()
 	for _, w := range listed {
 		open, shut := openNames(w.State)
+		first := entry{kind: Listed, path: w.Path, time: now.Unix()}
 		marker := own.at(Listed, w.Path)
-		forgetful := inMemory(w.Path)
-		if state := strings.Join(shut, "/"); marker == nil || marker.state != state {
-			e := entry{kind: Listed, path: w.Path, state: state, time: now.Unix()}
-			if marker != nil {
-				e.time = marker.time
-			}
-			put = append(put, e)
+		if marker != nil {
+			first = *marker
 		}
+		if state := strings.Join(shut, "/"); marker == nil || first.state != state {
+			first.state = state
+			l.put = append(l.put, first)
+		}
+		forgetful := inMemory(w.Path)
 		for _, rel := range append(open, own.gone(w.Path, open, shut)...) {
 			if apart(join(w.Path, rel)) {
 				continue
@@ -124,65 +118,43 @@ func (s Store) obeyed(own *record, listed []Watch) (changes []Change, put []entr
 			if !forgetful {
 				stamp = stampAt(w.Path, rel, now, false)
 			}
-			c, e := s.obeyedName(own, marker, w.Path, rel, stamp, now)
-			if c != nil {
-				changes = append(changes, *c)
-			}
-			if e != nil {
-				put = append(put, *e)
+			if marker == nil || slices.Contains(split(marker.state), shutName(rel)) {
+				l.obeyedName(w.Path, rel, stamp, now.Unix(), true)
+			} else {
+				l.obeyedName(w.Path, rel, stamp, marker.time, false)
 			}
 		}
 	}
-	return changes, put
 }
 
-// obeyedName compares one name of the list in a directory. It returns what is
-// different, and the entry that belongs into the record, each nil for none. marker
-// is the entry of the directory, nil when it is looked at for the first time.
-func (s Store) obeyedName(own *record, marker *entry, dir, rel, stamp string, now time.Time) (*Change, *entry) {
-	path := join(dir, rel)
-	known := own.at(Obeyed, path)
-	if known != nil && observedIn(known.state).settledAt(stamp) {
-		return nil, nil // nearly always
-	}
-	e := entry{kind: Obeyed, path: path, time: now.Unix()}
-	first := marker == nil || slices.Contains(split(marker.state), shutName(rel))
+// obeyedName compares one name of the list in a directory, which nothing is known of
+// since a time: first says that what is there is no change then. Nearly always its
+// stamp says that it is the same.
+func (l *comparison) obeyedName(dir, rel, stamp string, since int64, first bool) {
+	e, is := entry{kind: Obeyed, path: join(dir, rel), time: since}, observed{}
+	known := l.recs[0].at(Obeyed, e.path)
 	if known != nil {
-		e = *known
-	} else if !first {
-		e.time = marker.time
+		e, is = *known, observedIn(known.state)
 	}
-	is := e.look(dir, known != nil, first, stamp)
-	c := &Change{
-		Path: e.path, Was: ofLink(is.base), Now: ofLink(is.now), Since: time.Unix(e.time, 0),
-		Grade: gradeOf(rel), Told: is.told == ToTerminal,
+	if known == nil || stamp == "" || stamp != is.stamp {
+		is = e.look(is, dir, rel, stamp, known == nil && first)
 	}
-	if e.kept {
-		c.Before = []byte(e.content)
+	if c := l.change(&e, ofLink(is.now)); is.now != is.base {
+		c.Was, c.Grade, c.Told = ofLink(is.base), gradeOf(rel), is.told == ToTerminal
+		if c.fresh = c.Grade != Alarm && is.told < l.store.Tells; c.fresh {
+			is.told = l.store.Tells
+		}
+		if c.Grade != Alarm || is.now != "" {
+			l.changes = append(l.changes, c)
+		}
 	}
-	switch {
-	case is.now == is.base || c.Grade == Alarm && is.now == "":
-		c = nil
-	case c.Grade != Alarm && is.told < s.Tells:
-		is.told, c.fresh = s.Tells, true
+	if e.state = is.String(); known == nil || known.state != e.state {
+		l.put = append(l.put, e)
 	}
-	if e.state = is.String(); known != nil && known.state == e.state {
-		return c, nil
-	}
-	return c, &e
 }
 
-// look observes an entry as it is now. A file is read when its stamp is
-// another one only.
-func (e *entry) look(dir string, known, first bool, stamp string) observed {
-	var is observed
-	if known {
-		is = observedIn(e.state)
-	}
-	if known && stamp != "" && stamp == is.stamp {
-		return is
-	}
-	rel := e.path[len(join(dir, "")):]
+// look observes an entry as it is now. What is there at first is its base.
+func (e *entry) look(is observed, dir, rel, stamp string, first bool) observed {
 	if stamp != "" && stampAt(dir, rel, time.Now(), true) != stamp {
 		stamp = "" // it is being written, and may keep it
 	}
@@ -193,12 +165,10 @@ func (e *entry) look(dir string, known, first bool, stamp string) observed {
 	if stamp != "" && stampAt(dir, rel, time.Now(), false) != stamp {
 		stamp = ""
 	}
-	is.stamp = stamp
-	if known && now == is.now {
-		return is
+	if is.stamp = stamp; now != is.now {
+		is.now, is.told = now, Untold
 	}
-	is.now, is.told = now, Untold
-	if !known && first {
+	if first {
 		is.base = now
 		e.content, e.kept = keep(e.path, now)
 	}
@@ -284,26 +254,21 @@ func pickFrom(dir string) []string {
 	})
 }
 
-// acceptObeyed takes names of the list as they are now.
-func (r *record) acceptObeyed(paths []string) bool {
-	changed := false
+// acceptObeyed takes names of the list as they are now: those that are in a listed
+// directory, or were when they were seen.
+func (r *record) acceptObeyed(paths []string) (changed bool) {
 	for _, path := range paths {
 		for dir := policy.Dir(path); dir != "/"; dir = policy.Dir(dir) {
-			if r.at(Listed, dir) == nil || !r.obeys(dir, path) {
+			rel := path[len(join(dir, "")):]
+			if r.at(Listed, dir) == nil || r.at(Obeyed, path) == nil && !slices.Contains(pickFrom(dir), rel) {
 				continue
 			}
 			e := entry{kind: Obeyed, path: path, time: time.Now().Unix()}
-			e.state = e.look(dir, false, true, "").String()
+			e.state = e.look(observed{}, dir, rel, "", true).String()
 			r.put([]entry{e})
 			changed = true
 			break
 		}
 	}
 	return changed
-}
-
-// obeys reports whether a path in a listed directory is a name of the list, or
-// was one when it was seen.
-func (r *record) obeys(dir, path string) bool {
-	return r.at(Obeyed, path) != nil || slices.Contains(pickFrom(dir), path[len(join(dir, "")):])
 }

@@ -64,11 +64,11 @@ type comparison struct {
 	apart map[string]bool
 	own   []string        // git directories of apart that have a baseline
 	told  map[string]bool // hashes of findings that another change shows
-	// other is the record of another root, nil when there is none
-	other func(root string) *record
+	store Store
 	found map[string]*survey
 
 	changes []Change
+	put     []entry // what belongs into the record of root
 }
 
 func newComparison(recs []*record, ix *indexes) *comparison {
@@ -254,9 +254,6 @@ func (l *comparison) repositories(watches []Watch) {
 // waits there for a person is not the user's because a run in another directory sees
 // it for the first time.
 func (l *comparison) waiting(dir, tree string) map[string]bool {
-	if l.other == nil {
-		return nil
-	}
 	common := dir
 	if base(policy.Dir(dir)) == "worktrees" {
 		common = policy.Dir(policy.Dir(dir))
@@ -271,7 +268,10 @@ func (l *comparison) waiting(dir, tree string) map[string]bool {
 		if root == "" || root == l.recs[0].root {
 			continue
 		}
-		if r := l.other(root); r != nil {
+		f, _ := l.store.open()
+		r, err := f.record(root)
+		f.close()
+		if err == nil {
 			other := newComparison([]*record{r}, l.ix)
 			other.entries(root, nil)
 			for _, c := range other.changes {

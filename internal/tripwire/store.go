@@ -71,19 +71,19 @@ func (s Store) Check(root string, watches []Watch) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.other = s.other
 	l.entries(root, watches)
 	l.repositories(watches)
-	more, put := s.obeyed(l.recs[0], listed)
-	more = slices.DeleteFunc(more, func(c Change) bool { return c.Grade != Alarm && !c.fresh })
-	changes := inPlace(append(l.changes, more...))
+	l.obeyed(listed)
+	l.changes = slices.DeleteFunc(l.changes, func(c Change) bool { return c.Grade != Alarm && !c.fresh })
 	laid, drop := l.recs[0].merge(watches, time.Now().Unix())
-	if nothing := len(laid)+len(drop)+len(put) == 0; nothing && l.ix.fresh {
-		_ = s.add(root, nil, nil, l.ix) // what cannot be kept is read again
-	} else if !nothing {
-		err = s.add(root, watches, put, l.ix)
+	something := len(laid)+len(drop)+len(l.put) > 0
+	if something || l.ix.fresh {
+		err = s.add(root, watches, l.put, l.ix)
 	}
-	return changes, err
+	if !something {
+		err = nil // an index that is not remembered is read again
+	}
+	return l.inPlace(), err
 }
 
 // Pending is Check without recording.
@@ -92,61 +92,53 @@ func (s Store) Pending(root string) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, _ := s.obeyed(l.recs[0], l.recs[0].listed())
 	l.entries(root, nil)
-	return inPlace(append(l.changes, more...)), nil
+	l.obeyed(l.recs[0].listed())
+	return l.inPlace(), nil
 }
 
-// inPlace sorts changes by path, one for each.
-func inPlace(out []Change) []Change {
-	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(out, func(a, b Change) bool { return a.Path == b.Path })
+// inPlace are the changes sorted by path, one for each.
+func (l *comparison) inPlace() []Change {
+	slices.SortStableFunc(l.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(l.changes, func(a, b Change) bool { return a.Path == b.Path })
 }
 
-// load reads the record of root, an empty one when there is none, and behind it
-// those of the directories above.
+// load reads the record of root and those of the directories above.
 func (s Store) load(root string) (*comparison, error) {
-	recs, ix := []*record{{root: root}}, noIndexes()
-	if s.Dir != "" {
-		f, err := s.open()
+	f, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	l, err := f.load(root)
+	if err == nil {
+		l.store = s
+	}
+	return l, err
+}
+
+func (f *files) load(root string) (*comparison, error) {
+	var recs []*record
+	for dir := root; ; dir = policy.Dir(dir) {
+		r, err := f.record(dir)
 		if err != nil {
 			return nil, err
 		}
-		if f != nil {
-			defer f.close()
-			if recs, err = f.load(root); err != nil {
-				return nil, err
-			}
-			ix = f.indexes(root)
-		}
-	}
-	return newComparison(recs, ix), nil
-}
-
-func (f *files) load(root string) ([]*record, error) {
-	recs := []*record{{root: root}}
-	for dir := root; ; dir = policy.Dir(dir) {
-		r, err := f.record(dir)
-		switch {
-		case err != nil:
-			return nil, err
-		case r != nil && dir == root:
-			recs[0] = r
-		case r != nil:
+		if dir == root || len(r.entries) > 0 {
 			recs = append(recs, r)
 		}
 		if dir == "/" {
-			return recs, nil
+			return newComparison(recs, f.indexes(root)), nil
 		}
 	}
 }
 
-// record reads the record of one root, nil when there is none.
+// record reads the record of one root, an empty one when there is none.
 func (f *files) record(root string) (*record, error) {
 	name := FileName(root)
 	data, ok, err := f.read(name)
 	if err != nil || !ok {
-		return nil, err
+		return &record{root: root}, err
 	}
 	r, err := decode(data, root)
 	if err == ErrNewer {
@@ -158,17 +150,6 @@ func (f *files) record(root string) (*record, error) {
 	return r, nil
 }
 
-// other reads the record of another root, nil when there is none that can be read.
-func (s Store) other(root string) *record {
-	f, err := s.open()
-	if err != nil || f == nil {
-		return nil
-	}
-	defer f.close()
-	r, _ := f.record(root)
-	return r
-}
-
 // add records watches. The record is read again under the lock: another sbx
 // may have written it since.
 func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error {
@@ -177,9 +158,6 @@ func (s Store) add(root string, watches []Watch, put []entry, ix *indexes) error
 		r, err := f.record(root)
 		if err != nil {
 			return err
-		}
-		if r == nil {
-			r = &record{root: root}
 		}
 		laid, drop := r.merge(watches, time.Now().Unix())
 		if len(laid)+len(drop)+len(put) == 0 {
@@ -237,12 +215,11 @@ func (f *files) save(r *record) error {
 // name that came to a pattern or a directory joins those that are known.
 func (s Store) Accept(root string, paths ...string) error {
 	return s.change(func(f *files) error {
-		recs, err := f.load(root)
+		l, err := f.load(root)
 		if err != nil {
 			return err
 		}
-		l := newComparison(recs, f.indexes(root))
-		for i, r := range recs {
+		for i, r := range l.recs {
 			mine := paths
 			if i > 0 {
 				mine = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !policy.Within(p, root) })
