@@ -21,48 +21,22 @@ const (
 	ToTerminal         // to a person
 )
 
-// The State of a Listed watch holds the names of the list that are in the
-// directory, escaped, each with "+" before it, or "-" when the command cannot
-// change what is there. The record of it holds the latter only; of each of the
-// former there is an entry of kind Obeyed.
+// shut are the names of the list, in the directory of a Listed entry, that the
+// command could not change when it was recorded.
+func (e *entry) shut() []string {
+	names := split(e.state)
+	for i, word := range names {
+		names[i] = unescape(strings.TrimPrefix(word, "-"))
+	}
+	return names
+}
 
-func openName(rel string) string { return "+" + escape(rel) }
-func shutName(rel string) string { return "-" + escape(rel) }
-
-// StateOf is the State of a Listed watch of a directory with these names of the
-// list, as [Pick] returns them, all of which the command can change.
-func StateOf(names []string) string {
+func shutState(names []string) string {
 	words := make([]string, len(names))
 	for i, rel := range names {
-		words[i] = openName(rel)
+		words[i] = "-" + escape(rel)
 	}
 	return strings.Join(words, "/")
-}
-
-// Narrowed is such a State when the command can change only what open says.
-func Narrowed(state string, open func(rel string) bool) string {
-	names, words := openNames(state)
-	for _, rel := range names {
-		if open(rel) {
-			words = append(words, openName(rel))
-		} else {
-			words = append(words, shutName(rel))
-		}
-	}
-	return strings.Join(words, "/")
-}
-
-// openNames returns the names in the state of a Listed watch that a command can
-// change, and the words for the others.
-func openNames(state string) (open, shut []string) {
-	for _, word := range split(state) {
-		if word[0] == '+' {
-			open = append(open, unescape(word[1:]))
-		} else {
-			shut = append(shut, word)
-		}
-	}
-	return open, shut
 }
 
 // observed is the state of an Obeyed entry: what is there, what was there when it
@@ -99,18 +73,18 @@ func ofLink(state string) string {
 func (l *comparison) obeyed(listed []Watch) {
 	own, now := l.recs[0], time.Now()
 	for _, w := range listed {
-		open, shut := openNames(w.State)
 		first := entry{kind: Listed, path: w.Path, time: now.Unix()}
 		marker := own.at(Listed, w.Path)
+		var shut []string
 		if marker != nil {
-			first = *marker
+			first, shut = *marker, marker.shut()
 		}
-		if state := strings.Join(shut, "/"); marker == nil || first.state != state {
+		if state := shutState(w.Shut); marker == nil || first.state != state {
 			first.state = state
 			l.put = append(l.put, first)
 		}
 		forgetful := inMemory(w.Path)
-		for _, rel := range append(open, own.gone(w.Path, open, shut)...) {
+		for _, rel := range slices.Concat(w.Open, own.gone(w)) {
 			if apart(join(w.Path, rel)) {
 				continue
 			}
@@ -118,7 +92,7 @@ func (l *comparison) obeyed(listed []Watch) {
 			if !forgetful {
 				stamp = stampAt(w.Path, rel, now, false)
 			}
-			if marker == nil || slices.Contains(split(marker.state), shutName(rel)) {
+			if marker == nil || slices.Contains(shut, rel) {
 				l.obeyedName(w.Path, rel, stamp, now.Unix(), true)
 			} else {
 				l.obeyedName(w.Path, rel, stamp, marker.time, false)
@@ -176,15 +150,14 @@ func (e *entry) look(is observed, dir, rel, stamp string, first bool) observed {
 }
 
 // gone lists the names of a directory that were there and are not any more.
-func (r *record) gone(dir string, open, shut []string) (out []string) {
-	prefix := join(dir, "")
+func (r *record) gone(w Watch) (out []string) {
+	prefix := join(w.Path, "")
 	for i, _ := r.find(Name, prefix); i < len(r.entries) && strings.HasPrefix(r.entries[i].path, prefix); i++ {
 		e := &r.entries[i]
-		rel := e.path[len(prefix):]
-		at := policy.Dir(e.path)
+		rel, at := e.path[len(prefix):], policy.Dir(e.path)
 		switch {
-		case e.kind != Obeyed || slices.Contains(open, rel) || slices.Contains(shut, shutName(rel)) || apart(e.path):
-		case at != dir && r.at(Listed, at) != nil: // it is of that directory
+		case e.kind != Obeyed || slices.Contains(w.Open, rel) || slices.Contains(w.Shut, rel) || apart(e.path):
+		case at != w.Path && r.at(Listed, at) != nil: // it is of that directory
 		case !exists(e.path):
 			out = append(out, rel)
 		}
@@ -223,14 +196,10 @@ func (r *record) listed() (out []Watch) {
 		if e.kind != Listed {
 			continue
 		}
-		shut := split(e.state)
-		words := slices.Clone(shut)
-		for _, rel := range pickFrom(e.path) {
-			if !slices.Contains(shut, shutName(rel)) {
-				words = append(words, openName(rel))
-			}
-		}
-		out = append(out, Watch{Kind: Listed, Path: e.path, State: strings.Join(words, "/")})
+		shut := e.shut()
+		isShut := func(rel string) bool { return slices.Contains(shut, rel) }
+		open := slices.DeleteFunc(pickFrom(e.path), isShut)
+		out = append(out, Watch{Kind: Listed, Path: e.path, Open: open, Shut: shut})
 	}
 	return out
 }

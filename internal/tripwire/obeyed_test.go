@@ -93,11 +93,7 @@ func TestSightText(t *testing.T) {
 func (s Store) told(t *testing.T, root string, to Telling) []string {
 	t.Helper()
 	s.Tells = to
-	state, err := Look(Listed, root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes, err := s.Check(root, []Watch{{Listed, root, state}})
+	changes, err := s.Check(root, []Watch{{Kind: Listed, Path: root, Open: pickFrom(root)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,9 +128,7 @@ func (p *page) file(c *Change) {
 	case c.Before != nil && string(c.Before) == string(data):
 		p.add("+ the same content, now " + Describe(c.Now))
 	case c.Before == nil:
-		for _, line := range textLines(data) {
-			p.add("+ " + line)
-		}
+		p.text("+ ", data)
 	default:
 		for _, line := range text.Diff(c.Before, data) {
 			if line[0] == '@' {
@@ -144,12 +142,11 @@ func (p *page) file(c *Change) {
 	}
 }
 
-func textLines(data []byte) []string {
-	text := string(data)
-	if text == "" {
-		return nil
+// text shows the lines of a text.
+func (p *page) text(before string, data []byte) {
+	for line := range strings.Lines(string(data)) {
+		p.add(before + strings.TrimSuffix(line, "\n"))
 	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // dir lists a directory. Of one that git would use it says first what makes git
@@ -211,9 +208,7 @@ func (p *page) small(path string) {
 	case slices.Contains(data, 0):
 		p.add("+     binary")
 	default:
-		for _, line := range textLines(data[:min(len(data), maxSmall)]) {
-			p.add("+     " + line)
-		}
+		p.text("+     ", data[:min(len(data), maxSmall)])
 		if len(data) > maxSmall {
 			p.add("+     … and more")
 		}
@@ -232,18 +227,12 @@ func (p *page) git(path string) {
 	if absent(err) != nil {
 		p.add("+ config cannot be read: " + err.Error())
 	}
-	if lines := oddSettings(textLines(config)); len(lines) > 0 {
-		p.add("+ config, what is not usual in it:")
-		for _, line := range lines {
-			p.add("+     " + line)
-		}
-	}
+	p.config(string(config))
 	for _, name := range gitElsewhere {
-		if state, err := Look(Name, path+"/"+name); err == nil && state == "" {
-			continue
+		if state, err := Look(Name, path+"/"+name); err != nil || state != "" {
+			p.add("+ " + name + ":")
+			p.small(path + "/" + name)
 		}
-		p.add("+ " + name + ":")
-		p.small(path + "/" + name)
 	}
 	p.hooks(path + "/hooks")
 }
@@ -275,23 +264,28 @@ var usual = []string{
 	"merge = refs/heads/master",
 }
 
-// oddSettings are the lines of a config file that are not usual, under their
+// config shows the lines of a config file that are not usual, under their
 // sections. It reads no git syntax, so that no trick of it hides a line.
-func oddSettings(lines []string) []string {
-	var out []string
+func (p *page) config(data string) {
+	head := "+ config, what is not usual in it:"
 	section, shown := "", ""
-	for _, line := range lines {
+	for line := range strings.Lines(data) {
 		text := strings.TrimSpace(line)
-		switch {
-		case text == "" || slices.Contains(usual, text):
-		case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && strings.Count(text, "]") == 1:
+		if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && strings.Count(text, "]") == 1 {
 			section = text
-		default:
-			if section != shown {
-				out, shown = append(out, section), section
-			}
-			out = append(out, line)
+			continue
 		}
+		if text == "" || slices.Contains(usual, text) {
+			continue
+		}
+		if head != "" {
+			p.add(head)
+			head = ""
+		}
+		if section != shown {
+			p.add("+     " + section)
+			shown = section
+		}
+		p.add("+     " + strings.TrimSuffix(line, "\n"))
 	}
-	return out
 }

@@ -52,7 +52,7 @@ const (
 	Kept
 
 	// Listed is about the names in the directory Path that tools obey by
-	// themselves, see names.toml: State has those that are there, see [StateOf].
+	// themselves, see names.toml. It has Open and Shut in place of a State.
 	Listed
 
 	// Obeyed is one of them. It has no watch of its own: the record has one entry
@@ -70,6 +70,10 @@ type Watch struct {
 	Kind  Kind
 	Path  string // absolute, canonical but for the last element
 	State string
+
+	// Of Listed: the names that are there, as [Pick] returns them, that the command
+	// can change, and those that it cannot.
+	Open, Shut []string
 }
 
 // Look returns the State of a watch as it is now. For a Name that is
@@ -96,8 +100,6 @@ func Look(kind Kind, path string) (string, error) {
 	switch kind {
 	case Name, Obeyed:
 		return lookName(path)
-	case Listed:
-		return StateOf(pickFrom(path)), nil
 	case Pattern:
 		return lookPattern(path)
 	case Nested:

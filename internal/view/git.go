@@ -357,7 +357,7 @@ func (g *gitGuard) obeyed(dir string, entries []host.Entry) {
 		below, _ := g.host.FS.ReadDir(host.Join(dir, rel))
 		return namesOf(below), false
 	})
-	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, State: tripwire.StateOf(picked)})
+	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, Open: picked})
 }
 
 // appendNew appends what is not in a list yet.

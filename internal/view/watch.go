@@ -40,10 +40,15 @@ func (v *View) WatchList(more []tripwire.Watch, temporary string) []tripwire.Wat
 		return !v.creates(w) || temporary != "" && policy.Within(w.Path, temporary)
 	})
 	for i := range out {
-		if out[i].Kind == tripwire.Listed {
-			dir := out[i].Path
-			out[i].State = tripwire.Narrowed(out[i].State,
-				func(rel string) bool { return v.Access(host.Join(dir, rel)) == policy.Write })
+		w := &out[i]
+		names := w.Open
+		w.Open = nil
+		for _, rel := range names {
+			if v.Access(host.Join(w.Path, rel)) == policy.Write {
+				w.Open = append(w.Open, rel)
+			} else {
+				w.Shut = append(w.Shut, rel)
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b tripwire.Watch) int {
