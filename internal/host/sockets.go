@@ -26,53 +26,48 @@ type stamped struct {
 	nanos int64
 }
 
-// text is a lookout as it is kept.
+// text is what was found as it is kept: lines of a word, a number and a quoted path.
 func (l *socketCache) text() string {
 	var b strings.Builder
-	b.WriteString("looked " + strconv.FormatInt(l.when, 10) + "\n")
+	line := func(word string, number int64, path string) {
+		b.WriteString(word + " " + strconv.FormatInt(number, 10) + " " + strconv.Quote(path) + "\n")
+	}
+	line("looked", l.when, "")
 	for _, d := range l.dirs {
-		b.WriteString("dir " + strconv.FormatInt(d.nanos, 10) + " " + strconv.Quote(d.path) + "\n")
+		line("dir", d.nanos, d.path)
 	}
 	for _, s := range l.sockets {
-		b.WriteString("socket " + strconv.Quote(s) + "\n")
+		line("socket", 0, s)
 	}
-	b.WriteString("end\n")
-	return b.String()
+	return b.String() + "end\n"
 }
 
 var errSocketCache = errors.New("not what a look for sockets is kept as")
 
 // parseSocketCache reads what text wrote, and nothing else.
 func parseSocketCache(text string) (*socketCache, error) {
+	text, ok := strings.CutSuffix(text, "end\n")
 	l := &socketCache{}
-	for i := 0; ; i++ {
-		line, rest, ok := strings.Cut(text, "\n")
-		text = rest
-		word, value, _ := strings.Cut(line, " ")
-		var err error
-		switch {
-		case !ok || (i == 0) != (word == "looked"):
+	for first := true; first || text != ""; first = false {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		word, rest, _ := strings.Cut(line, " ")
+		digits, quoted, _ := strings.Cut(rest, " ")
+		number, err := strconv.ParseInt(digits, 10, 64)
+		path, unquoted := strconv.Unquote(quoted)
+		if !ok || err != nil || unquoted != nil || first != (word == "looked") {
 			return nil, errSocketCache
-		case word == "looked":
-			l.when, err = strconv.ParseInt(value, 10, 64)
-		case word == "dir":
-			var d stamped
-			number, path, _ := strings.Cut(value, " ")
-			if d.nanos, err = strconv.ParseInt(number, 10, 64); err == nil {
-				d.path, err = strconv.Unquote(path)
-			}
-			l.dirs = append(l.dirs, d)
-		case word == "socket":
-			var path string
-			path, err = strconv.Unquote(value)
-			l.sockets = append(l.sockets, path)
-		case line == "end" && text == "":
-			return l, nil
-		default:
-			err = errSocketCache
 		}
-		if err != nil {
+		switch word {
+		case "looked":
+			l.when = number
+		case "dir":
+			l.dirs = append(l.dirs, stamped{path, number})
+		case "socket":
+			l.sockets = append(l.sockets, path)
+		default:
 			return nil, errSocketCache
 		}
 	}
+	return l, nil
 }

@@ -83,18 +83,18 @@ func askSockets() ([]string, error) {
 			return nil, err
 		}
 		read += n
-		for b := buf[:n]; len(b) >= header; {
-			size := int(ne.Uint32(b))
-			if size < header || size > len(b) {
-				return nil, unix.EBADMSG
-			}
-			switch ne.Uint16(b[4:]) {
+		messages, err := syscall.ParseNetlinkMessage(buf[:n])
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range messages {
+			switch m.Header.Type {
 			case unix.NLMSG_DONE:
 				return names, nil
 			case unix.NLMSG_ERROR:
 				return nil, unix.EOPNOTSUPP
 			}
-			for a := b[min(header+answer, size):size]; len(a) >= unix.SizeofRtAttr; {
+			for a := m.Data[min(answer, len(m.Data)):]; len(a) >= unix.SizeofRtAttr; {
 				length := int(ne.Uint16(a))
 				if length < unix.SizeofRtAttr || length > len(a) {
 					break
@@ -104,7 +104,6 @@ func askSockets() ([]string, error) {
 				}
 				a = a[min((length+3)&^3, len(a)):]
 			}
-			b = b[min((size+3)&^3, len(b)):]
 		}
 	}
 	return names, nil
