@@ -45,7 +45,7 @@ func main() {
 		}
 		return
 	}
-	if pid1.IsInit(args) && host.Inside() { // as process 1 it has begun long before
+	if pid1.IsInit(args) && host.Inside() == host.EngineBwrap { // as process 1 it has begun long before
 		os.Exit(pid1.Run(args))
 	}
 	if pid1.IsCleanup(args) {

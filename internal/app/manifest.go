@@ -71,21 +71,18 @@ type manifestPath struct {
 // Inside returns what is known of the sandbox that this process runs
 // in, and false outside of any.
 func Inside() (*Manifest, bool) {
-	if host.Inside() {
+	walls := Manifest{Engine: host.Inside(), Tier: host.TierFull}
+	switch walls.Engine {
+	case "":
+		return nil, false
+	case host.EngineBwrap:
 		data, err := os.ReadFile(host.ManifestDir + "/policy.json")
 		if err != nil {
 			return nil, false
 		}
 		return readManifest(data)
-	}
-	var walls Manifest
-	switch {
-	case host.InLandlock():
-		walls = Manifest{Engine: host.EngineLandlock, Tier: host.TierReduced}
-	case host.InSeatbelt():
-		walls = Manifest{Engine: host.EngineSeatbelt, Tier: host.TierFull}
-	default:
-		return nil, false
+	case host.EngineLandlock:
+		walls.Tier = host.TierReduced
 	}
 	return within(walls, os.Getenv("SBX_MANIFEST")), true
 }
@@ -201,7 +198,7 @@ func (w *manifestWall) ruleset() *landlock.Ruleset {
 // ManifestFile is where the manifest of the sandbox is that this process runs
 // in.
 func ManifestFile() string {
-	if host.Inside() {
+	if host.Inside() == host.EngineBwrap {
 		return host.ManifestDir + "/policy.json"
 	}
 	return os.Getenv("SBX_MANIFEST")

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	directory "os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,26 +18,13 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// Detect gathers what a plan needs to know of this machine, sandbox-exec aside.
-func Detect() (*Host, error) {
-	h := &Host{
-		Facts:  Facts{FS: OS{}, OS: runtime.GOOS, Arch: runtime.GOARCH},
-		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
-	}
-	h.Homes = homes(h.Environ, h.UID)
-	if err := h.settled("the user database"); err != nil {
-		return nil, err
-	}
-	h.CWD = workingDir()
-	fds, err := Descriptors()
-	if err != nil {
-		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "ls /dev/fd shows them where nothing is in the way"}
-	}
-	h.FDs = fds
-	h.terminal()
-	h.Self = self()
-	return h, nil
-}
+const (
+	userDatabase  = "the user database"
+	noDescriptors = "ls /dev/fd shows them where nothing is in the way"
+)
+
+// newRemotes returns none: no table says which file systems ask elsewhere.
+func newRemotes() *remotes { return nil }
 
 // self is the canonical path of this program. The kernel keeps the path by which
 // it was executed, links included.
@@ -54,19 +40,13 @@ func self() string {
 	return OS{}.Spell(to.Path)
 }
 
-// workingDir is the canonical path of the working directory as it is spelled on
-// the disk, "" when it was deleted.
-func workingDir() string {
+// getcwd is the working directory as it is spelled on the disk, "" when it was deleted.
+func getcwd() string {
 	dir, err := syscall.Getwd()
 	if err != nil || !strings.HasPrefix(dir, "/") {
 		return ""
 	}
-	dir = OS{}.Spell(filepath.Clean(dir))
-	var st, here syscall.Stat_t
-	if syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
-		return ""
-	}
-	return dir
+	return OS{}.Spell(filepath.Clean(dir))
 }
 
 // passwdHome asks the C library, and with it the directory services.
@@ -100,17 +80,11 @@ func PasswdShell(uid int) string {
 	return ""
 }
 
-// Inside is false: what only root can put anywhere does not tell the sandboxes
-// of macOS, see [InSeatbelt].
-func Inside() bool { return false }
-
-// InLandlock is false: only Linux has it.
-func InLandlock() bool { return false }
-
-// InSeatbelt reports whether this process runs in an sbx sandbox. Its profile
-// lets everybody read sandbox-exec and denies to look at its inode, and at that one
-// alone, which no other does: what is open cannot be asked about (fstat(2)).
-func InSeatbelt() bool {
+// Inside is the engine of the sandbox that this process runs in, "" outside of any.
+// The profile of sbx lets everybody read sandbox-exec and denies to look at its inode,
+// and at that one alone, which no other does: what is open cannot be asked about
+// (fstat(2)).
+func Inside() string {
 	looked := func(path string) (opened bool, err error) {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -123,7 +97,10 @@ func InSeatbelt() bool {
 	// A profile that lets nothing there be looked at is another user's.
 	opened, err := looked(SandboxExec)
 	other, otherErr := looked(probed)
-	return opened && err == unix.EPERM && other && otherErr == nil
+	if opened && err == unix.EPERM && other && otherErr == nil {
+		return EngineSeatbelt
+	}
+	return ""
 }
 
 // GatherDiagnostics reads what a diagnosis needs.

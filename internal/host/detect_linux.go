@@ -4,10 +4,8 @@ package host
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,54 +15,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
-	"github.com/sbx-sandbox/sbx/internal/tripwire"
+	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
 
-// Detect gathers what a plan needs to know of this machine, bwrap aside.
-func Detect() (*Host, error) {
-	far := newRemotes()
-	h := &Host{
-		Facts:  Facts{FS: OS{far}, OS: runtime.GOOS, Arch: runtime.GOARCH},
-		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
-	}
-	h.Homes = homes(h.Environ, h.UID)
-	if err := h.settled("/etc/passwd"); err != nil {
-		return nil, err
-	}
-	cwd := getcwd()
-	if len(far.far) > 0 {
-		if err := far.needs(append(h.places(), cwd)...); err != nil {
-			return nil, err
-		}
-		tripwire.Apart = h.OnRemote
-	}
-	h.CWD = workingDir(cwd)
-	fds, err := Descriptors()
-	if err != nil {
-		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), "is /proc mounted?"}
-	}
-	h.FDs = fds
-	h.terminal()
-	h.Self, _ = OS{}.Readlink("/proc/self/exe")
-	h.Landlock = landlock.ABI()
-	return h, nil
-}
+const (
+	userDatabase  = "/etc/passwd"
+	noDescriptors = "is /proc mounted?"
+)
 
-// places are the directories that each run looks into, beside the working
-// directory.
-func (h *Host) places() []string {
-	out := slices.Clone(h.Homes)
-	for _, home := range h.Homes {
-		out = append(out, Join(home, ".config"), Join(home, ".cache"), Join(home, ".local/share"), Join(home, ".local/state"))
-	}
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
-		if dir, ok := LookupEnv(h.Environ, name); ok && strings.HasPrefix(dir, "/") {
-			out = append(out, filepath.Clean(dir))
-		}
-	}
-	return out
+func self() string {
+	path, _ := procfs.Readlink("/proc/self/exe")
+	return path
 }
 
 // getcwd is getcwd(2), "" when the directory was deleted or cannot be reached
@@ -76,15 +38,6 @@ func getcwd() string {
 		return ""
 	}
 	return string(buf[:n-1])
-}
-
-// workingDir is dir, as getcwd has it, when it still is the working directory.
-func workingDir(dir string) string {
-	var st, here syscall.Stat_t
-	if dir == "" || syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
-		return ""
-	}
-	return dir
 }
 
 // passwdHome reads the home directory of a user out of /etc/passwd. Users that
@@ -213,29 +166,47 @@ func unnamedPair(n int) bool {
 	return true
 }
 
-// Inside reports whether this process runs in an sbx sandbox, by a file
-// that only root can put there on a host, on a read-only mount. A variable
-// would not do: who sets it in a project's .envrc would turn the sandbox off.
-func Inside() bool {
+// Inside is the engine of the sandbox that this process runs in, "" outside of any.
+// That of bwrap is told by a file that only root can put there on a host, on a
+// read-only mount. A variable would not do: who sets it in a project's .envrc would
+// turn the sandbox off. That of Landlock is told by its filter, which answers a call
+// with an error that no kernel gives. Who can put such a filter around sbx runs it,
+// and could as well run something else.
+func Inside() string {
 	const path = ManifestDir + "/policy.json"
 	var fs unix.Statfs_t
 	info, err := OS{}.Lstat(path)
-	return err == nil && info.Kind == File && unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_RDONLY != 0
+	switch {
+	case err == nil && info.Kind == File && unix.Statfs(path, &fs) == nil && fs.Flags&unix.ST_RDONLY != 0:
+		return EngineBwrap
+	case unix.Prctl(seccomp.MarkOption, 0, 0, 0, 0) == syscall.Errno(seccomp.Mark):
+		return EngineLandlock
+	}
+	return ""
 }
 
-// Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
-// mounted later does not appear in a sandbox that is already there.
-func (o OS) Mounts() ([]Mount, error) {
-	if o.remotes != nil && o.remotes.table != nil {
-		return o.remotes.table, nil
-	}
-	text, err := procfs.Read("/proc/self/mountinfo")
+// Memfd returns a close-on-exec descriptor that reads as data.
+func Memfd(data []byte) (int, error) {
+	fd, err := unix.MemfdCreate("sbx", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return nil, err
+		return -1, err
 	}
-	mounts := make([]Mount, 0, 64)
-	return slices.AppendSeq(mounts, procfs.Mounts(text)), nil
+	for off := 0; off < len(data); {
+		n, err := unix.Pwrite(fd, data[off:], int64(off))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			syscall.Close(fd)
+			return -1, err
+		}
+		off += n
+	}
+	return fd, nil
 }
 
-// InSeatbelt is false: only macOS has it.
-func InSeatbelt() bool { return false }
+// Seal makes the content of a memfd unchangeable.
+func Seal(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	return err
+}

@@ -7,21 +7,76 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/tripwire"
 	"golang.org/x/sys/unix"
 )
 
-// settled refuses a machine on which no one knows where the secrets are. The
-// users are in the given database.
-func (h *Host) settled(users string) error {
+// Detect gathers what a plan needs to know of this machine, the engine aside.
+func Detect() (*Host, error) {
+	far := newRemotes()
+	h := &Host{
+		Facts:  Facts{FS: OS{far}, OS: runtime.GOOS, Arch: runtime.GOARCH, Landlock: landlock.ABI()},
+		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
+	}
+	h.Homes = homes(h.Environ, h.UID)
+	if err := h.settled(); err != nil {
+		return nil, err
+	}
+	cwd := getcwd()
+	if h.AnyRemote() {
+		if err := far.needs(append(h.places(), cwd)...); err != nil {
+			return nil, err
+		}
+		tripwire.Apart = h.OnRemote
+	}
+	h.CWD = workingDir(cwd)
+	var err error
+	if h.FDs, err = Descriptors(); err != nil {
+		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), noDescriptors}
+	}
+	h.terminal()
+	h.Self = self()
+	return h, nil
+}
+
+// places are the directories that each run looks into, beside the working
+// directory.
+func (h *Host) places() []string {
+	out := slices.Clone(h.Homes)
+	for _, home := range h.Homes {
+		out = append(out, Join(home, ".config"), Join(home, ".cache"), Join(home, ".local/share"), Join(home, ".local/state"))
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+		if dir, ok := LookupEnv(h.Environ, name); ok && strings.HasPrefix(dir, "/") {
+			out = append(out, filepath.Clean(dir))
+		}
+	}
+	return out
+}
+
+// workingDir is dir, as getcwd has it, when it still is the working directory.
+func workingDir(dir string) string {
+	var st, here syscall.Stat_t
+	if dir == "" || syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
+		return ""
+	}
+	return dir
+}
+
+// settled refuses a machine on which no one knows where the secrets are.
+func (h *Host) settled() error {
 	if dir, ok := LookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || HasDotDot(dir)) {
 		return &Error{StatusFailed, "HOME is " + strconv.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
 	}
 	if len(h.Homes) == 0 {
-		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + users, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
+		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + userDatabase, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
-	"github.com/sbx-sandbox/sbx/internal/seccomp"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -219,11 +218,4 @@ func (h *Host) NoLandlock() *Unavailable {
 		return &Unavailable{causeLandlock, "system call filters cannot be set here", []string{"CONFIG_SECCOMP_FILTER in the kernel, and no filter of a container's that refuses seccomp(2)"}}
 	}
 	return nil
-}
-
-// InLandlock reports whether this process runs in a sandbox of the Landlock
-// engine: the filter answers a call with an error that no kernel gives. Who can
-// put such a filter around sbx runs it, and could as well run something else.
-func InLandlock() bool {
-	return unix.Prctl(seccomp.MarkOption, 0, 0, 0, 0) == syscall.Errno(seccomp.Mark)
 }

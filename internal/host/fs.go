@@ -293,3 +293,57 @@ func Join(dir, name string) string {
 	}
 	return dir + "/" + name
 }
+
+// Child is the entry of dir that path is or lies in.
+func Child(dir, path string) string {
+	if dir == "/" {
+		dir = ""
+	}
+	for i := len(dir) + 1; i < len(path); i++ {
+		if path[i] == '/' {
+			return path[:i]
+		}
+	}
+	return path
+}
+
+// The kernel's own limits, PATH_MAX and NAME_MAX.
+const (
+	MaxPath = 4096
+	MaxName = 255
+)
+
+// OneLine makes the text of an error of the system fit to be shown.
+func OneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func Digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// ProcFS shows /proc/self as a directory: the number behind it is another for
+// each process. Of the links of the kernel in it only the working directory and
+// the root are followed, which are those of the command, too.
+type ProcFS struct{ FS }
+
+// Lstat implements [FS].
+func (f ProcFS) Lstat(path string) (Info, error) {
+	info, err := f.FS.Lstat(path)
+	if info.Kind != Link || !policy.Within(path, "/proc") {
+		return info, err
+	}
+	switch path {
+	case "/proc/self", "/proc/thread-self":
+		info.Kind, info.Mode = Dir, 0o555
+	case "/proc/self/cwd", "/proc/self/root", "/proc/thread-self/cwd", "/proc/thread-self/root":
+	default:
+		if top, rest := Cut(path[len("/proc/"):]); rest != "" && (Digits(top) || top == "self" || top == "thread-self") {
+			info.Kind = File
+		}
+	}
+	return info, err
+}

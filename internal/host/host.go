@@ -3,8 +3,6 @@
 package host
 
 import (
-	"fmt"
-
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -97,107 +95,12 @@ const (
 	FDDevice                // character device, a terminal mostly
 )
 
-// SharedDirs are never writable roots: everyone's files are in them, or the
-// system's. What lies below /home, /opt, /srv, /mnt, /var and /tmp is fine.
-var SharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users", "/Applications", "/Volumes", "/opt/homebrew", "/private", "/private/tmp", "/private/var", "/private/var/tmp", "/private/var/folders"}
-
-// SystemTrees are never writable at any depth: the host runs what is in them.
-var SystemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run"}
-
-// Replaceable reports whether a canonical path lies where someone whose work
-// runs in sandboxes may have put something else in its place a moment ago.
-func Replaceable(path string) bool {
-	for _, d := range systemExceptions {
-		if policy.Within(path, d) {
-			return true
-		}
-	}
-	for _, d := range SystemTrees {
-		if policy.Within(path, d) {
-			return false
-		}
-	}
-	return true
-}
-
-// exceptions of systemTrees: places where people do keep sources.
-var systemExceptions = []string{"/usr/src", "/usr/local/src"}
-
 // StartDir is where the command starts.
 func (h *Host) StartDir() string {
 	if h.Dir != "" {
 		return h.Dir
 	}
 	return h.CWD
-}
-
-// Writable returns an error that says why a canonical path cannot be a
-// writable tree.
-func (h *Host) Writable(path string) error {
-	for _, d := range SharedDirs {
-		if path == d {
-			return &PlaceError{path, "is shared with everything else on this machine"}
-		}
-	}
-	for _, home := range h.Homes {
-		if policy.Within(home, path) {
-			return &PlaceError{path, "is or holds the home directory"}
-		}
-	}
-	if h.Config != "" && (policy.Within(h.Config, path) || policy.Within(path, h.Config)) {
-		return &PlaceError{path, "is or holds the place of sbx's own configuration (" + text.Plain(h.Config) + ")"}
-	}
-	if h.Store != "" && path != h.Tmp && (policy.Within(h.Store, path) || policy.Within(path, h.Store)) {
-		return &PlaceError{path, "is or holds the place of sbx's sessions (" + text.Plain(h.Store) + ")"}
-	}
-	for _, d := range systemExceptions {
-		if policy.Within(path, d) && path != d {
-			return nil
-		}
-	}
-	for _, d := range SystemTrees {
-		if policy.Within(path, d) {
-			return &PlaceError{path, "belongs to the system (" + d + ")"}
-		}
-	}
-	return nil
-}
-
-// Shared reports whether a link lies where some built-in profile lets commands
-// write, whatever the profile of this run says: another run may have left it.
-func (h *Host) Shared(l Hop) bool {
-	for _, home := range h.Homes {
-		if policy.Within(l.Path, home+"/.cache") || policy.Within(l.Path, home+"/.local") {
-			return true
-		}
-	}
-	return false
-}
-
-type PlaceError struct{ path, why string }
-
-func (e *PlaceError) Error() string {
-	return fmt.Sprintf("%s %s and is never made writable", text.Plain(e.path), e.why)
-}
-
-// TrustedLink reports whether a link was made by the system rather than by
-// someone whose work runs in sandboxes: root owns it and
-// the directory it lies in, and when the caller is
-// root, too, it lies outside the places where root's own work lies.
-func (h *Host) TrustedLink(l Hop) bool {
-	if l.UID != 0 || l.Dir != 0 {
-		return false
-	}
-	if h.UID != 0 {
-		return true
-	}
-	work := append([]string{h.CWD, "/tmp", "/var/tmp", "/srv", "/opt"}, h.Homes...)
-	for _, d := range work {
-		if policy.Within(l.Path, d) {
-			return false
-		}
-	}
-	return true
 }
 
 // tilde shortens a path in the home directory.
@@ -233,9 +136,40 @@ const (
 
 func (e *Error) Error() string { return e.Text }
 
-// CanCreateIn reports whether the caller, and so the command, can make something
-// in a directory.
-func (h *Host) CanCreateIn(dir string) bool {
-	info, err := h.FS.Lstat(dir)
-	return err == nil && info.Kind == Dir && h.FS.Access(dir, 'w')
+// ManifestDir holds policy.json, by which a program knows that it runs inside.
+const ManifestDir = "/run/sbx"
+
+// Names of engines.
+const (
+	EngineBwrap    = "bwrap"
+	EngineLandlock = "landlock"
+)
+
+// Names of tiers.
+const (
+	TierFull    = "full"
+	TierReduced = "reduced"
+)
+
+// EngineSeatbelt is the engine of macOS.
+const EngineSeatbelt = "sandbox-exec"
+
+// SandboxExec is the only place where sandbox-exec is looked for: the system
+// keeps others from writing there.
+const SandboxExec = "/usr/bin/sandbox-exec"
+
+// DefaultPath is where commands are looked for when PATH is unset.
+const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func LookupEnv(env []string, name string) (string, bool) {
+	for _, kv := range env {
+		if len(kv) > len(name) && kv[len(name)] == '=' && kv[:len(name)] == name {
+			return kv[len(name)+1:], true
+		}
+	}
+	return "", false
 }
+
+// SocketTops are the directories that are looked into for sockets: services that
+// did not come with the system put theirs there, and profiles show them.
+var SocketTops = [...]string{"/opt", "/srv", "/usr/local", "/etc"}

@@ -16,7 +16,7 @@ const seatbeltWorks = "works\n"
 // ChooseSeatbelt says why sandbox-exec cannot be had, nil when it can. A failure is
 // never kept.
 func ChooseSeatbelt(h *Host, dir string) *Unavailable {
-	if InSeatbelt() {
+	if Inside() != "" {
 		return NestedSeatbelt()
 	}
 	kept, u := findSandboxExec(h, dir)

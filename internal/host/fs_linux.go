@@ -4,6 +4,7 @@ package host
 
 import (
 	"os"
+	"slices"
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
@@ -36,3 +37,17 @@ var direntKinds = [256]Kind{
 
 // missed reports whether an error of lstat(2) says that nothing is there.
 func missed(err error) bool { return err == syscall.ENOENT || err == syscall.ENOTDIR }
+
+// Mounts reads /proc/self/mountinfo. In a run of an hour it may change: what is
+// mounted later does not appear in a sandbox that is already there.
+func (o OS) Mounts() ([]Mount, error) {
+	if o.remotes != nil && o.remotes.table != nil {
+		return o.remotes.table, nil
+	}
+	text, err := procfs.Read("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	mounts := make([]Mount, 0, 64)
+	return slices.AppendSeq(mounts, procfs.Mounts(text)), nil
+}

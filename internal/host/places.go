@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
+
+// SharedDirs are never writable roots: everyone's files are in them, or the
+// system's. What lies below /home, /opt, /srv, /mnt, /var and /tmp is fine.
+var SharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users", "/Applications", "/Volumes", "/opt/homebrew", "/private", "/private/tmp", "/private/var", "/private/var/tmp", "/private/var/folders"}
+
+// SystemTrees are never writable at any depth: the host runs what is in them.
+var SystemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run"}
+
+// Replaceable reports whether a canonical path lies where someone whose work
+// runs in sandboxes may have put something else in its place a moment ago.
+func Replaceable(path string) bool {
+	for _, d := range systemExceptions {
+		if policy.Within(path, d) {
+			return true
+		}
+	}
+	for _, d := range SystemTrees {
+		if policy.Within(path, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// exceptions of systemTrees: places where people do keep sources.
+var systemExceptions = []string{"/usr/src", "/usr/local/src"}
+
+// Writable returns an error that says why a canonical path cannot be a
+// writable tree.
+func (h *Host) Writable(path string) error {
+	for _, d := range SharedDirs {
+		if path == d {
+			return &PlaceError{path, "is shared with everything else on this machine"}
+		}
+	}
+	for _, home := range h.Homes {
+		if policy.Within(home, path) {
+			return &PlaceError{path, "is or holds the home directory"}
+		}
+	}
+	if h.Config != "" && (policy.Within(h.Config, path) || policy.Within(path, h.Config)) {
+		return &PlaceError{path, "is or holds the place of sbx's own configuration (" + text.Plain(h.Config) + ")"}
+	}
+	if h.Store != "" && path != h.Tmp && (policy.Within(h.Store, path) || policy.Within(path, h.Store)) {
+		return &PlaceError{path, "is or holds the place of sbx's sessions (" + text.Plain(h.Store) + ")"}
+	}
+	for _, d := range systemExceptions {
+		if policy.Within(path, d) && path != d {
+			return nil
+		}
+	}
+	for _, d := range SystemTrees {
+		if policy.Within(path, d) {
+			return &PlaceError{path, "belongs to the system (" + d + ")"}
+		}
+	}
+	return nil
+}
+
+// Shared reports whether a link lies where some built-in profile lets commands
+// write, whatever the profile of this run says: another run may have left it.
+func (h *Host) Shared(l Hop) bool {
+	for _, home := range h.Homes {
+		if policy.Within(l.Path, home+"/.cache") || policy.Within(l.Path, home+"/.local") {
+			return true
+		}
+	}
+	return false
+}
+
+type PlaceError struct{ path, why string }
+
+func (e *PlaceError) Error() string {
+	return fmt.Sprintf("%s %s and is never made writable", text.Plain(e.path), e.why)
+}
+
+// TrustedLink reports whether a link was made by the system rather than by
+// someone whose work runs in sandboxes: root owns it and
+// the directory it lies in, and when the caller is
+// root, too, it lies outside the places where root's own work lies.
+func (h *Host) TrustedLink(l Hop) bool {
+	if l.UID != 0 || l.Dir != 0 {
+		return false
+	}
+	if h.UID != 0 {
+		return true
+	}
+	work := append([]string{h.CWD, "/tmp", "/var/tmp", "/srv", "/opt"}, h.Homes...)
+	for _, d := range work {
+		if policy.Within(l.Path, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// CanCreateIn reports whether the caller, and so the command, can make something
+// in a directory.
+func (h *Host) CanCreateIn(dir string) bool {
+	info, err := h.FS.Lstat(dir)
+	return err == nil && info.Kind == Dir && h.FS.Access(dir, 'w')
+}
+
+// CheckOwnDir says why sbx can have no directory of its own at a path, nil when it is
+// there or can be made. The directory above it is one of the user's that the
+// system or the user names ($XDG_CACHE_HOME, ~/.local/state). That is made
+// inside of a home directory only, and a home directory never is: what is not
+// there has no user, and "/" is no one's home.
+func (h *Host) CheckOwnDir(dir string) error {
+	if dir == "" {
+		return errors.New("there is no home directory")
+	}
+	at, missing, res := dir, "", NewResolver(h.FS)
+	to, err := res.Resolve(at)
+	for ; err == nil && to.Info.Kind == Absent && at != "/"; to, err = res.Resolve(at) {
+		at, missing = policy.Dir(at), at
+	}
+	var link Info
+	if err == nil && missing != "" {
+		link, err = h.FS.Lstat(Join(to.Path, Base(missing)))
+	}
+	var denied DeniedError
+	switch {
+	case errors.As(err, &denied):
+		return errors.New(text.Plain(denied.Dir) + " may not be searched")
+	case err == ErrDenied:
+		return errors.New(text.Plain(at) + " may not be searched")
+	case err != nil:
+		return err
+	case link.Kind == Link:
+		return errors.New(text.Plain(missing) + " is a link that leads nowhere")
+	case to.Info.Kind != Dir:
+		return errors.New(text.Plain(at) + " is not a directory")
+	case policy.Within(to.Path, "/proc") || policy.Within(to.Path, "/sys"):
+		return errors.New(text.Plain(at) + " keeps no files")
+	case missing != "" && missing != dir && !h.inHome(at, dir):
+		return errors.New(text.Plain(missing) + " does not exist")
+	case to.Info.UID != h.UID && (at == dir || h.UID == 0 && to.Info.Mode&0o1000 == 0):
+		return errors.New(text.Plain(at) + " belongs to another user")
+	case !h.FS.Access(to.Path, 'w'):
+		return errors.New(text.Plain(at) + " cannot be written")
+	}
+	return nil
+}
+
+// inHome reports whether dir is meant for a home directory that exists, by the
+// directory at which the way there ends.
+func (h *Host) inHome(at, dir string) bool {
+	holds := func(home string) bool { return home != "/" && policy.Within(dir, home) }
+	return slices.ContainsFunc(h.Homes, holds) &&
+		!slices.ContainsFunc(h.Homes, func(home string) bool { return holds(home) && !policy.Within(at, home) })
+}
+
+// Foreign reports whether a path cannot be reached since the home directory, or
+// one above it, is another user's and may not be searched. Nothing that is
+// there is the user's.
+func (h *Host) Foreign(path string) bool {
+	var denied DeniedError
+	_, err := NewResolver(h.FS).Resolve(path)
+	return errors.As(err, &denied) && denied.UID != h.UID &&
+		slices.ContainsFunc(h.Homes, func(home string) bool { return policy.Within(home, denied.Dir) && policy.Within(path, home) })
+}
+
+// RunsIn is where the directories of runs are in sbx's own cache, "" without
+// one. Rules follow no links, and the home or its cache may be one.
+func RunsIn(cacheDir string) string {
+	if cacheDir == "" {
+		return ""
+	}
+	above, err := NewResolver(OS{}).Resolve(policy.Dir(cacheDir))
+	if err != nil {
+		return ""
+	}
+	return Join(Join(above.Path, Base(cacheDir)), "runs")
+}
+
+// WorkTree returns the root of the git work tree that holds cwd: the nearest
+// directory upwards, cwd included, that has a .git and belongs to the caller.
+// It returns cwd itself when there is none. A home directory, its ancestors
+// and shared directories are no work trees here: a .git planted in /tmp would
+// otherwise open all of /tmp.
+func WorkTree(fs FS, cwd string, uid int, homes []string) string {
+	if dir, ok := workTree(fs, cwd, uid, homes); ok {
+		return dir
+	}
+	return cwd
+}
+
+// Outermost returns the root of the outermost work tree around root: a command
+// can make a repository of a subdirectory, and what a project file above says
+// has to hold all the same.
+func Outermost(fs FS, root string, uid int, homes []string) string {
+	for dir, ok := root, true; ok && dir != "/"; {
+		root = dir
+		dir, ok = workTree(fs, policy.Dir(dir), uid, homes)
+	}
+	return root
+}
+
+func workTree(fs FS, cwd string, uid int, homes []string) (string, bool) {
+	h := Host{Caller: Caller{UID: uid, Homes: homes}}
+	for dir := cwd; dir != "/"; dir = policy.Dir(dir) {
+		if h.Writable(dir) != nil {
+			break
+		}
+		git, err := fs.Lstat(Join(dir, ".git"))
+		if err != nil {
+			break
+		}
+		if git.Kind != Dir && git.Kind != File {
+			continue
+		}
+		own, err := fs.Lstat(dir)
+		if err == nil && own.UID == uid && git.UID == uid {
+			return dir, true
+		}
+	}
+	return "", false
+}
