@@ -3,10 +3,11 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"os"
+	"strconv"
 
-	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/risk"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -63,67 +64,43 @@ func (c *Context) warn(cmd command) {
 	}
 }
 
-// withoutSandbox is a command that gets no sandbox of its own.
+// withoutSandbox is a command that gets no sandbox of its own: the program that the
+// caller's PATH has for it, and for a shim the one behind it.
 func (c *Context) withoutSandbox(cmd command) (*Run, error) {
-	plan, err := c.Inv.bare(c, cmd)
+	h, tool := c.Host, c.Inv.Tool
+	var err error
+	if h.Modelled { // it is this machine that counts
+		if h, err = host.Detect(); err != nil {
+			return nil, err
+		}
+	}
+	words := cmd.words
+	if tool != "" {
+		if depth() >= maxDepth {
+			return nil, &host.Error{Status: host.StatusNoExec, Text: text.Plain(tool) +
+				": shims lead to each other in a circle",
+				Hint: "another version of sbx by that name is in PATH: sbx shim doctor " + text.Plain(tool)}
+		}
+		program, err := h.Tool(tool, h.Path())
+		if err != nil {
+			return nil, err
+		}
+		words, cmd.argv0 = append([]string{program}, words[1:]...), cmp.Or(cmd.argv0, tool)
+	}
+	plan, err := wrap.Bare(words, h)
 	if err != nil {
 		return nil, err
 	}
 	if cmd.argv0 != "" {
 		plan.Argv = append([]string{cmd.argv0}, plan.Argv[1:]...)
 	}
+	if c.Inv.Client {
+		plan.Env = setEnv(plan.Env, "SHELL", cmd.shell)
+	}
+	if c.Inv.Client || tool != "" {
+		plan.Env = setEnv(plan.Env, depthVar, strconv.Itoa(depth()+1))
+	}
 	return &Run{Plan: plan}, nil
-}
-
-// bareCommand is the plan for a command as the caller's PATH has it.
-func bareCommand(c *Context, cmd command) (*engine.Plan, error) {
-	h, err := c.real()
-	if err != nil {
-		return nil, err
-	}
-	return wrap.Bare(cmd.words, h)
-}
-
-// bareShell is the plan for the real shell.
-func bareShell(c *Context, cmd command) (*engine.Plan, error) {
-	plan, err := bareCommand(c, cmd)
-	if err != nil {
-		return nil, err
-	}
-	plan.Env = deeper(setEnv(plan.Env, "SHELL", cmd.shell))
-	return plan, nil
-}
-
-// bareTool is the plan for the program behind a shim.
-func bareTool(c *Context, cmd command) (*engine.Plan, error) {
-	name := c.Inv.Tool
-	if depth() >= maxDepth {
-		return nil, &host.Error{Status: host.StatusNoExec, Text: text.Plain(name) +
-			": shims lead to each other in a circle",
-			Hint: "another version of sbx by that name is in PATH: sbx shim doctor " + text.Plain(name)}
-	}
-	h, err := c.real()
-	if err != nil {
-		return nil, err
-	}
-	program, err := h.Tool(name, h.Path())
-	if err != nil {
-		return nil, err
-	}
-	plan, err := wrap.Bare(append([]string{program}, cmd.words[1:]...), h)
-	if err != nil {
-		return nil, err
-	}
-	plan.Argv[0], plan.Env = name, deeper(plan.Env)
-	return plan, nil
-}
-
-// real is the host itself: without a sandbox it is this machine that counts.
-func (c *Context) real() (*host.Host, error) {
-	if c.Host.Modelled {
-		return host.Detect()
-	}
-	return c.Host, nil
 }
 
 // Reworded is the error of a run, which for a tool that does not exist says how to be

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -220,16 +219,13 @@ func (c *Caller) places(cwd string) config.Files {
 }
 
 // Files reads the config files, and says why files that once were trusted are not.
+// Where the home directory is another user's and closed, none of the user's can be
+// there.
 func (c *Caller) Files() (files []config.File, doubts []string, err error) {
-	return c.files(logger(""))
-}
-
-// files reads the config files. Where the home directory is another user's and
-// closed, none of the user's can be there.
-func (c *Caller) files(log hclog.Logger) (files []config.File, doubts []string, err error) {
 	if err := c.misled(); err != nil {
 		return nil, nil, err
 	}
+	log := logger(c.Inv.Flags.LogLevel)
 	cwd := c.Vars.CWD
 	if c.nowhere != "" {
 		cwd = c.Host.CWD // a project file there still tightens

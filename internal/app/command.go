@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,10 +154,6 @@ func depth() int {
 	return max(n, 0)
 }
 
-// deeper is the environment for a program that is executed without a sandbox of
-// its own.
-func deeper(env []string) []string { return setEnv(env, depthVar, strconv.Itoa(depth()+1)) }
-
 // tooDeep ends a circle of shells outside of any sandbox: a copy of sbx under
 // the name of a shell is one that nothing else recognizes.
 func tooDeep() error {
@@ -169,11 +166,6 @@ func tooDeep() error {
 }
 
 func setEnv(env []string, name, value string) []string {
-	var out []string
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, name+"=") {
-			out = append(out, kv)
-		}
-	}
-	return append(out, name+"="+value)
+	named := func(kv string) bool { return strings.HasPrefix(kv, name+"=") }
+	return append(slices.DeleteFunc(slices.Clone(env), named), name+"="+value)
 }

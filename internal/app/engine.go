@@ -73,46 +73,31 @@ func (c *Context) Plan(by engine.Chosen, words ...string) (*engine.Plan, error) 
 	return c.plan(command{words: words, argv0: c.Inv.Flags.Argv0, shell: c.userShell()}, by)
 }
 
-func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
-	req, err := c.request(cmd, by)
-	if err != nil {
-		return nil, err
-	}
-	return c.planned(req, cmd.shell)
-}
-
 // PlanSelf is the plan of sbx itself with some words: all else is as in any run.
 func (c *Context) PlanSelf(by engine.Chosen, words []string) (*engine.Plan, error) {
-	req, err := c.request(command{argv0: c.Inv.Flags.Argv0}, by)
+	return c.plan(command{self: words, argv0: c.Inv.Flags.Argv0, shell: c.userShell()}, by)
+}
+
+func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
+	filter, err := c.readFilter()
 	if err != nil {
 		return nil, err
 	}
-	req.Self = words
-	return c.planned(req, c.userShell())
-}
-
-func (c *Context) planned(req engine.Request, shell string) (*engine.Plan, error) {
-	h := *c.Host
-	h.Shell = shell
+	flags, h := c.Inv.Flags, *c.Host
+	h.Shell = cmd.shell
 	if engine.Wanted(c.Policy).Tree() && !h.Modelled { // a Mac has no control groups
 		h.Limits = limits.Look(h.UID)
 	}
-	plan, err := wrap.New(req, &h)
+	plan, err := wrap.New(engine.Request{
+		Policy: c.Policy, Engine: by, Root: cmp.Or(c.Vars.Root, h.CWD), Command: cmd.words, Self: cmd.self,
+		KeepFDs: flags.KeepFD, Cache: c.CacheDir(), Remap: flags.Workspace, Direct: c.Settings.Direct,
+		Argv0: cmd.argv0, Filter: filter, Tmp: c.Inv.tmp(), Hints: c.hints(),
+	}, &h)
 	if err == nil {
-		logger(c.Inv.Flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
+		logger(flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
 			plan.Report.Command)
 	}
 	return plan, err
-}
-
-func (c *Context) request(cmd command, by engine.Chosen) (engine.Request, error) {
-	filter, err := c.readFilter()
-	flags := c.Inv.Flags
-	return engine.Request{
-		Policy: c.Policy, Engine: by, Root: cmp.Or(c.Vars.Root, c.Host.CWD), Command: cmd.words, KeepFDs: flags.KeepFD,
-		Cache: c.CacheDir(), Remap: flags.Workspace, Direct: c.Settings.Direct, Argv0: cmd.argv0,
-		Filter: filter, Tmp: c.Inv.tmp(), Hints: c.hints(),
-	}, err
 }
 
 // hints are for who runs a command: a person, or a model that reads what is

@@ -42,21 +42,21 @@ type Invocation struct {
 	root    func(Caller) (*Caller, error)                       // which tree may be written
 	command func(*Context) (command, error)                     // what will run
 	nested  func(inv Invocation, outer *Manifest) (*Run, error) // in a sandbox
-	bare    func(c *Context, cmd command) (*engine.Plan, error) // without a sandbox
 }
 
 // command is what will run.
 type command struct {
 	words []string
-	argv0 string // by which it is called; "" is the first word
-	shell string // what SHELL is inside; "" for the caller's
+	self  []string // in place of a command: words for sbx itself
+	argv0 string   // by which it is called; "" is the first word
+	shell string   // what SHELL is inside; "" for the caller's
 }
 
 // ForRun is sbx by its own name: the variables are the user's.
 func ForRun(flags Flags, words []string) Invocation {
 	return Invocation{
 		Flags: flags, words: words, profile: os.Getenv("SBX_PROFILE"), person: true,
-		root: workingDirectory, command: givenCommand, nested: nested, bare: bareCommand,
+		root: workingDirectory, command: givenCommand, nested: nested,
 	}
 }
 
@@ -68,7 +68,7 @@ func ForRun(flags Flags, words []string) Invocation {
 func ForTool(name string, words []string, flags *Flags) Invocation {
 	inv := ForRun(Flags{}, append([]string{name}, words...))
 	inv.Tool, inv.hints.Tool = name, name
-	inv.root, inv.bare, inv.nested = toolDirectory, bareTool, nestedTool
+	inv.root, inv.nested = toolDirectory, nestedTool
 	if flags != nil {
 		inv.Flags, inv.nested = *flags, nested
 	}
@@ -86,7 +86,7 @@ func ForShell(name shims.Name, file string, words []string, floor func() (Floor,
 	inv = Invocation{
 		Client: true, shell: &shellCall{Call: call, name: name, file: file}, words: words,
 		person: call.Mode == shims.Stdin && IsTerminal(0) && IsTerminal(2), hints: engine.Hints{Config: true},
-		root: clientRoot, command: shellCommand, nested: nestedShell, bare: bareShell,
+		root: clientRoot, command: shellCommand, nested: nestedShell,
 	}
 	if err := tooDeep(); err != nil {
 		return inv, err

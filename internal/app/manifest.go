@@ -91,25 +91,12 @@ func Inside() (*Manifest, bool) {
 // walls, and whose; what the file says besides is for people: a command can name
 // another.
 func within(walls Manifest, file string) *Manifest {
-	data, err := plainFile(file)
+	const most = 4 << 20
+	data, err := host.OS{}.Head(file, most)
 	if m, ok := readManifest(data); err == nil && ok && m.Engine == walls.Engine {
 		return m
 	}
 	return &walls
-}
-
-// plainFile reads a file that a command may have named: no pipe, and not without
-// end.
-func plainFile(file string) ([]byte, error) {
-	const most = 4 << 20
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, os.ErrInvalid
-	}
-	return host.OS{}.Head(file, most)
 }
 
 func readManifest(data []byte) (*Manifest, bool) {

@@ -40,7 +40,7 @@ func Load(inv Invocation) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, doubts, err := caller.files(log)
+	files, doubts, err := caller.Files()
 	if err != nil {
 		return nil, err
 	}

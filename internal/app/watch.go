@@ -21,14 +21,18 @@ import (
 // make a repository of any directory.
 func (c *Caller) Records() (store tripwire.Store, root string) {
 	root = host.Outermost(c.Host.FS, cmp.Or(c.Vars.Root, c.Vars.CWD), c.Host.UID, c.Host.Homes)
-	return tripwire.Store{UID: c.Host.UID, Keeps: c.Host.CheckOwnDir, Dir: c.dir("$XDG_STATE_HOME/sbx/tripwire")}, root
+	return c.records(), root
+}
+
+func (c *Caller) records() tripwire.Store {
+	return tripwire.Store{UID: c.Host.UID, Keeps: c.Host.CheckOwnDir, Dir: c.dir("$XDG_STATE_HOME/sbx/tripwire")}
 }
 
 // Watch tells of what earlier runs left, and records what could appear in this
 // one. Records that cannot be believed stop the run; that nothing can be
 // recorded does not.
 func (c *Context) Watch(p *engine.Plan) error {
-	store := tripwire.Store{UID: c.Host.UID, Keeps: c.Host.CheckOwnDir, Dir: c.dir("$XDG_STATE_HOME/sbx/tripwire")}
+	store := c.records()
 	root := cmp.Or(c.Boundary, c.Host.CWD)
 	switch {
 	case c.Inv.Flags.Quiet:
