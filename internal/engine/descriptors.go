@@ -126,14 +126,13 @@ const MaxCopy = 64 << 20
 // closedLine says which descriptors the command does not get that it would have had
 // without sbx, in one line.
 func closedLine(h *host.Host, closed []*host.FD) []string {
-	const few = 4
 	var names []string
-	for i, fd := range closed {
-		if i == few && len(closed) > few+1 {
-			names = append(names, strconv.Itoa(len(closed)-few)+" more")
-			break
-		}
+	for _, fd := range closed {
 		names = append(names, strconv.Itoa(fd.Num)+" ("+h.Shown(fd.Path)+")")
+	}
+	few := 4
+	if len(closed) == few+1 {
+		few++
 	}
 	keep := func(n string) string {
 		if h.ByName {
@@ -141,19 +140,18 @@ func closedLine(h *host.Host, closed []*host.FD) []string {
 		}
 		return "--keep-fd " + n
 	}
-	line, passes := "", ""
+	line := "descriptors " + text.FirstOf(names, few) + " closed"
+	number, passes := "N", " passes one"
 	switch len(closed) {
 	case 0:
 		return nil
 	case 1:
-		line, passes = "descriptor "+names[0]+" closed", keep(strconv.Itoa(closed[0].Num))+" passes it"
-	default:
-		line, passes = "descriptors "+strings.Join(names, ", ")+" closed", keep("N")+" passes one"
+		line, number, passes = "descriptor "+names[0]+" closed", strconv.Itoa(closed[0].Num), " passes it"
 	}
-	if !slices.ContainsFunc(closed, func(fd *host.FD) bool { return fd.Kernel }) {
-		line += "; " + passes
+	if slices.ContainsFunc(closed, func(fd *host.FD) bool { return fd.Kernel }) {
+		return []string{line}
 	}
-	return []string{line}
+	return []string{line + "; " + keep(number) + passes}
 }
 
 // MaxReopen bounds how many files are opened anew, since each is a mount; the

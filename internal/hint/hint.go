@@ -21,7 +21,6 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/text"
-	"github.com/sbx-sandbox/sbx/shims"
 
 	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/engine"
@@ -55,7 +54,9 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 
 // interactive reports whether a command is a shell at which someone sits.
 func interactive(words []string) bool {
-	return is(shells, path.Base(words[0])) && shims.Classify(words[1:]).Mode == shims.Stdin
+	return is(shells, path.Base(words[0])) && !slices.ContainsFunc(words[1:], func(w string) bool {
+		return !strings.HasPrefix(w, "-") || has([]string{w}, 'c')
+	})
 }
 
 // hinter writes the lines.
@@ -162,32 +163,23 @@ func (h *hinter) inProject(file string) bool {
 // finds a .env without a line in it cannot know why. Of other hidden files it says
 // itself that they cannot be opened.
 func (h *hinter) blank() string {
-	var names []string
-	first, more := "", 0
+	var hidden, names []string
 	for i := range h.Rules {
 		m := &h.Rules[i]
 		info, err := h.FS.Lstat(m.Path)
-		switch {
-		case m.Access != policy.Block || err != nil || info.Kind != host.File || info.Mode&0o444 == 0 || !h.inProject(m.Path):
-			continue
-		case first == "":
-			first = m.Path
-		case len(names) == maxNamed:
-			more++
+		if m.Access != policy.Block || err != nil || info.Kind != host.File || info.Mode&0o444 == 0 ||
+			!h.inProject(m.Path) {
 			continue
 		}
 		name, ok := strings.CutPrefix(m.Path, h.CWD+"/")
 		if !ok {
 			name = h.outside(m.Path)
 		}
-		names = append(names, h.shown(name))
+		hidden, names = append(hidden, m.Path), append(names, h.shown(name))
 	}
-	if first == "" {
+	if len(hidden) == 0 {
 		return ""
 	}
-	if more > 0 {
-		names = append(names, strconv.Itoa(more)+" more")
-	}
-	return "hidden here, and reads as empty: " + strings.Join(names, ", ") +
-		h.remedy("read", first, policy.Block, nil, " shows "+text.Plain(path.Base(first)))
+	return "hidden here, and reads as empty: " + text.FirstOf(names, maxNamed) +
+		h.remedy("read", hidden[0], policy.Block, nil, " shows "+text.Plain(path.Base(hidden[0])))
 }

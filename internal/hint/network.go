@@ -57,28 +57,28 @@ func counted(snmp, snmp6 string) traffic {
 // InDatagrams NoPorts …", "Udp: 0 4 …"), and a list of names and numbers.
 func counters(tables, list string) map[string]uint64 {
 	out := make(map[string]uint64)
-	add := func(name, number string) {
-		n, _ := strconv.ParseUint(number, 10, 64)
-		out[name] += n
-	}
 	var names []string
-	for line := range strings.Lines(tables) {
+	for line := range strings.Lines(tables + "\n" + list) {
 		words := strings.Fields(line)
-		if len(words) == 0 || len(names) == 0 || names[0] != words[0] {
+		switch {
+		case len(words) == 2 && !strings.HasSuffix(words[0], ":"):
+			out[words[0]] += number(words[1])
+		case len(words) == 0 || len(names) == 0 || names[0] != words[0]:
 			names = words
-			continue
-		}
-		for i := 1; i < min(len(words), len(names)); i++ {
-			add(words[0]+names[i], words[i])
-		}
-		names = nil
-	}
-	for line := range strings.Lines(list) {
-		if words := strings.Fields(line); len(words) == 2 {
-			add(words[0], words[1])
+		default:
+			for i := 1; i < min(len(words), len(names)); i++ {
+				out[words[0]+names[i]] += number(words[i])
+			}
+			names = nil
 		}
 	}
 	return out
+}
+
+// number is 0 for what is none.
+func number(s string) uint64 {
+	n, _ := strconv.ParseUint(s, 10, 64)
+	return n
 }
 
 // network is about packets that had no way out. Without a namespace of its own

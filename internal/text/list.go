@@ -26,6 +26,14 @@ func Few(words []string, most int, separator string) string {
 	return strings.Join(words, separator)
 }
 
+// FirstOf names the first most of some words: "a, b, 3 more".
+func FirstOf(words []string, most int) string {
+	if more := len(words) - most; more > 0 {
+		words = append(words[:most:most], strconv.Itoa(more)+" more")
+	}
+	return strings.Join(words, ", ")
+}
+
 // Table writes rows of cells that end in a tab in columns. Nothing is written
 // before Flush.
 func Table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }

@@ -5,7 +5,6 @@ package landlock
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -194,16 +193,12 @@ func (Engine) Unenforced(r *engine.Run) []string {
 func (c *ruleBuilder) notes(h *host.Host) []string {
 	var out []string
 	if len(c.frozen) > 0 {
-		const few = 4
-		names := make([]string, 0, few+1)
-		for i, dir := range c.frozen {
-			if i == few {
-				names = append(names, strconv.Itoa(len(c.frozen)-few)+" more")
-				break
-			}
+		var names []string
+		for _, dir := range c.frozen {
 			names = append(names, text.Plain(dir))
 		}
-		out = append(out, "nothing can be made, removed or renamed directly in "+strings.Join(names, ", ")+": something there is protected or hidden, and Landlock cannot tell it from the rest")
+		out = append(out, "nothing can be made, removed or renamed directly in "+text.FirstOf(names, 4)+
+			": something there is protected or hidden, and Landlock cannot tell it from the rest")
 	}
 	if n := len(c.exposed); n > 0 {
 		out = append(out, "protected paths ("+strconv.Itoa(n)+") can be changed, and the next run and sbx status report what changed (protect = \"watch\")")
