@@ -58,7 +58,8 @@ func (r *Run) descriptors() error {
 
 // Passed are the descriptors that the command gets.
 func (r *Run) Passed() []host.FD {
-	return slices.DeleteFunc(slices.Clone(r.Host.FDs), func(fd host.FD) bool { return fd.Num > 2 && !slices.Contains(r.Keep, fd.Num) })
+	return slices.DeleteFunc(slices.Clone(r.Host.FDs),
+		func(fd host.FD) bool { return fd.Num > 2 && !slices.Contains(r.Keep, fd.Num) })
 }
 
 // Stdio are the first descriptors, for people.

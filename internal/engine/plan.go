@@ -137,7 +137,8 @@ func (r *Report) Mounts() []Mounted {
 		if m.Redundant || v.DenyAbsent && m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin {
 			continue
 		}
-		out = append(out, Mounted{Path: m.Path, Covered: !v.Needed(&m), Access: m.Access, Source: m.Rule.Source, Layer: m.Rule.Layer, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private})
+		out = append(out, Mounted{Path: m.Path, Covered: !v.Needed(&m), Access: m.Access, Source: m.Rule.Source,
+			Layer: m.Rule.Layer, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private})
 	}
 	return out
 }
@@ -150,7 +151,8 @@ func (r *Report) Hidden() []string {
 	}
 	var out []string
 	for i := range r.View.Entries {
-		if m := &r.View.Entries[i]; m.Info.Kind != host.Absent && (m.Access == policy.Block || m.Rule.Access == policy.Block) {
+		if m := &r.View.Entries[i]; m.Info.Kind != host.Absent &&
+			(m.Access == policy.Block || m.Rule.Access == policy.Block) {
 			out = append(out, m.Path)
 		}
 	}

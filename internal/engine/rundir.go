@@ -31,7 +31,8 @@ func (r *Run) OwnDir(c Chosen) ([]policy.Var, error) {
 	case err != nil:
 		return nil, err
 	case cache != "": // used where it is
-		r.View.Entries = slices.DeleteFunc(r.View.Entries, func(m view.Entry) bool { return policy.Within(m.Path, cache) })
+		r.View.Entries = slices.DeleteFunc(r.View.Entries,
+			func(m view.Entry) bool { return policy.Within(m.Path, cache) })
 		r.AddCache(cache, cache, policy.Write)
 	}
 	if c.Runtime == "" {
@@ -45,5 +46,6 @@ func (r *Run) OwnDir(c Chosen) ([]policy.Var, error) {
 		r.CacheDst = tmp + "/cache"
 		r.Dirs = append(r.Dirs, r.CacheDst)
 	}
-	return []policy.Var{{Name: "TMPDIR", Value: tmp}, {Name: "SBX_MANIFEST", Value: r.Session + "/" + ManifestName}}, nil
+	return []policy.Var{{Name: "TMPDIR", Value: tmp}, {Name: "SBX_MANIFEST", Value: r.Session + "/" + ManifestName}},
+		nil
 }

@@ -27,7 +27,10 @@ func addCache(r *engine.Run) error {
 	v := r.View
 	// What the rules say of the host's ~/.cache is not about this one, and a
 	// mask there would need a mount point in it.
-	v.Entries = slices.DeleteFunc(v.Entries, func(m view.Entry) bool { return policy.Within(m.Path, dst) && !view.IsGrant(m.Rule) })
+	v.Entries = slices.DeleteFunc(v.Entries, func(m view.Entry) bool {
+		return policy.Within(m.Path, dst) &&
+			!view.IsGrant(m.Rule)
+	})
 	// A mount point in the cache is made by bwrap, which follows links there: a
 	// command may have left some.
 	for _, m := range v.Entries {

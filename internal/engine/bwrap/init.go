@@ -35,7 +35,8 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 		unseen(" (--direct)")
 	}
 	if direct && req.Argv0 != "" {
-		return nil, nil, engine.Fail("--argv0 needs sbx as process 1 of the sandbox", "leave out --direct and --share-pid")
+		return nil, nil, engine.Fail("--argv0 needs sbx as process 1 of the sandbox",
+			"leave out --direct and --share-pid")
 	}
 	if direct && len(req.Self) == 0 {
 		return words, nil, nil
@@ -56,7 +57,8 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 	if direct {
 		return words, show, nil
 	}
-	r.Init = &pid1.InitConfig{Path: path, Group: processGroup(r), Limit: r.Limit, OOM: -1, Parent: pid1.NoParentFDs, Reopen: r.Reopen, Ruleset: ruleset}
+	r.Init = &pid1.InitConfig{Path: path, Group: processGroup(r), Limit: r.Limit, OOM: -1, Parent: pid1.NoParentFDs,
+		Reopen: r.Reopen, Ruleset: ruleset}
 	if r.Limits.Staged {
 		r.Init.Rlimits, r.Init.Memory = r.Limits.Rlimits, r.Limits.Memory
 	}
@@ -96,7 +98,8 @@ func needsSelf(limit float64) error {
 	if limit == 0 {
 		what = "this"
 	}
-	return engine.Fail(what+" needs sbx itself inside, and it cannot be put there", "leave /run to the sandbox, and sbx in a file")
+	return engine.Fail(what+" needs sbx itself inside, and it cannot be put there",
+		"leave /run to the sandbox, and sbx in a file")
 }
 
 // processGroup is how the command stands to the caller's process group. In front of

@@ -63,7 +63,8 @@ func masks(ops []bwrapargs.Op, pol *policy.Policy) []pid1.Mask {
 // not last beside them, so that is told, and ends nothing.
 func restless(name string) bool {
 	switch name {
-	case ".zhistory", ".histfile", ".history", "fish_history", ".lesshst", ".viminfo", "recently-used.xbel", ".Xauthority", ".ICEauthority", ".claude.json":
+	case ".zhistory", ".histfile", ".history", "fish_history", ".lesshst", ".viminfo", "recently-used.xbel",
+		".Xauthority", ".ICEauthority", ".claude.json":
 		return true
 	}
 	return policy.Match(".*_history", name) || policy.Match(".*_hist", name)

@@ -107,7 +107,8 @@ func op(v *view.View, m view.Entry, size int64) (bwrapargs.Op, bool) {
 		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.Path, Held: identity(&m)}, true
 	case policy.Read, policy.Protect:
 		if m.Copied {
-			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: m.Copy, Perm: 0o444 | m.Info.Mode&0o111}, true
+			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: m.Copy, Perm: 0o444 | m.Info.Mode&0o111},
+				true
 		}
 		return bwrapargs.Op{Kind: bwrapargs.ROBind, Src: src, Dst: m.Path, Held: identity(&m)}, true
 	case policy.Block:

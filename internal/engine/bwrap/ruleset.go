@@ -120,7 +120,8 @@ func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string
 		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(scopeABI, "6.12"))
 	}
 	if pol.SharePID && !p.Restricts(landlock.Signal) {
-		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeABI, "6.12"))
+		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeABI,
+			"6.12"))
 	}
 	if view.StrictWalls(pol) && (p.Init == nil || p.Init.Ruleset == nil || p.Init.Ruleset.FS == 0) {
 		out = append(out, "there is no second barrier around the files, only mounts hide them"+why(fileABI, "6.2"))

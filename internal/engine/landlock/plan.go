@@ -71,7 +71,8 @@ func (e Engine) Plan(r *engine.Run) error {
 // from others.
 func checkSockets(v *view.View, h *host.Host) error {
 	for i := range v.Entries {
-		if m := &v.Entries[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Access) && m.Rule.Layer != policy.Builtin {
+		if m := &v.Entries[i]; h.Landlock < engine.ABIUnix && m.Info.Kind == host.Socket && view.Shows(m.Access) &&
+			m.Rule.Layer != policy.Builtin {
 			return engine.Fail(m.Rule.Source+": "+text.Plain(m.Path)+" is a socket, and before version 9 (Linux 7.1) Landlock cannot open one and not all", "it needs tier full: sbx doctor says how to get there")
 		}
 	}
@@ -86,13 +87,17 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error
 	case h.Landlock < 1:
 		return no("Landlock is not available: the kernel is older than 5.13 or was started without it", full)
 	case pol.MinTier == host.TierFull:
-		return no("the policy asks for tier full ("+engine.Whence(pol, "min_tier")+"), and without namespaces there is only tier reduced", full)
+		return no("the policy asks for tier full ("+engine.Whence(pol,
+			"min_tier")+"), and without namespaces there is only tier reduced", full)
 	case pol.Seccomp == "off":
-		return no("seccomp = \"off\" is not available with Landlock, which leaves UDP and sockets to the filter", "leave it out")
+		return no("seccomp = \"off\" is not available with Landlock, which leaves UDP and sockets to the filter",
+			"leave it out")
 	case pol.TimeoutSeconds > 0:
-		return no("a time limit cannot be enforced without a process namespace ("+engine.Whence(pol, "timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
+		return no("a time limit cannot be enforced without a process namespace ("+engine.Whence(pol,
+			"timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
 	case pol.NewSession == "yes":
-		return no("new_session = \"yes\" is not available with Landlock ("+engine.Whence(pol, "new_session")+")", "use setsid(1) in front of sbx")
+		return no("new_session = \"yes\" is not available with Landlock ("+engine.Whence(pol, "new_session")+")",
+			"use setsid(1) in front of sbx")
 	case req.Remap != "":
 		return no("--workspace is not available with Landlock, which shows every path where it is", full)
 	}
@@ -121,7 +126,8 @@ func addRules(r *engine.Run, c *ruleBuilder) {
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		add("/dev/"+name, device)
 	}
-	w.Rules = append(w.Rules, landlock.Rule{Path: tmp, Allow: landlock.Write}, landlock.Rule{Path: policy.Dir(tmp), Allow: landlock.ReadFile})
+	w.Rules = append(w.Rules, landlock.Rule{Path: tmp, Allow: landlock.Write},
+		landlock.Rule{Path: policy.Dir(tmp), Allow: landlock.ReadFile})
 	if len(p.Argv) > 0 && p.Path == h.Self {
 		add(h.Self, landlock.Execute|landlock.ReadFile)
 	}
@@ -148,7 +154,8 @@ func addRules(r *engine.Run, c *ruleBuilder) {
 func addFilters(r *engine.Run) error {
 	pol, h := r.Policy, r.Host
 	unix := h.Landlock >= engine.ABIUnix
-	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0, Net: pol.Network,
+	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0,
+		Net:  pol.Network,
 		Host: true, NoInet: !pol.Network, NoUnix: !unix, NoTruncate: h.Landlock < engine.ABITruncate})
 	if err != nil {
 		return engine.Fail("seccomp: "+err.Error(), "")

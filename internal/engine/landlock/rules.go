@@ -92,7 +92,8 @@ func (c *ruleBuilder) regions() []region {
 // could be taken away with it.
 func (c *ruleBuilder) expose(path string) {
 	c.exposed = append(c.exposed, path)
-	for dir := policy.Dir(path); c.v.Access(policy.Dir(dir)) == policy.Write && !slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
+	for dir := policy.Dir(path); c.v.Access(policy.Dir(dir)) == policy.Write &&
+		!slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
 		c.moved = append(c.moved, dir)
 	}
 }
@@ -101,7 +102,8 @@ func (c *ruleBuilder) expose(path string) {
 // the command then. What is the caller's own he could open to himself.
 func (c *ruleBuilder) closed(info host.Info, path string) bool {
 	h := c.v.Host
-	return h.UID != 0 && info.UID != h.UID && !h.FS.Access(path, 'r') && !h.FS.Access(path, 'w') && (info.Kind != host.Dir || !h.FS.Access(path, 'x'))
+	return h.UID != 0 && info.UID != h.UID && !h.FS.Access(path, 'r') && !h.FS.Access(path, 'w') &&
+		(info.Kind != host.Dir || !h.FS.Access(path, 'x'))
 }
 
 // grant gives s its rights, of which have exists already, and the spots below

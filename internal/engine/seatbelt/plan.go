@@ -25,7 +25,8 @@ import (
 type Engine struct{ Chosen engine.Chosen }
 
 func (Engine) Traits() engine.Traits {
-	return engine.Traits{Name: host.EngineSeatbelt, Tier: host.TierFull, Path: host.SandboxExec, NoMounts: true, DenyAbsent: true}
+	return engine.Traits{Name: host.EngineSeatbelt, Tier: host.TierFull, Path: host.SandboxExec, NoMounts: true,
+		DenyAbsent: true}
 }
 
 func (Engine) Arrange(r *engine.Run) error {
@@ -70,7 +71,8 @@ func (Engine) Plan(r *engine.Run) error {
 
 // Modelled is the engine of a host that is seen as a Mac, see [host.AsMac].
 func Modelled() engine.Chosen {
-	return engine.Chosen{Name: host.EngineSeatbelt, Runtime: "/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/sbx", Instance: "1.1.0.0.00000000"}
+	return engine.Chosen{Name: host.EngineSeatbelt,
+		Runtime: "/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/sbx", Instance: "1.1.0.0.00000000"}
 }
 
 // short is a path by way of the system's link to /private/var: sockets have room
@@ -87,9 +89,12 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error
 	no := engine.Fail
 	switch {
 	case pol.TimeoutSeconds > 0:
-		return no("a time limit cannot be enforced on macOS ("+engine.Whence(pol, "timeout_seconds")+"): nothing of sbx is left to end the command", "timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
+		return no("a time limit cannot be enforced on macOS ("+engine.Whence(pol,
+			"timeout_seconds")+"): nothing of sbx is left to end the command",
+			"timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
 	case pol.NewSession == "yes":
-		return no("new_session = \"yes\" is not available on macOS ("+engine.Whence(pol, "new_session")+")", "start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
+		return no("new_session = \"yes\" is not available on macOS ("+engine.Whence(pol, "new_session")+")",
+			"start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
 	case req.Remap != "":
 		return no("--workspace is not available on macOS, where every path is shown where it is", "")
 	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
@@ -192,7 +197,8 @@ func writeProfile(r *engine.Run) (*sbpl.Compiled, error) {
 	text, err := s.profile.Compile()
 	var path *sbpl.PathError
 	if errors.As(err, &path) {
-		return nil, engine.Fail(strconv.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot handle that", "rename it, or start elsewhere")
+		return nil, engine.Fail(strconv.Quote(path.Path)+" "+path.Why+": sandbox-exec cannot handle that",
+			"rename it, or start elsewhere")
 	}
 	var size *sbpl.SizeError
 	if errors.As(err, &size) {
@@ -210,7 +216,8 @@ func CheckPlan(p *engine.Plan) error {
 	switch {
 	case p.Engine != host.EngineSeatbelt || p.Path != host.SandboxExec:
 		return engine.Fail("Failed to initialize sandbox: the plan is for another engine than "+host.EngineSeatbelt, "")
-	case p.Init != nil || p.Confined != nil || p.Limit > 0 || len(p.FDs)+len(p.Copy)+len(p.Reopen)+len(p.Limits.Cgroups)+len(p.Limits.Prefix) > 0:
+	case p.Init != nil || p.Confined != nil || p.Limit > 0 ||
+		len(p.FDs)+len(p.Copy)+len(p.Reopen)+len(p.Limits.Cgroups)+len(p.Limits.Prefix) > 0:
 		return engine.Fail("Failed to initialize sandbox: the plan asks for what macOS cannot do", "")
 	}
 	return nil
@@ -220,7 +227,9 @@ func CheckPlan(p *engine.Plan) error {
 func NotExecuted(p *engine.Plan, err error) error {
 	switch {
 	case errors.Is(err, syscall.E2BIG):
-		return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Report.Command) + ": the words, the variables and the profile together are longer than macOS takes (1 MiB)", Hint: "pass the words in a file"}
+		return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Report.Command) +
+			": the words, the variables and the profile together are longer than macOS takes (1 MiB)",
+			Hint: "pass the words in a file"}
 	case errors.Is(err, syscall.EPERM):
 		return host.NestedSeatbelt()
 	case errors.Is(err, syscall.ENOENT):

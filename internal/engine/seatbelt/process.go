@@ -23,8 +23,9 @@ func (s *builder) process(pol *policy.Policy) {
 		s.profile.Shut = append(s.profile.Shut, sbpl.ProcessInfo)
 		s.allow([]sbpl.Op{sbpl.ProcessInfo, sbpl.Signal}, own...)
 		// Others' arguments and variables, and the list of all processes.
-		s.deny([]sbpl.Op{sbpl.SysctlRead}, sbpl.SysctlPrefix("kern.procargs"), sbpl.SysctlPrefix("kern.proc.all"), sbpl.SysctlPrefix("kern.proc.uid"),
-			sbpl.SysctlPrefix("kern.proc.ruid"), sbpl.SysctlPrefix("kern.proc.tty"), sbpl.SysctlPrefix("kern.proc.session"), sbpl.SysctlPrefix("kern.proc.lcid"), sbpl.SysctlPrefix("kern.proc.pgrp"))
+		s.deny([]sbpl.Op{sbpl.SysctlRead}, named(sbpl.SysctlPrefix, []string{"kern.procargs", "kern.proc.all",
+			"kern.proc.uid", "kern.proc.ruid", "kern.proc.tty", "kern.proc.session", "kern.proc.lcid",
+			"kern.proc.pgrp"})...)
 	}
 	s.allow([]sbpl.Op{sbpl.TaskPort}, sbpl.Target("same-sandbox"))
 	s.everything(sbpl.SysctlRead)
@@ -39,7 +40,8 @@ func (s *builder) services() {
 	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, baseServices)...)
 	s.everything(sbpl.PosixSem)
 	// The state of notifications and settings; OpenMP and Python's own.
-	s.allow([]sbpl.Op{sbpl.PosixShm}, sbpl.IPCName("apple.shm.notification_center"), sbpl.IPCPrefix("apple.cfprefs."), sbpl.IPCPrefix("/__KMP_"), sbpl.IPCPrefix("/psm_"))
+	s.allow([]sbpl.Op{sbpl.PosixShm}, sbpl.IPCName("apple.shm.notification_center"), sbpl.IPCPrefix("apple.cfprefs."),
+		sbpl.IPCPrefix("/__KMP_"), sbpl.IPCPrefix("/psm_"))
 }
 
 func named(filter func(string) sbpl.Filter, names []string) []sbpl.Filter {
@@ -78,7 +80,8 @@ func (s *builder) devices(fds []host.FD) {
 	var tty []sbpl.Filter
 	var seen []string
 	for _, fd := range fds {
-		if fd.Kind == host.FDDevice && strings.HasPrefix(fd.Path, "/dev/tty") && fd.Path != "/dev/tty" && !slices.Contains(seen, fd.Path) {
+		if fd.Kind == host.FDDevice && strings.HasPrefix(fd.Path, "/dev/tty") && fd.Path != "/dev/tty" &&
+			!slices.Contains(seen, fd.Path) {
 			seen = append(seen, fd.Path)
 			tty = append(tty, sbpl.Literal(sbpl.Given("TTY", fd.Path)))
 		}
@@ -90,12 +93,15 @@ func (s *builder) devices(fds []host.FD) {
 // network opens addresses, never all of network-outbound: that would be the
 // sockets of the host as well.
 func (s *builder) network(pol *policy.Policy) {
-	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_UNIX"), sbpl.All(sbpl.SocketDomain("AF_SYSTEM"), sbpl.SocketProtocol(2)))
+	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_UNIX"),
+		sbpl.All(sbpl.SocketDomain("AF_SYSTEM"), sbpl.SocketProtocol(2)))
 	if !pol.Network {
 		return
 	}
-	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_INET"), sbpl.SocketDomain("AF_INET6"), sbpl.SocketDomain("AF_ROUTE"))
-	s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.RemoteIP(), sbpl.Literal(sbpl.Fixed("/private/var/run/mDNSResponder")))
+	s.allow([]sbpl.Op{sbpl.SystemSocket}, sbpl.SocketDomain("AF_INET"), sbpl.SocketDomain("AF_INET6"),
+		sbpl.SocketDomain("AF_ROUTE"))
+	s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.RemoteIP(),
+		sbpl.Literal(sbpl.Fixed("/private/var/run/mDNSResponder")))
 	s.allow([]sbpl.Op{sbpl.NetworkBind, sbpl.NetworkInbound}, sbpl.LocalIP())
 	s.allow([]sbpl.Op{sbpl.MachLookup}, named(sbpl.GlobalName, netServices)...)
 }

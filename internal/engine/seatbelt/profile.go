@@ -56,7 +56,8 @@ func newBuilder(v *view.View) (*builder, error) {
 		for _, e := range entries {
 			path := host.Join("/", e.Name)
 			taken := slices.ContainsFunc(s.nodes, func(n node) bool { return n.path == path })
-			if !taken && e.Name != "dev" && !strings.HasPrefix(e.Name, ".") && (e.Kind == host.Dir || e.Kind == host.File) {
+			if !taken && e.Name != "dev" && !strings.HasPrefix(e.Name, ".") &&
+				(e.Kind == host.Dir || e.Kind == host.File) {
 				s.nodes = append(s.nodes, node{path: path, access: policy.Read, kind: e.Kind})
 			}
 		}
@@ -118,9 +119,11 @@ const tiocsti = 0x80017472
 // What a closed and a read-only place refuse. Each operation that an allow names
 // is here by its own name, and so are those that macOS allows by default.
 var (
-	lookOps  = []sbpl.Op{sbpl.FileReadMetadata, sbpl.FileTestExistence}
-	readOps  = []sbpl.Op{sbpl.FileRead, sbpl.FileReadData, sbpl.FileReadXattr, sbpl.FileIoctl, sbpl.FileMapExec, sbpl.ProcessExec, sbpl.NetworkOutbound}
-	writeOps = []sbpl.Op{sbpl.FileWrite, sbpl.FileWriteCreate, sbpl.FileWriteData, sbpl.FileWriteUnlink, sbpl.FileLink, sbpl.NetworkBind}
+	lookOps = []sbpl.Op{sbpl.FileReadMetadata, sbpl.FileTestExistence}
+	readOps = []sbpl.Op{sbpl.FileRead, sbpl.FileReadData, sbpl.FileReadXattr, sbpl.FileIoctl, sbpl.FileMapExec,
+		sbpl.ProcessExec, sbpl.NetworkOutbound}
+	writeOps = []sbpl.Op{sbpl.FileWrite, sbpl.FileWriteCreate, sbpl.FileWriteData, sbpl.FileWriteUnlink, sbpl.FileLink,
+		sbpl.NetworkBind}
 )
 
 // files are the rules about files.
@@ -132,14 +135,18 @@ func (s *builder) files() {
 	s.allow([]sbpl.Op{sbpl.FileRead}, sbpl.Literal(sbpl.Fixed("/")))
 	s.allow([]sbpl.Op{sbpl.FileRead, sbpl.FileMapExec, sbpl.ProcessExec}, s.tops("READ", (*node).opens)...)
 	// Sockets in a writable place serve the programs of the sandbox.
-	s.allow([]sbpl.Op{sbpl.FileWrite, sbpl.FileLink, sbpl.NetworkBind, sbpl.NetworkOutbound}, s.tops("WRITE", (*node).writes)...)
+	s.allow([]sbpl.Op{sbpl.FileWrite, sbpl.FileLink, sbpl.NetworkBind, sbpl.NetworkOutbound},
+		s.tops("WRITE", (*node).writes)...)
 	for _, n := range s.nodes {
 		if n.kind == host.Socket && n.opens() && !n.writes() {
 			s.allow([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.Literal(sbpl.Given("SOCKET", n.path)))
 		}
 	}
 	s.close(slices.Concat(readOps, lookOps, writeOps), func(n, over *node) bool { return !n.opens() && over.writes() })
-	s.close(slices.Concat(readOps, lookOps), func(n, over *node) bool { return !n.opens() && over.opens() && !over.writes() })
+	s.close(slices.Concat(readOps, lookOps), func(n, over *node) bool {
+		return !n.opens() && over.opens() &&
+			!over.writes()
+	})
 	s.lock()
 	s.hold()
 }
@@ -147,7 +154,8 @@ func (s *builder) files() {
 // ways lets the command walk to what is open: the directories above and the links
 // on the way can be looked at, not listed.
 func (s *builder) ways() {
-	filters := []sbpl.Filter{sbpl.Literal(sbpl.Fixed("/tmp")), sbpl.Literal(sbpl.Fixed("/var")), sbpl.Literal(sbpl.Fixed("/etc"))}
+	filters := []sbpl.Filter{sbpl.Literal(sbpl.Fixed("/tmp")), sbpl.Literal(sbpl.Fixed("/var")),
+		sbpl.Literal(sbpl.Fixed("/etc"))}
 	have := map[string]bool{"/": true, "/tmp": true, "/var": true, "/etc": true}
 	add := func(role, path string) {
 		if !have[path] && !s.covered(path) {
@@ -252,26 +260,33 @@ func (s *builder) close(ops []sbpl.Op, stands func(n, over *node) bool) {
 			plain = append(plain, s.whole("CLOSED", n)...)
 			continue
 		}
-		parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("CLOSED", n.path))}
-		for _, path := range open {
-			parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
-		}
-		var ways, steps []sbpl.Filter
-		for _, l := range links {
-			at := sbpl.Literal(sbpl.Given("LINK", l))
-			parts, steps = append(parts, sbpl.Not(at)), append(steps, at)
-		}
-		for _, dir := range dirs {
-			at := sbpl.Literal(sbpl.Given("WAY", dir))
-			parts, ways = append(parts, sbpl.Not(at)), append(ways, at)
-		}
-		s.deny(without(ops, sbpl.FileTestExistence), sbpl.All(parts...))
+		steps, ways := given(sbpl.Literal, "LINK", links), given(sbpl.Literal, "WAY", dirs)
+		s.deny(without(ops, sbpl.FileTestExistence), except("CLOSED", n, given(sbpl.Subpath, "OPEN", open), steps,
+			ways))
 		s.deny(without(ops, sbpl.FileRead, sbpl.FileReadMetadata, sbpl.FileTestExistence), ways...)
 		if slices.Contains(ops, sbpl.FileWrite) { // a link can be followed, and not be replaced
 			s.deny(writeOps, steps...)
 		}
 	}
 	s.deny(ops, plain...)
+}
+
+// given are the filters for paths in one role.
+func given(filter func(sbpl.Path) sbpl.Filter, role string, paths []string) []sbpl.Filter {
+	out := make([]sbpl.Filter, len(paths))
+	for i, path := range paths {
+		out[i] = filter(sbpl.Given(role, path))
+	}
+	return out
+}
+
+// except is a place less parts of it.
+func except(role string, n *node, parts ...[]sbpl.Filter) sbpl.Filter {
+	out := []sbpl.Filter{sbpl.Subpath(sbpl.Given(role, n.path))}
+	for _, f := range slices.Concat(parts...) {
+		out = append(out, sbpl.Not(f))
+	}
+	return sbpl.All(out...)
 }
 
 // through is what is open in a closed place, the links there on the way to what is
@@ -347,26 +362,16 @@ func (s *builder) lock() {
 		if !n.opens() || n.writes() || around < 0 || !s.nodes[around].writes() {
 			continue
 		}
-		open := s.within(i, (*node).writes)
+		open, own := s.within(i, (*node).writes), s.sockets(i)
 		switch {
 		case len(open) > 0:
-			parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("LOCKED", n.path))}
-			for _, path := range open {
-				parts = append(parts, sbpl.Not(sbpl.Subpath(sbpl.Given("OPEN", path))))
-			}
-			s.deny(deaf, sbpl.All(parts...))
+			s.deny(deaf, except("LOCKED", n, given(sbpl.Subpath, "OPEN", open)))
 		case n.kind == host.Socket: // opened by its name
 			sockets = append(sockets, s.whole("LOCKED", n)...)
+		case len(own) > 0:
+			s.deny([]sbpl.Op{sbpl.NetworkOutbound}, except("LOCKED", n, given(sbpl.Literal, "SOCKET", own)))
+			sockets = append(sockets, s.whole("LOCKED", n)...)
 		default:
-			if own := s.sockets(i); len(own) > 0 {
-				parts := []sbpl.Filter{sbpl.Subpath(sbpl.Given("LOCKED", n.path))}
-				for _, path := range own {
-					parts = append(parts, sbpl.Not(sbpl.Literal(sbpl.Given("SOCKET", path))))
-				}
-				s.deny([]sbpl.Op{sbpl.NetworkOutbound}, sbpl.All(parts...))
-				sockets = append(sockets, s.whole("LOCKED", n)...)
-				continue
-			}
 			plain = append(plain, s.whole("LOCKED", n)...)
 		}
 	}
@@ -410,9 +415,7 @@ func (s *builder) hold() {
 			absent = append(absent, at)
 		}
 	}
-	for _, dir := range s.aboveHeldLinks() {
-		there = append(there, sbpl.Literal(sbpl.Given("HELD", dir)))
-	}
+	there = append(there, given(sbpl.Literal, "HELD", s.aboveHeldLinks())...)
 	s.deny([]sbpl.Op{sbpl.FileWriteUnlink}, there...)
 	s.deny([]sbpl.Op{sbpl.FileWriteCreate}, absent...)
 }
