@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"runtime"
@@ -11,7 +10,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/verify"
 	"github.com/sbx-sandbox/sbx/wrap"
 )
@@ -83,8 +81,8 @@ func (c *verifyCmd) refuse() error {
 }
 
 func (c *verifyCmd) report() (*verify.Report, error) {
-	if _, ok := app.Inside(); ok {
-		return c.here()
+	if outer, ok := app.Inside(); ok {
+		return c.here(outer)
 	}
 	s, err := app.Load(app.ForRun(c.Flags, nil))
 	if err != nil {
@@ -127,33 +125,29 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 
 // here verifies the sandbox that this process is in. Flags say nothing about
 // that one, so none is taken for granted.
-func (c *verifyCmd) here() (*verify.Report, error) {
+func (c *verifyCmd) here(outer *app.Manifest) (*verify.Report, error) {
 	if c.Child {
 		return nil, app.Failed("--run-probe is for sbx itself", "")
 	}
-	path := app.ManifestFile()
-	var m verify.Manifest
+	m := verify.Manifest{
+		Profiles: outer.Profiles, Network: outer.Network == "true", SharePID: outer.SharePID == "true",
+		Seccomp: outer.Seccomp, Scoped: outer.Scoped, Gaps: outer.Gaps, Landlock: outer.Engine == host.EngineLandlock,
+		Rules: outer.Rules(),
+	}
 	var homes []string
 	h, err := host.Detect()
 	if err == nil {
 		homes = h.Homes
 	}
-	if outer, _ := app.Inside(); outer != nil && outer.Engine == host.EngineLandlock {
+	if m.Landlock {
 		if err != nil {
 			return nil, err
 		}
-		sight, err := outer.Sight(h, path)
+		sight, err := outer.Sight(h, app.ManifestFile())
 		if err != nil {
 			return nil, err
 		}
 		m.Writable = func(dir string) bool { return sight.Ask(dir).Write }
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, app.Failed(text.Plain(path)+": "+err.Error(), "")
 	}
 	if !c.Quiet {
 		app.Say("notice", "this runs inside a sandbox: flags are ignored, and nothing can be compared with outside")

@@ -32,6 +32,7 @@ type Manifest struct {
 	TmpfsLimit  string            `json:"tmpfs_limit_mb"`
 	Protect     string            `json:"protect"`
 	Environment string            `json:"environment"`
+	Gaps        []string          `json:"gaps"`    // with Landlock
 	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
 	Paths       []manifestPath    `json:"paths"`   // parents before children
@@ -113,9 +114,9 @@ func readManifest(data []byte) (*Manifest, bool) {
 	return &m, true
 }
 
-// marks are the paths as a plan has them, less those with an access that this
+// Rules are the paths as a plan has them, less those with an access that this
 // sbx does not know.
-func (m *Manifest) marks() []view.Rule {
+func (m *Manifest) Rules() []view.Rule {
 	out := make([]view.Rule, 0, len(m.Paths))
 	for _, p := range m.Paths {
 		mark := view.Rule{Path: p.Path, Written: p.Rule, Source: p.Source, Pinned: p.Pin}
@@ -146,9 +147,9 @@ func (m *Manifest) marks() []view.Rule {
 // Landlock nothing inside shows what is open, so it takes the rules for it.
 func (m *Manifest) Sight(h *host.Host, path string) (*access.Checker, error) {
 	if m.Engine == host.EngineSeatbelt {
-		return &access.Checker{FS: h.FS, Rules: m.marks(), Host: h, Seatbelt: true, Network: m.Network == "true"}, nil
+		return &access.Checker{FS: h.FS, Rules: m.Rules(), Host: h, Seatbelt: true, Network: m.Network == "true"}, nil
 	}
-	s := &access.Checker{FS: host.ProcFS{FS: h.FS}, Rules: m.marks(), Host: h}
+	s := &access.Checker{FS: host.ProcFS{FS: h.FS}, Rules: m.Rules(), Host: h}
 	if m.Engine != host.EngineLandlock {
 		return s, nil
 	}

@@ -55,7 +55,7 @@ func TestReadManifest(t *testing.T) {
 	if !ok {
 		t.Fatal("not read")
 	}
-	marks := m.marks()
+	marks := m.Rules()
 	if len(marks) != 2 || marks[0].Path != "/usr" || marks[0].Written != "/usr" || marks[0].Source != "" || marks[1].Path != "/y\xff" || marks[1].Written != "/y*" || !marks[1].Pinned || marks[1].Layer.String() != "flag" {
 		t.Errorf("%+v", marks)
 	}

@@ -401,13 +401,13 @@ func TestMounts(t *testing.T) {
 }
 
 func TestInside(t *testing.T) {
-	m := &Manifest{Network: "false", Seccomp: "dev", Paths: []ManifestEntry{
-		{Path: "/home/u", Access: "private"}, {Path: "/home/u/.ssh", Access: "block"},
-		{Path: "/home/u/.ssh/known_hosts", Access: "read"}, {Path: "/p", Access: "write"},
-		{Path: "/p/.env", Access: "block"},
-		{Path: "/p/.git", Access: "write"}, {Path: "/p/.git/hooks", Access: "protect"},
-		{Path: "/tmp", Access: "private"}, {Path: "relative", Access: "block"}, {Path: "/p/../x", Access: "block"},
-		{Path: "/y", Access: "odd"},
+	m := &Manifest{Seccomp: "dev", Rules: []view.Rule{
+		{Path: "/home/u", Access: policy.Private}, {Path: "/home/u/.ssh", Access: policy.Block},
+		{Path: "/home/u/.ssh/known_hosts", Access: policy.Read}, {Path: "/p", Access: policy.Write},
+		{Path: "/p/.env", Access: policy.Block},
+		{Path: "/p/.git", Access: policy.Write}, {Path: "/p/.git/hooks", Access: policy.Protect},
+		{Path: "/tmp", Access: policy.Private}, {Path: "relative", Access: policy.Block},
+		{Path: "/p/../x", Access: policy.Block}, {Path: "/y", Access: policy.Unseen},
 	}}
 	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/tmp"}, nil, func(string) string { return kindDir })
 	s.Sockets = nil
@@ -431,8 +431,9 @@ func TestInside(t *testing.T) {
 // A manifest is read from a file that only root can forge, and still nothing
 // in it makes sbx panic.
 func FuzzInside(f *testing.F) {
-	f.Add([]byte(`{"paths":[{"path":"/","access":"write"},{"path":"/a","access":"block"},{"path":"","access":"protect"},{"path":"/a/b","access":"read","source":"x"}]}`))
-	f.Add([]byte(`{"paths":null,"allow_network":"true"}`))
+	f.Add([]byte(`{"Rules":[{"Path":"/","Access":2},{"Path":"/a","Access":5},{"Path":"","Access":4},` +
+		`{"Path":"/a/b","Access":3,"Source":"x"}]}`))
+	f.Add([]byte(`{"Rules":null,"Network":true}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var m Manifest
 		if json.Unmarshal(data, &m) != nil {

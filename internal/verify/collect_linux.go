@@ -12,6 +12,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
 )
@@ -148,8 +149,8 @@ func (c *collector) expand(r *policy.Rule) []string {
 		return []string{r.Path}
 	}
 	var out []string
-	dir := lookAt(policy.Dir(r.Path))
-	for _, n := range dir.names() {
+	names, _ := procfs.Names(policy.Dir(r.Path))
+	for _, n := range names {
 		path := below(policy.Dir(r.Path), n)
 		if policy.Match(base(r.Path), n) && !c.pol.Excepted(path) {
 			out = append(out, path)
@@ -207,23 +208,18 @@ func (c *collector) secret(path, opened string) {
 	c.seen[path] = true
 	real := canonical(path)
 	h := secret{Path: path, Out: out, Opened: opened, Private: c.mounts.at(policy.Dir(real)).own()}
-	for _, m := range c.mounts {
-		if m.Path == real || !policy.Within(m.Path, real) || m.Access == policy.Block || m.Access == policy.Unseen {
-			continue
-		}
-		name, _, deeper := strings.Cut(strings.TrimPrefix(m.Path[len(real):], "/"), "/")
-		if !slices.Contains(h.Shown, name) {
-			h.Shown = append(h.Shown, name)
-		}
-		if deeper && opened == "" && out.Kind == kindDir {
-			// The directories on the way show no more than the way.
-			defer c.secret(real+"/"+name, "")
-		}
-	}
+	var way []string
+	h.Shown, way = c.mounts.shownIn(real)
 	if c.target.Walls && out.Kind == kindDir {
 		h.Inner = inner(path, without(out.names(), h.Shown))
 	}
 	c.target.Hidden = append(c.target.Hidden, h)
+	for _, name := range slices.Backward(way) {
+		if opened == "" && out.Kind == kindDir {
+			// The directories on the way show no more than the way.
+			c.secret(real+"/"+name, "")
+		}
+	}
 }
 
 // inner are a few files and directories in a hidden one that can be read.
@@ -273,7 +269,6 @@ func (c *collector) guarded() {
 	for _, path := range c.plan.Report.Exposed {
 		c.guard(path, nil, `protect = "watch": it is looked at afterwards`)
 	}
-	moves := make(map[string]bool)
 	for _, m := range c.mounts {
 		tree := c.mounts.writableTree(m.Path)
 		switch {
@@ -284,21 +279,11 @@ func (c *collector) guarded() {
 			}
 		case !m.Pinned && m.Access != policy.Write && m.Access != policy.Private && m.Access != policy.Unseen:
 			c.guard(m.Path, slices.Compact([]string{tree[0], tree[len(tree)-1]}), "")
-			for _, dir := range tree {
-				moves[dir] = true
-			}
+			c.target.Moves = append(c.target.Moves, tree...)
 		}
 	}
 	c.protected()
-	for dir := range moves {
-		c.target.Moves = append(c.target.Moves, dir)
-	}
-	slices.Sort(c.target.Moves)
-	for _, dir := range c.target.Moves {
-		if c.target.Walls && !c.writable(dir) {
-			c.target.Frozen = append(c.target.Frozen, dir)
-		}
-	}
+	c.target.freeze(c.writable)
 }
 
 // protected notes what rules protect, links and names that do not exist among
@@ -376,6 +361,18 @@ func (s *target) ownPlace(dir string) bool {
 		return policy.Within(dir, "/proc") || policy.Within(dir, "/sys")
 	}
 	return policy.Within(dir, "/proc") || policy.Within(dir, "/dev")
+}
+
+// freeze sorts the directories that must not be moved, and notes with Landlock
+// those in which nothing can be made.
+func (s *target) freeze(writable func(dir string) bool) {
+	slices.Sort(s.Moves)
+	s.Moves = slices.Compact(s.Moves)
+	for _, dir := range s.Moves {
+		if s.Walls && !writable(dir) {
+			s.Frozen = append(s.Frozen, dir)
+		}
+	}
 }
 
 func (c *collector) places() {

@@ -5,16 +5,15 @@ package verify
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
-// Here verifies the sandbox that this process runs in, by its manifest.
+// Here verifies the sandbox that this process runs in.
 func Here(m *Manifest, homes []string) (*Report, error) {
 	nonce, err := random()
 	if err != nil {
@@ -37,75 +36,34 @@ func Here(m *Manifest, homes []string) (*Report, error) {
 	return &Report{Profiles: m.Profiles, Place: cwd, Inside: true, Results: tg.evaluate(checks, answers)}, nil
 }
 
-// listed answers what a manifest gives at a path.
-type listed []ManifestEntry
-
-func (l listed) at(path string) (e ManifestEntry) {
-	for _, m := range l {
-		if policy.Within(path, m.Path) && len(m.Path) >= len(e.Path) {
-			e = m
-		}
-	}
-	return e
-}
-
-// inside makes the target of the sandbox that this process is in, by what its
-// manifest says: nothing is known of the host. kind is the type of a file.
+// inside makes the target of the sandbox that this process is in, by its rules:
+// nothing is known of the host. kind is the type of a file.
 func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind func(path string) string) *target {
-	l := listed(m.Paths)
-	s := &target{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network == "true",
-		SharePID: m.SharePID == "true", Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp),
+	s := &target{Inside: true, UID: uid, Nonce: nonce, CWD: cwd, Network: m.Network, SharePID: m.SharePID,
+		Seccomp: policy.SeccompLevel(m.Seccomp), Filter: policy.SeccompFile(m.Seccomp),
 		Feigned: policy.SeccompFile(m.Seccomp), Scoped: m.Scoped}
 	if s.Seccomp == "" {
 		s.Seccomp = "default"
 	}
-	if s.Walls = m.Engine == host.EngineLandlock; s.Walls {
+	if s.Walls = m.Landlock; s.Walls {
 		s.Gaps, s.Scratch, s.Mode = m.Gaps, runTmp, runDir
 	}
-	above := func(path string) ManifestEntry { return l.at(policy.Dir(path)) }
-	for _, e := range m.Paths {
-		if !strings.HasPrefix(e.Path, "/") || filepath.Clean(e.Path) != e.Path {
-			continue
-		}
-		write := above(e.Path).Access == "write" && e.Path != "/"
-		switch e.Access {
-		case "block":
-			s.Hidden = append(s.Hidden, secret{Path: e.Path, Private: above(e.Path).Access == "private",
-				Shown: l.below(e.Path)})
-			if write {
-				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kindOther})
-			}
-		case view.Closed:
-			if kind(e.Path) == kindDir {
-				s.Closed = append(s.Closed, e.Path)
-			}
-		case "private":
-			if s.Scratch == "" || e.Path == "/tmp" {
-				s.Scratch = e.Path
-			}
-		case "read", "protect":
-			if write {
-				s.Guarded = append(s.Guarded, guardedPath{Path: e.Path, Kind: kind(e.Path),
-					Tops: []string{policy.Dir(e.Path)}})
-			}
-		}
-		if write && e.Access != "write" {
-			for dir := policy.Dir(e.Path); dir != "/" && l.at(dir).Access == "write"; dir = policy.Dir(dir) {
-				s.Moves = append(s.Moves, dir)
-			}
+	var l mounts
+	for _, r := range m.Rules {
+		if strings.HasPrefix(r.Path, "/") && filepath.Clean(r.Path) == r.Path {
+			l = append(l, engine.Mounted{Path: r.Path, Access: r.Access, Closed: r.Closed})
 		}
 	}
-	slices.Sort(s.Moves)
-	s.Moves = slices.Compact(s.Moves)
-	for _, dir := range s.Moves {
-		if s.Walls && m.Writable != nil && !m.Writable(dir) {
-			s.Frozen = append(s.Frozen, dir)
-		}
+	for i := range l {
+		s.rule(l, &l[i], kind)
 	}
+	writable := func(dir string) bool { return m.Writable == nil || m.Writable(dir) }
+	s.freeze(writable)
 	for _, dir := range dirs {
-		p := place{Path: dir, Private: l.at(dir).Access == "private" && !s.Walls || s.ownPlace(dir)}
-		if e := l.at(dir); e.Access == "write" && (m.Writable == nil || m.Writable(dir)) {
-			p.Opened = e.Access + " " + text.Plain(e.Path)
+		a := l.at(dir)
+		p := place{Path: dir, Private: a.Access == policy.Private && !s.Walls || s.ownPlace(dir)}
+		if a.Access == policy.Write && writable(dir) {
+			p.Opened = a.said()
 		}
 		s.Places = append(s.Places, p)
 	}
@@ -113,23 +71,47 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		if k.Path[0] == 0 && s.sharesAbstract() {
 			k.Opened = "the shared network"
 		}
-		if e := l.at(k.Path); e.Path == k.Path && e.Access != "block" && e.Access != "private" {
-			k.Opened = e.Access + " " + text.Plain(e.Path)
+		if a := l.at(k.Path); a.Path == k.Path && a.Access != policy.Block && a.Access != policy.Private {
+			k.Opened = a.said()
 		}
 		s.Sockets = append(s.Sockets, k)
 	}
 	return s
 }
 
-// below are the names in a directory through which deeper rules show
-// something.
-func (l listed) below(dir string) []string {
-	var out []string
-	for _, e := range l {
-		if e.Path != dir && policy.Within(e.Path, dir) && e.Access != "block" {
-			name, _, _ := strings.Cut(strings.TrimPrefix(e.Path[len(dir):], "/"), "/")
-			out = append(out, name)
+// said is an access in the words of the manifest.
+func (a access) said() string { return a.Access.String() + " " + text.Plain(a.Path) }
+
+// rule notes what there is to prove of one rule.
+func (s *target) rule(l mounts, m *engine.Mounted, kind func(path string) string) {
+	dir := policy.Dir(m.Path)
+	above := l.at(dir)
+	write := above.Access == policy.Write && m.Path != "/"
+	switch m.Access {
+	case policy.Block:
+		shown, _ := l.shownIn(m.Path)
+		private := above.Access == policy.Private && !above.Closed
+		s.Hidden = append(s.Hidden, secret{Path: m.Path, Private: private, Shown: shown})
+		if write {
+			s.Guarded = append(s.Guarded, guardedPath{Path: m.Path, Kind: kindOther})
+		}
+	case policy.Private:
+		switch {
+		case m.Closed && kind(m.Path) == kindDir:
+			s.Closed = append(s.Closed, m.Path)
+		case !m.Closed && (s.Scratch == "" || m.Path == "/tmp"):
+			s.Scratch = m.Path
+		}
+	case policy.Read, policy.Protect:
+		if write {
+			s.Guarded = append(s.Guarded, guardedPath{Path: m.Path, Kind: kind(m.Path), Tops: []string{dir}})
 		}
 	}
-	return out
+	if write && m.Access != policy.Write {
+		for _, dir := range l.writableTree(m.Path) {
+			if dir != "/" {
+				s.Moves = append(s.Moves, dir)
+			}
+		}
+	}
 }

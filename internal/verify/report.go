@@ -43,6 +43,9 @@ func (v Verdict) String() string { return verdicts[v].name }
 
 func (v Verdict) json() string { return strings.ReplaceAll(v.String(), " ", "_") }
 
+// MarshalText gives the name as JSON has it.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.json()), nil }
+
 // The sections, in the order of the report.
 const (
 	secHidden    = "hidden"
@@ -60,12 +63,12 @@ const (
 
 // Result is a check with its verdict.
 type Result struct {
-	Section string
-	Name    string // the act, in a few words
-	Subject string // path, address or name it is about, byte for byte; may be empty
-	Verdict Verdict
-	Detail  string // what was seen, one line
-	Control string // how it is known that the act is possible; "" when there is no need
+	Section string  `json:"section"`
+	Name    string  `json:"check"`   // the act, in a few words
+	Subject string  `json:"subject"` // path, address or name it is about, byte for byte; may be empty
+	Verdict Verdict `json:"verdict"`
+	Detail  string  `json:"detail"`  // what was seen, one line
+	Control string  `json:"control"` // how it is known that the act is possible; "" when there is no need
 }
 
 // Report is a whole verification.
@@ -76,52 +79,52 @@ type Report struct {
 	Results  []Result
 }
 
-func count(results []Result, v Verdict) (n int) {
+// count is how many results have each verdict.
+func count(results []Result) (n [len(verdicts)]int) {
 	for i := range results {
-		if results[i].Verdict == v {
-			n++
-		}
+		n[results[i].Verdict]++
 	}
 	return n
 }
 
 // OK reports whether everything that had to be proved was.
 func (r *Report) OK() bool {
-	return count(r.Results, Hole) == 0 && count(r.Results, Unchecked) == 0 && count(r.Results, Proved) > 0
+	n := count(r.Results)
+	return n[Hole] == 0 && n[Unchecked] == 0 && n[Proved] > 0
 }
 
 // Summary is the last line for people.
 func (r *Report) Summary() string {
+	n := count(r.Results)
 	gaps := ""
-	if n := count(r.Results, Gap); n > 0 {
-		gaps = fmt.Sprintf("%d gaps of this tier, ", n)
+	if n[Gap] > 0 {
+		gaps = fmt.Sprintf("%d gaps of this tier, ", n[Gap])
 	}
 	return fmt.Sprintf("%d proved, %d allowed by the policy, %s%d holes, %d not checked",
-		count(r.Results, Proved), count(r.Results, Allowed), gaps, count(r.Results, Hole), count(r.Results, Unchecked))
+		n[Proved], n[Allowed], gaps, n[Hole], n[Unchecked])
 }
 
 // Table writes the report for people: a line for each section, and in full what is
 // a hole, a gap or unchecked. With all, every check has a line. Colour wraps a
 // text in an SGR sequence, or does not.
 func (r *Report) Table(w io.Writer, all bool, colour func(sgr, text string) string) error {
-	var b strings.Builder
 	title := strings.Join(r.Profiles, "+") + " · " + text.Plain(r.Place)
 	if r.Inside {
 		title += " · from inside, without controls"
 	}
-	b.WriteString(colour("1", line(title)) + "\n")
-	var done []string
+	lines := []string{colour("1", line(title))}
+	var sections []string
 	for _, res := range r.Results {
-		if slices.Contains(done, res.Section) {
-			continue
+		if !slices.Contains(sections, res.Section) {
+			sections = append(sections, res.Section)
 		}
-		done = append(done, res.Section)
-		of := slices.DeleteFunc(slices.Clone(r.Results), func(o Result) bool { return o.Section != res.Section })
-		sgr, word := state(of)
-		fmt.Fprintf(&b, "%s  %-12s %s\n", colour(sgr, word), res.Section, counts(of))
+	}
+	for _, name := range sections {
+		of := slices.DeleteFunc(slices.Clone(r.Results), func(res Result) bool { return res.Section != name })
+		lines = append(lines, summary(of, colour))
 		for i := range of {
 			if v := of[i].Verdict; all || v == Hole || v == Unchecked || v == Gap {
-				b.WriteString("      " + of[i].line(all, colour) + "\n")
+				lines = append(lines, "      "+of[i].line(all, colour))
 			}
 		}
 	}
@@ -129,34 +132,31 @@ func (r *Report) Table(w io.Writer, all bool, colour func(sgr, text string) stri
 	if !r.OK() {
 		sgr = "31"
 	}
-	b.WriteString(colour(sgr, r.Summary()) + "\n")
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, strings.Join(append(lines, colour(sgr, r.Summary())), "\n")+"\n")
 	return err
 }
 
-// state is how a section begins: its worst verdict.
-func state(results []Result) (sgr, word string) {
+// summary is the line of a section: its worst verdict, and how many there are of each.
+func summary(of []Result, colour func(sgr, text string) string) string {
+	n := count(of)
+	sgr, word := "32", "ok  "
 	switch {
-	case count(results, Hole) > 0:
-		return "31", "HOLE"
-	case count(results, Unchecked) > 0:
-		return "33", "??  "
-	case count(results, Gap) > 0:
-		return "33", "gap "
-	case count(results, Proved) == 0:
-		return "0", "-   "
+	case n[Hole] > 0:
+		sgr, word = "31", "HOLE"
+	case n[Unchecked] > 0:
+		sgr, word = "33", "??  "
+	case n[Gap] > 0:
+		sgr, word = "33", "gap "
+	case n[Proved] == 0:
+		sgr, word = "0", "-   "
 	}
-	return "32", "ok  "
-}
-
-func counts(results []Result) string {
 	var parts []string
 	for _, v := range []Verdict{Proved, Allowed, Gap, Hole, Unchecked, NotApplicable} {
-		if n := count(results, v); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		if n[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("%s  %-12s %s", colour(sgr, word), of[0].Section, strings.Join(parts, ", "))
 }
 
 func (res *Result) line(all bool, colour func(sgr, text string) string) string {
@@ -202,29 +202,20 @@ func line(s string) string {
 // no plain word is quoted as in a Go string, so that every byte of it can be had
 // back.
 func (r *Report) JSON(w io.Writer) error {
-	type check struct {
-		Section string `json:"section"`
-		Check   string `json:"check"`
-		Subject string `json:"subject"`
-		Verdict string `json:"verdict"` // proved, allowed, gap, hole, unchecked, not_applicable
-		Detail  string `json:"detail"`
-		Control string `json:"control"`
-	}
 	d := struct {
 		OK       bool           `json:"ok"`
 		Profiles []string       `json:"profiles"`
 		Place    string         `json:"cwd"`
 		Inside   bool           `json:"inside"`
 		Summary  map[string]int `json:"summary"`
-		Checks   []check        `json:"checks"`
-	}{r.OK(), r.Profiles, plain(r.Place), r.Inside, map[string]int{}, []check{}}
-	for v := range Verdict(len(verdicts)) {
-		d.Summary[v.json()] = count(r.Results, v)
+		Checks   []Result       `json:"checks"`
+	}{r.OK(), r.Profiles, plain(r.Place), r.Inside, map[string]int{}, []Result{}}
+	for v, n := range count(r.Results) {
+		d.Summary[Verdict(v).json()] = n
 	}
-	for i := range r.Results {
-		res := &r.Results[i]
-		d.Checks = append(d.Checks, check{res.Section, res.Name, res.subject(), res.Verdict.json(), line(res.Detail),
-			line(res.Control)})
+	for _, res := range r.Results {
+		res.Subject, res.Detail, res.Control = res.subject(), line(res.Detail), line(res.Control)
+		d.Checks = append(d.Checks, res)
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

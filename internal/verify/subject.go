@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // probeName is the first argument by which sbx knows that it is to be the
@@ -44,27 +45,16 @@ type InterruptedError struct{ Signal syscall.Signal }
 
 func (e *InterruptedError) Error() string { return "interrupted: " + e.Signal.String() }
 
-// Manifest is what /run/sbx/policy.json says, as far as it is looked at here.
+// Manifest is what is known of the sandbox that this process runs in.
 type Manifest struct {
-	Profiles   []string        `json:"profiles"`
-	Network    string          `json:"allow_network"`
-	SharePID   string          `json:"share_pid"`
-	Seccomp    string          `json:"seccomp"`
-	NewSession string          `json:"new_session"`
-	Scoped     []string        `json:"scoped"`
-	Engine     string          `json:"engine"`
-	Gaps       []string        `json:"gaps"`
-	Paths      []ManifestEntry `json:"paths"`
+	Profiles          []string
+	Network, SharePID bool
+	Seccomp           string
+	Scoped, Gaps      []string // as in [engine.Plan]
+	Landlock          bool     // it is the engine
+	Rules             []view.Rule
 
 	// Writable reports whether something can be made in a directory where a rule
 	// says so; nil is yes.
-	Writable func(dir string) bool `json:"-"`
-}
-
-// ManifestEntry is a path with its access. Older manifests have no source and
-// do not list what is hidden.
-type ManifestEntry struct {
-	Path   string `json:"path"`
-	Access string `json:"access"` // private, closed, write, read, protect, block
-	Source string `json:"source"`
+	Writable func(dir string) bool
 }

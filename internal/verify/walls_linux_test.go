@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
-	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 func TestJudgeBehind(t *testing.T) {
@@ -151,10 +152,10 @@ func TestGapsAreOwned(t *testing.T) {
 }
 
 func TestInsideWalled(t *testing.T) {
-	m := &Manifest{Engine: host.EngineLandlock, Network: "false", Gaps: []string{engine.GapNames},
-		Paths: []ManifestEntry{
-			{Path: "/home/u", Access: "closed"}, {Path: "/p", Access: "write"}, {Path: "/p/.env", Access: "block"},
-			{Path: "/q", Access: "write"},
+	m := &Manifest{Landlock: true, Gaps: []string{engine.GapNames},
+		Rules: []view.Rule{
+			{Path: "/home/u", Access: policy.Private, Closed: true}, {Path: "/p", Access: policy.Write},
+			{Path: "/p/.env", Access: policy.Block}, {Path: "/q", Access: policy.Write},
 		}, Writable: func(dir string) bool { return dir == "/q" }}
 	s := inside(m, 1, "n", "/p", []string{"/", "/p", "/q", "/proc", "/dev/shm"}, nil,
 		func(string) string { return kindDir })
