@@ -86,5 +86,5 @@
 // left out; Go's regular expressions stand in for Apple's, without (? groups. The
 // operations are those of 10.15 and what profiles use of 14.4's besides; what 14.4
 // falls back to for the latter, and which operations a system call asks for, is
-// inferred. Of Scheme there are definitions, conditions and strings, no arithmetic.
+// inferred. Of Scheme there is (when (defined? …)) alone.
 package sbpltest

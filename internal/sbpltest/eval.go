@@ -9,40 +9,16 @@ import (
 	"strings"
 )
 
-// value is what a form is worth: string, int64, bool, symbol, opName, *filter,
-// modifier, missing, *function, []value or nothing.
+// value is what an argument is worth: string, int64, symbol, opName, *filter,
+// modifier or missing.
 type value any
 
 type (
 	symbol   string
-	opName   string   // an operation
-	modifier string   // of an action: (with report)
-	missing  string   // the value of a parameter that is not given
-	nothing  struct{} // what definitions and rules are worth
+	opName   string // an operation
+	modifier string // of an action: (with report)
+	missing  string // the value of a parameter that is not given
 )
-
-// function is one that the profile defines.
-type function struct {
-	params []string
-	body   []*node
-	scope  *scope
-}
-
-type scope struct {
-	vars map[string]value
-	up   *scope
-}
-
-func (s *scope) find(name string) (value, bool) {
-	for ; s != nil; s = s.up {
-		if v, ok := s.vars[name]; ok {
-			return v, true
-		}
-	}
-	return nil, false
-}
-
-func (s *scope) child() *scope { return &scope{vars: make(map[string]value), up: s} }
 
 func describe(v value) string {
 	switch v := v.(type) {
@@ -56,97 +32,119 @@ func describe(v value) string {
 		return fmt.Sprintf("the operation %s", string(v))
 	case missing:
 		return fmt.Sprintf("a parameter that is not given, %q", string(v))
-	case bool:
-		return "a boolean"
 	case *filter:
 		return "the filter " + v.String()
 	}
 	return "something else"
 }
 
-// truth is Scheme's: only #f is false, and so is a parameter that is not given.
-func truth(v value) bool {
-	switch v := v.(type) {
-	case bool:
-		return v
-	case missing:
-		return false
-	}
-	return true
-}
-
-// Bounds that no profile reaches and that end every evaluation.
-const (
-	maxSteps  = 1 << 20
-	maxCalls  = 100
-	maxString = 1 << 16
-	maxRules  = 2000
-)
-
-// interpreter evaluates a profile and collects its rules.
-type interpreter struct {
+// evaluator reads the forms of a profile and collects its rules.
+type evaluator struct {
 	text    string
-	opts    Options
 	params  map[string]string
 	profile *Profile
-	global  *scope
-	steps   int
-	depth   int
 }
 
 // at gives an error the place of a form, unless it has one.
-func (in *interpreter) at(n *node, err error) error {
+func (e *evaluator) at(n *node, err error) error {
 	var placed *Error
 	if err == nil || errors.As(err, &placed) {
 		return err
 	}
-	return errorAt(in.text, n.pos, "%s", err)
+	return errorAt(e.text, n.pos, "%s", err)
 }
 
-func (in *interpreter) errorf(n *node, format string, args ...any) error {
-	return errorAt(in.text, n.pos, format, args...)
+func (e *evaluator) errorf(n *node, format string, args ...any) error {
+	return errorAt(e.text, n.pos, format, args...)
 }
 
-func (in *interpreter) eval(n *node, s *scope) (value, error) {
-	if in.steps++; in.steps > maxSteps {
-		return nil, in.errorf(n, "this takes more than %d steps", maxSteps)
-	}
-	switch n.kind {
-	case stringNode:
-		return n.text, nil
-	case numberNode:
-		return n.num, nil
-	case boolNode:
-		return n.yes, nil
-	case symbolNode:
-		if v, ok := in.lookup(n.text, s); ok {
-			return v, nil
+// forms evaluates what stands at the top of a profile, or in a (when …).
+func (e *evaluator) forms(nodes []*node) error {
+	for _, n := range nodes {
+		var err error
+		switch n.head() {
+		case "version":
+			if len(n.list) != 2 || n.list[1].kind != numberNode || n.list[1].num < 1 || n.list[1].num > 3 {
+				err = errors.New("no version that is known")
+			}
+		case "allow", "deny":
+			err = e.rule(n)
+		case "when":
+			var holds bool
+			if holds, err = e.condition(n); holds {
+				err = e.forms(n.list[2:])
+			}
+		default:
+			_, err = e.eval(n)
 		}
-		return nil, in.errorf(n, "unbound symbol %q", n.text)
+		if err != nil {
+			return e.at(n, err)
+		}
 	}
-	if len(n.list) == 0 {
-		return nil, in.errorf(n, "() is no form")
-	}
-	if in.depth++; in.depth > maxCalls+maxDepth {
-		return nil, in.errorf(n, "too deep a recursion")
-	}
-	defer func() { in.depth-- }()
-	return in.call(n, s)
+	return nil
 }
 
-// lookup finds what a symbol stands for. Symbols that the language gives a
-// meaning, but no value, stand for themselves.
-func (in *interpreter) lookup(name string, s *scope) (value, bool) {
-	if v, ok := s.find(name); ok {
-		return v, true
+// condition is that of a when: (defined? 'NAME).
+func (e *evaluator) condition(n *node) (bool, error) {
+	if len(n.list) > 1 && n.list[1].head() == "defined?" && len(n.list[1].list) == 2 {
+		if q := n.list[1].list[1]; q.head() == "quote" && q.list[1].kind == symbolNode {
+			return e.known(q.list[1].text), nil
+		}
 	}
-	if op, ok := in.opts.operation(name); ok {
-		return opName(op), true
+	return false, errors.New("a condition that is not (defined? 'NAME)")
+}
+
+// known reports whether (defined? 'name) holds.
+func (e *evaluator) known(name string) bool {
+	_, isOp := e.profile.opts.operation(name)
+	return isOp || isConstant(name) || isFilter(name)
+}
+
+// rule takes (allow OPERATION … FILTER …): all operations, any of the filters.
+func (e *evaluator) rule(n *node) error {
+	r := &Rule{Allow: n.head() == "allow", Text: e.text[n.pos:n.end], Index: len(e.profile.Rules)}
+	for _, a := range n.list[1:] {
+		if a.kind == symbolNode && (isFilter(a.text) || !e.known(a.text)) {
+			return e.errorf(a, "unknown operation %q", a.text)
+		}
+		v, err := e.eval(a)
+		if err != nil {
+			return err
+		}
+		switch v := v.(type) {
+		case opName:
+			if len(r.filters) > 0 {
+				return e.errorf(a, "operation %s after a filter", string(v))
+			}
+			r.Ops = append(r.Ops, string(v))
+		case *filter:
+			v.settle()
+			r.filters = append(r.filters, v)
+		case modifier:
+			r.mods = append(r.mods, string(v))
+		default:
+			return e.errorf(a, "%s is neither operation nor filter", describe(v))
+		}
 	}
-	if isConstant(name) {
-		return symbol(name), true
+	if len(r.Ops) == 0 {
+		return errors.New("a rule without operation")
 	}
-	return nil, false
+	e.profile.Rules = append(e.profile.Rules, r)
+	return r.checkFilters()
+}
+
+// checkFilters refuses filters that an operation has nothing for.
+func (r *Rule) checkFilters() (err error) {
+	for _, f := range r.filters {
+		f.leaves(func(leaf *filter, _ bool) {
+			for _, op := range r.Ops {
+				if !operations[op].takes(leaf.spec.family) {
+					err = fmt.Errorf("filter %s does not go with operation %s", leaf.name, op)
+				}
+			}
+		})
+	}
+	return err
 }
 
 // constants are the words for arguments of filters.
@@ -167,90 +165,59 @@ func isConstant(name string) bool {
 	return false
 }
 
-// known reports whether (defined? 'name) holds.
-func (in *interpreter) known(name string, s *scope) bool {
-	_, isFilter := filterSpecs[name]
-	_, isForm := forms[name]
-	_, isBuiltin := builtins[name]
-	_, isValue := in.lookup(name, s)
-	return isValue || isFilter || isForm || isBuiltin || name == all || name == some || name == not
+var modifiers = []string{
+	"report", "no-report", "no-log", "message", "send-signal", "termination", "no-sandbox", "no-profile", "deprecated",
+	"rootless", "user-approval", "no-approval-prompt", "authority", "telemetry", "no-callout", "partial-symbolication",
 }
 
-// call evaluates a list: a special form, a filter, or a function.
-func (in *interpreter) call(n *node, s *scope) (value, error) {
-	name := n.head()
-	if v, ok := s.find(name); ok && name != "" {
-		return in.apply(n, v, s)
+// eval gives the value of an argument of a rule or of a filter.
+func (e *evaluator) eval(n *node) (value, error) {
+	switch n.kind {
+	case stringNode:
+		return n.text, nil
+	case numberNode:
+		return n.num, nil
+	case symbolNode:
+		if op, ok := e.profile.opts.operation(n.text); ok {
+			return opName(op), nil
+		}
+		if isConstant(n.text) {
+			return symbol(n.text), nil
+		}
+		return nil, e.errorf(n, "unbound symbol %q", n.text)
 	}
-	if form := forms[name]; form != nil {
-		v, err := form(in, n, s)
-		return v, in.at(n, err)
-	}
-	_, isFilter := filterSpecs[name]
-	if name != all && name != some && name != not && !isFilter && builtins[name] == nil {
-		if name == "" {
-			v, err := in.eval(n.list[0], s)
+	switch name := n.head(); {
+	case name == "param":
+		return e.param(n)
+	case name == "with":
+		if len(n.list) > 1 && n.list[1].kind == symbolNode && slices.Contains(modifiers, n.list[1].text) {
+			return modifier(n.list[1].text), nil
+		}
+		return nil, e.errorf(n, "unknown modifier")
+	case isFilter(name):
+		var args []value
+		for _, a := range n.list[1:] {
+			v, err := e.eval(a)
 			if err != nil {
 				return nil, err
 			}
-			return in.apply(n, v, s)
+			args = append(args, v)
 		}
-		return nil, in.errorf(n, "unknown filter or function %q", name)
+		f, err := newFilter(name, args)
+		return f, e.at(n, err)
+	default:
+		return nil, e.errorf(n, "unknown filter or function %q", name)
 	}
-	args, err := in.args(n, s)
-	if err != nil {
-		return nil, err
-	}
-	if fn := builtins[name]; fn != nil {
-		v, err := fn(in, args)
-		return v, in.at(n, err)
-	}
-	f, err := newFilter(name, args)
-	if err != nil {
-		return nil, in.at(n, err)
-	}
-	return f, nil
 }
 
-func (in *interpreter) args(n *node, s *scope) ([]value, error) {
-	var args []value
-	for _, a := range n.list[1:] {
-		v, err := in.eval(a, s)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, v)
+func (e *evaluator) param(n *node) (value, error) {
+	if len(n.list) != 2 || n.list[1].kind != stringNode {
+		return nil, e.errorf(n, "a param has one name")
 	}
-	return args, nil
-}
-
-func (in *interpreter) apply(n *node, v value, s *scope) (value, error) {
-	fn, ok := v.(*function)
-	if !ok {
-		return nil, in.errorf(n, "%s is no function", describe(v))
+	name := n.list[1].text
+	e.profile.used[name] = true
+	if v, ok := e.params[name]; ok {
+		return v, nil
 	}
-	args, err := in.args(n, s)
-	if err != nil {
-		return nil, err
-	}
-	if len(args) != len(fn.params) {
-		return nil, in.errorf(n, "%d arguments for a function of %d", len(args), len(fn.params))
-	}
-	inner := fn.scope.child()
-	for i, p := range fn.params {
-		inner.vars[p] = args[i]
-	}
-	return in.body(fn.body, inner)
-}
-
-// body evaluates forms in turn and is worth the last.
-func (in *interpreter) body(nodes []*node, s *scope) (value, error) {
-	var v value = nothing{}
-	for _, n := range nodes {
-		var err error
-		if v, err = in.eval(n, s); err != nil {
-			return nil, err
-		}
-	}
-	return v, nil
+	return missing(name), nil
 }

@@ -81,7 +81,6 @@ type filter struct {
 	arg  string         // a path, name, address; a number in decimal
 	what string         // of remote and local: ip, tcp, udp, …
 	expr *regexp.Regexp // of matching
-	size int            // how many filters it is made of
 
 	text   string // what String gives
 	folded string // arg in lower case
@@ -137,6 +136,11 @@ func (f *filter) walk(straight bool, fn func(*filter, bool)) {
 }
 
 func (f *filter) boolean() bool { return f.name == all || f.name == some || f.name == not }
+
+func isFilter(name string) bool {
+	_, ok := filterSpecs[name]
+	return ok || name == all || name == some || name == not
+}
 
 func isPath(f *filter) bool { return f.spec.family == "path" }
 
@@ -220,9 +224,6 @@ func (f *filter) compile() error {
 	return nil
 }
 
-// maxFilters keeps a definition that is used twice in the next, and so on, small.
-const maxFilters = 10000
-
 func newBoolean(name string, args []value) (*filter, error) {
 	f := &filter{name: name}
 	for _, a := range args {
@@ -231,10 +232,6 @@ func newBoolean(name string, args []value) (*filter, error) {
 			return nil, fmt.Errorf("%s of %s", name, describe(a))
 		}
 		f.in = append(f.in, in)
-		f.size += 1 + in.size
-	}
-	if f.size > maxFilters {
-		return nil, fmt.Errorf("%s of more than %d filters", name, maxFilters)
 	}
 	if len(f.in) == 0 || name == not && len(f.in) != 1 {
 		return nil, fmt.Errorf("%s of %d filters", name, len(f.in))

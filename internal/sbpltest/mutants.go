@@ -53,7 +53,7 @@ func (m *mutator) form(n, whole *node) {
 	default:
 		for _, in := range n.list {
 			outer := in
-			if (head == "when" || head == "unless" || head == "begin") && m.rules(n) == 1 {
+			if head == "when" && m.rules(n) == 1 {
 				outer = whole
 			}
 			m.form(in, outer)

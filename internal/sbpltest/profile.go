@@ -85,8 +85,8 @@ func (o Options) Load(text string, params map[string]string) (*Profile, error) {
 		return nil, err
 	}
 	p := &Profile{opts: o, forms: nodes, used: make(map[string]bool)}
-	in := &interpreter{text: text, opts: o, params: params, profile: p, global: new(scope).child()}
-	if _, err := in.body(nodes, in.global); err != nil {
+	e := &evaluator{text: text, params: params, profile: p}
+	if err := e.forms(nodes); err != nil {
 		return nil, err
 	}
 	if o.lax {

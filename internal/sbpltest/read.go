@@ -35,7 +35,6 @@ const (
 	symbolNode
 	stringNode
 	numberNode
-	boolNode
 )
 
 // node is a form with its place in the text: text[pos:end] is its source.
@@ -43,7 +42,6 @@ type node struct {
 	kind     nodeKind
 	text     string // of a symbol or a string
 	num      int64
-	yes      bool
 	list     []*node
 	pos, end int
 }
@@ -207,11 +205,7 @@ func (r *reader) atom() (*node, error) {
 	}
 	word := r.text[start:r.pos]
 	n := &node{pos: start, end: r.pos}
-	switch {
-	case word == "#t" || word == "#f":
-		n.kind, n.yes = boolNode, word == "#t"
-		return n, nil
-	case len(word) > 1 && word[0] == '#' && strings.IndexByte("xdob", word[1]) >= 0:
+	if len(word) > 1 && word[0] == '#' && strings.IndexByte("xdob", word[1]) >= 0 {
 		base := map[byte]int{'x': 16, 'd': 10, 'o': 8, 'b': 2}[word[1]]
 		num, err := strconv.ParseInt(word[2:], base, 64)
 		if err != nil {
