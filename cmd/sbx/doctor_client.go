@@ -79,7 +79,7 @@ func (r *clientReport) ask(client *agents.Client) error {
 	if err != nil {
 		return err
 	}
-	if client.Choose == nil {
+	if client.Refused != "" {
 		r.Here = way{Probe: "not made", Why: client.Refused, Fix: r.Whole}
 		r.Agent = r.Here
 		return nil

@@ -53,10 +53,8 @@ func (w *World) Look(name string) string {
 
 // first is the first of some files that can be executed, or "".
 func (w *World) first(files ...string) string {
-	for _, f := range files {
-		if f != "" && w.Exec(f) {
-			return f
-		}
+	if i := slices.IndexFunc(files, func(f string) bool { return f != "" && w.Exec(f) }); i >= 0 {
+		return files[i]
 	}
 	return ""
 }
@@ -98,8 +96,7 @@ type Client struct {
 	// no such client.
 	Refused string
 
-	// Choose is the client's own rule, made again; nil where it is refused.
-	Choose func(*World) Choice
+	choose func(*look) Choice // its own rule, made again; nil where it is refused
 
 	// Vars are set for the client on top of what every client gets: TMPDIR,
 	// SBX_ROOT, SBX_SESSION.
@@ -127,30 +124,39 @@ type Client struct {
 	Seen   string // how the rule is known
 }
 
+// Choose is what the client would start, by its own rule. Settings that cannot be
+// read in full, or that put something in place of the shell, come first. A client
+// that is refused has no rule.
+func (c *Client) Choose(w *World) Choice {
+	l := &look{World: w}
+	choice := c.choose(l)
+	if l.refused != nil {
+		return *l.refused
+	}
+	return choice
+}
+
 // Find returns the client of a name or an alias.
 func Find(name string) (*Client, bool) {
-	for i := range table {
-		if c := &table[i]; c.Name == name || slices.Contains(c.Aliases, name) {
-			return c, true
-		}
+	i := slices.IndexFunc(table, func(c Client) bool { return c.Name == name || slices.Contains(c.Aliases, name) })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return &table[i], true
 }
 
 // All returns the clients in order.
-func All() []*Client {
-	out := make([]*Client, len(table))
+func All() (out []*Client) {
 	for i := range table {
-		out[i] = &table[i]
+		out = append(out, &table[i])
 	}
 	return out
 }
 
 // Names returns their names in order.
-func Names() []string {
-	out := make([]string, len(table))
-	for i := range table {
-		out[i] = table[i].Name
+func Names() (out []string) {
+	for _, c := range All() {
+		out = append(out, c.Name)
 	}
 	return out
 }
@@ -158,12 +164,8 @@ func Names() []string {
 // dialect is the name of a shell as a client should see it: exactly bash, zsh
 // or sh is what most of them know.
 func dialect(shell string) string {
-	switch base := path.Base(shell); base {
-	case "zsh", "sh", "fish":
+	if base := path.Base(shell); slices.Contains([]string{"zsh", "sh", "fish"}, base) {
 		return base
 	}
 	return "bash"
 }
-
-// quote makes one word for a POSIX shell of a text.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -2,7 +2,11 @@
 
 package agents
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
 
 // plainCall is the form most clients use.
 func plainCall(_ Choice, _ Place, command string) Call {
@@ -13,7 +17,7 @@ func plainCall(_ Choice, _ Place, command string) Call {
 // reads, and a file with the directory it ended in, which the client reads.
 func claudeCall(c Choice, p Place, command string) Call {
 	line := "{ shopt -u extglob || setopt NO_EXTENDED_GLOB NO_BARE_GLOB_QUAL; } >/dev/null 2>&1 || true" +
-		" && eval " + quote(command) + " < /dev/null && pwd -P >| " + quote(p.Tmp+"/claude-probe-cwd")
+		" && eval " + text.SingleQuoted(command) + " < /dev/null && pwd -P >| " + text.SingleQuoted(p.Tmp+"/claude-probe-cwd")
 	if len(c.Prefix) == 0 {
 		return Call{Args: []string{"-c", "-l", line}}
 	}
@@ -23,14 +27,14 @@ func claudeCall(c Choice, p Place, command string) Call {
 // prefixLine is the line that Claude Code makes of CLAUDE_CODE_SHELL_PREFIX and
 // a line.
 func prefixLine(prefix []string, line string) string {
-	words := []string{quote(prefix[0])}
+	words := []string{text.SingleQuoted(prefix[0])}
 	words = append(words, prefix[1:]...)
-	return strings.Join(append(words, quote(line)), " ")
+	return strings.Join(append(words, text.SingleQuoted(line)), " ")
 }
 
 // geminiCall: the client reads the processes in the background from a file.
 func geminiCall(_ Choice, p Place, command string) Call {
-	file := quote(p.Tmp + "/bgpids.tmp")
+	file := text.SingleQuoted(p.Tmp + "/bgpids.tmp")
 	line := "shopt -u promptvars nullglob extglob nocaseglob dotglob; ( trap 'jobs -p > '" + file + " EXIT; " +
 		command + "\n); __code=$?; exit $__code"
 	return Call{Args: []string{"-c", line}}

@@ -3,6 +3,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"regexp"
@@ -13,28 +14,22 @@ import (
 
 // geminiShell is Gemini CLI's rule: bash of PATH, in an environment to which it
 // adds what files .env set.
-func geminiShell(w *World) Choice { return withFiles(w, ".gemini", false) }
+func geminiShell(l *look) Choice { return l.withFiles(".gemini", false) }
 
 // qwenShell: the same, and its settings set variables, too.
-func qwenShell(w *World) Choice { return withFiles(w, ".qwen", true) }
+func qwenShell(l *look) Choice { return l.withFiles(".qwen", true) }
 
-func withFiles(w *World, dir string, settings bool) Choice {
-	for _, at := range append(upward(w), w.Home) {
+func (l *look) withFiles(dir string, settings bool) Choice {
+	for _, at := range append(upward(l.World), l.Home) {
 		for _, f := range []string{path.Join(at, dir, ".env"), path.Join(at, ".env")} {
-			if bad := dotenv(w, f, !mine(w, at, f)); bad != nil {
-				return *bad
-			}
+			l.dotenv(f, !l.mine(at, f))
 		}
 		f := path.Join(at, dir, "settings.json")
-		doc, bad := readJSON(w, f)
-		if bad == nil && settings {
-			bad = setsEnv(f, doc, !mine(w, at, f))
-		}
-		if bad != nil {
-			return *bad
+		if doc := l.readJSON(f); settings {
+			l.setsEnv(f, doc, !l.mine(at, f))
 		}
 	}
-	return w.bash(Choice{Shell: w.first("/bin/bash"), By: "/bin/bash, without one on PATH"})
+	return l.bash(Choice{Shell: l.first("/bin/bash"), By: "/bin/bash, without one on PATH"})
 }
 
 // bash is bash of PATH, or what a client takes without one.
@@ -47,42 +42,32 @@ func (w *World) bash(without Choice) Choice {
 
 // opencodeShell: shell of its configuration, then SHELL unless that is one it
 // does not know how to talk to, then bash of PATH, then /bin/sh.
-func opencodeShell(w *World) Choice {
+func opencodeShell(l *look) Choice {
 	var found *Choice
-	if text := w.Get("OPENCODE_CONFIG_CONTENT"); text != "" {
-		doc, err := object(text)
-		if err != nil {
-			return *unreadable("OPENCODE_CONFIG_CONTENT", "is not understood: "+err.Error())
-		}
-		shell, bad := textOf("OPENCODE_CONFIG_CONTENT", doc, "shell")
-		if bad != nil {
-			return *bad
-		}
-		if shell != "" {
-			found = &Choice{Shell: abs(w, shell), By: "shell in OPENCODE_CONFIG_CONTENT"}
+	const content = "OPENCODE_CONFIG_CONTENT"
+	if text := l.Get(content); text != "" {
+		if shell := l.textOf(content, l.parse(content, text), "shell"); shell != "" {
+			found = &Choice{Shell: abs(l.World, shell), By: "shell in " + content}
 		}
 	}
 	// All are looked at: one that cannot be read is none that can be passed over.
-	for _, f := range opencodeFiles(w) {
-		v, bad := jsonText(w, f, "shell")
-		if bad != nil {
-			return *bad
-		}
+	for _, f := range opencodeFiles(l.World) {
+		v := l.textOf(f, l.readJSON(f), "shell")
 		if v != "" && (found == nil || strings.HasPrefix(f, "/etc/")) {
-			found = &Choice{Shell: abs(w, v), By: "shell in " + f, Fix: "take shell out of " + f}
+			found = &Choice{Shell: abs(l.World, v), By: "shell in " + f, Fix: "take shell out of " + f}
 		}
 	}
 	if found != nil {
 		return *found
 	}
-	switch s := w.Get("SHELL"); path.Base(s) {
+	switch s := l.Get("SHELL"); path.Base(s) {
 	case "fish", "nu", ".":
 	default:
-		if w.Exec(s) {
+		if l.Exec(s) {
 			return Choice{Shell: s, By: "SHELL"}
 		}
 	}
-	return w.bash(Choice{Shell: w.first("/bin/sh"), By: "/bin/sh"})
+	return l.bash(Choice{Shell: l.first("/bin/sh"), By: "/bin/sh"})
 }
 
 // opencodeFiles are where its configuration may be, what counts most first.
@@ -103,11 +88,7 @@ func opencodeFiles(w *World) []string {
 	if f := w.Get("OPENCODE_CONFIG"); f != "" {
 		out = append(out, f)
 	}
-	config := w.Get("XDG_CONFIG_HOME")
-	if config == "" {
-		config = w.Home + "/.config"
-	}
-	add(config + "/opencode")
+	add(cmp.Or(w.Get("XDG_CONFIG_HOME"), w.Home+"/.config") + "/opencode")
 	add("/etc/opencode") // a company's, over all else
 	return out
 }
@@ -119,93 +100,81 @@ func opencodeVars(w *World, p Place) []Var {
 	if dialect(shell) == "fish" {
 		shell = p.Shells + "/bash"
 	}
-	doc := map[string]any{}
+	vars, doc := []Var{{"SHELL", shell}}, map[string]any{}
 	if text := w.Get("OPENCODE_CONFIG_CONTENT"); text != "" && json.Unmarshal([]byte(text), &doc) != nil {
-		return []Var{{"SHELL", shell}} // comments, or nonsense: what is in force then is seen by Choose
+		return vars // comments, or nonsense: what is in force then is seen by Choose
 	}
 	doc["shell"] = shell
-	text, err := json.Marshal(doc)
-	if err != nil {
-		return []Var{{"SHELL", shell}}
+	if text, err := json.Marshal(doc); err == nil {
+		vars = append(vars, Var{"OPENCODE_CONFIG_CONTENT", string(text)})
 	}
-	return []Var{{"SHELL", shell}, {"OPENCODE_CONFIG_CONTENT", string(text)}}
+	return vars
 }
 
 // piShell: shellPath of the project's settings, then of the user's; /bin/bash;
 // bash of PATH.
-func piShell(w *World) Choice {
-	dir := w.Get("PI_CODING_AGENT_DIR")
-	if dir == "" {
-		dir = w.Home + "/.pi/agent"
-	}
-	user := dir + "/settings.json"
-	fix := `pi knows no variable for it: put "shellPath": "SHELLS/sbx-bash" into ` + user
-	for _, f := range []string{w.CWD + "/.pi/settings.json", user} {
-		v, bad := jsonText(w, f, "shellPath")
-		if bad == nil && f != user {
-			bad = piProject(w, f)
-		}
-		if bad != nil {
-			return *bad
+func piShell(l *look) Choice {
+	user := cmp.Or(l.Get("PI_CODING_AGENT_DIR"), l.Home+"/.pi/agent") + "/settings.json"
+	for _, f := range []string{l.CWD + "/.pi/settings.json", user} {
+		doc := l.readJSON(f)
+		v := l.textOf(f, doc, "shellPath")
+		if f != user {
+			l.piProject(f, doc)
 		}
 		if v != "" {
-			fix = `put "shellPath": "SHELLS/sbx-bash" into ` + f
-			return Choice{Shell: abs(w, v), By: "shellPath in " + f, Fix: fix}
+			return Choice{Shell: abs(l.World, v), By: "shellPath in " + f,
+				Fix: `put "shellPath": "SHELLS/sbx-bash" into ` + f}
 		}
 	}
-	if w.Exec("/bin/bash") {
+	fix := `pi knows no variable for it: put "shellPath": "SHELLS/sbx-bash" into ` + user
+	if l.Exec("/bin/bash") {
 		return Choice{Shell: "/bin/bash", By: "/bin/bash, without shellPath in its settings", Fix: fix}
 	}
-	shell := w.first(w.Look("bash"), "/bin/sh")
+	shell := l.first(l.Look("bash"), "/bin/sh")
 	return Choice{Shell: shell, By: "bash on PATH, without shellPath in its settings", Fix: fix}
 }
 
 // piProject stops at what a project's settings take away or start: an empty
 // shellPath replaces the user's, and the rest are programs.
-func piProject(w *World, file string) *Choice {
-	settings, bad := readJSON(w, file)
+func (l *look) piProject(file string, settings map[string]json.RawMessage) {
 	for _, key := range []string{"shellPath", "shellCommandPrefix", "npmCommand"} {
 		if v, there := settings[key]; there && (key != "shellPath" || len(v) <= 2 || v[0] != '"') {
-			return refuse(file+" sets "+key, "take "+key+" out of "+file)
+			l.refuse(file+" sets "+key, "take "+key+" out of "+file)
 		}
 	}
-	return bad
 }
 
 // gooseShell: GOOSE_SHELL, then bash of PATH, then sh.
-func gooseShell(w *World) Choice {
-	if s := w.Get("GOOSE_SHELL"); s != "" {
+func gooseShell(l *look) Choice {
+	if s := l.Get("GOOSE_SHELL"); s != "" {
 		if !strings.Contains(s, "/") {
-			s = w.Look(s)
+			s = l.Look(s)
 		}
 		return Choice{Shell: s, By: "GOOSE_SHELL"}
 	}
-	return w.bash(Choice{Shell: w.first(w.Look("sh"), "/bin/sh"), By: "sh on PATH"})
+	return l.bash(Choice{Shell: l.first(l.Look("sh"), "/bin/sh"), By: "sh on PATH"})
 }
 
 func gooseVars(_ *World, p Place) []Var { return []Var{{"GOOSE_SHELL", p.Shells + "/bash"}} }
 
 // aiderShell: SHELL on a terminal; without one always /bin/sh. Files .env and
 // .aider.conf.yml of the project come after the environment.
-func aiderShell(w *World) Choice {
-	if !w.TTY {
+func aiderShell(l *look) Choice {
+	if !l.TTY {
 		return Choice{
 			Shell: "/bin/sh", By: "no terminal: /bin/sh whatever SHELL says",
 			Why: "aider reads SHELL only on a terminal", Fix: "start it on a terminal",
 		}
 	}
-	for _, dir := range append(upward(w), w.Home) {
-		for _, n := range []string{".env", ".aider.conf.yml", ".aider.conf.yaml"} {
-			f, look := path.Join(dir, n), aiderConf
-			if n == ".env" {
-				look = dotenv
-			}
-			if bad := look(w, f, !mine(w, dir, f)); bad != nil {
-				return *bad
-			}
+	for _, dir := range append(upward(l.World), l.Home) {
+		env := path.Join(dir, ".env")
+		l.dotenv(env, !l.mine(dir, env))
+		for _, n := range []string{".aider.conf.yml", ".aider.conf.yaml"} {
+			f := path.Join(dir, n)
+			l.aiderConf(f, !l.mine(dir, f))
 		}
 	}
-	if s := w.Get("SHELL"); w.Exec(s) {
+	if s := l.Get("SHELL"); l.Exec(s) {
 		return Choice{Shell: s, By: "SHELL"}
 	}
 	return Choice{Shell: "/bin/sh", By: "/bin/sh, without a SHELL that can be executed"}
@@ -215,39 +184,34 @@ func aiderShell(w *World) Choice {
 // programs, or read files that set variables.
 var aiderKeys = []string{
 	"model", "weak-model", "editor-model", "editor-edit-format", "edit-format", "reasoning-effort", "thinking-tokens",
-	"architect", "chat-language", "commit-language",
-	"map-tokens", "map-refresh", "max-chat-history-tokens", "auto-commits", "dirty-commits", "attribute-author",
-	"attribute-committer", "attribute-co-authored-by", "gitignore", "subtree-only",
-	"dark-mode", "light-mode", "pretty", "stream", "code-theme", "show-diffs", "vim", "cache-prompts", "analytics",
-	"check-update", "show-release-notes", "suggest-shell-commands",
+	"architect", "chat-language", "commit-language", "map-tokens", "map-refresh", "max-chat-history-tokens",
+	"auto-commits", "dirty-commits", "attribute-author", "attribute-committer", "attribute-co-authored-by",
+	"gitignore", "subtree-only", "dark-mode", "light-mode", "pretty", "stream", "code-theme", "show-diffs", "vim",
+	"cache-prompts", "analytics", "check-update", "show-release-notes", "suggest-shell-commands",
 }
 
 // aiderConf looks at a file of YAML. Of a project's, no more is taken than lines
 // that cannot be read in two ways.
-func aiderConf(w *World, file string, project bool) *Choice {
-	text, bad := readText(w, file)
-	if bad != nil {
-		return bad
-	}
+func (l *look) aiderConf(file string, project bool) {
+	text := l.readText(file)
 	if !project {
 		for _, word := range []string{"SHELL", "set-env", "env-file"} {
 			if strings.Contains(text, word) && !commented(text, word) {
-				return refuse(file+" names "+word+", which can take SHELL's place", "take "+word+" out of "+file)
+				l.refuse(file+" names "+word+", which can take SHELL's place", "take "+word+" out of "+file)
 			}
 		}
-		return nil
+		return
 	}
 	for _, line := range strings.Split(text, "\n") {
 		m := plainLine().FindStringSubmatch(strings.TrimSuffix(line, "\r"))
 		switch {
 		case m == nil:
-			return unreadable(file, "is not understood: a project's may have lines KEY: VALUE only")
+			l.unreadable(file, "is not understood: a project's may have lines KEY: VALUE only")
 		case m[1] != "" && !slices.Contains(aiderKeys, m[1]):
-			return refuse(file+" sets "+m[1]+", which may run programs outside or set variables",
+			l.refuse(file+" sets "+m[1]+", which may run programs outside or set variables",
 				"take "+m[1]+" out of "+file+", or put it into your own ~/.aider.conf.yml")
 		}
 	}
-	return nil
 }
 
 // plainLine is a comment, an empty line, or a key with a plain value.

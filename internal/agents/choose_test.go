@@ -349,7 +349,7 @@ func FuzzSettings(f *testing.F) {
 		w.Read = func(string) (string, error) { return text, nil }
 		w.TTY = true
 		for _, c := range All() {
-			if c.Choose != nil {
+			if c.Refused == "" {
 				c.Choose(w)
 			}
 		}
@@ -369,7 +369,7 @@ func TestTable(t *testing.T) {
 		if c.Title == "" || len(c.Programs) == 0 || len(c.Outside) == 0 || c.Seen == "" || c.Whole == "" {
 			t.Errorf("%s: incomplete", c.Name)
 		}
-		if c.Refused == "" && (c.Choose == nil || c.Call == nil || len(c.Inside) == 0) {
+		if c.Refused == "" && (c.choose == nil || c.Call == nil || len(c.Inside) == 0) {
 			t.Errorf("%s is started without a rule to check", c.Name)
 		}
 	}

@@ -15,12 +15,10 @@ import (
 // when the text "bash" or "zsh" is somewhere in the path; then zsh and bash of
 // PATH and of fixed directories, bash first when SHELL holds "bash". Its settings
 // files can set variables, too.
-func claudeShell(w *World) Choice {
-	if bad := claudeSettings(w); bad != nil {
-		return *bad
-	}
-	c := claudeReal(w)
-	if prefix := w.Get("CLAUDE_CODE_SHELL_PREFIX"); prefix != "" {
+func claudeShell(l *look) Choice {
+	l.claudeSettings()
+	c := claudeReal(l.World)
+	if prefix := l.Get("CLAUDE_CODE_SHELL_PREFIX"); prefix != "" {
 		// What follows the last " -" is options; the rest is one path.
 		c.Prefix = []string{prefix}
 		if i := strings.LastIndex(prefix, " -"); i > 0 {
@@ -46,65 +44,60 @@ func claudeReal(w *World) Choice {
 	}
 	// PATH's of the first kind come before the fixed ones; those of bash come
 	// behind unless SHELL says bash.
-	var fixed []string
-	for _, n := range names {
-		for _, d := range systemDirs {
-			fixed = append(fixed, d+"/"+n)
-		}
-	}
-	list := append([]string{w.Look(names[0])}, fixed...)
-	list = append(list, w.Look(names[1]))
+	list := slices.Concat([]string{w.Look(names[0])}, inSystem(names[0]), inSystem(names[1]), []string{w.Look(names[1])})
 	return Choice{Shell: w.first(list...), By: "the first of zsh and bash that it found"}
 }
 
-// claudeSettings looks at the settings files and returns the refusal. What a
-// command could write, or came with the project, may do less than the user's own.
-func claudeSettings(w *World) *Choice {
-	dir, state := w.Get("CLAUDE_CONFIG_DIR"), ""
+var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
+
+// inSystem are the files of a name in the directories of the system.
+func inSystem(name string) (files []string) {
+	for _, dir := range systemDirs {
+		files = append(files, dir+"/"+name)
+	}
+	return files
+}
+
+// claudeSettings looks at the settings files. What a command could write, or came
+// with the project, may do less than the user's own.
+func (l *look) claudeSettings() {
+	dir := l.Get("CLAUDE_CONFIG_DIR")
+	state := dir + "/.claude.json"
 	switch {
 	case dir == "":
-		dir, state = w.Home+"/.claude", w.Home+"/.claude.json"
+		dir, state = l.Home+"/.claude", l.Home+"/.claude.json"
 	case dir[0] != '/':
-		return refuse("CLAUDE_CONFIG_DIR is "+dir+", which depends on the directory it is read in",
-			"write it from / on")
-	default:
-		state = dir + "/.claude.json"
+		l.refuse("CLAUDE_CONFIG_DIR is "+dir+", which depends on the directory it is read in", "write it from / on")
+		return
 	}
 	const managed = "/etc/claude-code/managed-settings.json"
 	own := []string{managed, dir + "/settings.json", dir + "/settings.local.json", state}
 	files := slices.Clone(own)
-	for _, at := range upward(w) {
+	for _, at := range upward(l.World) {
 		files = append(files, path.Join(at, ".claude/settings.local.json"), path.Join(at, ".claude/settings.json"))
 	}
 	for _, f := range files {
-		project := !slices.Contains(own, f) || w.Writable != nil && w.Writable(f)
-		doc, bad := readJSON(w, f)
-		if bad == nil {
-			bad = setsEnv(f, doc, project)
-		}
-		if bad == nil && project {
-			bad = claudeProject(f, doc)
-		}
-		if bad != nil {
-			return bad
+		project := !slices.Contains(own, f) || l.Writable != nil && l.Writable(f)
+		doc := l.readJSON(f)
+		l.setsEnv(f, doc, project)
+		if project {
+			l.claudeProject(f, doc)
 		}
 	}
-	return nil
 }
 
 // claudeProject stops at programs that the settings of a project start past the shell.
-func claudeProject(file string, doc map[string]json.RawMessage) *Choice {
+func (l *look) claudeProject(file string, doc map[string]json.RawMessage) {
 	for _, key := range slices.Sorted(maps.Keys(doc)) {
 		if starts(key) {
-			return refuse(file+" sets "+key+", a program that the client starts outside",
+			l.refuse(file+" sets "+key+", a program that the client starts outside",
 				"take "+key+" out of "+file+", or put it into your own settings")
 		}
 	}
 	if raw, ok := doc["hooks"]; ok && hasArgs(raw) {
-		return refuse(file+" has a hook with args, which the client starts outside, without a shell",
+		l.refuse(file+" has a hook with args, which the client starts outside, without a shell",
 			"write it as a command line, or put it into your own settings")
 	}
-	return nil
 }
 
 // starts reports whether a setting of Claude Code's names a program that goes
@@ -169,17 +162,12 @@ func claudeOuter(w *World, p Place) string {
 		return shell
 	}
 	name := strings.TrimPrefix(claudeLine(w), "sbx-")
-	var list []string
-	for _, dir := range systemDirs {
-		list = append(list, dir+"/"+name)
-	}
-	if passwd := path.Base(w.Passwd); passwd == name {
+	list := inSystem(name)
+	if path.Base(w.Passwd) == name {
 		list = append(list, w.Passwd)
 	}
 	return w.first(list...)
 }
-
-var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"}
 
 // claudeReads are the client's directory, when it is not at its usual place, and
 // names in it.

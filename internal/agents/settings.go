@@ -17,39 +17,54 @@ import (
 	"unicode"
 )
 
-// refuse is the choice of a client that is not started.
-func refuse(why, fix string) *Choice { return &Choice{Why: why, Fix: fix} }
+// look is a client's view of the world, and the first refusal because of what its
+// settings say. After one the answers no longer count.
+type look struct {
+	*World
+	refused *Choice
+}
+
+// refuse is for a client that is not started.
+func (l *look) refuse(why, fix string) {
+	if l.refused == nil {
+		l.refused = &Choice{Why: why, Fix: fix}
+	}
+}
 
 // unreadable refuses because of settings that are there and cannot be understood in
 // full. The client may understand them all the same.
-func unreadable(file, why string) *Choice {
-	return refuse(file+" "+why, "put "+file+" right, or remove it")
+func (l *look) unreadable(file, why string) {
+	l.refuse(file+" "+why, "put "+file+" right, or remove it")
 }
 
 // readText returns a file of settings as text, "" when it does not exist.
-func readText(w *World, file string) (string, *Choice) {
-	text, err := w.Read(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
-		return "", nil
-	case err != nil:
-		return "", unreadable(file, "cannot be read: "+err.Error())
+func (l *look) readText(file string) string {
+	text, err := l.Read(file)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return ""
 	}
-	return strings.TrimPrefix(text, "\ufeff"), nil
+	if err != nil {
+		l.unreadable(file, "cannot be read: "+err.Error())
+	}
+	return strings.TrimPrefix(text, "\ufeff")
 }
 
 // readJSON returns the top of a file of JSON, with comments or without. Keys
 // are exact, as they are to the clients.
-func readJSON(w *World, file string) (map[string]json.RawMessage, *Choice) {
-	text, bad := readText(w, file)
-	if bad != nil || strings.TrimSpace(text) == "" {
-		return nil, bad
+func (l *look) readJSON(file string) map[string]json.RawMessage {
+	text := l.readText(file)
+	if strings.TrimSpace(text) == "" {
+		return nil
 	}
+	return l.parse(file, text)
+}
+
+func (l *look) parse(file, text string) map[string]json.RawMessage {
 	doc, err := object(text)
 	if err != nil {
-		return nil, unreadable(file, "is not understood: "+err.Error())
+		l.unreadable(file, "is not understood: "+err.Error())
 	}
-	return doc, nil
+	return doc
 }
 
 // object reads one object of JSON. What two readers may take differently is an
@@ -87,20 +102,12 @@ func object(text string) (map[string]json.RawMessage, error) {
 	return doc, nil
 }
 
-// jsonText returns a text at the top of a file of JSON, "" when there is none.
-func jsonText(w *World, file, key string) (string, *Choice) {
-	doc, bad := readJSON(w, file)
-	if bad != nil {
-		return "", bad
-	}
-	return textOf(file, doc, key)
-}
-
-func textOf(file string, doc map[string]json.RawMessage, key string) (value string, bad *Choice) {
+// textOf returns a text at the top of a file of JSON, "" when there is none.
+func (l *look) textOf(file string, doc map[string]json.RawMessage, key string) (value string) {
 	if raw, ok := doc[key]; ok && json.Unmarshal(raw, &value) != nil {
-		return "", unreadable(file, "has a "+key+" that is no text")
+		l.unreadable(file, "has a "+key+" that is no text")
 	}
-	return value, nil
+	return value
 }
 
 // plainJSON takes comments and the commas before a closing bracket out.
@@ -148,34 +155,31 @@ func plainJSON(text string) string {
 // effect on any program. Which names have one cannot be known.
 var harmless = []string{
 	"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "ANTHROPIC_DEFAULT_*_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL",
-	"CLAUDE_CODE_EFFORT_LEVEL",
-	"MAX_THINKING_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_MCP_OUTPUT_TOKENS", "BASH_MAX_OUTPUT_LENGTH",
-	"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "API_TIMEOUT_MS",
-	"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "DISABLE_COST_WARNINGS",
-	"DISABLE_BUG_COMMAND", "DISABLE_PROMPT_CACHING",
+	"CLAUDE_CODE_EFFORT_LEVEL", "MAX_THINKING_TOKENS", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_MCP_OUTPUT_TOKENS",
+	"BASH_MAX_OUTPUT_LENGTH", "BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT",
+	"API_TIMEOUT_MS", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER",
+	"DISABLE_COST_WARNINGS", "DISABLE_BUG_COMMAND", "DISABLE_PROMPT_CACHING",
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "CLAUDE_CODE_DISABLE_TERMINAL_TITLE",
-	"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR",
-	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_REGION", "CLOUD_ML_REGION",
-	"OPENAI_MODEL", "GEMINI_MODEL", "QWEN_MODEL", "NO_COLOR", "FORCE_COLOR",
+	"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR", "CLAUDE_CODE_USE_BEDROCK",
+	"CLAUDE_CODE_USE_VERTEX", "AWS_REGION", "CLOUD_ML_REGION", "OPENAI_MODEL", "GEMINI_MODEL", "QWEN_MODEL",
+	"NO_COLOR", "FORCE_COLOR",
 }
 
 // Variables that no settings may set: sbx's own, and what makes shells
 // and loaders run something else or something first.
 var obeyed = []string{
 	"SBX_*", "CLAUDE_CODE_SHELL", "CLAUDE_CODE_SHELL_PREFIX", "CLAUDE_CODE_TMPDIR", "CLAUDE_CONFIG_DIR", "GOOSE_SHELL",
-	"OPENCODE_CONFIG*",
-	"SHELL", "PATH", "HOME", "TMPDIR", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND",
-	"PS4", "ZDOTDIR",
-	"LD_*", "DYLD_*", "MallocLogFile", "MallocStackLogging*", "GLIBC_TUNABLES", "GCONV_PATH",
+	"OPENCODE_CONFIG*", "SHELL", "PATH", "HOME", "TMPDIR", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS",
+	"PROMPT_COMMAND", "PS4", "ZDOTDIR", "LD_*", "DYLD_*", "MallocLogFile", "MallocStackLogging*", "GLIBC_TUNABLES",
+	"GCONV_PATH",
 }
 
 // Variables besides those that a file .env of a project may not set: node,
 // python, git and their like obey them, and so does aider its own.
 var obeyedToo = []string{
 	"NODE_OPTIONS", "NODE_PATH", "NODE_EXTRA_CA_CERTS", "PYTHON*", "PERL5*", "RUBY*", "GIT_*", "SSH_*", "XDG_*",
-	"EDITOR", "VISUAL", "PAGER", "BROWSER",
-	"LESSOPEN", "LESSCLOSE", "AIDER_*", "GEMINI_CLI_*", "GEMINI_SANDBOX*", "QWEN_SANDBOX*", "SANDBOX*",
-	"JAVA_TOOL_OPTIONS",
+	"EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "AIDER_*", "GEMINI_CLI_*", "GEMINI_SANDBOX*",
+	"QWEN_SANDBOX*", "SANDBOX*", "JAVA_TOOL_OPTIONS",
 }
 
 func oneOf(name string, patterns []string) bool {
@@ -185,45 +189,40 @@ func oneOf(name string, patterns []string) bool {
 	})
 }
 
-// setsEnv looks at the variables that settings set under "env", and returns the
-// refusal.
-func setsEnv(file string, doc map[string]json.RawMessage, project bool) *Choice {
+// setsEnv looks at the variables that settings set under "env".
+func (l *look) setsEnv(file string, doc map[string]json.RawMessage, project bool) {
 	raw, ok := doc["env"]
 	if !ok || string(raw) == "null" {
-		return nil
+		return
 	}
 	env, err := object(string(raw))
 	if err != nil {
-		return unreadable(file, "has an env that is not understood: "+err.Error())
+		l.unreadable(file, "has an env that is not understood: "+err.Error())
 	}
 	for _, n := range slices.Sorted(maps.Keys(env)) {
 		switch {
 		case oneOf(n, obeyed):
-			return refuse(file+" sets "+n+", which the client uses instead of what it was started with",
+			l.refuse(file+" sets "+n+", which the client uses instead of what it was started with",
 				"take "+n+" out of env in "+file)
 		case project && !oneOf(n, harmless):
-			return refuse(file+" sets "+n+
+			l.refuse(file+" sets "+n+
 				": a project sets variables of a few harmless names only, since programs outside may obey the others",
 				"take "+n+" out of env in "+file+", or put it into your own settings")
 		}
 	}
-	return nil
 }
 
 var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
 
-// dotenv looks at a file .env, which a client reads into its environment, and
-// returns the refusal. Readers differ in what is a line, a comment and a space:
-// a name counts wherever = or : may follow it.
-func dotenv(w *World, file string, project bool) *Choice {
-	text, bad := readText(w, file)
-	if bad != nil {
-		return bad
-	}
+// dotenv looks at a file .env, which a client reads into its environment. Readers
+// differ in what is a line, a comment and a space: a name counts wherever = or :
+// may follow it.
+func (l *look) dotenv(file string, project bool) {
+	text := l.readText(file)
 	// Readers do not agree on what is a blank: none but the usual ones, then.
 	odd := func(r rune) bool { return (r < ' ' || r == 0x7f) && !strings.ContainsRune("\t\r\n", r) }
 	if strings.ContainsFunc(text, odd) {
-		return refuse(file+" holds a control character, which readers take in different ways", "take it out of "+file)
+		l.refuse(file+" holds a control character, which readers take in different ways", "take it out of "+file)
 	}
 	space := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"\ufeff\u180e", r) }
 	for _, at := range name().FindAllStringIndex(text, -1) {
@@ -235,11 +234,10 @@ func dotenv(w *World, file string, project bool) *Choice {
 			continue
 		}
 		if n == "SHELL" || sets && (oneOf(n, obeyed) || project && oneOf(n, obeyedToo)) {
-			return refuse(file+" names "+n+", which the client takes into its environment from there",
+			l.refuse(file+" names "+n+", which the client takes into its environment from there",
 				"take "+n+" out of "+file)
 		}
 	}
-	return nil
 }
 
 // upward are the directories from the working directory to the top.
@@ -255,8 +253,8 @@ func upward(w *World) []string {
 
 // mine reports whether a file is the user's own: not one of a project, and none
 // that a command could have written.
-func mine(w *World, dir, file string) bool {
-	return dir == w.Home && (w.Writable == nil || !w.Writable(file))
+func (l *look) mine(dir, file string) bool {
+	return dir == l.Home && (l.Writable == nil || !l.Writable(file))
 }
 
 // First are the variables of an environment that make the shell or the loader of

@@ -13,7 +13,7 @@ const (
 var table = []Client{
 	{
 		Name: "claude", Title: "Claude Code", Programs: []string{"claude"}, Aliases: []string{"claude-code"},
-		Choose: claudeShell, Makes: claudeMakes, Vars: claudeVars, Line: claudeLine, Reads: claudeReads,
+		choose: claudeShell, Makes: claudeMakes, Vars: claudeVars, Line: claudeLine, Reads: claudeReads,
 		Call: claudeCall,
 		Inside: []string{
 			"commands (Bash tool, !commands, background tasks)",
@@ -36,7 +36,7 @@ var table = []Client{
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Aliases: []string{"gemini-cli"},
-		Choose: geminiShell, Path: true, Call: geminiCall,
+		choose: geminiShell, Path: true, Call: geminiCall,
 		Inside:  []string{"commands (run_shell_command, !commands)", byPath},
 		Outside: []string{fileTools, mcp, hooks, "tools.discoveryCommand and tools.callCommand of its settings"},
 		Whole:   "gemini",
@@ -44,7 +44,7 @@ var table = []Client{
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Programs: []string{"qwen"}, Aliases: []string{"qwen-code"},
-		Choose: qwenShell, Path: true, Call: qwenCall,
+		choose: qwenShell, Path: true, Call: qwenCall,
 		Inside:  []string{"commands (run_shell_command, !commands)", byPath},
 		Outside: []string{fileTools, mcp, hooks},
 		Whole:   "qwen",
@@ -52,7 +52,7 @@ var table = []Client{
 	},
 	{
 		Name: "opencode", Title: "opencode", Programs: []string{"opencode"},
-		Choose: opencodeShell, Path: true, Vars: opencodeVars, Call: plainCall,
+		choose: opencodeShell, Path: true, Vars: opencodeVars, Call: plainCall,
 		Inside:  []string{"commands (bash tool, !commands)"},
 		Outside: []string{fileTools, mcp, "plugins, formatters and language servers"},
 		Whole:   "opencode",
@@ -60,7 +60,7 @@ var table = []Client{
 	},
 	{
 		Name: "pi", Title: "pi", Programs: []string{"pi"},
-		Choose: piShell, Call: plainCall,
+		choose: piShell, Call: plainCall,
 		Inside:  []string{"commands (bash tool, !commands)"},
 		Outside: []string{fileTools, "extensions"},
 		Whole:   "pi",
@@ -68,7 +68,7 @@ var table = []Client{
 	},
 	{
 		Name: "goose", Title: "goose", Programs: []string{"goose"},
-		Choose: gooseShell, Path: true, Vars: gooseVars, Call: plainCall,
+		choose: gooseShell, Path: true, Vars: gooseVars, Call: plainCall,
 		Inside:  []string{"commands (developer extension)"},
 		Outside: []string{fileTools, "extensions that are MCP servers"},
 		Whole:   "goose",
@@ -76,7 +76,7 @@ var table = []Client{
 	},
 	{
 		Name: "aider", Title: "aider", Programs: []string{"aider"},
-		Choose: aiderShell, Vars: shellVar, Call: aiderCall,
+		choose: aiderShell, Vars: shellVar, Call: aiderCall,
 		Inside: []string{"commands (/run, /test and what the model suggests) on a terminal"},
 		Outside: []string{
 			"its edits and its git commits, with git's hooks",
