@@ -4,7 +4,6 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,13 +50,14 @@ type loosensJSON struct {
 }
 
 func (c *trustCmd) Run() error {
-	if err := notInside("trust"); err != nil {
+	s, err := onlyUser("trust")
+	if err != nil {
 		return err
 	}
 	if c.List {
-		return listTrusted(c.Files, c.JSON)
+		return listTrusted(s, c.Files, c.JSON)
 	}
-	paths, err := projectFiles(c.Files)
+	paths, err := projectFiles(s, c.Files)
 	if err != nil {
 		return err
 	}
@@ -71,19 +71,15 @@ func (c *trustCmd) Run() error {
 			if err := f.print(); err != nil {
 				return err
 			}
-			if f.state != config.Trusted && !c.Yes && app.IsTerminal(0) && !confirm("trust "+text.Plain(path)+"?") {
+		}
+		if f.state != config.Trusted {
+			ask := !c.JSON && !c.Yes && app.IsTerminal(0)
+			if ask && !confirm("trust "+text.Plain(path)+"?") {
 				fmt.Fprintln(stdout, "not trusted")
 				declined = true
 				continue
 			}
-		}
-		if f.state != config.Trusted {
-			if err := f.caller.Kept(policy.Dir(f.store.Dir), "what you agree to cannot be saved",
-				"set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
-				return err
-			}
-			// The bytes that were shown, whatever lies there by now.
-			if err := f.store.Add(path, f.data); err != nil {
+			if err := f.agree(); err != nil {
 				return err
 			}
 		}
@@ -103,14 +99,11 @@ func (c *trustCmd) Run() error {
 }
 
 func (c *untrustCmd) Run() error {
-	if err := notInside("untrust"); err != nil {
-		return err
-	}
-	paths, err := projectFiles(c.Files)
+	s, err := onlyUser("untrust")
 	if err != nil {
 		return err
 	}
-	s, err := app.Here("")
+	paths, err := projectFiles(s, c.Files)
 	if err != nil {
 		return err
 	}
@@ -125,22 +118,15 @@ func (c *untrustCmd) Run() error {
 	return nil
 }
 
-// notInside refuses a command that is for the user alone. The store is out of
-// reach in a sandbox anyway; this says so.
-func notInside(name string) error {
-	if outer, ok := app.Inside(); ok {
-		return outer.Refuses(name, "only the user can trust files, outside the sandbox")
-	}
-	return nil
+// onlyUser refuses a command in a sandbox. The store is out of reach there
+// anyway; this says so.
+func onlyUser(command string) (*app.Caller, error) {
+	return callerOutside(command, "only the user can trust files, outside the sandbox")
 }
 
 // projectFiles returns the canonical paths of the files named or, without
 // names, of those that count in the working directory.
-func projectFiles(names []string) ([]string, error) {
-	s, err := app.Here("")
-	if err != nil {
-		return nil, err
-	}
+func projectFiles(s *app.Caller, names []string) (paths []string, err error) {
 	if len(names) > 0 {
 		return canonical(s, names)
 	}
@@ -154,9 +140,8 @@ func projectFiles(names []string) ([]string, error) {
 	if len(files) == 0 {
 		return nil, app.Failed("there is no project file in "+text.Plain(s.Vars.CWD)+" or above it, up to the root of the work tree", "project files are called .sbx.toml or .sbx.hcl")
 	}
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = f.Path
+	for _, f := range files {
+		paths = append(paths, f.Path)
 	}
 	return paths, nil
 }
@@ -164,10 +149,9 @@ func projectFiles(names []string) ([]string, error) {
 // canonical makes paths as a run in their directory has them: links in the
 // directory are resolved, the file's own name stays. A directory that is gone
 // is taken as it is written, so that what was trusted in it can be forgotten.
-func canonical(s *app.Caller, names []string) ([]string, error) {
-	var paths []string
+func canonical(s *app.Caller, names []string) (paths []string, err error) {
 	for _, name := range names {
-		full := string(name)
+		full := name
 		if !strings.HasPrefix(full, "/") {
 			if s.Vars.CWD == "" {
 				return nil, app.Gone()
@@ -178,7 +162,7 @@ func canonical(s *app.Caller, names []string) ([]string, error) {
 		slash := strings.LastIndexByte(full, '/')
 		dir, base := full[:slash+1], full[slash+1:]
 		if base != ".sbx.toml" && base != ".sbx.hcl" {
-			return nil, app.Failed(text.Plain(string(name))+" is not a project file",
+			return nil, app.Failed(text.Plain(name)+" is not a project file",
 				"project files are called .sbx.toml or .sbx.hcl")
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -193,10 +177,8 @@ func canonical(s *app.Caller, names []string) ([]string, error) {
 
 // candidate is a project file that may be trusted.
 type candidate struct {
-	path   string
-	data   []byte
+	config.File
 	caller *app.Caller
-	store  config.TrustStore
 	state  config.TrustState
 	agreed []byte // what was agreed to before
 	trial  *config.Preview
@@ -217,19 +199,30 @@ func lookAt(path string) (*candidate, error) {
 	if i < 0 {
 		return nil, &config.FileError{Path: path, Text: "no such file"}
 	}
-	f := &candidate{path: path, data: files[i].Data, caller: s, store: s.TrustStore()}
-	if f.state, f.agreed, err = f.store.Check(path, f.data); err != nil {
+	f := &candidate{File: files[i], caller: s}
+	if f.state, f.agreed, err = s.TrustStore().Check(path, f.Data); err != nil {
 		app.Say("warning", err.Error()) // trusting it makes a new record
 	}
 	f.trial, err = config.PreviewTrust(profiles.Builtin(), files, i, s.Vars)
 	return f, err
 }
 
+// agree records the bytes that were shown, whatever lies there by now.
+func (f *candidate) agree() error {
+	store := f.caller.TrustStore()
+	if err := f.caller.Kept(policy.Dir(store.Dir), "what you agree to cannot be saved",
+		"set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
+		return err
+	}
+	return store.Add(f.Path, f.Data)
+}
+
+// digest is the SHA-256 of a file's content.
+func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
 func (f *candidate) json() trustJSON {
-	sum := sha256.Sum256(f.data)
-	out := trustJSON{Path: f.path, State: config.Trusted.String(), Was: f.state.String(),
-		SHA256: hex.EncodeToString(sum[:]),
-		Asks:   orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
+	out := trustJSON{Path: f.Path, State: config.Trusted.String(), Was: f.state.String(), SHA256: digest(f.Data),
+		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
 	for _, l := range f.trial.Loosens {
 		out.Loosens = append(out.Loosens, loosensJSON{orEmpty(l.Profiles), l.Key, l.What, l.From, l.To})
 	}
@@ -241,10 +234,10 @@ func (f *candidate) json() trustJSON {
 func (f *candidate) print() error {
 	w := text.Table(stdout)
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, text) }
-	head(colour("1", text.Plain(f.path)))
+	head(colour("1", text.Plain(f.Path)))
 	if f.state == config.Changed {
 		head("changed since it was trusted:")
-		for _, line := range text.Diff(f.agreed, f.data) {
+		for _, line := range text.Diff(f.agreed, f.Data) {
 			head("  " + line)
 		}
 	}
@@ -270,23 +263,15 @@ func (f *candidate) print() error {
 // selections names the profiles that a line is about, as far as that is
 // readable: --json has them all. Those for one client come last.
 func selections(names []string) string {
-	const most = 4
-	names = slices.Clone(names)
-	slices.SortStableFunc(names, func(a, b string) int {
-		_, forOne := agents.Find(a)
-		_, forOther := agents.Find(b)
-		switch {
-		case forOne == forOther:
-			return 0
-		case forOne:
-			return 1
+	var out, clients []string
+	for _, n := range names {
+		if _, ok := agents.Find(n); ok {
+			clients = append(clients, n)
+		} else {
+			out = append(out, n)
 		}
-		return -1
-	})
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return strings.Join(names, ", ")
+	return text.Few(append(out, clients...), 4, ", ")
 }
 
 // confirm asks a person at the terminal.
@@ -299,11 +284,8 @@ func confirm(question string) bool {
 		}
 		answer = append(answer, buf[0])
 	}
-	switch strings.ToLower(strings.TrimSpace(string(answer))) {
-	case "y", "yes":
-		return true
-	}
-	return false
+	said := strings.ToLower(strings.TrimSpace(string(answer)))
+	return said == "y" || said == "yes"
 }
 
 type trustedJSON struct {
@@ -313,13 +295,9 @@ type trustedJSON struct {
 }
 
 // listTrusted prints all that is trusted and what became of it.
-func listTrusted(names []string, asJSON bool) error {
+func listTrusted(s *app.Caller, names []string, asJSON bool) error {
 	if len(names) > 0 {
 		return app.Failed("sbx trust --list takes no file", "sbx trust --list")
-	}
-	s, err := app.Here("")
-	if err != nil {
-		return err
 	}
 	records, bad := s.TrustStore().List()
 	for _, err := range bad {
@@ -327,14 +305,13 @@ func listTrusted(names []string, asJSON bool) error {
 	}
 	out := []trustedJSON{}
 	for _, r := range records {
-		sum := sha256.Sum256(r.Data)
 		state := config.Trusted.String()
 		if now, err := os.ReadFile(r.Path); err != nil {
 			state = "gone"
 		} else if string(now) != string(r.Data) {
 			state = config.Changed.String()
 		}
-		out = append(out, trustedJSON{r.Path, state, hex.EncodeToString(sum[:])})
+		out = append(out, trustedJSON{r.Path, state, digest(r.Data)})
 	}
 	if asJSON {
 		return printJSON(out)
