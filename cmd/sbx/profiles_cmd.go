@@ -163,10 +163,7 @@ type profilesDiffCmd struct {
 
 type changeJSON struct {
 	Direction string `json:"direction"` // tighter, wider
-	Key       string `json:"key"`
-	What      string `json:"what"`
-	From      string `json:"from"`
-	To        string `json:"to"`
+	policy.Change
 }
 
 func (c *profilesDiffCmd) Run() error {
@@ -177,7 +174,7 @@ func (c *profilesDiffCmd) Run() error {
 	}
 	out := make([]changeJSON, len(changes))
 	for i, ch := range changes {
-		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch.Key, ch.What, ch.From, ch.To}
+		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch}
 	}
 	err = show(c.JSON, out, func() error {
 		w := text.Table(stdout)

@@ -32,21 +32,13 @@ type untrustCmd struct {
 }
 
 type trustJSON struct {
-	Path    string        `json:"path"`
-	State   string        `json:"state"` // trusted
-	Was     string        `json:"was"`   // unknown, trusted, changed
-	SHA256  string        `json:"sha256"`
-	Asks    []string      `json:"asks"`
-	Ignored []string      `json:"ignored"`
-	Loosens []loosensJSON `json:"loosens"`
-}
-
-type loosensJSON struct {
-	Profiles []string `json:"profiles"`
-	Key      string   `json:"key"`
-	What     string   `json:"what"`
-	From     string   `json:"from"`
-	To       string   `json:"to"`
+	Path    string          `json:"path"`
+	State   string          `json:"state"` // trusted
+	Was     string          `json:"was"`   // unknown, trusted, changed
+	SHA256  string          `json:"sha256"`
+	Asks    []string        `json:"asks"`
+	Ignored []string        `json:"ignored"`
+	Loosens []config.Looser `json:"loosens"`
 }
 
 func (c *trustCmd) Run() error {
@@ -221,12 +213,8 @@ func (f *candidate) agree() error {
 func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 func (f *candidate) json() trustJSON {
-	out := trustJSON{Path: f.Path, State: config.Trusted.String(), Was: f.state.String(), SHA256: digest(f.Data),
-		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: []loosensJSON{}}
-	for _, l := range f.trial.Loosens {
-		out.Loosens = append(out.Loosens, loosensJSON{orEmpty(l.Profiles), l.Key, l.What, l.From, l.To})
-	}
-	return out
+	return trustJSON{Path: f.Path, State: config.Trusted.String(), Was: f.state.String(), SHA256: digest(f.Data),
+		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: orEmpty(f.trial.Loosens)}
 }
 
 // print shows what trusting the file means: all of it, since what is cut off

@@ -19,7 +19,7 @@ type Preview struct {
 
 // Looser is one thing that a run may do because a project file is trusted.
 type Looser struct {
-	Profiles []string // selections it is so for: "moderate", "moderate + node", "" for no profile in particular
+	Profiles []string `json:"profiles"` // selections it is so for: "moderate", "moderate + node"; none in particular
 	policy.Change
 }
 
@@ -143,7 +143,7 @@ func (t *preview) add(label string, c policy.Change) {
 	i := slices.IndexFunc(t.Loosens, func(l Looser) bool { return l.Change == c })
 	if i < 0 {
 		i = len(t.Loosens)
-		t.Loosens = append(t.Loosens, Looser{Change: c})
+		t.Loosens = append(t.Loosens, Looser{Profiles: []string{}, Change: c})
 	}
 	if label != "" {
 		t.Loosens[i].Profiles = append(t.Loosens[i].Profiles, label)

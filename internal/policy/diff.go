@@ -10,11 +10,11 @@ import (
 
 // Change is one difference between two policies, seen from the first.
 type Change struct {
-	Key   string // as files name it: allow_network, writable_paths, env_pass, …
-	What  string // the path, the variable, or the new value
-	From  string
-	To    string
-	Wider bool // gives more than before; false means it gives less
+	Key   string `json:"key"`  // as files name it: allow_network, writable_paths, env_pass, …
+	What  string `json:"what"` // the path, the variable, or the new value
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Wider bool   `json:"-"` // gives more than before; false means it gives less
 }
 
 // Diff lists what b changes over a, sorted by key. It is exact for paths and
