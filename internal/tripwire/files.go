@@ -94,14 +94,14 @@ func (f *files) read(name string) (string, bool, error) {
 		return "", false, nil
 	}
 	data, err := f.dir.Read(name, maxRecord)
-	if errors.Is(err, fs.ErrNotExist) {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
+	case errors.As(err, &p):
+		err = &DamagedError{p.Path, p.Err.Error()}
 	}
-	err = believed(err)
-	if e, ok := err.(*pathError); ok {
-		err = &DamagedError{e.path, e.err.Error()}
-	}
-	return string(data), err == nil, err
+	return string(data), err == nil, believed(err)
 }
 
 // lockTime bounds the wait for another sbx, which needs a millisecond.

@@ -4,9 +4,10 @@ package tripwire
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,18 +25,17 @@ import (
 // now was put there since.
 func openDir(path string) (int, error) {
 	fd, err := openAt(unix.AT_FDCWD, "/", openPath|unix.O_DIRECTORY)
-	for rest := path[1:]; rest != "" && err == nil; {
-		elem, tail, _ := strings.Cut(rest, "/")
-		var next int
-		next, err = openAt(fd, elem, openPath|unix.O_DIRECTORY)
-		if err != nil {
-			var st unix.Stat_t
-			if statAt(fd, elem, &st) == nil && is(&st, unix.S_IFLNK) {
-				err = errLinked
-			}
+	for elem := range strings.SplitSeq(path[1:], "/") {
+		if err != nil || elem == "" {
+			break
 		}
-		unix.Close(fd)
-		fd, rest = next, tail
+		above := fd
+		fd, err = openAt(above, elem, openPath|unix.O_DIRECTORY)
+		var st unix.Stat_t
+		if err != nil && statAt(above, elem, &st) == nil && is(&st, unix.S_IFLNK) {
+			err = errLinked
+		}
+		unix.Close(above)
 	}
 	if err != nil {
 		return -1, fail(path, err)
@@ -185,20 +185,10 @@ func ctime(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
 // is reports whether a file is of a kind: unix.S_IFREG, for one.
 func is(st *unix.Stat_t, kind uint32) bool { return uint32(st.Mode)&unix.S_IFMT == kind }
 
-func kindName(mode uint32) string {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return "file"
-	case unix.S_IFDIR:
-		return "directory"
-	case unix.S_IFLNK:
-		return "link"
-	case unix.S_IFIFO:
-		return "fifo"
-	case unix.S_IFSOCK:
-		return "socket"
-	}
-	return "device"
+func kindName(mode uint32) string { return cmp.Or(kindNames[mode&unix.S_IFMT], "device") }
+
+var kindNames = map[uint32]string{
+	unix.S_IFREG: "file", unix.S_IFDIR: "directory", unix.S_IFLNK: "link", unix.S_IFIFO: "fifo", unix.S_IFSOCK: "socket",
 }
 
 // unreachable reports whether an error says that nothing can be reached there: no
@@ -248,11 +238,8 @@ func readFile(path string, limit int) ([]byte, error) {
 
 // cause is what an error says without the path.
 func cause(err error) string {
-	if e, ok := err.(*fs.PathError); ok {
-		err = e.Err
-	}
-	if e, ok := err.(*pathError); ok {
-		err = e.err
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
 	}
 	if err == unix.ELOOP {
 		return "it is a symbolic link"
@@ -261,24 +248,16 @@ func cause(err error) string {
 }
 
 // fail says which path it was.
-func fail(path string, err error) error { return &pathError{path, err} }
-
-type pathError struct {
-	path string
-	err  error
-}
-
-func (e *pathError) Error() string { return text.Plain(e.path) + ": " + e.err.Error() }
-func (e *pathError) Unwrap() error { return e.err }
+func fail(path string, err error) error { return fmt.Errorf("%s: %w", text.Plain(path), err) }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // from makes the path in a file of git's absolute.
 func from(dir, path string) string {
-	if path == "" || path[0] != '/' {
-		path = join(dir, path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
 	}
-	return filepath.Clean(path)
+	return filepath.Join(dir, path)
 }
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
