@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 )
 
 // threads reads what git goes by to read the entries of a large index in several
@@ -69,10 +70,9 @@ func (x *indexReader) link() (*link, error) {
 		switch {
 		case name == "sdir" || 'A' <= name[0] && name[0] <= 'Z':
 			return nil
-		case name != "link":
-			return errIndex // git wants to know it
-		}
-		if l != nil || size < x.hash || size > maxBitmap {
+		case name != "link": // git wants to know it
+			return errIndex
+		case l != nil || size < x.hash || size > maxBitmap:
 			return errIndex
 		}
 		data, err := x.at(off, size)
@@ -80,69 +80,52 @@ func (x *indexReader) link() (*link, error) {
 			return err
 		}
 		l = &link{}
-		if id := data[:x.hash]; bytes.ContainsFunc(id, func(r rune) bool { return r != 0 }) {
+		if id := data[:x.hash]; len(bytes.Trim(id, "\x00")) > 0 {
 			l.base = hex.EncodeToString(id)
 		}
 		if data = data[x.hash:]; len(data) == 0 {
 			return nil
 		}
-		if data, err = l.deleted.read(data); err == nil {
-			_, err = l.replaced.read(data)
+		if l.deleted, data, err = readBitmap(data); err == nil {
+			l.replaced, _, err = readBitmap(data)
 		}
 		return err
 	})
 	return l, err
 }
 
-// maxBitmap bounds, in bytes, the maps of a split index.
-const maxBitmap = 1 << 20
+const (
+	maxBitmap = 1 << 20 // bytes of the maps of a split index
+	maxWords  = 1 << 17 // more than the entries of an index need
+)
 
-// bitmap is a set of numbers, compressed as git has it (gitformat-bitmap(5),
-// "EWAH"): words that say how many words of the same bits follow, and how many
-// of any bits.
-type bitmap struct{ runs []run }
+// bitmap is a set of numbers.
+type bitmap []uint64
 
-// run is words of the same bits, or one word.
-type run struct {
-	first, words int64
-	word         uint64
-}
+func (b bitmap) has(n int) bool { return n/64 < len(b) && b[n/64]>>(n%64)&1 != 0 }
 
-// read takes a map from the front of a text.
-func (b *bitmap) read(data []byte) (rest []byte, err error) {
+// readBitmap takes a map from the front of a text, compressed as git has it
+// (gitformat-bitmap(5), "EWAH"): words that say how many words of the same bits
+// follow, and how many of any bits.
+func readBitmap(data []byte) (b bitmap, rest []byte, err error) {
 	if len(data) < 8 {
-		return nil, errIndex
+		return nil, nil, errIndex
 	}
-	n := int64(binary.BigEndian.Uint32(data[4:]))
-	if rest = data[8:]; n > int64(len(rest))/8 || int64(len(rest)) < 8*n+4 {
-		return nil, errIndex
+	n := 8 * int(binary.BigEndian.Uint32(data[4:]))
+	if rest = data[8:]; len(rest) < n+4 {
+		return nil, nil, errIndex
 	}
-	words, rest := rest[:8*n], rest[8*n+4:]
-	at := int64(0)
+	words, rest := rest[:n], rest[n+4:]
 	for len(words) > 0 {
 		head := binary.BigEndian.Uint64(words)
-		words = words[8:]
-		same, any := int64(head>>1&0xffffffff), int64(head>>33)
-		if same > 0 && head&1 != 0 {
-			b.runs = append(b.runs, run{at, same, ^uint64(0)})
+		same, any := int(head>>1&0xffffffff), int(head>>33)
+		b = append(b, slices.Repeat(bitmap{-(head & 1)}, max(0, min(same, maxWords-len(b))))...)
+		if words = words[8:]; any > len(words)/8 {
+			return nil, nil, errIndex
 		}
-		at += same
-		if any > int64(len(words))/8 {
-			return nil, errIndex
-		}
-		for range any {
-			b.runs = append(b.runs, run{at, 1, binary.BigEndian.Uint64(words)})
-			words = words[8:]
-			at++
+		for ; any > 0; any, words = any-1, words[8:] {
+			b = append(b, binary.BigEndian.Uint64(words))
 		}
 	}
-	return rest, nil
-}
-
-// has is asked for one number after the other.
-func (b *bitmap) has(n int64) bool {
-	for len(b.runs) > 0 && b.runs[0].first+b.runs[0].words <= n/64 {
-		b.runs = b.runs[1:]
-	}
-	return len(b.runs) > 0 && b.runs[0].first <= n/64 && b.runs[0].word>>(n%64)&1 != 0
+	return b, rest, nil
 }

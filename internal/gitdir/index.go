@@ -52,7 +52,7 @@ func ReadIndex(data []byte, hash int, shared func(name string) ([]byte, error)) 
 		return nil, err
 	}
 	x = &indexReader{data: base, hash: hash}
-	at := int64(0)
+	at := 0
 	err = x.entries(func(e *indexEntry) {
 		// Entries without a name take the place of those that the map names, in order.
 		if split.replaced.has(at) && len(empty) > 0 {
