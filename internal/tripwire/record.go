@@ -152,7 +152,10 @@ func (r *record) merge(watches []Watch, now int64) (put []entry, drop []string) 
 		case state == w.State:
 			continue
 		case w.Kind == Repository:
-			state = mergedRepository(state, w.State)
+			// Another sbx may have accepted something meanwhile.
+			was, now := repositoryOf(state), repositoryOf(w.State)
+			was.tree, was.index = now.tree, was.index || now.index
+			state = was.state()
 		case w.Kind.lists():
 			state = both(state, w.State)
 		}

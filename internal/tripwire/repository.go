@@ -41,12 +41,11 @@ func (r repository) state() string {
 	return strings.Join(append([]string{kind, escape(r.tree)}, slices.Compact(r.known)...), "/")
 }
 
-// mergedRepository lays what a run found over what the record has: another sbx may
-// have accepted something meanwhile.
-func mergedRepository(old, now string) string {
-	r, n := repositoryOf(old), repositoryOf(now)
-	r.tree, r.index = n.tree, r.index || n.index
-	return r.state()
+// knows takes findings as known.
+func (r *repository) knows(findings ...finding) {
+	for _, f := range findings {
+		r.known = append(r.known, f.hash())
+	}
 }
 
 // shown is how people know a repository.
@@ -153,25 +152,18 @@ func (l *comparison) nested(path string) bool {
 
 // findings adds a change for each path that findings are about.
 func (l *comparison) findings(r *repository, dir string, since int64, findings []finding) {
-	var paths []string
 	by := map[string][]finding{}
 	for _, f := range findings {
-		if h := f.hash(); f.text == "" || l.told[h] || slices.Contains(r.known, h) {
-			continue
+		if h := f.hash(); f.text != "" && !l.told[h] && !slices.Contains(r.known, h) {
+			by[f.path] = append(by[f.path], f)
 		}
-		if by[f.path] == nil {
-			paths = append(paths, f.path)
-		}
-		by[f.path] = append(by[f.path], f)
 	}
-	for _, path := range paths {
+	for path, all := range by {
 		c := Change{Path: path, Since: time.Unix(since, 0)}
-		unread := true
-		for _, f := range by[path] {
+		for _, f := range all {
 			c.Notes = append(c.Notes, f.text)
-			unread = unread && f.unread
 		}
-		if !unread {
+		if slices.ContainsFunc(all, func(f finding) bool { return !f.unread }) {
 			c.Now = stateNow(path)
 		}
 		here := finding{path: path}
@@ -235,14 +227,9 @@ func (l *comparison) repositories(watches []Watch) {
 		news := v.findings
 		if r.own { // what is there is known, but for what cannot be
 			waits := l.waiting(w.Path, w.State)
-			news = nil
-			for _, f := range v.findings {
-				if f.unread || waits[f.path] {
-					news = append(news, f)
-				} else {
-					r.known = append(r.known, f.hash())
-				}
-			}
+			isNews := func(f finding) bool { return f.unread || waits[f.path] }
+			news = slices.DeleteFunc(slices.Clone(news), func(f finding) bool { return !isNews(f) })
+			r.knows(slices.DeleteFunc(slices.Clone(v.findings), isNews)...)
 		}
 		l.findings(&r, w.Path, time.Now().Unix(), news)
 		r.index = r.own && v.index
@@ -295,14 +282,15 @@ func (l *comparison) accept(rec *record, paths []string) bool {
 			continue
 		}
 		r := repositoryOf(e.state)
-		v := l.survey(e.path, &r)
+		for _, f := range l.survey(e.path, &r).findings {
+			if slices.Contains(paths, f.path) {
+				r.knows(f)
+			}
+		}
 		for _, p := range paths {
-			whole := p == e.path || p == r.shown(e.path) || policy.Within(e.path, p)
-			r.own = r.own || whole
-			for _, f := range v.findings {
-				if whole || f.path == p {
-					r.known = append(r.known, f.hash())
-				}
+			if p == e.path || p == r.shown(e.path) || policy.Within(e.path, p) {
+				r.own = true
+				r.knows(l.found[e.path].findings...)
 			}
 		}
 		if state := r.state(); state != e.state {
@@ -329,9 +317,7 @@ func (l *comparison) adopt(rec *record, path string) bool {
 	}
 	r := repository{tree: tree}
 	v := l.survey(path, &r)
-	for _, f := range v.findings {
-		r.known = append(r.known, f.hash())
-	}
+	r.knows(v.findings...)
 	r.index = v.index
 	rec.put([]entry{{kind: Repository, path: path, state: r.state(), time: time.Now().Unix()}})
 	return true
