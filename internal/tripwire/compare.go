@@ -17,7 +17,7 @@ func (l *comparison) entries(root string, watches []Watch) {
 		left := watches
 		for j := range r.entries {
 			e := &r.entries[j]
-			if i > 0 && !policy.Within(e.path, root) || e.kind == Listed || e.kind == Obeyed {
+			if i > 0 && !policy.Within(e.path, root) || e.kind == Listed || e.kind == obeyed {
 				continue
 			}
 			for len(left) > 0 && compare(left[0].Kind, left[0].Path, e.kind, e.path) < 0 {

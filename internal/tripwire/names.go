@@ -21,8 +21,8 @@ type Grade uint8
 
 const (
 	Alarm        Grade = iota // a tool runs what is in it without being asked
-	Note                      // a tool obeys it when it is started
-	Instructions              // a coding agent obeys the text in it
+	note                      // a tool obeys it when it is started
+	instructions              // a coding agent obeys the text in it
 )
 
 var gradeNames = [...]string{"alarm", "note", "instructions"}

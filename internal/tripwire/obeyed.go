@@ -16,7 +16,7 @@ import (
 type Telling uint8
 
 const (
-	Untold     Telling = iota
+	untold     Telling = iota
 	ToLog              // to what is no terminal: a log, a client
 	ToTerminal         // to a person
 )
@@ -39,7 +39,7 @@ func shutState(names []string) string {
 	return strings.Join(words, "/")
 }
 
-// observed is the state of an Obeyed entry: what is there, what was there when it
+// observed is the state of an obeyed entry: what is there, what was there when it
 // was recorded or accepted, and how far the difference was reported.
 type observed struct {
 	told      Telling
@@ -105,8 +105,8 @@ func (l *comparison) obeyed(listed []Watch) {
 // since a time: first says that what is there is no change then. Nearly always its
 // stamp says that it is the same.
 func (l *comparison) obeyedName(dir, rel, stamp string, since int64, first bool) {
-	e, is := entry{kind: Obeyed, path: join(dir, rel), time: since}, observed{}
-	known := l.recs[0].at(Obeyed, e.path)
+	e, is := entry{kind: obeyed, path: join(dir, rel), time: since}, observed{}
+	known := l.recs[0].at(obeyed, e.path)
 	if known != nil {
 		e, is = *known, observedIn(known.state)
 	}
@@ -140,7 +140,7 @@ func (e *entry) look(is observed, dir, rel, stamp string, first bool) observed {
 		stamp = ""
 	}
 	if is.stamp = stamp; now != is.now {
-		is.now, is.told = now, Untold
+		is.now, is.told = now, untold
 	}
 	if first {
 		is.base = now
@@ -156,7 +156,7 @@ func (r *record) gone(w Watch) (out []string) {
 		e := &r.entries[i]
 		rel, at := e.path[len(prefix):], policy.Dir(e.path)
 		switch {
-		case e.kind != Obeyed || slices.Contains(w.Open, rel) || slices.Contains(w.Shut, rel) || apart(e.path):
+		case e.kind != obeyed || slices.Contains(w.Open, rel) || slices.Contains(w.Shut, rel) || apart(e.path):
 		case at != w.Path && r.at(Listed, at) != nil: // it is of that directory
 		case !exists(e.path):
 			out = append(out, rel)
@@ -229,10 +229,10 @@ func (r *record) acceptObeyed(paths []string) (changed bool) {
 	for _, path := range paths {
 		for dir := policy.Dir(path); dir != "/"; dir = policy.Dir(dir) {
 			rel := path[len(join(dir, "")):]
-			if r.at(Listed, dir) == nil || r.at(Obeyed, path) == nil && !slices.Contains(pickFrom(dir), rel) {
+			if r.at(Listed, dir) == nil || r.at(obeyed, path) == nil && !slices.Contains(pickFrom(dir), rel) {
 				continue
 			}
-			e := entry{kind: Obeyed, path: path, time: time.Now().Unix()}
+			e := entry{kind: obeyed, path: path, time: time.Now().Unix()}
 			e.state = e.look(observed{}, dir, rel, "", true).String()
 			r.put([]entry{e})
 			changed = true

@@ -79,7 +79,7 @@ func TestPickBounded(t *testing.T) {
 
 func TestSightText(t *testing.T) {
 	for _, s := range []observed{{}, {ToLog, "a.b", "file x", ""}, {ToTerminal, "", "link a/b\n%2F\nfile 1", "link \n"},
-		{Untold, "s", "", "other (no/such)"}} {
+		{untold, "s", "", "other (no/such)"}} {
 		if got := observedIn(s.String()); got != s {
 			t.Errorf("%q becomes %q", s, got)
 		}
@@ -122,7 +122,7 @@ func TestTellOnce(t *testing.T) {
 	write("CLAUDE.md", "b")
 	write(".hg/hgrc", "b")
 	note, alarm := `CLAUDE.md: file -> file ("a")`, `.hg/hgrc: file -> file ("a")`
-	want("with -q", s.told(t, root, Untold), alarm)
+	want("with -q", s.told(t, root, untold), alarm)
 	want("in a log", s.told(t, root, ToLog), alarm, note)
 	want("in a log again", s.told(t, root, ToLog), alarm)
 	want("to a person", s.told(t, root, ToTerminal), alarm, note)
@@ -179,7 +179,7 @@ func TestInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); e == nil || observedIn(e.state).stamp != "" {
+	if e := l.recs[0].at(obeyed, root+"/CLAUDE.md"); e == nil || observedIn(e.state).stamp != "" {
 		t.Errorf("a stamp was kept: %+v", e)
 	}
 	// The control: elsewhere it is, and nothing is read again.
@@ -189,7 +189,7 @@ func TestInMemory(t *testing.T) {
 	if l, err = s.load(root); err != nil {
 		t.Fatal(err)
 	}
-	if e := l.recs[0].at(Obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || observedIn(e.state).stamp == "") {
+	if e := l.recs[0].at(obeyed, root+"/CLAUDE.md"); !inMemory(root) && (e == nil || observedIn(e.state).stamp == "") {
 		t.Errorf("no stamp was kept: %+v", e)
 	}
 }
@@ -213,7 +213,7 @@ func TestRememberedName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := l.recs[0].at(Obeyed, root+"/"+c.rel)
+			e := l.recs[0].at(obeyed, root+"/"+c.rel)
 			if e == nil {
 				t.Fatalf("%s is not watched", c.rel)
 			}

@@ -211,7 +211,7 @@ func (r *record) trim() (data []byte, ok bool) {
 func (r *record) accept(paths []string) (changed bool) {
 	var left []entry
 	for _, e := range r.entries {
-		if slices.Contains(paths, e.path) && e.kind != Repository && e.kind != Listed && e.kind != Obeyed {
+		if slices.Contains(paths, e.path) && e.kind != Repository && e.kind != Listed && e.kind != obeyed {
 			// The config file of a repository changes all the time: what counts in it is
 			// watched besides. A repository has an entry of its own, see [comparison.accept].
 			besides := e.kind == Name && (r.at(Settings, e.path) != nil || r.at(Repository, e.path) != nil)

@@ -55,9 +55,9 @@ const (
 	// themselves, see names.toml. It has Open and Shut in place of a State.
 	Listed
 
-	// Obeyed is one of them. It has no watch of its own: the record has one entry
+	// obeyed is one of them. It has no watch of its own: the record has one entry
 	// for each that was seen.
-	Obeyed
+	obeyed
 )
 
 // lists reports whether a State lists names, of which those that are gone are
@@ -98,7 +98,7 @@ func Look(kind Kind, path string) (string, error) {
 		return "", errApart
 	}
 	switch kind {
-	case Name, Obeyed:
+	case Name, obeyed:
 		return lookName(path)
 	case Pattern:
 		return lookPattern(path)

@@ -144,7 +144,7 @@ func (l *list) table() ([]byte, error) {
 		})
 		fmt.Fprintf(&b, "\n// %s %s.\nvar %s = [...]listedName{\n", t.name, t.doc, t.name)
 		for _, r := range t.rows {
-			fmt.Fprintf(&b, "\t{%q, %q, %s},\n", r.key, r.name, []string{"Alarm", "Note", "Instructions"}[r.grade])
+			fmt.Fprintf(&b, "\t{%q, %q, %s},\n", r.key, r.name, []string{"Alarm", "note", "instructions"}[r.grade])
 		}
 		b.WriteString("}\n")
 	}
