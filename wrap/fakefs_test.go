@@ -254,12 +254,3 @@ func (f *fakeFS) Content(path string, want host.Info, n int) ([]byte, error) {
 }
 
 func (f *fakeFS) Mounts() ([]host.Mount, error) { return f.mounts, nil }
-
-func (f *fakeFS) Exist(dir string, below []string) []bool {
-	there := make([]bool, len(below))
-	for i, path := range below {
-		info, err := f.Lstat(host.Join(dir, path))
-		there[i] = err != nil && err != host.ErrDenied || info.Kind != host.Absent
-	}
-	return there
-}

@@ -88,7 +88,6 @@ func (f inside) Access(path string, rwx byte) bool {
 var errAsked = errors.New("a hint lists and opens nothing")
 
 func (inside) ReadDir(string) ([]host.Entry, error)           { return nil, errAsked }
-func (inside) Exist(_ string, below []string) []bool          { return make([]bool, len(below)) }
 func (inside) Mounts() ([]host.Mount, error)                  { return nil, errAsked }
 func (inside) Head(string, int) ([]byte, error)               { return nil, errAsked }
 func (inside) Content(string, host.Info, int) ([]byte, error) { return nil, errAsked }

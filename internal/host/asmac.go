@@ -49,31 +49,45 @@ func (h *Host) OnMac(path string) string {
 // what has a part in the rules; programs are not in it.
 type MacFS struct{ FS }
 
-// macDirs are directories that every Mac has, parents before children.
-var macDirs = []string{
-	"/Applications", "/Library", "/Library/Apple", "/Library/Developer", "/Library/Developer/CommandLineTools", "/Library/Fonts", "/Library/Frameworks", "/Library/Java",
-	"/Library/Filesystems", "/Library/Filesystems/NetFSPlugins", "/Library/Keychains", "/Library/Preferences", "/Library/Preferences/Logging", "/Library/Application Support",
-	"/System", "/System/Applications", "/System/Cryptexes", "/System/Library", "/System/Library/Frameworks", "/System/iOSSupport",
-	"/System/Volumes", "/System/Volumes/Data", "/System/Volumes/Preboot", "/System/Volumes/Preboot/Cryptexes",
-	"/Users", "/Volumes", "/bin", "/cores", "/dev", "/dev/fd", "/opt", "/private",
-	"/private/etc", "/private/etc/ssh", "/private/etc/ssl", "/private/tmp", "/private/var", "/private/var/db", "/private/var/db/dslocal", "/private/var/db/dyld", "/private/var/db/mds", "/private/var/db/mds/system",
-	"/private/var/db/timezone", "/private/var/folders", "/private/var/log", "/private/var/root", "/private/var/run", "/private/var/select", "/private/var/tmp",
-	"/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share",
+// macTree is what every Mac has and what has a part in the rules, parents before
+// children. Of the devices these are the harmless ones.
+var macTree = []struct {
+	Info
+	paths []string
+}{
+	{Info{Kind: Dir, Mode: 0o755}, []string{
+		"/Applications", "/Library", "/Library/Apple", "/Library/Developer", "/Library/Developer/CommandLineTools", "/Library/Fonts",
+		"/Library/Frameworks", "/Library/Java", "/Library/Filesystems", "/Library/Filesystems/NetFSPlugins", "/Library/Keychains",
+		"/Library/Preferences", "/Library/Preferences/Logging", "/Library/Application Support",
+		"/System", "/System/Applications", "/System/Cryptexes", "/System/Library", "/System/Library/Frameworks", "/System/iOSSupport",
+		"/System/Volumes", "/System/Volumes/Data", "/System/Volumes/Preboot", "/System/Volumes/Preboot/Cryptexes",
+		"/Users", "/Volumes", "/bin", "/cores", "/dev", "/dev/fd", "/opt", "/private", "/private/etc", "/private/etc/ssh",
+		"/private/etc/ssl", "/private/tmp", "/private/var", "/private/var/db", "/private/var/db/dslocal", "/private/var/db/dyld",
+		"/private/var/db/mds", "/private/var/db/mds/system", "/private/var/db/timezone", "/private/var/folders", "/private/var/log",
+		"/private/var/root", "/private/var/run", "/private/var/select", "/private/var/tmp",
+		"/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share"}},
+	{Info{Kind: File, Mode: 0o755}, []string{
+		SandboxExec, "/bin/sh", "/bin/bash", "/bin/zsh", "/private/etc/sudoers", "/private/etc/master.passwd", "/private/etc/passwd",
+		"/private/etc/hosts", "/private/etc/resolv.conf", "/private/etc/zshrc", "/Library/Preferences/.GlobalPreferences.plist",
+		"/private/var/run/resolv.conf"}},
+	{Info{Kind: Device, Mode: 0o666}, []string{"/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}},
+	{Info{Kind: Link, Mode: 0o777}, []string{
+		"/private/var/select/sh", "/private/var/select/developer_dir", "/private/var/db/xcode_select_link", "/private/etc/localtime", "/etc"}},
 }
 
-// macFiles are files that have a part in the rules.
-var macFiles = []string{
-	SandboxExec, "/bin/sh", "/bin/bash", "/bin/zsh", "/private/etc/sudoers", "/private/etc/master.passwd", "/private/etc/passwd", "/private/etc/hosts", "/private/etc/resolv.conf", "/private/etc/zshrc",
-	"/Library/Preferences/.GlobalPreferences.plist", "/private/var/run/resolv.conf",
-}
-
-// macDevices are the harmless ones.
-var macDevices = []string{"/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}
-
-// macLinks are links of the system's.
-var macLinks = map[string]string{
-	"/private/var/select/sh": "/bin/bash", "/private/var/select/developer_dir": "/Library/Developer/CommandLineTools", "/private/var/db/xcode_select_link": "/Library/Developer/CommandLineTools",
-	"/private/etc/localtime": "/private/var/db/timezone", "/etc": "private/etc",
+// macLink is where a link of the system's leads, "" for any other path.
+func macLink(path string) string {
+	switch path {
+	case "/private/var/select/sh":
+		return "/bin/bash"
+	case "/private/var/select/developer_dir", "/private/var/db/xcode_select_link":
+		return "/Library/Developer/CommandLineTools"
+	case "/private/etc/localtime":
+		return "/private/var/db/timezone"
+	case "/etc":
+		return "private/etc"
+	}
+	return ""
 }
 
 // linuxOnly are the places of a Linux that no Mac has, or that are a Mac's own.
@@ -89,24 +103,20 @@ func (MacFS) Host(path string) bool {
 
 // Lstat is that of the system, or of this machine.
 func (m MacFS) Lstat(path string) (Info, error) {
-	switch {
-	case m.Host(path):
+	if m.Host(path) {
 		return m.FS.Lstat(path)
-	case slices.Contains(macDirs, path):
-		return Info{Kind: Dir, Mode: 0o755}, nil
-	case slices.Contains(macDevices, path) || strings.HasPrefix(path, "/dev/fd/") && Digits(Base(path)):
-		return Info{Kind: Device, Mode: 0o666}, nil
-	case slices.Contains(macFiles, path):
-		return Info{Kind: File, Mode: 0o755}, nil
-	case macLinks[path] != "":
-		return Info{Kind: Link, Mode: 0o777}, nil
+	}
+	for _, kind := range macTree {
+		if slices.Contains(kind.paths, path) || kind.Kind == Device && strings.HasPrefix(path, "/dev/fd/") && Digits(Base(path)) {
+			return kind.Info, nil
+		}
 	}
 	return Info{}, nil
 }
 
 // Readlink is that of the system, or of this machine.
 func (m MacFS) Readlink(path string) (string, error) {
-	if to := macLinks[path]; to != "" {
+	if to := macLink(path); to != "" {
 		return to, nil
 	}
 	return m.FS.Readlink(path)
@@ -126,22 +136,12 @@ func (m MacFS) ReadDir(path string) ([]Entry, error) {
 			}
 		}
 	}
-	add := func(name string, kind Kind) {
-		if policy.Dir(name) == path && name != "/Users" { // that is /home
-			out = append(out, Entry{Base(name), kind})
+	for _, kind := range macTree {
+		for _, p := range kind.paths {
+			if policy.Dir(p) == path && p != "/Users" { // that is /home
+				out = append(out, Entry{Base(p), kind.Kind})
+			}
 		}
-	}
-	for _, dir := range macDirs {
-		add(dir, Dir)
-	}
-	for _, file := range macFiles {
-		add(file, File)
-	}
-	for _, device := range macDevices {
-		add(device, Device)
-	}
-	for l := range macLinks {
-		add(l, Link)
 	}
 	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
@@ -154,19 +154,6 @@ func (m MacFS) Access(path string, rwx byte) bool {
 	}
 	info, _ := m.Lstat(path)
 	return info.Kind == Device || info.Kind != Absent && rwx != 'w'
-}
-
-// Exist asks for each.
-func (m MacFS) Exist(dir string, below []string) []bool {
-	if m.Host(dir) {
-		return m.FS.Exist(dir, below)
-	}
-	out := make([]bool, len(below))
-	for i, name := range below {
-		info, _ := m.Lstat(Join(dir, name))
-		out[i] = info.Kind != Absent
-	}
-	return out
 }
 
 // Mounts are none: a directory of a Mac's is not mounted twice.

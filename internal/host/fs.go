@@ -57,9 +57,6 @@ type FS interface {
 	// Access reports whether the caller may read (r), write (w) or execute or
 	// search (x) the path, links followed.
 	Access(path string, rwx byte) bool
-	// Exist reports for each path below a directory whether something is there. In
-	// a directory that may not be searched nothing is; errors count as there.
-	Exist(dir string, below []string) []bool
 	// Mounts lists what is mounted, in the order of mounting.
 	Mounts() ([]Mount, error)
 	// Head returns up to n first bytes of a regular file.
@@ -202,11 +199,10 @@ func (r *Resolver) follow(dir Resolved, l Hop, depth int) (Resolved, error) {
 		at = Resolved{Path: "/", Info: Info{Kind: Dir, Mode: 0o755}}
 	}
 	links := append(dir.Links[:len(dir.Links):len(dir.Links)], l)
-	for elem, rest := Cut(l.Text); elem != "" || rest != ""; elem, rest = Cut(rest) {
-		if elem == "" {
-			continue
-		}
+	for elem := range strings.SplitSeq(l.Text, "/") {
 		switch {
+		case elem == "":
+			continue
 		case at.Info.Kind != Dir && (elem == "." || elem == ".."): // leads nowhere
 			return Resolved{Path: Join(at.Path, elem), Links: links}, nil
 		case at.Info.Kind != Dir:
@@ -270,22 +266,11 @@ func (r *Resolver) List(dir string) {
 }
 
 func Cut(s string) (elem, rest string) {
-	for i := 0; i < len(s); i++ {
-		if s[i] == '/' {
-			return s[:i], s[i+1:]
-		}
-	}
-	return s, ""
+	elem, rest, _ = strings.Cut(s, "/")
+	return elem, rest
 }
 
-func Base(path string) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == '/' {
-			return path[i+1:]
-		}
-	}
-	return path
-}
+func Base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 func Join(dir, name string) string {
 	if dir == "/" {
@@ -299,12 +284,8 @@ func Child(dir, path string) string {
 	if dir == "/" {
 		dir = ""
 	}
-	for i := len(dir) + 1; i < len(path); i++ {
-		if path[i] == '/' {
-			return path[:i]
-		}
-	}
-	return path
+	name, _ := Cut(path[min(len(dir)+1, len(path)):])
+	return path[:min(len(dir)+1+len(name), len(path))]
 }
 
 // The kernel's own limits, PATH_MAX and NAME_MAX.

@@ -37,10 +37,24 @@ func (o OS) Lstat(path string) (Info, error) {
 	}
 }
 
-// Exist asks relative to the directory, which is opened once: planning asks
-// this for every directory of a project. It is not asked about names on other
-// mounts, see [Host.OnRemote].
-func (o OS) Exist(dir string, below []string) []bool {
+// Exist reports for each path below a directory whether something is there. In
+// a directory that may not be searched nothing is; errors count as there. It is not
+// asked about names on other mounts, see [Host.OnRemote].
+func (h *Host) Exist(dir string, below []string) []bool {
+	if o, ok := h.FS.(OS); ok {
+		return o.exist(dir, below)
+	}
+	there := make([]bool, len(below))
+	for i, name := range below {
+		info, err := h.FS.Lstat(Join(dir, name))
+		there[i] = err != ErrDenied && (err != nil || info.Kind != Absent)
+	}
+	return there
+}
+
+// exist asks relative to the directory, which is opened once: planning asks
+// this for every directory of a project.
+func (o OS) exist(dir string, below []string) []bool {
 	fd, err := -1, o.remotes.reach(dir)
 	if err == nil {
 		fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

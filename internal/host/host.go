@@ -103,18 +103,12 @@ func (h *Host) StartDir() string {
 	return h.CWD
 }
 
-// tilde shortens a path in the home directory.
-func (h *Host) tilde(path string) (rest string, ok bool) {
-	if len(h.Homes) > 0 && h.Homes[0] != "/" && policy.Within(path, h.Homes[0]) {
-		return path[len(h.Homes[0]):], true
-	}
-	return path, false
-}
-
 // Shown is a path as a message has it: short where it lies in the home directory.
 func (h *Host) Shown(path string) string {
-	if rest, ok := h.tilde(path); ok && text.Plain("~"+rest) == "~"+rest {
-		return "~" + rest
+	if len(h.Homes) > 0 && h.Homes[0] != "/" && policy.Within(path, h.Homes[0]) {
+		if short := "~" + path[len(h.Homes[0]):]; text.Plain(short) == short {
+			return short
+		}
 	}
 	return text.Plain(path)
 }

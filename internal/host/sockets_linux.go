@@ -131,25 +131,24 @@ func readSockets() []string {
 // searchSockets looks for sockets where services put them that did not come with the
 // system: in directories two levels down, a few hundred names in each place. It opens nothing on
 // a file system of another machine or of a program, which might not answer.
-func searchSockets(now int64) *socketCache {
+func searchSockets(far *remotes, now int64) *socketCache {
 	l := &socketCache{when: now}
-	far := remoteMounts()
 	for _, path := range knownSockets {
 		var st syscall.Stat_t
-		if !beyond(far, path) && syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK {
+		if !far.shows(path) && syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFSOCK {
 			l.sockets = append(l.sockets, path)
 		}
 	}
 	for i, top := range SocketTops {
 		to, err := NewResolver(OS{}).Resolve(top)
-		if err != nil || beyond(far, to.Path) {
+		if err != nil || far.shows(to.Path) {
 			continue
 		}
 		left := maxLook
 		for level, dirs := 0, []string{to.Path}; level <= lookDepth && len(dirs) > 0; level++ {
 			var below []string
 			for _, dir := range dirs {
-				if beyond(far, dir) {
+				if far.shows(dir) {
 					continue
 				}
 				if (level == 0 || i < deepTops) && len(l.dirs) < maxStamped {
@@ -220,24 +219,10 @@ func (l *socketCache) valid(now int64) bool {
 	return true
 }
 
-// remoteMounts are the mount points whose files are another machine's or a program's
-// to show.
-func remoteMounts() []string {
-	mounts, err := OS{}.Mounts()
-	if err != nil {
-		return []string{"/"}
-	}
-	var out []string
-	for i := range mounts {
-		if m := &mounts[i]; m.Point != "/" && (m.Type == "fuseblk" || remoteType(m.Type)) {
-			out = append(out, m.Point)
-		}
-	}
-	return out
-}
-
-func beyond(far []string, path string) bool {
-	return slices.ContainsFunc(far, func(point string) bool { return policy.Within(path, point) })
+// shows reports whether such a mount other than the root shows a path.
+func (r *remotes) shows(path string) bool {
+	i := r.on(path)
+	return i >= 0 && r.table[i].Point != "/"
 }
 
 // findSockets notes the sockets of the host: those that the kernel names now, and
@@ -245,7 +230,7 @@ func beyond(far []string, path string) bool {
 // where it does not hold any more what there is now.
 func (h *Host) findSockets(kept *socketCache) *socketCache {
 	if now := time.Now().Unix(); kept == nil || !kept.valid(now) {
-		kept = searchSockets(now)
+		kept = searchSockets(h.remotes(), now)
 	}
 	h.Sockets = append(listeningSockets(), kept.sockets...)
 	return kept
@@ -254,10 +239,9 @@ func (h *Host) findSockets(kept *socketCache) *socketCache {
 // Sockets looks for the sockets of the host that lie in a directory and below it,
 // as far as the number of names goes.
 func Sockets(dir string, names int) (found []string) {
-	far := append(remoteMounts(), "/proc", "/sys", "/dev")
-	l := &socketCache{}
+	far, l := newRemotes(), &socketCache{}
 	for dirs := []string{dir}; len(dirs) > 0 && names > 0; dirs = dirs[1:] {
-		if !beyond(far, dirs[0]) {
+		if d := dirs[0]; !far.shows(d) && !policy.Within(d, "/proc") && !policy.Within(d, "/sys") && !policy.Within(d, "/dev") {
 			dirs = append(dirs, l.into(dirs[0], &names)...)
 		}
 	}

@@ -47,7 +47,7 @@ func TestLookAround(t *testing.T) {
 		}
 	}
 	found := func() (out []string) {
-		for _, s := range searchSockets(1).sockets {
+		for _, s := range searchSockets(&remotes{}, 1).sockets {
 			if rel, err := filepath.Rel(top, s); err == nil && filepath.IsLocal(rel) {
 				out = append(out, rel)
 			}
@@ -74,7 +74,7 @@ func TestLookAround(t *testing.T) {
 		}
 	}
 
-	l := searchSockets(1000)
+	l := searchSockets(&remotes{}, 1000)
 	for now, want := range map[int64]bool{1000: true, 1000 + aged: true, 1001 + aged: false, 999: false} {
 		if l.valid(now) != want {
 			t.Errorf("at %d: %v", now, !want)
@@ -85,7 +85,7 @@ func TestLookAround(t *testing.T) {
 	if l.valid(1000) {
 		t.Error("a directory has changed, and that was not noticed")
 	}
-	l = searchSockets(1000)
+	l = searchSockets(&remotes{}, 1000)
 	if err := os.Mkdir(filepath.Join(top, "none"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestLookAround(t *testing.T) {
 }
 
 func BenchmarkSockets(b *testing.B) {
-	text := searchSockets(0).text()
+	text := searchSockets(&remotes{}, 0).text()
 	for range b.N {
 		l, err := parseSocketCache(text)
 		if err != nil || !l.valid(1) {

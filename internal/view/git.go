@@ -267,7 +267,7 @@ func (g *gitGuard) below(dir string, entries []host.Entry, remote func(path stri
 	for _, n := range names {
 		paths = append(paths, n+"/.git", n+"/HEAD")
 	}
-	there := g.host.FS.Exist(dir, paths)
+	there := g.host.Exist(dir, paths)
 	for i, name := range names {
 		f(name, there[2*i], there[2*i+1])
 	}
