@@ -26,12 +26,7 @@ func (g *gitGuard) pointer(root, file string, info host.Info, level policy.Acces
 	g.guard(common, root)
 	if common != dir {
 		g.gits = append(g.gits, dir)
-		g.protect(dir, gitdir.Linked...)
-		g.repository(dir, root)
-		g.shared(host.Join(common, "config"), root)
-		g.modules(host.Join(dir, "modules"), 0, false)
-		g.settings(host.Join(dir, "config.worktree"), root)
-		g.shared(host.Join(dir, "config.worktree"), root)
+		g.linked(dir, common, root)
 	}
 	if level == policy.Unseen || g.inTrees(dir) && g.inTrees(common) {
 		return
@@ -139,7 +134,7 @@ func (g *gitGuard) foreign(root, file, dir, common string) string {
 		return "it does not point back; " + away
 	}
 	if strings.Contains(dir, "/modules/") {
-		if tree := g.checkout(host.Join(dir, "config"), dir); tree == root {
+		if g.checkout(dir) == root {
 			return ""
 		}
 	}
@@ -161,18 +156,14 @@ func (g *gitGuard) gitLike(dir string) bool {
 
 // checkout is the canonical work tree that a submodule's git directory names
 // (core.worktree, git-config(1)), "" when it names none.
-func (g *gitGuard) checkout(config, dir string) (tree string) {
-	_ = gitdir.Each(g.configText(config), func(s gitdir.Setting) {
+func (g *gitGuard) checkout(dir string) (tree string) {
+	_ = gitdir.Each(g.configText(host.Join(dir, "config")), func(s gitdir.Setting) {
 		if s.Name() == "core.worktree" && s.Value != "" {
 			tree = absolute(s.Value, dir)
 		}
 	})
-	if tree == "" {
-		return ""
+	if to, err := g.res.Resolve(tree); tree != "" && err == nil && to.Info.Kind == host.Dir {
+		return to.Path
 	}
-	to, err := g.res.Resolve(tree)
-	if err != nil || to.Info.Kind != host.Dir {
-		return ""
-	}
-	return to.Path
+	return ""
 }

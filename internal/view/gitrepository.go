@@ -19,35 +19,49 @@ func (g *gitGuard) guard(dir, root string) {
 	if g.seen(dir) {
 		return
 	}
-	tree := root
-	if host.Base(dir) == ".git" {
-		tree = policy.Dir(dir)
-	}
-	g.repository(dir, tree)
 	g.gits = append(g.gits, dir)
+	if host.Base(dir) == ".git" {
+		g.repository(dir, policy.Dir(dir))
+	} else {
+		g.repository(dir, root)
+	}
 	if g.pol.Git == "full" {
 		for _, name := range gitdir.Executed {
 			g.seenAs(host.Join(dir, name)) // by the tripwire: it may be changed
 		}
 		before := g.tells
 		g.tells = true
-		for _, name := range []string{"config", "config.worktree"} {
-			file := host.Join(dir, name)
-			g.config(file, root, 0, false)
-		}
+		g.config(host.Join(dir, "config"), root, 0, false)
+		g.config(host.Join(dir, "config.worktree"), root, 0, false)
 		g.tells = before
 		return
 	}
-	g.protect(dir, gitdir.Executed...)
-	g.hookLinks(host.Join(dir, "hooks"))
-	g.settings(host.Join(dir, "config"), root)
+	g.executed(dir, root)
 	g.settings(host.Join(dir, "config.worktree"), root)
 	g.worktrees(host.Join(dir, "worktrees"))
 	g.modules(host.Join(dir, "modules"), 0, false)
-	if tree := g.checkout(host.Join(dir, "config"), dir); tree != "" {
+	if tree := g.checkout(dir); tree != "" {
 		g.work(tree)
 		g.shared(host.Join(dir, "config"), tree)
 	}
+}
+
+// executed protects what is executed from a git directory.
+func (g *gitGuard) executed(dir, tree string) {
+	g.protect(dir, gitdir.Executed...)
+	g.hookLinks(host.Join(dir, "hooks"))
+	g.settings(host.Join(dir, "config"), tree)
+}
+
+// linked guards the private directory of a linked work tree. common is the git
+// directory that it belongs to.
+func (g *gitGuard) linked(dir, common, tree string) {
+	g.protect(dir, gitdir.Linked...)
+	g.repository(dir, tree)
+	g.shared(host.Join(common, "config"), tree)
+	g.settings(host.Join(dir, "config.worktree"), tree)
+	g.shared(host.Join(dir, "config.worktree"), tree)
+	g.modules(host.Join(dir, "modules"), 0, false)
 }
 
 // repository watches for what a command makes in a git directory although what
@@ -144,25 +158,20 @@ func (g *gitGuard) worktrees(dir string) {
 	}
 	for _, e := range entries {
 		sub := host.Join(dir, e.Name)
+		file, at := g.line(host.Join(sub, "gitdir"), sub)
+		at = at && host.Base(file) == ".git"
 		if many {
-			if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok && host.Base(file) == ".git" && g.inTrees(file) &&
-				!g.seen(file) {
+			if at && g.inTrees(file) && !g.seen(file) {
 				g.seenAs(file)
 			}
 			continue
 		}
-		g.protect(sub, gitdir.Linked...)
-		tree := ""
-		if file, ok := g.line(host.Join(sub, "gitdir"), sub); ok {
+		if at {
 			g.pointerFile(file)
-			if host.Base(file) == ".git" {
-				tree = policy.Dir(file)
-			}
+			g.linked(sub, policy.Dir(dir), policy.Dir(file))
+		} else {
+			g.linked(sub, policy.Dir(dir), "")
 		}
-		g.repository(sub, tree)
-		g.shared(host.Join(policy.Dir(dir), "config"), tree)
-		g.settings(host.Join(sub, "config.worktree"), tree)
-		g.modules(host.Join(sub, "modules"), 0, false)
 	}
 }
 
@@ -185,16 +194,14 @@ func (g *gitGuard) modules(dir string, depth int, inside bool) {
 		if !g.exists(host.Join(sub, "HEAD")) && !g.exists(host.Join(sub, "config")) {
 			continue
 		}
-		g.protect(sub, gitdir.Executed...)
-		g.hookLinks(host.Join(sub, "hooks"))
-		tree := g.checkout(host.Join(sub, "config"), sub)
+		tree := g.checkout(sub)
 		if tree != "" {
 			g.pointerFile(host.Join(tree, ".git"))
 		}
 		if g.hasObjects(sub) {
 			g.repository(sub, tree) // logs have a HEAD, too
 		}
-		g.settings(host.Join(sub, "config"), tree)
+		g.executed(sub, tree)
 	}
 	for _, e := range entries { // once all that is here has been met, since there are bounds
 		sub := host.Join(dir, e.Name)
