@@ -151,57 +151,55 @@ func (c *cleaner) checkout(dir string) {
 	}
 }
 
-// keys are names in a git directory below which extensions of git keep keys and
-// logins.
-var keys = []string{"git-crypt", "annex/creds"}
-
-// repository looks at the config files of a git directory, and of those in it.
+// repository looks at a git directory: at its config files, copies of them that
+// git and editors leave, the files by which git once knew remotes, what extensions
+// of git keep keys and logins in, and at the git directories in it.
 func (c *cleaner) repository(dir string, depth int) {
-	for _, name := range keys {
-		to, err := c.v.Res.Resolve(host.Join(dir, name))
-		if err == nil && c.v.At(to.Path) == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) &&
-			Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
-			c.seen[to.Path] = true
-			c.made = append(c.made, blocked(to.Path, to.Info, "keys of git-crypt and git-annex"))
-		}
-	}
-	c.configs(dir)
-	c.all(host.Join(dir, "worktrees"), func(sub string) bool {
-		c.git(host.Join(sub, "config.worktree"), 0)
-		c.modules(host.Join(sub, "modules"), depth+1)
-		return true
-	})
-	c.modules(host.Join(dir, "modules"), depth+1)
-}
-
-// configs looks at the config files in a git directory, at copies of them that git
-// and editors leave, and at the files by which git once knew remotes.
-func (c *cleaner) configs(dir string) {
 	to, ok := c.found(dir)
 	if !ok || to.Info.Kind != host.Dir {
 		return
 	}
+	c.keys(host.Join(to.Path, "git-crypt"))
+	c.keys(host.Join(to.Path, "annex/creds"))
 	entries, err := c.v.Res.Entries(to.Path)
 	if err != nil || to.Info.Size > maxListed {
-		c.git(host.Join(dir, "config"), 0)
-		c.git(host.Join(dir, "config.worktree"), 0)
-		return
+		entries = []host.Entry{{Name: "config"}, {Name: "config.worktree"}}
 	}
 	for _, e := range entries {
-		switch {
+		switch sub := host.Join(to.Path, e.Name); {
 		case strings.HasPrefix(e.Name, "config") && e.Kind != host.Dir:
-			c.git(host.Join(to.Path, e.Name), 0)
+			c.git(sub, 0)
 		case e.Name == "remotes" || e.Name == "branches":
-			sub := host.Join(to.Path, e.Name)
-			files, err := c.v.Res.Entries(sub)
-			if err != nil || len(files) > maxConfigs {
-				c.hide(sub)
-				continue
-			}
-			for _, f := range files {
-				c.file(host.Join(sub, f.Name), withoutURL)
-			}
+			c.remotes(sub)
 		}
+	}
+	c.all(host.Join(to.Path, "worktrees"), func(sub string) bool {
+		c.git(host.Join(sub, "config.worktree"), 0)
+		c.modules(host.Join(sub, "modules"), depth+1)
+		return true
+	})
+	c.modules(host.Join(to.Path, "modules"), depth+1)
+}
+
+// remotes looks at a directory of files with URLs.
+func (c *cleaner) remotes(dir string) {
+	files, err := c.v.Res.Entries(dir)
+	if err != nil || len(files) > maxConfigs {
+		c.hide(dir)
+		return
+	}
+	for _, f := range files {
+		c.file(host.Join(dir, f.Name), withoutURL)
+	}
+}
+
+// keys hides what git-crypt and git-annex keep.
+func (c *cleaner) keys(path string) {
+	to, err := c.v.Res.Resolve(path)
+	if err == nil && c.v.At(to.Path) == nil && (to.Info.Kind == host.Dir || to.Info.Kind == host.File) &&
+		Shows(c.v.Access(to.Path)) && !c.seen[to.Path] {
+		c.seen[to.Path] = true
+		c.made = append(c.made, blocked(to.Path, to.Info, "keys of git-crypt and git-annex"))
 	}
 }
 

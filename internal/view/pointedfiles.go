@@ -77,14 +77,6 @@ func maskable(h *host.Host, path string) bool {
 	return true
 }
 
-var (
-	itself      = []string{""}
-	cargo       = []string{"/credentials", "/credentials.toml"}
-	huggingface = []string{"/token", "/stored_tokens"}
-	gradle      = []string{"/gradle.properties"}
-	composer    = []string{"/auth.json"}
-)
-
 // pointer says how the value of a variable names files, and what in them is
 // secret: nil for a variable that names none.
 func pointer(name string) (split func(string) []string, suffixes []string) {
@@ -104,20 +96,20 @@ func pointer(name string) (split func(string) []string, suffixes []string) {
 		"RESTIC_PASSWORD_FILE", "BORG_KEY_FILE", "VAULT_TOKEN_FILE", "SNOWFLAKE_HOME", "DATABRICKS_CONFIG_FILE",
 		"FLY_CONFIG_DIR", "POETRY_CONFIG_DIR", "GOPASS_HOMEDIR", "MYSQL_HISTFILE", "PSQL_HISTORY", "SQLITE_HISTORY",
 		"NODE_REPL_HISTORY", "PYTHON_HISTORY", "LESSHISTFILE", "SSH_KEY_PATH":
-		return one, itself
+		return one, []string{""}
 	case "KUBECONFIG":
-		return list, itself
+		return list, []string{""}
 	case "GPG_AGENT_INFO", "TMUX", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DOCKER_HOST",
 		"CONTAINER_HOST", "KITTY_LISTEN_ON", "PULSE_SERVER", "KRB5CCNAME":
-		return address, itself
+		return address, []string{""}
 	case "CARGO_HOME":
-		return one, cargo
+		return one, []string{"/credentials", "/credentials.toml"}
 	case "HF_HOME":
-		return one, huggingface
+		return one, []string{"/token", "/stored_tokens"}
 	case "GRADLE_USER_HOME":
-		return one, gradle
+		return one, []string{"/gradle.properties"}
 	case "COMPOSER_HOME":
-		return one, composer
+		return one, []string{"/auth.json"}
 	}
 	return nil, nil
 }
