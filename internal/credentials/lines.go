@@ -4,6 +4,7 @@ package credentials
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -100,34 +101,22 @@ func Lines(file string, data []byte) (copied []byte, names []string, err error) 
 // in: it has sections, index-servers with what goes on below, repository and
 // username, each with a value of the usual letters, and no other line.
 func plainPython(text string) bool {
+	plain := regexp.MustCompile(`^(?:\[[\w. -]*\]|username[ \t]*[=:][ \t]*[\w. -]*|` +
+		`repository[ \t]*[=:][ \t]*https?://[\w. :/-]*|(index-servers)[ \t]*[=:][ \t]*[\w. -]*)$`)
+	server := regexp.MustCompile(`^[\w. -]*$`)
 	servers := false
 	for line := range strings.SplitSeq(text, "\n") {
 		bare := strings.Trim(line, " \t\r")
-		indented := bare != "" && line[0] != bare[0]
-		key, value := "", bare
-		if i := strings.IndexAny(bare, "=:"); i >= 0 && !indented {
-			key, value = strings.TrimRight(bare[:i], " \t"), strings.TrimLeft(bare[i+1:], " \t")
-		}
-		address := key == "repository" && (strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://"))
-		plain := !strings.ContainsFunc(value, func(r rune) bool {
-			return !letter(r) && r != '.' && r != ' ' && !(address && (r == ':' || r == '/'))
-		})
-		switch {
+		switch indented := bare != "" && line[0] != bare[0]; {
 		case bare == "":
-			continue
-		case indented:
-			if !servers || !plain {
+		case indented && !(servers && server.MatchString(bare)), len(bare) > 200:
+			return false
+		case !indented:
+			found := plain.FindStringSubmatch(bare)
+			if found == nil {
 				return false
 			}
-			continue
-		case key == "" && bare[0] == '[' && bare[len(bare)-1] == ']':
-			value = bare[1 : len(bare)-1]
-			plain = !strings.ContainsFunc(value, func(r rune) bool { return !letter(r) && r != '.' && r != ' ' })
-		case key != "index-servers" && key != "username" && !address:
-			return false
-		}
-		if servers = key == "index-servers"; !plain || len(value) > 200 {
-			return false
+			servers = found[1] != ""
 		}
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool { return !letter(r) })

@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/sbx-sandbox/sbx/internal/access"
 )
 
@@ -19,7 +17,7 @@ func (r *Report) Ask(path string) access.Verdict {
 
 func (r *Report) checker() *access.Checker {
 	v := r.View
-	c := &access.Checker{Rules: slices.Collect(v.Rules()), Host: v.Host, Ruleset: r.Ruleset, Seatbelt: v.DenyAbsent,
+	c := &access.Checker{Rules: v.Rules(), Host: v.Host, Ruleset: r.Ruleset, Seatbelt: v.DenyAbsent,
 		Network: r.Policy.Network, Beyond: v, Later: r.Policy, Keep: r.Keep}
 	if v.NoMounts {
 		c.FS = access.NewHostFS(v, r.Made)

@@ -37,7 +37,7 @@ func (r *Run) Manifest() []byte {
 	}
 	b.close('}')
 	b.open("paths", '[')
-	for m := range r.View.Rules() {
+	for _, m := range r.View.Rules() {
 		b.rule(&m)
 	}
 	b.close(']')

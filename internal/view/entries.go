@@ -259,53 +259,32 @@ func Word(a policy.Access, closed bool) string {
 	return a.String()
 }
 
-// Rules are the rules in force, parents first, and after them the links that are
-// held in place.
-func (v *View) Rules() iter.Seq[Rule] {
-	return func(yield func(Rule) bool) {
-		for _, m := range v.InForceEntries() {
-			if !yield(v.ruleOf(m)) {
-				return
-			}
-		}
-		for _, m := range v.heldLinkRules() {
-			if !yield(m) {
-				return
-			}
-		}
-	}
-}
-
-// InForceEntries are the entries that decide about their paths.
-func (v *View) InForceEntries() iter.Seq2[int, *Entry] {
-	return func(yield func(int, *Entry) bool) {
-		for i := range v.Entries {
-			if m := &v.Entries[i]; v.InForce(m) && !yield(i, m) {
-				return
-			}
-		}
-	}
-}
-
-func (v *View) ruleOf(m *Entry) Rule {
-	return Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer,
-		Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private}
-}
-
 // SourceRun is the source of the rules for the directory of a run with Landlock
 // or sandbox-exec.
 const SourceRun = "sbx"
 
-// heldLinkRules are the links that no one may replace, as rules for what is held in
-// place: their names are hidden or protected, what they lead to has a rule of its
-// own.
-func (v *View) heldLinkRules() []Rule {
+// Rules are the rules in force, parents first, and after them the links that no one
+// may replace, as rules for what is held in place: their names are hidden or
+// protected, what they lead to has a rule of its own.
+func (v *View) Rules() []Rule {
 	var out []Rule
+	for m := range v.InForceEntries() {
+		out = append(out, Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer,
+			Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private})
+	}
 	for _, l := range v.HeldLinks {
-		if !slices.ContainsFunc(out, func(m Rule) bool { return m.Path == l.Path }) {
-			out = append(out, Rule{Path: l.Path, Access: policy.Write, Written: l.Path, Source: SourceRun,
-				Pinned: true})
-		}
+		out = appendNew(out, Rule{Path: l.Path, Access: policy.Write, Written: l.Path, Source: SourceRun, Pinned: true})
 	}
 	return out
+}
+
+// InForceEntries are the entries that decide about their paths.
+func (v *View) InForceEntries() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		for i := range v.Entries {
+			if m := &v.Entries[i]; v.InForce(m) && !yield(m) {
+				return
+			}
+		}
+	}
 }

@@ -156,36 +156,34 @@ func (g *gitGuard) namedAll(path string) {
 	}
 }
 
-// hooks protects the directory that core.hooksPath names. The work tree itself
-// stays writable: there each hook is protected by its name.
+// hooks protects the directory that core.hooksPath names.
 func (g *gitGuard) hooks(dir, root string) {
-	if dir == "" || root == "" {
-		return
-	}
-	if !policy.Within(g.host.CWD, dir) && !policy.Within(root, dir) {
-		g.named(dir)
+	if dir != "" && root != "" && g.directory(dir, root, gitdir.Hooks) {
 		g.hookLinks(dir)
-		return
-	}
-	for _, name := range gitdir.Hooks {
-		g.named(host.Join(dir, name))
 	}
 }
 
 // template protects the directory that init.templateDir names: `git init` and `git
 // clone` copy what is in it.
 func (g *gitGuard) template(dir string) {
-	if dir == "" {
-		return
+	if dir != "" {
+		g.directory(dir, g.host.CWD, gitdir.Executed)
+		g.hookLinks(host.Join(dir, "hooks"))
 	}
-	if !policy.Within(g.host.CWD, dir) {
+}
+
+// directory protects a directory that settings name, and reports whether that is
+// possible as a whole. The work tree itself stays writable: there each of the names
+// is protected.
+func (g *gitGuard) directory(dir, root string, names []string) bool {
+	if !policy.Within(g.host.CWD, dir) && !policy.Within(root, dir) {
 		g.named(dir)
-	} else {
-		for _, name := range gitdir.Executed {
-			g.named(host.Join(dir, name))
-		}
+		return true
 	}
-	g.hookLinks(host.Join(dir, "hooks"))
+	for _, name := range names {
+		g.named(host.Join(dir, name))
+	}
+	return false
 }
 
 // remote guards a repository in a writable tree that git starts a program in when

@@ -95,11 +95,8 @@ func (g *gitGuard) tracked(v *View, top string) *tracked {
 	if err == nil && info.Kind == host.Absent {
 		return &tracked{} // new: it tracks nothing yet
 	}
-	if err != nil || info.Kind != host.File || info.Size > maxIndex {
-		return &tracked{all: true}
-	}
-	data, err := g.host.FS.Head(index, int(info.Size))
-	if err != nil {
+	data, unread := g.host.FS.Content(index, info, maxIndex)
+	if err != nil || unread != nil {
 		return &tracked{all: true}
 	}
 	t := &tracked{}

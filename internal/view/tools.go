@@ -311,22 +311,11 @@ func (v *View) sources(path string) error {
 // or a record of what was there before.
 func (v *View) ran(dir string) bool {
 	if v.stores == nil {
-		v.stores = make([]string, 0, 2*len(v.Host.Own))
-		for _, own := range v.Host.Own {
-			for _, name := range []string{"projects", "tripwire"} {
-				if exists(v.Host.FS, host.Join(own, name)) {
-					v.stores = append(v.stores, host.Join(own, name))
-				}
-			}
-		}
+		v.stores = slices.DeleteFunc(slices.Clone(v.Host.Own), func(own string) bool { return !exists(v.Host.FS, own) })
 	}
-	cache, record := host.Base(CacheName(dir, v.Host.UID)), tripwire.FileName(dir)
-	return slices.ContainsFunc(v.stores, func(store string) bool {
-		name := cache
-		if host.Base(store) == "tripwire" {
-			name = record
-		}
-		return exists(v.Host.FS, host.Join(store, name))
+	cache, record := CacheName(dir, v.Host.UID), "tripwire/"+tripwire.FileName(dir)
+	return slices.ContainsFunc(v.stores, func(own string) bool {
+		return exists(v.Host.FS, host.Join(own, cache)) || exists(v.Host.FS, host.Join(own, record))
 	})
 }
 

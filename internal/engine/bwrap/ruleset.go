@@ -97,7 +97,7 @@ func rights(a policy.Access) landlock.FS {
 // expectPrivate lists for process 1 the directories of the host that must not be where
 // the sandbox has one of its own, since the ruleset lets the command write there.
 func expectPrivate(v *view.View, b []byte) []byte {
-	for _, m := range v.InForceEntries() {
+	for m := range v.InForceEntries() {
 		if m.Access == policy.Private && m.Info.Kind == host.Dir && m.Info.Ino != 0 {
 			b = appendExpected(b, '!', bwrapargs.Identity{Dev: m.Info.Dev, Ino: m.Info.Ino}, v.Inside(m.Path))
 		}
