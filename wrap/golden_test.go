@@ -68,7 +68,7 @@ func describe(t *testing.T, p *engine.Plan, uid int) string {
 // filterNames are the options of the filters of a plan.
 func filterNames(t *testing.T, p *engine.Plan, uid int) (out []string) {
 	t.Helper()
-	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Net: p.Report.Policy.Network, Host: true, NoInet: !p.Report.Policy.Network, NoUnix: true}
+	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Host: true, NoInet: !p.Report.Policy.Network, NoUnix: true}
 	want, err := seccomp.Filter(o)
 	for _, f := range p.Confined.Filters {
 		if err != nil || !bytes.Equal(f.Code, want) {
@@ -95,12 +95,12 @@ func content(t *testing.T, p *engine.Plan, fd bwrapargs.FD, uid int) string {
 	if fd.Name != "seccomp filter" {
 		return strconv.Quote(string(fd.Data))
 	}
-	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0, Net: p.Report.Policy.Network}
+	o := seccomp.Options{Arch: "amd64", Level: p.Report.Policy.Seccomp, Root: uid == 0}
 	want, err := seccomp.Filter(o)
 	if err != nil || !bytes.Equal(fd.Data, want) {
 		t.Errorf("the filter is not that of %+v (%v)", o, err)
 	}
-	return fmt.Sprintf("level %s, root %v, net %v", o.Level, o.Root, o.Net)
+	return fmt.Sprintf("level %s, root %v, net %v", o.Level, o.Root, p.Report.Policy.Network)
 }
 
 // initConfig shows what process 1 is told: a line of a key and a value for each, ended

@@ -95,22 +95,15 @@ func (f *File) counts(r *rule, arch string) (bool, error) {
 	return true, nil
 }
 
-// decide orders the rules about one call, the strictest first.
+// decide orders the rules about one call, the strictest first, up to one that
+// holds in any case.
 func (f *File) decide(rules []rule) decision {
 	d := decision{last: f.base}
-	always := -1 // the strictest rule without conditions
-	for i, r := range rules {
-		if len(r.conds) == 0 && (always < 0 || severity(r.ret) < severity(rules[always].ret)) {
-			always = i
-		}
-	}
-	if always >= 0 {
-		d.last = rules[always].ret
-	}
-	for i, r := range rules {
-		stricter := always < 0 || cmp.Or(cmp.Compare(severity(r.ret), severity(d.last)), cmp.Compare(i, always)) < 0
-		if !stricter || len(r.conds) == 0 {
-			continue
+	slices.SortStableFunc(rules, func(a, b rule) int { return cmp.Compare(severity(a.ret), severity(b.ret)) })
+	for _, r := range rules {
+		if len(r.conds) == 0 {
+			d.last = r.ret
+			break
 		}
 		if !twice(r.conds) {
 			d.checks = append(d.checks, check{r.conds, r.ret})
@@ -120,7 +113,6 @@ func (f *File) decide(rules []rule) decision {
 			d.checks = append(d.checks, check{r.conds[i : i+1], r.ret})
 		}
 	}
-	slices.SortStableFunc(d.checks, func(a, b check) int { return cmp.Compare(severity(a.ret), severity(b.ret)) })
 	for n := len(d.checks) - 1; n >= 0 && d.checks[n].ret == d.last; n-- {
 		d.checks = d.checks[:n]
 	}
@@ -130,9 +122,6 @@ func (f *File) decide(rules []rule) decision {
 // severity orders return values as the kernel does for several filters: what is
 // smaller is stricter.
 func severity(ret uint32) int32 { return int32(ret & retAction) }
-
-// passes reports whether a call goes on to the kernel.
-func passes(ret uint32) bool { return severity(ret) >= severity(retLog) }
 
 // twice reports whether two conditions look at the same argument.
 func twice(conds []cond) bool {
@@ -178,33 +167,41 @@ func (w *writer) end(ret uint32) label {
 
 // spots writes the decisions and lays them over the whole range of numbers.
 func (w *writer) spots(f *File, arch string, decisions map[uint32]decision) []spot {
-	numbers := make([]uint32, 0, len(decisions))
-	for n := range decisions {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
-	out := []spot{{0, w.end(f.base)}}
-	put := func(from uint32, at label) {
-		if last := len(out) - 1; out[last].from == from {
-			out = out[:last]
+	out, end := []spot{{0, w.end(f.base)}}, past(decisions)
+	for n := range end {
+		at := w.end(f.base)
+		if d, ok := decisions[n]; ok {
+			at = w.block(d)
 		}
-		if last := len(out) - 1; last < 0 || out[last].at != at {
-			out = append(out, spot{from, at})
-		}
+		out = put(out, spot{n, at})
 	}
-	next := uint32(0)
-	for _, n := range numbers {
-		put(n, w.block(decisions[n]))
-		put(n+1, w.end(f.base))
-		next = n + 1
-	}
-	if next > 0 {
-		put(next, w.end(f.beyond()))
+	if end > 0 {
+		out = put(out, spot{end, w.end(f.beyond())})
 	}
 	if arch == "amd64" {
-		put(x32, w.end(f.foreign()))
+		out = put(out, spot{x32, w.end(f.foreign())})
 	}
 	return out
+}
+
+// past is the number after all that a file names, 0 when it names none.
+func past(decisions map[uint32]decision) (end uint32) {
+	for n := range decisions {
+		end = max(end, n+1)
+	}
+	return end
+}
+
+// put goes on with another spot, unless it is decided where the last one is.
+func put(spots []spot, next spot) []spot {
+	last := len(spots) - 1
+	switch {
+	case spots[last].at == next.at:
+		return spots
+	case spots[last].from == next.from:
+		spots = spots[:last]
+	}
+	return append(spots, next)
 }
 
 // block writes a decision, from its end.

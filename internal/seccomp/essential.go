@@ -26,36 +26,29 @@ func (f *File) Hinders(arch string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	highest := uint32(0)
-	for n := range decisions {
-		highest = max(highest, n)
-	}
-	// rets are the return values that a call can get.
-	rets := func(name string) []uint32 {
+	end := past(decisions)
+	// gets reports whether a call can get a return value that is no stricter than one.
+	gets := func(name string, least int32) bool {
 		n := syscallNumber(name, arch)
 		d, ok := decisions[uint32(n)]
 		switch {
 		case n == none:
-			return []uint32{retAllow}
-		case !ok && len(decisions) > 0 && uint32(n) > highest:
-			return []uint32{f.beyond()}
+			return true
+		case !ok && end > 0 && uint32(n) >= end:
+			d.last = f.beyond()
 		case !ok:
-			return []uint32{f.base}
+			d.last = f.base
 		}
-		out := []uint32{d.last}
-		for _, c := range d.checks {
-			out = append(out, c.ret)
-		}
-		return out
+		return severity(d.last) >= least ||
+			slices.ContainsFunc(d.checks, func(c check) bool { return severity(c.ret) >= least })
 	}
 	var out []string
-	for _, name := range needed {
-		if !slices.ContainsFunc(rets(name), passes) {
-			out = append(out, name)
+	for _, name := range slices.Concat(needed, made) {
+		least := severity(retLog) // such as goes on to the kernel
+		if slices.Contains(made, name) {
+			least = severity(retErrno)
 		}
-	}
-	for _, name := range made {
-		if !slices.ContainsFunc(rets(name), func(ret uint32) bool { return severity(ret) >= retErrno }) {
+		if !gets(name, least) {
 			out = append(out, name)
 		}
 	}

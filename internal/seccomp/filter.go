@@ -24,8 +24,6 @@ type Options struct {
 	// cannot be made set-gid then either.
 	Root bool
 
-	Net bool // the network is shared; reserved, no rule depends on it yet
-
 	// Host is for a sandbox without namespaces (Landlock), in which the command
 	// shares processes, IPC and network with the host. It refuses what reaches
 	// these past Landlock, and answers to [Mark].
@@ -52,7 +50,6 @@ func Filter(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.Net = false // no rule depends on it
 	for i := range programs {
 		if programs[i].o == o {
 			return programs[i].bytes(), nil

@@ -140,8 +140,7 @@ func (e Engine) addFilters(r *engine.Run, a *bwrapargs.Args, own []byte) error {
 		return nil
 	}
 	level := policy.SeccompLevel(r.Policy.Seccomp)
-	code, err := seccomp.Filter(seccomp.Options{Arch: r.Host.Arch, Level: level, Root: r.Host.UID == 0,
-		Net: r.Policy.Network})
+	code, err := seccomp.Filter(seccomp.Options{Arch: r.Host.Arch, Level: level, Root: r.Host.UID == 0})
 	if err != nil {
 		return engine.Fail("seccomp: "+err.Error(), "")
 	}

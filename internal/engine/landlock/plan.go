@@ -155,7 +155,6 @@ func addFilters(r *engine.Run) error {
 	pol, h := r.Policy, r.Host
 	unix := h.Landlock >= engine.ABIUnix
 	code, err := seccomp.Filter(seccomp.Options{Arch: h.Arch, Level: policy.SeccompLevel(pol.Seccomp), Root: h.UID == 0,
-		Net:  pol.Network,
 		Host: true, NoInet: !pol.Network, NoUnix: !unix, NoTruncate: h.Landlock < engine.ABITruncate})
 	if err != nil {
 		return engine.Fail("seccomp: "+err.Error(), "")
