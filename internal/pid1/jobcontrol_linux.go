@@ -118,7 +118,7 @@ func (s *supervisor) commandStopped(by int) {
 func (s *supervisor) moved() bool {
 	var info [128]byte
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_WAITID, pPid, uintptr(s.pid), uintptr(unsafe.Pointer(&info[0])),
-		syscall.WNOHANG|wContinued|wExited|wNowait, 0, 0)
+		syscall.WNOHANG|syscall.WCONTINUED|syscall.WEXITED|syscall.WNOWAIT, 0, 0)
 	return errno == 0 && info[0] != 0
 }
 

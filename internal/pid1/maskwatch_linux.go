@@ -52,8 +52,6 @@ const (
 
 // Directory notification of fcntl(2).
 const (
-	fNotify     = 1026
-	fSetownEx   = 15
 	dnCreate    = 0x4
 	dnDelete    = 0x8 // or moved away
 	dnMultishot = 0x80000000
@@ -127,8 +125,8 @@ func (m *masks) arm(events uintptr) (err error) {
 		if fd < 0 {
 			continue
 		}
-		for _, c := range [3][2]uintptr{{fSetsig, moved}, {fSetownEx, uintptr(unsafe.Pointer(&thisThread))},
-			{fNotify, events | dnMultishot}} {
+		for _, c := range [3][2]uintptr{{syscall.F_SETSIG, moved}, {syscall.F_SETOWN_EX, uintptr(unsafe.Pointer(&thisThread))},
+			{syscall.F_NOTIFY, events | dnMultishot}} {
 			if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), c[0], c[1]); errno != 0 {
 				err = errno
 			}

@@ -9,9 +9,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
-// madvDontneed is MADV_DONTNEED.
-const madvDontneed = 4
-
 // shrink gives back the pages of the program that were needed to come here. The
 // file behind them stays in the kernel's cache, and the few that the loop of
 // process 1 wants are mapped again at once.
@@ -21,7 +18,7 @@ func shrink() {
 		var line string
 		line, text = cut(text, '\n')
 		if from, to, ok := program(line); ok {
-			_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, madvDontneed)
+			_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
 		}
 	}
 }

@@ -93,10 +93,10 @@ func signalPipe(read, write int) error {
 }
 
 func aimPipe(read, pid, sig int) error {
-	if _, err := fcntl(read, fSetown, pid); err != nil {
+	if _, err := fcntl(read, syscall.F_SETOWN, pid); err != nil {
 		return err
 	}
-	if _, err := fcntl(read, fSetsig, sig); err != nil {
+	if _, err := fcntl(read, syscall.F_SETSIG, sig); err != nil {
 		return err
 	}
 	_, err := fcntl(read, syscall.F_SETFL, syscall.O_NONBLOCK|syscall.O_ASYNC)
@@ -192,9 +192,9 @@ func parseFront(text string) bool {
 // signal sends a signal to the parent process. The end of the pipe, when the
 // process 1 ends, sends one more, which must do nothing.
 func (p *parent) signal(n int) {
-	if _, err := fcntl(p.fds.Read, fSetsig, n); err == nil {
+	if _, err := fcntl(p.fds.Read, syscall.F_SETSIG, n); err == nil {
 		_, _ = syscall.Write(p.fds.Write, []byte{0})
-		_, _ = fcntl(p.fds.Read, fSetsig, marker)
+		_, _ = fcntl(p.fds.Read, syscall.F_SETSIG, marker)
 		_, _ = syscall.Read(p.fds.Read, p.buf[:1])
 	}
 }

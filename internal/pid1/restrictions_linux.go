@@ -17,7 +17,6 @@ const (
 	filterMode   = 1   // SECCOMP_SET_MODE_FILTER
 
 	oPath      = 0x200000
-	oNonblock  = syscall.O_NONBLOCK
 	stReadonly = 1 // ST_RDONLY of statfs(2)
 )
 
@@ -71,13 +70,14 @@ func given(fd int) (allow landlock.FS, ok bool) {
 	if st.Mode&syscall.S_IFMT == syscall.S_IFDIR || flags&oPath != 0 {
 		return landlock.Write, true // kept by name: the tree is meant
 	}
-	if mode := flags & syscall.O_ACCMODE; mode != syscall.O_WRONLY {
+	allow = landlock.IoctlDev
+	if flags&syscall.O_ACCMODE != syscall.O_WRONLY {
 		allow |= landlock.ReadFile
 	}
-	if mode := flags & syscall.O_ACCMODE; mode != syscall.O_RDONLY {
+	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
 		allow |= landlock.WriteFile | landlock.Truncate
 	}
-	return allow | landlock.IoctlDev, true
+	return allow, true
 }
 
 // before adds the steps that come before the caller's signal mask.
@@ -115,7 +115,7 @@ func (cfg *InitConfig) reopen() error {
 // its mode, times and attributes be changed without that.
 func reopen(n int) error {
 	name := ReopenDir + "/" + strconv.Itoa(n)
-	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|oNonblock, 0)
+	fd, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -138,14 +138,14 @@ func reopen(n int) error {
 		return errors.New("not on a read-only mount")
 	}
 	off, err := syscall.Seek(n, 0, 1)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = syscall.Seek(fd, off, 0)
 	}
-	if _, err := syscall.Seek(fd, off, 0); err != nil {
-		return err
+	if err == nil {
+		_, err = fcntl(fd, syscall.F_SETFL, 0)
 	}
-	if _, err := fcntl(fd, syscall.F_SETFL, 0); err != nil {
-		return err
+	if err == nil {
+		err = syscall.Dup3(fd, n, 0)
 	}
-	return syscall.Dup3(fd, n, 0)
+	return err
 }

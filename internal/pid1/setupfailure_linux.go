@@ -17,8 +17,8 @@ import (
 // writes waits for the watchdog, and is not gone before that is there; when bwrap
 // goes on, for all that it said, process 1 ends the watchdog as always.
 type setupFailure struct {
-	parent  int // process id
-	pidfd   int // of the same
+	pidfd   int // of bwrap
+	parent  int // its process id, while it runs
 	said    int // reading end of the pipe
 	explain func(said string) string
 
@@ -57,8 +57,8 @@ func (t *setupFailure) execute() {
 	t.tell("")
 }
 
-// running reports whether bwrap, this process's parent, has not ended.
-func (t *setupFailure) running() bool { return syscall.Getppid() == t.parent }
+// running reports whether bwrap has not ended.
+func (t *setupFailure) running() bool { return !readable(t.pidfd, 0) }
 
 // end says how bwrap has ended, if it ended by itself and the kernel tells who is
 // not its parent (Linux 6.15).
@@ -190,17 +190,10 @@ func passed(line string) string {
 
 // Requests of ptrace(2).
 const (
-	ptraceCont      = 7
-	ptraceDetach    = 17
-	ptraceSyscall   = 24
-	ptraceGetRegs   = 0x4204 // PTRACE_GETREGSET
-	ptraceSetRegs   = 0x4205
 	ptraceSeize     = 0x4206
 	ptraceInterrupt = 0x4207
 	ptraceListen    = 0x4208
 	eventStop       = 128
-	optSysgood      = 1
-	wAll            = 0x40000000
 )
 
 func ptrace(request, pid int, addr, data uintptr) bool {
@@ -211,12 +204,12 @@ func ptrace(request, pid int, addr, data uintptr) bool {
 // seize begins to trace bwrap, and waits until that has effect. It is the parent
 // still when it is afterwards: no other process has got its number.
 func (t *setupFailure) seize() bool {
-	if !ptrace(ptraceSeize, t.parent, 0, optSysgood) || !t.running() || !ptrace(ptraceInterrupt, t.parent, 0, 0) {
+	if !ptrace(ptraceSeize, t.parent, 0, syscall.PTRACE_O_TRACESYSGOOD) || !t.running() || !ptrace(ptraceInterrupt, t.parent, 0, 0) {
 		return false
 	}
 	var ws syscall.WaitStatus
 	for range 500 { // a process that the kernel holds up is not waited for without end
-		pid, err := syscall.Wait4(t.parent, &ws, wAll|syscall.WNOHANG, nil)
+		pid, err := syscall.Wait4(t.parent, &ws, syscall.WALL|syscall.WNOHANG, nil)
 		switch {
 		case pid == t.parent && ws.Stopped():
 			return t.goOn(ws)
@@ -237,14 +230,14 @@ func (t *setupFailure) goOn(ws syscall.WaitStatus) bool {
 	case int(ws)>>16 != 0, sig == syscall.SIGTRAP|0x80:
 		sig = 0
 	}
-	return ptrace(ptraceSyscall, t.parent, 0, uintptr(sig))
+	return ptrace(syscall.PTRACE_SYSCALL, t.parent, 0, uintptr(sig))
 }
 
 // trace follows bwrap to its end.
 func (t *setupFailure) trace() {
 	for {
 		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(t.parent, &ws, wAll, nil)
+		pid, err := syscall.Wait4(t.parent, &ws, syscall.WALL, nil)
 		switch {
 		case err == syscall.EINTR:
 			continue
@@ -262,7 +255,7 @@ func (t *setupFailure) exits() bool {
 	iov := syscall.Iovec{Base: (*byte)(unsafe.Pointer(&regs))}
 	iov.SetLen(len(regs) * 8)
 	const status = 1 // NT_PRSTATUS
-	if !ptrace(ptraceGetRegs, t.parent, status, uintptr(unsafe.Pointer(&iov))) ||
+	if !ptrace(syscall.PTRACE_GETREGSET, t.parent, status, uintptr(unsafe.Pointer(&iov))) ||
 		iov.Len <= 8*max(regNumber, regFirst) || regs[regNumber] != syscall.SYS_EXIT_GROUP {
 		return false
 	}
@@ -270,8 +263,8 @@ func (t *setupFailure) exits() bool {
 	t.tell(endedWith(int(regs[regFirst] & 0xff)))
 	if !t.quit {
 		regs[regFirst] = statusFailed
-		_ = ptrace(ptraceSetRegs, t.parent, status, uintptr(unsafe.Pointer(&iov)))
+		_ = ptrace(syscall.PTRACE_SETREGSET, t.parent, status, uintptr(unsafe.Pointer(&iov)))
 	}
-	_ = ptrace(ptraceDetach, t.parent, 0, 0)
+	_ = ptrace(syscall.PTRACE_DETACH, t.parent, 0, 0)
 	return true
 }

@@ -50,12 +50,8 @@ func newImage(path string, argv, env []string) (img image, err error) {
 
 // step executes the image, which has to be kept alive until then.
 func (img *image) step() step {
-	return execStep(img.path, &img.argv[0], &img.env[0])
-}
-
-func execStep(path *byte, argv, env **byte) step {
-	return newStep(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(argv)),
-		uintptr(unsafe.Pointer(env)))
+	return newStep(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(img.path)), uintptr(unsafe.Pointer(&img.argv[0])),
+		uintptr(unsafe.Pointer(&img.env[0])))
 }
 
 // run starts a process that shares this one's memory, in which the steps are

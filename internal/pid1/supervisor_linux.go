@@ -45,12 +45,9 @@ func serve(cfg *InitConfig, w restrictions) int {
 	s := &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1}
 	s.parent = parent{fds: cfg.Parent, blocked: held | cfg.Mask}
 	// Nothing inside may look into this process, nor use what it has open.
-	prctl(prSetDumpable, 0)
-	for _, fd := range cfg.Parent.list() {
+	prctl(syscall.PR_SET_DUMPABLE, 0)
+	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
 		_, _ = fcntl(*fd, syscall.F_SETFD, syscall.FD_CLOEXEC)
-	}
-	if cfg.OOM >= 0 {
-		_, _ = fcntl(cfg.OOM, syscall.F_SETFD, syscall.FD_CLOEXEC)
 	}
 	if cfg.Group == Foreground {
 		var err error
@@ -59,7 +56,7 @@ func serve(cfg *InitConfig, w restrictions) int {
 		}
 	}
 	// With the parent process everything ends, and the kernel sees to it.
-	prctl(prSetPdeathsig, sigKILL)
+	prctl(syscall.PR_SET_PDEATHSIG, sigKILL)
 	if s.parent.state().gone {
 		return 128 + sigKILL
 	}
@@ -93,13 +90,14 @@ func (s *supervisor) start(w restrictions) (int, error) {
 		mask: cfg.Mask, rlimits: cfg.Rlimits, restrictions: w,
 	}
 	for i := range c.rlimits {
-		if c.rlimits[i].Resource == rlimitNproc { // counts threads, and those of process 1 with them
-			c.rlimits[i].Max += threads()
+		l := &c.rlimits[i]
+		if l.Resource == rlimitNproc { // counts threads, and those of process 1 with them
+			l.Max += threads()
 		}
 		// No one here may raise a hard limit of the caller's.
 		var now syscall.Rlimit
-		if syscall.Getrlimit(c.rlimits[i].Resource, &now) == nil {
-			c.rlimits[i].Max = min(c.rlimits[i].Max, now.Max)
+		if syscall.Getrlimit(l.Resource, &now) == nil {
+			l.Max = min(l.Max, now.Max)
 		}
 	}
 	var err error
@@ -116,8 +114,8 @@ func (s *supervisor) start(w restrictions) (int, error) {
 	// Of the caller's descriptors the command alone holds a copy from here on: who
 	// waits for the end of a pipe does not wait for process 1. Of standard error it
 	// keeps one, as the parent process does: there the messages go.
-	keep := append(s.masks.fds(), 2, s.tty, cfg.OOM)
-	for _, fd := range cfg.Parent.list() {
+	keep := append(s.masks.fds(), 2, s.tty)
+	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
 		keep = append(keep, *fd)
 	}
 	for _, step := range closeAllBut(keep...) {
@@ -128,11 +126,10 @@ func (s *supervisor) start(w restrictions) (int, error) {
 
 // threads is the number of threads of this process.
 func threads() uint64 {
-	n, err := strconv.ParseUint(procfs.Status("Threads"), 10, 64)
-	if err != nil {
-		return 8
+	if n, err := strconv.ParseUint(procfs.Status("Threads"), 10, 64); err == nil {
+		return n
 	}
-	return n
+	return 8
 }
 
 // listen makes signals wake process 1, its own as well as the parent process's.
@@ -188,26 +185,20 @@ const shrinkAfter = 50e6
 
 // wait sleeps until something may have happened.
 func (s *supervisor) wait() {
-	ns := int64(-1)
-	within := func(d int64) {
-		if d = max(d, 0); ns < 0 || d < ns {
-			ns = d
+	ns, t := int64(-1), now()
+	for _, until := range [...]struct {
+		counts bool
+		ns     int64
+	}{
+		{s.expires > 0, s.expires - t},
+		{s.deadline > 0, s.deadline - t},
+		{s.wantsTerminal, 100e6},
+		{s.poll > 0, s.poll},
+		{!s.small, shrinkAfter},
+	} {
+		if until.counts && (ns < 0 || until.ns < ns) {
+			ns = max(until.ns, 0)
 		}
-	}
-	if s.expires > 0 {
-		within(s.expires - now())
-	}
-	if s.deadline > 0 {
-		within(s.deadline - now())
-	}
-	if s.wantsTerminal {
-		within(100e6)
-	}
-	if s.poll > 0 {
-		within(s.poll)
-	}
-	if !s.small {
-		within(shrinkAfter)
 	}
 	s.woke = s.woken(ns)
 	if !s.woke && !s.small {
@@ -236,7 +227,7 @@ func (s *supervisor) reap() {
 	takePending(bit(sigCHLD)) // while one is pending, the next wakes no one
 	for {
 		var ws syscall.WaitStatus
-		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|wContinued, nil)
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG|syscall.WUNTRACED|syscall.WCONTINUED, nil)
 		switch {
 		case err == syscall.EINTR:
 			continue

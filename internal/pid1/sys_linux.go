@@ -15,19 +15,10 @@ import (
 
 // Numbers of the kernel's that package syscall lacks.
 const (
-	prSetPdeathsig = 1
-	prSetDumpable  = 4
-	fSetown        = 8
-	fSetpipeSize   = 1031
-	prSetPtracer   = 0x59616d61
-	fSetsig        = 10
-	epollEdge      = 1 << 31 // EPOLLET
-	wExited        = 4
-	wContinued     = 8
-	wNowait        = 1 << 24
-	pPid           = 1
-	rlimitNproc    = 6
-	pidfdOpen      = 434 // pidfd_open(2), the same on all architectures
+	epollEdge   = 1 << 31 // EPOLLET
+	pPid        = 1
+	rlimitNproc = 6
+	pidfdOpen   = 434 // pidfd_open(2), the same on all architectures
 )
 
 // everySignal is the full set.

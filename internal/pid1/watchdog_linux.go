@@ -13,9 +13,9 @@ import (
 
 // cleanupName is the first argument by which sbx knows that it is to clean up. The
 // second is the number of a descriptor that the processes to end have open. The
-// third, if there is one, is that of a file with what bwrap says of its child; or,
-// if there are two more, of a pipe with what bwrap says, then of a descriptor of
-// bwrap itself, and the last is bwrap's process id.
+// third, if there is one, is that of a file with what bwrap writes of its child; or,
+// if one more follows, of a pipe with what bwrap says, and that one of a descriptor
+// of bwrap itself.
 const cleanupName = "--sweep-of-sandbox"
 
 // watchdog starts a process that stays until process 1 is there. bwrap's child
@@ -48,12 +48,12 @@ func watchdog(w ParentFDs) error {
 			newStep(syscall.SYS_SETSID), // what is sent to the group is not for the watchdog
 			newStep(syscall.SYS_CLOSE, uintptr(diverted)),
 			newStep(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&g.wait)), 2),
-		}, g.cleanup([]int{w.Read, said, pidfd}, syscall.Getpid())...))
+		}, g.cleanup(w.Read, said, pidfd)...))
 	if err != nil {
 		return err
 	}
 	_ = syscall.Close(said)
-	prctl(prSetPtracer, uintptr(pid)) // unknown where only who may send a process signals may trace it
+	prctl(syscall.PR_SET_PTRACER, uintptr(pid)) // unknown where only who may send a process signals may trace it
 	return aimPipe(w.WatchdogRead, pid, sigKILL)
 }
 
@@ -73,7 +73,7 @@ func (w *ParentFDs) opened() (said int, err error) {
 	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_DIRECT); err != nil {
 		return -1, err
 	}
-	_, _ = fcntl(p[1], fSetpipeSize, 1)
+	_, _ = fcntl(p[1], syscall.F_SETPIPE_SZ, 1)
 	diverted = p[1]
 	return p[0], syscall.SetNonblock(p[0], true)
 }
@@ -139,7 +139,7 @@ func PrepareDirect(e SetupFDs) error {
 		lives.end = 1 + 1 // nothing is left
 		steps, fds = append(steps, lives), fds[1:]
 	}
-	_, err = g.start(append(steps, g.cleanup(fds)...))
+	_, err = g.start(append(steps, g.cleanup(fds...)...))
 	return err
 }
 
@@ -184,29 +184,22 @@ type watchdogMemory struct {
 	wait       [2]pollFD
 	alive      pollFD
 	late, soon syscall.Timespec
-	path       *byte
-	argv       [7]*byte
-	env        [1]*byte
+	image      image
 	steps      []step
 }
 
 // watchdogState is what the watchdog reads: no stack and no heap keeps it where it is.
 var watchdogState watchdogMemory
 
-// cleanup are the steps that execute sbx anew with some descriptors and numbers.
-func (g *watchdogMemory) cleanup(fds []int, numbers ...int) (steps []step) {
+// cleanup are the steps that execute sbx anew with some descriptors.
+func (g *watchdogMemory) cleanup(fds ...int) (steps []step) {
 	words := []string{"sbx", cleanupName}
-	for _, n := range append(fds, numbers...) {
-		words = append(words, strconv.Itoa(n))
-	}
-	for i, word := range words {
-		g.argv[i], _ = syscall.BytePtrFromString(word)
-	}
-	g.path, _ = syscall.BytePtrFromString("/proc/self/exe")
 	for _, fd := range fds {
+		words = append(words, strconv.Itoa(fd))
 		steps = append(steps, newStep(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFD, 0))
 	}
-	return append(steps, execStep(g.path, &g.argv[0], &g.env[0]))
+	g.image, _ = newImage("/proc/self/exe", words, nil) // no word has a NUL
+	return append(steps, g.image.step())
 }
 
 func (g *watchdogMemory) start(steps []step) (int, error) {
@@ -225,7 +218,7 @@ func (p *parent) dismissWatchdog() {
 // IsCleanup reports whether the arguments after the program's name tell sbx to
 // clean up.
 func IsCleanup(args []string) bool {
-	return len(args) >= 2 && len(args) <= 5 && args[0] == cleanupName
+	return len(args) >= 2 && len(args) <= 4 && args[0] == cleanupName
 }
 
 // Cleanup ends what a bwrap left that was killed while it set up: all processes
@@ -233,15 +226,15 @@ func IsCleanup(args []string) bool {
 // says that gives up is told first, in the words of explain, and bwrap then ends
 // with the status of a failure of sbx's.
 func Cleanup(args []string, explain func(said string) string) int {
-	var n [4]int
+	var n [3]int
 	for i, word := range args[1:] {
 		var err error
 		if n[i], err = strconv.Atoi(word); err != nil {
 			return statusFailed
 		}
 	}
-	if len(args) == 5 {
-		t := &setupFailure{said: n[1], pidfd: n[2], parent: n[3], explain: explain}
+	if len(args) == 4 {
+		t := &setupFailure{said: n[1], pidfd: n[2], parent: syscall.Getppid(), explain: explain}
 		t.execute()
 	}
 	pipe, err := procfs.Readlink("/proc/self/fd/" + args[1])
