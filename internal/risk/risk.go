@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/sbx-sandbox/sbx/shims"
 )
 
 // Bounds on what is looked at. They keep a hostile command line from costing time
@@ -64,7 +66,9 @@ func (r *reader) command(words []string) {
 		name := path.Base(strings.ReplaceAll(words[0], `\`, ""))
 		switch {
 		case in(shells, name):
-			r.shell(words[1:])
+			if call := shims.Classify(words[1:]); call.Mode == shims.Command {
+				r.text(plain(call.Text))
+			}
 			return
 		case name == "eval":
 			r.text(plain(strings.Join(words[1:], " ")))
@@ -97,20 +101,6 @@ func known(word string) bool {
 	name := path.Base(word)
 	return in(shells, name) || in(wrappers, name) ||
 		slices.ContainsFunc(rules, func(r rule) bool { return r.named(name) })
-}
-
-// shell reads the text behind -c: the first word then that is no option.
-func (r *reader) shell(args []string) {
-	text := false
-	for _, a := range args {
-		switch {
-		case strings.HasPrefix(a, "-"):
-			text = text || !strings.HasPrefix(a, "--") && strings.Contains(a, "c")
-		case text:
-			r.text(plain(a))
-			return
-		}
-	}
 }
 
 // text reads shell text. A bug in the parser must not keep a command from running.
