@@ -16,7 +16,10 @@
 // Start with [Args.Words].
 package bwrapargs
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Kind is a mount operation of bwrap.
 type Kind uint8
@@ -69,13 +72,7 @@ var (
 
 // Less reports whether v is older than o.
 func (v Version) Less(o Version) bool {
-	if v.Major != o.Major {
-		return v.Major < o.Major
-	}
-	if v.Minor != o.Minor {
-		return v.Minor < o.Minor
-	}
-	return v.Patch < o.Patch
+	return cmp.Or(v.Major-o.Major, v.Minor-o.Minor, v.Patch-o.Patch) < 0
 }
 
 // String returns "0.8.0".

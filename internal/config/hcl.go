@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -283,7 +281,7 @@ func (r *hclReader) syntax(diags hcl.Diagnostics, body *hclsyntax.Body) error {
 			}
 		}
 		text, _, _ := strings.Cut(cmp.Or(d.Detail, d.Summary), ". ")
-		return r.errorf(at, "%s", lowerFirst(strings.TrimSuffix(text, ".")))
+		return r.errorf(at, "%s", strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], "."))
 	}
 	return r.errorf(0, "cannot be read as HCL")
 }
@@ -300,9 +298,4 @@ func firstSet(b *hclsyntax.Body, name string, again int) (at int, ok bool) {
 		return a.NameRange.Start.Byte, true
 	}
 	return 0, false
-}
-
-func lowerFirst(s string) string {
-	r, n := utf8.DecodeRuneInString(s)
-	return string(unicode.ToLower(r)) + s[n:]
 }

@@ -33,7 +33,11 @@ func PreviewTrust(builtin policy.Set, files []File, i int, vars policy.Vars) (*P
 	if err != nil {
 		return nil, err
 	}
-	if err := after.defaultIsLegal(vars); err != nil {
+	byDefault, err := policy.Resolve(after.Profiles, []string{after.DefaultProfile}, vars)
+	if err == nil {
+		err = after.CheckLocked(byDefault, vars, false)
+	}
+	if err != nil {
 		return nil, err
 	}
 	with[i].Trusted = false
@@ -48,14 +52,6 @@ func PreviewTrust(builtin policy.Set, files []File, i int, vars policy.Vars) (*P
 	t := preview{before: before, after: after, vars: vars, path: files[i].Path}
 	t.keys()
 	return &t.Preview, t.loosens()
-}
-
-func (s *Settings) defaultIsLegal(vars policy.Vars) error {
-	p, err := policy.Resolve(s.Profiles, []string{s.DefaultProfile}, vars)
-	if err != nil {
-		return err
-	}
-	return s.CheckLocked(p, vars, false)
 }
 
 type preview struct {

@@ -69,10 +69,8 @@ func decodeRecord(rec string) (path, data string, ok bool) {
 	rest, ok := strings.CutPrefix(rec, header)
 	length, rest, found := strings.Cut(rest, "\n")
 	n, err := strconv.Atoi(length)
-	switch {
-	case !ok || !found || err != nil || n < 1 || n > maxPath || strconv.Itoa(n) != length:
-		return "", "", false
-	case len(rest) <= n || rest[0] != '/' || rest[n] != '\n' || strings.IndexByte(rest[:n], 0) >= 0:
+	if !ok || !found || err != nil || n < 1 || n > maxPath || strconv.Itoa(n) != length || len(rest) <= n ||
+		rest[0] != '/' || rest[n] != '\n' || strings.IndexByte(rest[:n], 0) >= 0 {
 		return "", "", false
 	}
 	return rest[:n], rest[n+1:], true

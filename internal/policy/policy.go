@@ -174,7 +174,7 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	}
 	pol.setScalars(&p.Profile)
 	for i := range pol.EnvSet {
-		v, err := vars.ExpandValue(pol.EnvSet[i].Value)
+		v, _, err := vars.expand(pol.EnvSet[i].Value) // it need not be a path
 		if err != nil {
 			return nil, &Error{Source: p.Where["env_set."+pol.EnvSet[i].Name], Text: err.Error()}
 		}

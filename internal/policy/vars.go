@@ -162,13 +162,9 @@ func (v *Vars) Expand(text string) (expanded string, ok bool, err error) {
 	return path.Clean(full), true, nil
 }
 
-// ExpandValue expands variables in a text that need not be a path.
-func (v *Vars) ExpandValue(text string) (string, error) {
-	s, _, err := v.expand(text)
-	return s, err
-}
-
-func (v *Vars) expand(text string) (string, bool, error) {
+// expand expands the variables in a text. ok is false, and the text empty, when one
+// has no value.
+func (v *Vars) expand(text string) (expanded string, ok bool, err error) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '$' {

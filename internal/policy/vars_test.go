@@ -90,11 +90,11 @@ func TestExpandValue(t *testing.T) {
 	v := Vars{CWD: "/w", Home: "/h"}
 	for in, want := range map[string]string{"": "", "plain": "plain", "$HOME:$CWD": "/h:/w", "$$": "$", "a..b": "a..b",
 		"~": "~", "$XDG_RUNTIME_DIR": ""} {
-		if got, err := v.ExpandValue(in); got != want || err != nil {
+		if got, _, err := v.expand(in); got != want || err != nil {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
-	if _, err := v.ExpandValue("$PATH"); err == nil {
+	if _, _, err := v.expand("$PATH"); err == nil {
 		t.Error("$PATH was taken")
 	}
 }
