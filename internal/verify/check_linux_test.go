@@ -350,7 +350,7 @@ func TestOutputsAreSafe(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	tg := &target{Nonce: "abc", Guarded: []guardedPath{{Path: "/p/.vscode"}}}
-	file := entry{Kind: kindFile, Mode: 0o100644, Mtime: 1, Size: 3}
+	file := entry{Mode: 0o100644, Mtime: 1, Size: 3}
 	with := func(change func(*entry)) entry { e := file; change(&e); return e }
 	tests := []struct {
 		name  string
@@ -359,11 +359,11 @@ func TestCompare(t *testing.T) {
 	}{
 		{"nothing", tree{"/p/f": file}, map[string]Verdict{"project and home": Proved}},
 		{"gone", tree{}, map[string]Verdict{"/p/f": Hole}},
-		{"stub", tree{"/p/f": file, "/p/.env": {Kind: kindFile}}, map[string]Verdict{"/p/.env": Hole}},
-		{"mount point", tree{"/p/f": file, "/p/d": {Kind: kindDir}}, map[string]Verdict{"/p/d": Hole}},
-		{"of the probe", tree{"/p/f": file, "/p/x-abc-y": {Kind: kindFile, Size: 1}},
+		{"stub", tree{"/p/f": file, "/p/.env": {Mode: 0o100600}}, map[string]Verdict{"/p/.env": Hole}},
+		{"mount point", tree{"/p/f": file, "/p/d": {Mode: 0o040700}}, map[string]Verdict{"/p/d": Hole}},
+		{"of the probe", tree{"/p/f": file, "/p/x-abc-y": {Mode: 0o100600, Size: 1}},
 			map[string]Verdict{"/p/x-abc-y": Hole}},
-		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Kind: kindFile, Size: 1}},
+		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Mode: 0o100600, Size: 1}},
 			map[string]Verdict{"/p/.vscode": Hole}},
 		{"of somebody", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": Unchecked}},
 		{"mode", tree{"/p/f": with(func(e *entry) { e.Mode = 0o100600 })}, map[string]Verdict{"/p/f": Hole}},

@@ -225,26 +225,30 @@ func (l *listener) heard() bool {
 	reached := false
 	buf := make([]byte, 256)
 	for range 256 {
+		n, err := 0, error(nil)
 		if l.Act == actUDP {
-			n, _, err := unix.Recvfrom(l.fd, buf, unix.MSG_DONTWAIT)
-			if err != nil {
-				break
-			}
-			reached = reached || bytes.Contains(buf[:n], l.Path)
-			continue
+			n, _, err = unix.Recvfrom(l.fd, buf, unix.MSG_DONTWAIT)
+		} else {
+			n, err = l.accept(buf)
 		}
-		c, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
 		if err != nil {
 			break
 		}
-		if l.Act == actConnect {
-			reached = true
-		} else {
-			impatient(c)
-			n, err := unix.Read(c, buf)
-			reached = reached || err == nil && bytes.Contains(buf[:n], l.Path)
-		}
-		unix.Close(c)
+		reached = reached || l.Act == actConnect || bytes.Contains(buf[:max(n, 0)], l.Path)
 	}
 	return reached
+}
+
+// accept takes a connection, and what is said on one that anyone may make.
+func (l *listener) accept(buf []byte) (n int, err error) {
+	c, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(c)
+	if l.Act == actTCP {
+		impatient(c)
+		n, _ = unix.Read(c, buf)
+	}
+	return n, nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -66,11 +67,10 @@ func touched(tg *target, asked []question, answers map[int]answer) map[string]bo
 
 // entry is what a snapshot keeps of a name.
 type entry struct {
-	Kind   string
-	Mode   uint32
+	Mode   uint32 // its type, too
 	UID    int
 	Mtime  int64 // nanoseconds
-	Size   int64 // bytes, of files
+	Size   int64 // bytes, but of directories
 	Target string
 }
 
@@ -100,21 +100,17 @@ func (t tree) add(path string, skip []string, levels int) {
 	if unix.Lstat(path, &st) != nil {
 		return
 	}
-	e := entry{Kind: kindOf(st.Mode), Mode: st.Mode, UID: int(st.Uid), Mtime: st.Mtim.Nano()}
-	switch e.Kind {
-	case kindDir:
-	case kindLink:
-		e.Target, _ = os.Readlink(path)
-		fallthrough
-	default:
-		e.Size = st.Size
+	e := entry{Mode: st.Mode, UID: int(st.Uid), Mtime: st.Mtim.Nano(), Size: st.Size}
+	e.Target, _ = os.Readlink(path) // "" of what is no link
+	var names []string
+	if kindOf(st.Mode) == kindDir {
+		if e.Size = 0; levels > 0 {
+			names, _ = procfs.Names(path)
+		}
 	}
 	t[path] = e
-	if e.Kind == kindDir && levels > 0 {
-		f := lookAt(path)
-		for _, name := range f.names() {
-			t.add(strings.TrimSuffix(path, "/")+"/"+name, skip, levels-1)
-		}
+	for _, name := range names[:min(len(names), maxNames)] {
+		t.add(below(path, name), skip, levels-1)
 	}
 }
 
@@ -148,7 +144,7 @@ func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 			add(p, Hole, "it is new, as a mount point or a stub would be")
 		case !had:
 			add(p, Unchecked, "it is new; if another program made it, verify again")
-		case was.Kind != is.Kind || was.Mode != is.Mode || was.UID != is.UID || was.Target != is.Target:
+		case was.Mode != is.Mode || was.UID != is.UID || was.Target != is.Target:
 			add(p, Hole, "its type, mode, owner or target has changed")
 		case was.Size == is.Size && touched[p]:
 		case was != is:

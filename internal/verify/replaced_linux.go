@@ -5,6 +5,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -36,8 +37,8 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 		r.Verdict, r.Detail = Gap, "no sbx process stays to notice it (--direct, --share-pid)"
 		return []Result{r}
 	}
-	path, other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden"),
-		filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
+	path := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden")
+	other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
 	var dir unix.Stat_t
 	if unix.Stat(sub.Host.CWD, &dir) == nil {
 		defer func() { _ = unix.UtimesNanoAt(unix.AT_FDCWD, sub.Host.CWD, []unix.Timespec{dir.Atim, dir.Mtim}, 0) }()
@@ -52,19 +53,20 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 		_, _ = f.WriteString(nonce)
 		f.Close()
 	}
-	r.Verdict, r.Detail = sub.replace(path, other, plan.Report.Policy.OnUnmasked == "warn", &r.Control)
+	sub.replace(&r, path, other, plan.Report.Policy.OnUnmasked == "warn")
 	return []Result{r}
 }
 
-func (sub *Subject) replace(path, other string, goesOn bool, control *string) (Verdict, string) {
+func (sub *Subject) replace(r *Result, path, other string, goesOn bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), patienceAll)
 	defer cancel()
 	tg := target{CWD: sub.Host.CWD, Remap: sub.Remap}
-	r, err := sub.start(ctx, []question{{ID: 1, Act: actLook, Path: []byte(tg.at(path))}}, "--block", path)
+	run, err := sub.start(ctx, []question{{ID: 1, Act: actLook, Path: []byte(tg.at(path))}}, "--block", path)
 	if err != nil {
-		return Unchecked, err.Error()
+		r.Detail = err.Error()
+		return
 	}
-	a, ok := r.answers()[1]
+	a, ok := run.answers()[1]
 	hidden := ok && a.File != nil && (a.File.Kind == kindAbsent || a.File.Size == 0 || !a.File.Read)
 	if hidden {
 		err = os.Rename(other, path)
@@ -75,22 +77,20 @@ func (sub *Subject) replace(path, other string, goesOn bool, control *string) (V
 		time.Sleep(patienceReplaced / 3)
 	default: // it has to end by itself
 		defer time.AfterFunc(patienceReplaced, cancel).Stop()
-		_, _ = io.Copy(io.Discard, r.out)
+		_, _ = io.Copy(io.Discard, run.out)
 	}
-	ended := r.end()
-	*control = "it could be hidden, and outside it is another file now"
+	ended := run.end()
+	r.Control = "it could be hidden, and outside it is another file now"
 	var exit *exec.ExitError
-	switch told := strings.Contains(r.said.String(), "it is no longer hidden"); {
-	case !ok:
-		return Unchecked, "the run with it ended without an answer: " + text.Plain(strings.TrimSpace(r.said.String()))
-	case !hidden:
-		return Hole, "it was not hidden in the first place"
-	case err != nil:
-		return Unchecked, "it could not be replaced: " + err.Error()
-	case goesOn && told:
-		return Allowed, "the run warned about it and went on (on_unmasked = \"warn\")"
-	case told && errors.As(ended, &exit) && exit.ExitCode() == host.StatusFailed:
-		return Proved, "the run was ended at once"
-	}
-	return Hole, "the run went on with it"
+	refused := errors.As(ended, &exit) && exit.ExitCode() == host.StatusFailed
+	said := strings.TrimSpace(run.said.String())
+	told := strings.Contains(said, "it is no longer hidden")
+	r.Verdict, r.Detail = table{
+		{!ok, Unchecked, "the run with it ended without an answer: " + text.Plain(said)},
+		{!hidden, Hole, "it was not hidden in the first place"},
+		{err != nil, Unchecked, fmt.Sprintf("it could not be replaced: %v", err)},
+		{goesOn && told, Allowed, "the run warned about it and went on (on_unmasked = \"warn\")"},
+		{told && refused, Proved, "the run was ended at once"},
+		{true, Hole, "the run went on with it"},
+	}.decide()
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -113,7 +114,7 @@ type run struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  io.Reader
-	said bytes.Buffer // the beginning of what it says
+	said bytes.Buffer // on standard error
 }
 
 // start runs sbx with the probe for its command, in a sandbox. The flags are those
@@ -135,9 +136,10 @@ func (sub *Subject) start(ctx context.Context, asked []question, more ...string)
 }
 
 // startSelf starts this program, with pipes.
-func startSelf(ctx context.Context, env []string, args ...string) (r *run, err error) {
-	r = &run{cmd: exec.CommandContext(ctx, "/proc/self/exe", args...)}
-	r.cmd.Args[0], r.cmd.Env, r.cmd.Stderr = "sbx", env, r
+func startSelf(ctx context.Context, env []string, args ...string) (*run, error) {
+	r := &run{cmd: exec.CommandContext(ctx, "/proc/self/exe", args...)}
+	r.cmd.Args[0], r.cmd.Env, r.cmd.Stderr = "sbx", env, &r.said
+	var err error
 	if r.in, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -147,19 +149,11 @@ func startSelf(ctx context.Context, env []string, args ...string) (r *run, err e
 	return r, r.cmd.Start()
 }
 
-// Write takes what the run says.
-func (r *run) Write(p []byte) (int, error) {
-	if room := 8<<10 - r.said.Len(); room > 0 {
-		r.said.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
 // answers are what comes until the probe is through; it waits then.
 func (r *run) answers() map[int]answer {
 	answers := make(map[int]answer)
 	lines := bufio.NewScanner(r.out)
-	lines.Buffer(make([]byte, 64<<10), maxAnswer)
+	lines.Buffer(nil, maxAnswer)
 	for lines.Scan() {
 		var a answer
 		if json.Unmarshal(lines.Bytes(), &a) != nil {
@@ -182,24 +176,18 @@ func (r *run) end() error {
 
 // why is the reason for no answer at all, in the child's own words.
 func (r *run) why(err error) error {
-	var text, hint, last string
-	for line := range strings.Lines(r.said.String()) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "sbx: error: "); ok && text == "" {
-			text = rest
-		} else if rest, ok := strings.CutPrefix(line, "sbx: hint: "); ok && hint == "" {
-			hint = rest
-		}
-		if line != "" {
-			last = line
-		}
+	said := strings.TrimSpace(r.said.String())
+	first := func(prefix string) string {
+		_, rest, _ := strings.Cut("\n"+said, "\n"+prefix)
+		rest, _, _ = strings.Cut(rest, "\n")
+		return strings.TrimSpace(rest)
 	}
 	var exit *exec.ExitError
-	switch {
+	switch text := first("sbx: error: "); {
 	case text != "":
-		return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
-	case last != "":
-		return failed(last)
+		return &host.Error{Status: host.StatusFailed, Text: text, Hint: first("sbx: hint: ")}
+	case said != "":
+		return failed(strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]))
 	case errors.As(err, &exit):
 		return failed("the probe ended without an answer (" + exit.String() + ")")
 	}
@@ -224,4 +212,85 @@ func lookOutside(tg *target, asked []question, answers map[int]answer) {
 			answers[q.ID] = a
 		}
 	}
+}
+
+// maxAsk and maxAnswer bound, in bytes, what goes through the pipes.
+const (
+	maxAsk    = 32 << 20
+	maxAnswer = 4 << 20 // one line
+)
+
+// Probe is the process inside: it reads questions, one line of JSON, from
+// standard input, writes a line for each answer to standard output, and waits for
+// the end of its input before it removes what it made, so that it can be looked
+// for outside. It returns the exit status. Outside of a sandbox it does nothing.
+func Probe(args []string) int {
+	if args[1] == wordIdle {
+		return idle()
+	}
+	if args[1] != wordAnswer || host.Inside() == "" {
+		fmt.Fprintln(os.Stderr, "sbx: error: the probe runs inside a sandbox only; to verify one: sbx verify")
+		return host.StatusFailed
+	}
+	in := bufio.NewReader(io.LimitReader(os.Stdin, maxAsk))
+	var asked []question
+	line, err := in.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &asked)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sbx: error: the questions cannot be read: "+err.Error())
+		return host.StatusFailed
+	}
+	out := json.NewEncoder(os.Stdout)
+	made := attempt(asked, func(a answer) bool { return out.Encode(a) == nil })
+	_ = out.Encode(answer{End: true})
+	_, _ = io.Copy(io.Discard, in)
+	clean(made)
+	return 0
+}
+
+// answerHere answers questions in this process, for a verification from inside.
+func answerHere(asked []question) map[int]answer {
+	out := make(map[int]answer, len(asked))
+	clean(attempt(asked, func(a answer) bool { out[a.ID] = a; return true }))
+	return out
+}
+
+// attempt answers questions in order, until no process listens, and returns those by
+// which something was made.
+func attempt(asked []question, tell func(answer) bool) (made []question) {
+	for _, q := range asked {
+		a := q.answer()
+		if q.Act == actCreate && a.Errno == 0 {
+			made = append(made, q)
+		}
+		if !tell(a) {
+			break
+		}
+	}
+	return made
+}
+
+// clean removes what was made, the last first.
+func clean(made []question) {
+	for _, q := range slices.Backward(made) {
+		_ = removeMade(q.path(), "")
+	}
+}
+
+// idle is a process outside, whose command line holds a word: the probe must
+// neither see nor signal it. It ends with its input, and writes a byte for each
+// signal.
+func idle() int {
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGUSR1)
+	go func() {
+		for range got {
+			_, _ = os.Stdout.Write([]byte{'!'})
+		}
+	}()
+	_, _ = os.Stdout.Write([]byte{'.'})
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
 }
