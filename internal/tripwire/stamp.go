@@ -3,6 +3,7 @@
 package tripwire
 
 import (
+	"os"
 	"strings"
 	"time"
 
@@ -66,17 +67,32 @@ func (s *stamps) see(dir int, name string, st *unix.Stat_t) {
 
 // target is the stamp of what a link leads to.
 func (s *stamps) target(dir, rel string) string {
-	fd, st, err := openTarget(dir, rel)
+	f, st, err := openTarget(dir, rel)
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(fd)
+	defer f.Close()
 	if is(&st, unix.S_IFDIR) {
-		return "->" + s.of(fd, ".", &st)
+		return "->" + s.of(int(f.Fd()), ".", &st)
 	}
 	s.newest = max(s.newest, ctime(&st))
-	s.written = s.written || s.asks && is(&st, unix.S_IFREG) && !unwritten(fd)
+	s.written = s.written || s.asks && is(&st, unix.S_IFREG) && !unwritten(int(f.Fd()))
 	return "->" + stamp(&st)
+}
+
+// openTarget opens what a link in a directory leads to, where that lies in the
+// directory as well: only there can a command write it.
+func openTarget(dir, rel string) (f *os.File, st unix.Stat_t, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, st, err
+	}
+	defer root.Close()
+	f, err = root.OpenFile(rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err == nil {
+		err = unix.Fstat(int(f.Fd()), &st)
+	}
+	return f, st, err
 }
 
 // lookListed is Look of a Name in a directory, but of a link that leads to
@@ -87,20 +103,20 @@ func lookListed(dir, rel string) (string, error) {
 	if err != nil || !strings.HasPrefix(state, "link ") {
 		return state, err
 	}
-	fd, st, err := openTarget(dir, rel)
+	f, st, err := openTarget(dir, rel)
 	if err != nil {
 		return state + "\n", nil
 	}
-	defer unix.Close(fd)
+	defer f.Close()
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
-		data, err := readFD(fd, st.Size, maxFile)
+		data, err := readFD(int(f.Fd()), st.Size, maxFile)
 		if err != nil || len(data) > maxFile {
 			return state + "\nfile " + stamp(&st), nil
 		}
 		return state + "\nfile " + sum(data), nil
 	case unix.S_IFDIR:
-		return state + "\n" + dirState(fd, ".", &st), nil
+		return state + "\n" + dirState(int(f.Fd()), ".", &st), nil
 	}
 	return state + "\nother", nil
 }

@@ -23,7 +23,7 @@ type Store struct {
 
 	// Tells is where the changes that Check returns are reported. Of those that are
 	// no alarm it returns what was not told there yet, and records that it is now;
-	// none when it is untold.
+	// none when it is the zero value.
 	Tells Telling
 }
 

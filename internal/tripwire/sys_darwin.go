@@ -2,11 +2,7 @@
 
 package tripwire
 
-import (
-	"errors"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // openPath opens a directory; it has to be one that may be listed.
 const openPath = unix.O_RDONLY
@@ -21,11 +17,6 @@ func born(_ string, st *unix.Stat_t) int64 { return st.Btim.Nano() }
 // reach is lstat(2): there are no links that lead each process elsewhere.
 func reach(path string, st *unix.Stat_t) error {
 	return retry(func() error { return unix.Lstat(path, st) })
-}
-
-// openTarget opens nothing: there is no call that stays in a directory.
-func openTarget(string, string) (int, unix.Stat_t, error) {
-	return -1, unix.Stat_t{}, errors.ErrUnsupported
 }
 
 // unwritten reports whether no process has a file open for writing. Nothing here

@@ -41,7 +41,8 @@ var errMagic = errors.New("a link of the kernel's is on the way (/proc/self/cwd)
 // there is not what sbx finds.
 func reach(path string, st *unix.Stat_t) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := openHow(unix.AT_FDCWD, path, &how)
+	fd := -1
+	err := retry(func() (err error) { fd, err = unix.Openat2(unix.AT_FDCWD, path, &how); return err })
 	switch err {
 	case nil:
 		defer unix.Close(fd)
@@ -65,32 +66,6 @@ func reachByNames(path string, st *unix.Stat_t) error {
 	}
 	defer unix.Close(dir)
 	return statAt(dir, nameIn(path), st)
-}
-
-func openHow(dir int, path string, how *unix.OpenHow) (fd int, err error) {
-	err = retry(func() error { fd, err = unix.Openat2(dir, path, how); return err })
-	return fd, err
-}
-
-// openTarget opens what a link in a directory leads to, where that lies in the
-// directory as well and on the same file system: only there can a command write
-// it, and only there opening it waits for no one.
-func openTarget(dir, rel string) (fd int, st unix.Stat_t, err error) {
-	base, err := openAt(unix.AT_FDCWD, dir, unix.O_PATH|unix.O_DIRECTORY)
-	if err != nil {
-		return -1, st, err
-	}
-	defer unix.Close(base)
-	fd, err = openHow(base, rel, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV,
-	})
-	if err == nil {
-		if err = unix.Fstat(fd, &st); err != nil {
-			unix.Close(fd)
-		}
-	}
-	return fd, st, err
 }
 
 // unwritten reports whether no process has a file open for writing, or mapped

@@ -98,7 +98,7 @@ func Look(kind Kind, path string) (string, error) {
 		return "", errApart
 	}
 	switch kind {
-	case Name, obeyed:
+	case Name:
 		return lookName(path)
 	case Pattern:
 		return lookPattern(path)
