@@ -29,7 +29,11 @@ var models = []sbpltest.Model{sbpltest.Naive, sbpltest.Observed}
 // evaluated is the profile of a plan.
 func evaluated(t testing.TB, p *engine.Plan) *sbpltest.Profile {
 	t.Helper()
-	profile, err := sbpltest.Load(profileOf(p))
+	text, params := profileOf(p)
+	if _, err := sbpltest.Old().Load(text, params); err != nil {
+		t.Fatal("on an old Mac: ", err)
+	}
+	profile, err := sbpltest.Load(text, params)
 	if err != nil {
 		t.Fatal(err)
 	}

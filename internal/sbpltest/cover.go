@@ -8,9 +8,9 @@ import (
 )
 
 // covers reports whether f matches all that g matches, as far as one can tell.
-func covers(f, g *filter, fold bool) bool {
-	over := func(f *filter) bool { return covers(f, g, fold) }
-	under := func(g *filter) bool { return covers(f, g, fold) }
+func covers(f, g *filter) bool {
+	over := func(f *filter) bool { return covers(f, g) }
+	under := func(g *filter) bool { return covers(f, g) }
 	switch {
 	case f.String() == g.String():
 		return true
@@ -27,7 +27,7 @@ func covers(f, g *filter, fold bool) bool {
 	case f.spec.how == addressed:
 		return coversAddress(f, g)
 	}
-	return coversText(f, g, fold)
+	return coversText(f, g)
 }
 
 func coversAddress(f, g *filter) bool {
@@ -38,9 +38,9 @@ func coversAddress(f, g *filter) bool {
 }
 
 // coversText compares paths and names.
-func coversText(f, g *filter, fold bool) bool {
+func coversText(f, g *filter) bool {
 	a, b := f.arg, g.arg
-	if fold && isPath(f) && f.spec.how != matching {
+	if isPath(f) && f.spec.how != matching {
 		a, b = strings.ToLower(a), strings.ToLower(b)
 	}
 	switch {
@@ -59,18 +59,18 @@ func coversText(f, g *filter, fold bool) bool {
 }
 
 // overlaps reports whether something may match both f and g.
-func overlaps(f, g *filter, fold bool) bool {
+func overlaps(f, g *filter) bool {
 	if !f.boolean() && g.boolean() {
 		f, g = g, f
 	}
-	other := func(f *filter) bool { return overlaps(f, g, fold) }
+	other := func(f *filter) bool { return overlaps(f, g) }
 	switch {
 	case f.name == some:
 		return slices.ContainsFunc(f.in, other)
 	case f.name == all:
 		return !slices.ContainsFunc(f.in, func(f *filter) bool { return !other(f) })
 	case f.name == not:
-		return !covers(f.in[0], g, fold)
+		return !covers(f.in[0], g)
 	case f.spec.family != g.spec.family:
 		// A socket has a path or an address.
 		return !(isPath(f) && g.spec.family == "network" || f.spec.family == "network" && isPath(g))
@@ -81,7 +81,7 @@ func overlaps(f, g *filter, fold bool) bool {
 	case f.spec.how == addressed:
 		return true
 	}
-	return coversText(f, g, fold) || coversText(g, f, fold) || beginsWithin(f, g, fold) || beginsWithin(g, f, fold)
+	return coversText(f, g) || coversText(g, f) || beginsWithin(f, g) || beginsWithin(g, f)
 }
 
 func overlapsExpr(f, g *filter) bool {
@@ -92,10 +92,7 @@ func overlapsExpr(f, g *filter) bool {
 }
 
 // beginsWithin is the case of a prefix below a tree: neither holds all of the other.
-func beginsWithin(tree, prefix *filter, fold bool) bool {
-	a, b := tree.arg, prefix.arg
-	if fold {
-		a, b = strings.ToLower(a), strings.ToLower(b)
-	}
+func beginsWithin(tree, prefix *filter) bool {
+	a, b := strings.ToLower(tree.arg), strings.ToLower(prefix.arg)
 	return tree.spec.how == below && prefix.spec.how == beginning && (within(b, a) || strings.HasPrefix(a, b))
 }

@@ -113,7 +113,7 @@ func (p *Profile) naive(op *operation, r *Request) Decision {
 	for i := len(p.Rules) - 1; i >= 0; i-- {
 		rule := p.Rules[i]
 		for _, about := range rule.Ops {
-			if slices.Contains(op.chain, about) && (rule.bare() || rule.matches(r, !p.opts.CaseSensitive)) {
+			if slices.Contains(op.chain, about) && (rule.bare() || rule.matches(r)) {
 				return decidedBy(rule)
 			}
 		}
@@ -147,7 +147,7 @@ func (p *Profile) own(op string, r *Request) *Rule {
 			if fallback == nil {
 				fallback = rule
 			}
-		case rule.matches(r, !p.opts.CaseSensitive):
+		case rule.matches(r):
 			return rule
 		}
 	}

@@ -68,7 +68,7 @@
 //
 // A path is what a program says: links on the way (/tmp, /var, /etc, /home and
 // those of [Options]) are followed and have to be readable, firmlinks are undone,
-// and volumes fold case unless told otherwise.
+// and volumes fold case.
 //
 // # Mutants
 //

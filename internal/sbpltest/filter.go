@@ -280,18 +280,18 @@ func newUnixAddress(name string, paths []value) (*filter, error) {
 }
 
 // match reports whether a request, whose path is resolved, is what a filter is about.
-func (f *filter) match(r *Request, fold bool) bool {
+func (f *filter) match(r *Request) bool {
 	switch f.name {
 	case all:
-		return !slices.ContainsFunc(f.in, func(in *filter) bool { return !in.match(r, fold) })
+		return !slices.ContainsFunc(f.in, func(in *filter) bool { return !in.match(r) })
 	case some:
-		return slices.ContainsFunc(f.in, func(in *filter) bool { return in.match(r, fold) })
+		return slices.ContainsFunc(f.in, func(in *filter) bool { return in.match(r) })
 	case not:
-		return !f.in[0].match(r, fold)
+		return !f.in[0].match(r)
 	}
 	switch f.spec.family {
 	case "path":
-		return r.Path != "" && f.matchPath(r, fold)
+		return r.Path != "" && f.matchPath(r)
 	case "vnode":
 		return r.Kind == f.arg
 	case anyOperation:
@@ -327,21 +327,16 @@ var targets = map[string][]string{
 
 // matchPath compares as a volume does that takes upper and lower case for the
 // same; expressions do not (orbit PR 494).
-func (f *filter) matchPath(r *Request, fold bool) bool {
-	path, arg := r.Path, f.arg
-	if f.spec.how == matching {
-		return f.expr.MatchString(path)
-	}
-	if fold {
-		path, arg = r.folded, f.folded
-	}
+func (f *filter) matchPath(r *Request) bool {
 	switch f.spec.how {
+	case matching:
+		return f.expr.MatchString(r.Path)
 	case below:
-		return within(path, arg)
+		return within(r.folded, f.folded)
 	case beginning:
-		return strings.HasPrefix(path, arg)
+		return strings.HasPrefix(r.folded, f.folded)
 	}
-	return path == arg
+	return r.folded == f.folded
 }
 
 // within reports whether a path is root or below it.

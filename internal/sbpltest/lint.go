@@ -24,7 +24,7 @@ func (p *Profile) Lint() []string {
 type finding struct{ kind, text string }
 
 func (p *Profile) lint() []finding {
-	l := &linter{Profile: p, fold: !p.opts.CaseSensitive}
+	l := &linter{Profile: p}
 	l.header()
 	l.order()
 	for _, r := range p.Rules {
@@ -39,7 +39,6 @@ func (p *Profile) lint() []finding {
 
 type linter struct {
 	*Profile
-	fold  bool
 	found []finding
 }
 
@@ -313,7 +312,7 @@ func (l *linter) covered(r *Rule, earlier []*Rule) bool {
 	}
 	for _, op := range r.Ops {
 		for _, f := range filters {
-			wider := func(g *filter) bool { return covers(g, f, l.fold) }
+			wider := func(g *filter) bool { return covers(g, f) }
 			if !slices.ContainsFunc(earlier, func(e *Rule) bool {
 				return e.Allow == r.Allow && e.names(op) && (e.bare() || f != nil && slices.ContainsFunc(e.filters, wider))
 			}) {
@@ -336,7 +335,7 @@ func (l *linter) reached(deny *Rule, f *filter) bool {
 			if !r.Allow || !slices.ContainsFunc(r.Ops, func(a string) bool { return isA(op, a) || isA(a, op) }) {
 				continue
 			}
-			if r.bare() || slices.ContainsFunc(r.filters, func(g *filter) bool { return overlaps(f, g, l.fold) }) {
+			if r.bare() || slices.ContainsFunc(r.filters, func(g *filter) bool { return overlaps(f, g) }) {
 				return true
 			}
 		}

@@ -135,13 +135,7 @@ func (m *mutator) cut(n *node, desc string) {
 func Kill(
 	text string, params map[string]string, cases []Case, mutants []Mutant,
 ) (killed, survivors []Mutant, err error) {
-	return Options{}.Kill(text, params, cases, mutants)
-}
-
-// Kill is [Kill] on a Mac of these options.
-func (o Options) Kill(
-	text string, params map[string]string, cases []Case, mutants []Mutant,
-) (killed, survivors []Mutant, err error) {
+	var o Options
 	p, err := o.Load(text, params)
 	if err != nil {
 		return nil, nil, err

@@ -65,7 +65,7 @@ func (o *Options) link(name string) (string, bool) {
 }
 
 func (o *Options) same(a, b string) bool {
-	return a == b || !o.CaseSensitive && strings.EqualFold(a, b)
+	return strings.EqualFold(a, b)
 }
 
 func shorten(name string) string {

@@ -24,8 +24,8 @@ type Rule struct {
 func (r *Rule) bare() bool { return len(r.filters) == 0 }
 
 // matches reports whether a rule with filters is about a request.
-func (r *Rule) matches(req *Request, fold bool) bool {
-	return slices.ContainsFunc(r.filters, func(f *filter) bool { return f.match(req, fold) })
+func (r *Rule) matches(req *Request) bool {
+	return slices.ContainsFunc(r.filters, func(f *filter) bool { return f.match(req) })
 }
 
 // Profile is an evaluated profile.
@@ -45,8 +45,6 @@ type Options struct {
 	Without []string
 	// Links are symbolic links besides /tmp, /var, /etc and /home: path to target.
 	Links map[string]string
-	// CaseSensitive volumes do not take upper and lower case for the same.
-	CaseSensitive bool
 
 	lax bool // for mutants: parameters may be left over
 }
