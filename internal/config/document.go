@@ -167,7 +167,7 @@ func (doc *document) readLocked(e entry) error {
 }
 
 func (doc *document) readProfile(e entry) error {
-	p, err := doc.profile(e, nil)
+	p, err := doc.profile(e)
 	doc.profiles = append(doc.profiles, p)
 	return err
 }

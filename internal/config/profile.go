@@ -25,9 +25,8 @@ type profileDoc struct {
 	entry entry
 }
 
-// profile reads one profile. Keys that keep refuses are left out; nil keeps
-// all.
-func (doc *document) profile(e entry, keep func(key string) bool) (*profileDoc, error) {
+// profile reads one profile.
+func (doc *document) profile(e entry) (*profileDoc, error) {
 	if err := doc.profileName("", e.key, e.at); err != nil {
 		return nil, err
 	}
@@ -40,9 +39,6 @@ func (doc *document) profile(e entry, keep func(key string) bool) (*profileDoc, 
 		at:      e.at, keyAt: make(map[string]int, len(keys)), entry: e,
 	}
 	for _, k := range keys {
-		if keep != nil && !keep(k.key) {
-			continue
-		}
 		p.keyAt[k.key] = k.at
 		if err := doc.profileKey(p, k); err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ func profileOf(t *testing.T, name, text string) (*profileDoc, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return doc.profile(entry{key: name, value: n}, nil)
+	return doc.profile(entry{key: name, value: n})
 }
 
 // without is a copy of items less those, nil when none is left.

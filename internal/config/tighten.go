@@ -115,16 +115,17 @@ func (t *tightener) profile(p *profileDoc) (*profileDoc, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := scalars(p.Profile)
-	kept := make(map[string]bool)
-	for key, at := range p.keyAt {
-		ok, quiet := t.key(p.Name, key, values[key], said)
-		kept[key] = ok
-		if !ok && !quiet {
-			t.ignore(p.keyName(key), at)
+	values, e := scalars(p.Profile), p.entry
+	keys := maps.Clone(e.value.(map[string]any))
+	maps.DeleteFunc(keys, func(key string, _ any) bool {
+		keep, quiet := t.key(p.Name, key, values[key], said)
+		if !keep && !quiet {
+			t.ignore(p.keyName(key), p.keyAt[key])
 		}
-	}
-	q, err := t.doc.profile(p.entry, func(key string) bool { return kept[key] })
+		return !keep
+	})
+	e.value = keys
+	q, err := t.doc.profile(e)
 	if err != nil || t.doc.file.Trusted {
 		return q, err
 	}
@@ -295,14 +296,9 @@ func (t *tightener) visible(items []policy.Item, views []*policy.Policy) (out []
 
 func shown(path string, views []*policy.Policy) bool {
 	for i, p := range views {
-		switch p.Access(path) {
-		case policy.Write, policy.Read, policy.Protect:
-		case policy.Unseen:
-			// A module shows little by itself.
-			if i == 0 {
-				return false
-			}
-		default:
+		a := p.Access(path)
+		bare := a == policy.Unseen && i == 0 // a module shows little by itself
+		if bare || a == policy.Private || a == policy.Block {
 			return false
 		}
 	}
