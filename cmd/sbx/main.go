@@ -79,11 +79,9 @@ func run(args []string) error {
 		pid1.DefaultSignals()
 	}
 	switch {
-	case len(left) == 0 && cut && os.Getenv("SBX_FLAGS") == "" && os.Getenv("SBX_ENGINE") == "":
-		return execute(app.ForRun(app.Flags{}, command))
-	case len(left) == 1 && left[0] == "--direct" && cut && os.Getenv("SBX_FLAGS") == "" &&
+	case cut && (len(left) == 0 || len(left) == 1 && left[0] == "--direct") && os.Getenv("SBX_FLAGS") == "" &&
 		os.Getenv("SBX_ENGINE") == "":
-		return execute(app.ForRun(app.Flags{Direct: true}, command))
+		return execute(app.ForRun(app.Flags{Direct: len(left) == 1}, command))
 	case len(left) == 1 && left[0] == "--version" && !cut:
 		fmt.Fprintln(stdout, "sbx "+version)
 		return nil
@@ -157,27 +155,25 @@ func messages(err error) (status int, text string, hints []string) {
 	if errors.As(err, &exit) {
 		return int(exit), "", nil
 	}
-	status, text = host.StatusFailed, err.Error()
 	var run *host.Error
 	var none *host.Unavailable
 	var file *config.FileError
 	var bad *policy.Error
-	switch {
+	hint := ""
+	switch status, text = host.StatusFailed, err.Error(); {
 	case errors.As(err, &run):
-		status = run.Status
-		if run.Hint != "" {
-			hints = append(hints, run.Hint)
-		}
+		status, hint = run.Status, run.Hint
 	case errors.As(err, &bad):
 		if bad.Near == "" && len(bad.Known) > 0 {
-			hints = append(hints, "there are "+strings.Join(bad.Known, ", "))
+			hint = "there are " + strings.Join(bad.Known, ", ")
 		}
 	case errors.As(err, &file):
-		if file.Hint != "" {
-			hints = append(hints, file.Hint)
-		}
+		hint = file.Hint
 	case errors.As(err, &none):
-		text, hints = "Sandbox unavailable: "+none.Reason+". Execution blocked.", none.Hints
+		return status, "Sandbox unavailable: " + none.Reason + ". Execution blocked.", none.Hints
+	}
+	if hint != "" {
+		hints = []string{hint}
 	}
 	return status, text, hints
 }
