@@ -26,14 +26,14 @@ func ShellOf(path string) string {
 
 // Quote writes any bytes but NUL as one word of a shell. It is the same in all
 // POSIX shells; a fish has escapes between single quotes.
-func Quote(shell, text string) string {
-	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
-		return text
+func Quote(shell, word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-") == "" {
+		return word
 	}
 	if shell == "fish" {
-		return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
+		return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(word) + "'"
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return text.SingleQuoted(word)
 }
 
 // Activate returns the code that puts a directory first in PATH, once however
@@ -95,8 +95,9 @@ func Alias(shell, name string, words []string) string {
 	for i, w := range words {
 		quoted[i] = Quote(shell, w)
 	}
+	between := "="
 	if shell == "fish" {
-		return "alias " + name + " " + Quote(shell, strings.Join(quoted, " ")) + "\n"
+		between = " "
 	}
-	return "alias " + name + "=" + Quote(shell, strings.Join(quoted, " ")) + "\n"
+	return "alias " + name + between + Quote(shell, strings.Join(quoted, " ")) + "\n"
 }

@@ -52,10 +52,9 @@ var refused = []struct {
 // a link in PATH never answers. An alias does.
 var builtins = []string{
 	"echo", "printf", "test", "pwd", "kill", "true", "false", "let", "declare", "typeset", "readonly", "getopts",
-	"times",
-	"bind", "break", "builtin", "caller", "compgen", "complete", "compopt", "continue", "dirs", "disown", "enable",
-	"fc",
-	"help", "history", "logout", "mapfile", "popd", "pushd", "readarray", "shopt", "suspend", "print", "whence",
+	"times", "bind", "break", "builtin", "caller", "compgen", "complete", "compopt", "continue", "dirs", "disown",
+	"enable", "fc", "help", "history", "logout", "mapfile", "popd", "pushd", "readarray", "shopt", "suspend", "print",
+	"whence",
 }
 
 // CheckName returns a [*NameError] that says why there is no shim and no alias
@@ -237,7 +236,13 @@ func (d Dir) AddShells(target string) error {
 }
 
 func (d Dir) link(name, target string) (Change, error) {
-	if err := d.make(); err != nil {
+	if err := d.Check(); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(string(d), 0o755); err != nil {
+		return "", err
+	}
+	if err := d.Check(); err != nil {
 		return "", err
 	}
 	path, change := filepath.Join(string(d), name), Added
@@ -258,16 +263,6 @@ func (d Dir) link(name, target string) (Change, error) {
 		return "", err
 	}
 	return change, nil
-}
-
-func (d Dir) make() error {
-	if err := d.Check(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(string(d), 0o755); err != nil {
-		return err
-	}
-	return d.Check()
 }
 
 // Remove takes a shim away; was is false when there is none.
