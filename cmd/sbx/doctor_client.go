@@ -90,22 +90,23 @@ func (r *clientReport) ask(client *agents.Client) error {
 	settled := l.policy(&agentCmd{Quiet: true})
 	world := worldOf(s.Host, env)
 	world.Writable = l.writable
-	choice := client.Choose(world)
-	if drop, bad, _ := agents.First(world); choice.Why == "" && (len(drop) > 0 || bad != "") {
-		choice.Why = append(drop, bad)[0] +
+	here := *l
+	here.choice = client.Choose(world)
+	if drop, bad, _ := agents.First(world); here.choice.Why == "" && (len(drop) > 0 || bad != "") {
+		here.choice.Why = append(drop, bad)[0] +
 			" is set: a shell or a loader that it starts outside would run what that names first"
 	}
-	place := agents.Place{Shells: shells, Tmp: probe.dir}
+	here.place = agents.Place{Shells: shells, Tmp: probe.dir}
 	if dir := os.Getenv(session.Var); dir != "" {
 		if _, err := session.Open(dir, s.Host.UID); err != nil {
 			return app.Failed(err.Error(), "unset "+session.Var+", or start the client with sbx agent")
 		}
-		place.Tmp, place.Line = session.Tmp(dir), dir+"/"+session.Line
-		if shell, err := os.Readlink(place.Line); err == nil && filepath.Dir(shell) == shells {
-			place.Target = shell
+		here.place.Tmp, here.place.Line = session.Tmp(dir), dir+"/"+session.Line
+		if shell, err := os.Readlink(here.place.Line); err == nil && filepath.Dir(shell) == shells {
+			here.place.Target = shell
 		}
 	}
-	r.Here = r.way(client, choice, place, env, probe, l.writable)
+	r.Here = here.way(env, probe)
 	if r.OK = r.Here.Inside; !r.OK {
 		r.Here.Fix = "start it with: sbx agent " + client.Name
 	}
@@ -127,27 +128,26 @@ func (r *clientReport) asAgent(l *launch, err error, probe *probe) way {
 	if err != nil {
 		return way{Probe: "not made", Why: err.Error()}
 	}
-	return r.way(l.client, l.choice, l.place, l.environ(), probe, l.writable)
+	return l.way(l.environ(), probe)
 }
 
-func (r *clientReport) way(client *agents.Client, c agents.Choice, p agents.Place, env []string, probe *probe,
-	writable func(string) bool) way {
+// way is where a command lands that the client starts in an environment.
+func (l *launch) way(env []string, probe *probe) way {
+	c := l.choice
 	w := way{Shell: c.Shell, Prefix: strings.Join(c.Prefix, " "), By: c.By}
-	w.Why, w.Fix = lands(client, c, p, writable)
+	w.Why, w.Fix = lands(l.client, c, l.place, l.writable)
 	switch {
 	case c.Shell == "":
 		w.Probe = "not made: there is no shell"
-		return w
-	case c.Why != "" || writable(c.Shell):
+	case c.Why != "" || l.writable(c.Shell):
 		// Not even to see it: what is wrong may run outside with the first shell.
 		w.Probe = "not made"
-		return w
+	default:
+		w.Inside, w.Probe = probe.run(c.Shell, l.client.Call(c, l.place, probe.command), env)
+		// Both have to say so: the rule may be another tomorrow, and a probe that
+		// ran inside says nothing of a client that would start another shell.
+		w.Inside = w.Inside && w.Why == ""
 	}
-	var inside bool
-	inside, w.Probe = probe.run(c.Shell, client.Call(c, p, probe.command), env)
-	// Both have to say so: the rule may be another tomorrow, and a probe that
-	// ran inside says nothing of a client that would start another shell.
-	w.Inside = inside && w.Why == ""
 	return w
 }
 
