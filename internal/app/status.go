@@ -7,14 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
@@ -52,13 +51,19 @@ func (c *Context) unsaid(line string) bool {
 	}
 	sum := sha256.Sum256([]byte(strconv.FormatBool(IsTerminal(2)) + "\x00" + cmp.Or(c.Boundary, c.Host.CWD) + "\x00" +
 		line))
-	path := filepath.Join(dir, hex.EncodeToString(sum[:16]))
-	if _, err := os.Lstat(path); err == nil {
+	if _, err := ownfile.Make(dir, c.Host.UID); err != nil {
+		return true
+	}
+	notes, err := ownfile.Open(dir, c.Host.UID)
+	if err != nil {
+		return true
+	}
+	defer notes.Close()
+	name := hex.EncodeToString(sum[:16])
+	if _, err := notes.Read(name, 0); err == nil {
 		return false
 	}
-	if os.MkdirAll(dir, 0o700) == nil {
-		_ = os.WriteFile(path, nil, 0o600)
-	}
+	_ = notes.Write(name, nil, false)
 	return true
 }
 
