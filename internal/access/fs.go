@@ -27,7 +27,7 @@ type sandboxFS struct {
 }
 
 func NewSandboxFS(v *view.View, self bool, files map[string]string) host.FS {
-	f := &sandboxFS{v: v, made: map[string]bool{"/": true}, links: make(map[string]string, len(v.Links)), self: self, files: files}
+	f := &sandboxFS{v: v, made: map[string]bool{"/": true}, links: make(map[string]string), self: self, files: files}
 	for m := range v.InForceEntries() {
 		f.hold(v.Inside(m.Path))
 	}

@@ -22,38 +22,39 @@ const FullTier = "tier full (bubblewrap): sbx doctor says how to get it"
 // permissions refuse. The rules of the policy only say why.
 type rules struct {
 	*Checker
-	ruled map[inode]landlock.FS  // rights by file
-	made  map[string]landlock.FS // rights by path, of what the run makes first
+	ruled map[spot]landlock.FS // by the rules
 }
 
 func (e *rules) place(path string, r *view.Rule) place { return linuxPlace(path, r) }
 
-// runRules are the rules for the directory of a run, which no profile names.
-func runRules(dir string) []view.Rule {
-	return []view.Rule{{Path: dir, Access: policy.Read, Written: dir, Source: view.SourceRun}, {Path: dir + "/tmp", Access: policy.Write, Written: dir + "/tmp", Source: view.SourceRun}}
-}
-
 // Enter adds what a run with Landlock has of its own in dir, which only the run
-// itself knows.
+// itself knows, and no profile names.
 func (c *Checker) Enter(dir string) {
-	c.Ruleset.Rules = append(c.Ruleset.Rules, landlock.Rule{Path: dir + "/tmp", Allow: landlock.Write & c.Ruleset.FS}, landlock.Rule{Path: dir, Allow: landlock.ReadFile})
-	c.Rules = append(c.Rules, runRules(dir)...)
+	tmp := dir + "/tmp"
+	c.Ruleset.Rules = append(c.Ruleset.Rules, landlock.Rule{Path: tmp, Allow: landlock.Write & c.Ruleset.FS},
+		landlock.Rule{Path: dir, Allow: landlock.ReadFile})
+	c.Rules = append(c.Rules, view.Rule{Path: dir, Access: policy.Read, Written: dir, Source: view.SourceRun},
+		view.Rule{Path: tmp, Access: policy.Write, Written: tmp, Source: view.SourceRun})
 	slices.SortStableFunc(c.Rules, func(a, b view.Rule) int { return view.ComparePaths(a.Path, b.Path) })
 }
 
-// inode is what a rule of Landlock is about: not a name.
-type inode struct{ dev, ino uint64 }
+// spot is what a rule of Landlock is about: a file, by whatever name, or a path
+// that the run makes first.
+type spot struct {
+	dev, ino uint64
+	path     string
+}
 
 // rights are what the ruleset lets through at a canonical path: what the rules at
 // it and at all above it add up to (landlock(7)). A rule is about a file, so
 // each further name of the file has it, too.
-func (e *rules) rights(path string) landlock.FS {
+func (e *rules) rights(path string) (sum landlock.FS) {
 	files := e.FS
 	if e.Beyond != nil {
 		files = e.Host.FS // sbx, with all rights of the caller, opens what rules name
 	}
 	if e.ruled == nil {
-		e.ruled, e.made = make(map[inode]landlock.FS), make(map[string]landlock.FS)
+		e.ruled = make(map[spot]landlock.FS)
 		for i := range e.Ruleset.Rules {
 			r := &e.Ruleset.Rules[i]
 			if r.Path == "" {
@@ -63,25 +64,23 @@ func (e *rules) rights(path string) landlock.FS {
 			switch {
 			case err != nil || info.Kind == host.Link:
 			case info.Kind == host.Absent:
-				e.made[r.Path] |= r.Allow
+				e.ruled[spot{path: r.Path}] |= r.Allow
 			case info.Kind == host.Dir:
-				e.ruled[inode{info.Dev, info.Ino}] |= r.Allow
+				e.ruled[spot{dev: info.Dev, ino: info.Ino}] |= r.Allow
 			default:
-				e.ruled[inode{info.Dev, info.Ino}] |= r.Allow & landlock.OfFile
+				e.ruled[spot{dev: info.Dev, ino: info.Ino}] |= r.Allow & landlock.OfFile
 			}
 		}
 	}
-	var sum landlock.FS
-	for {
-		if info, err := files.Lstat(path); err == nil && info.Kind != host.Absent {
-			sum |= e.ruled[inode{info.Dev, info.Ino}]
+	for at := path; ; at = policy.Dir(at) {
+		if info, err := files.Lstat(at); err == nil && info.Kind != host.Absent {
+			sum |= e.ruled[spot{dev: info.Dev, ino: info.Ino}]
 		} else {
-			sum |= e.made[path]
+			sum |= e.ruled[spot{path: at}]
 		}
-		if path == "/" {
+		if at == "/" {
 			return sum & e.Ruleset.FS
 		}
-		path = policy.Dir(path)
 	}
 }
 
@@ -115,8 +114,9 @@ func Foreign(path string) bool {
 		_, rest = host.Cut(below)
 	}
 	top, _ := host.Cut(rest)
-	return host.Digits(pid) && slices.Contains([]string{"auxv", "cwd", "environ", "exe", "fd", "fdinfo", "io", "map_files", "maps", "mem", "ns", "numa_maps", "pagemap",
-		"personality", "root", "smaps", "smaps_rollup", "stack", "syscall", "timers"}, top)
+	const closed = "auxv cwd environ exe fd fdinfo io map_files maps mem ns numa_maps pagemap personality root " +
+		"smaps smaps_rollup stack syscall timers"
+	return host.Digits(pid) && slices.Contains(strings.Fields(closed), top)
 }
 
 // obstacle is what keeps a directory from being given whole: the first thing in
@@ -223,15 +223,12 @@ func (e *rules) immovable(v *Verdict) string {
 
 func (e *rules) remedy(v *Verdict, p place, path string, exists bool) (done bool) {
 	full := func(to, with string) { v.add(Remedy{To: to, Text: FullTier + with}) }
+	if dir := host.Child("/", v.To); (p == proc || dir == "/dev") && (!v.Read || !v.Write) {
+		v.Fixed = "no flag opens more of " + dir
+	}
 	switch {
 	case p == proc:
-		if !v.Read || !v.Write {
-			v.Fixed = "no flag opens more of /proc"
-		}
 	case policy.Within(v.To, "/dev"):
-		if !v.Read || !v.Write {
-			v.Fixed = "no flag opens more of /dev"
-		}
 		if p == private || policy.Within(v.To, "/dev/pts") || v.To == "/dev/ptmx" {
 			full("write", "")
 		}

@@ -32,7 +32,8 @@ func (e *seatbelt) rule(path string, r *view.Rule) *view.Rule {
 		if slices.ContainsFunc(e.Rules, func(o view.Rule) bool { return o.Path == top }) {
 			return nil // it has a rule of its own
 		}
-		if info, err := e.FS.Lstat(top); err != nil || info.Kind != host.Dir && info.Kind != host.File || strings.HasPrefix(top, "/.") {
+		info, err := e.FS.Lstat(top)
+		if err != nil || info.Kind != host.Dir && info.Kind != host.File || strings.HasPrefix(top, "/.") {
 			return nil
 		}
 	}
@@ -137,6 +138,10 @@ func (e *seatbelt) explainOpened(v *Verdict) string {
 func (e *seatbelt) explainMissing(v *Verdict, p place) string {
 	at, own := e.reserved(v.To), v.Rule != nil && v.Rule.Path == v.To
 	const not = "does not exist, and cannot be created: "
+	advance := " is protected in advance"
+	if p == hidden {
+		advance = " is hidden in advance"
+	}
 	switch {
 	case v.Write:
 	case e.unknown(v.To) && p == shown:
@@ -144,18 +149,14 @@ func (e *seatbelt) explainMissing(v *Verdict, p place) string {
 	case e.unknown(v.To):
 		return "it is not known here whether a Mac has it; there it would be " + refused
 	case p == devices:
-	case own && p == hidden:
-		return not + "the name is hidden in advance"
-	case own && v.Rule.Access == policy.Protect:
-		return not + "the name is protected in advance"
+	case own && v.Rule.Access >= policy.Protect:
+		return not + "the name" + advance
 	case at == v.To:
 		return not + "it would hold something protected or hidden"
 	case e.Pinned(at):
 		return not + text.Plain(at) + " would hold something protected or hidden, and so cannot be made"
-	case at != "" && p == hidden:
-		return not + "the name " + text.Plain(at) + " is hidden in advance"
 	case at != "":
-		return not + "the name " + text.Plain(at) + " is protected in advance"
+		return not + "the name " + text.Plain(at) + advance
 	case p == private:
 		return ofRule(e.texts.absent[p], v.Rule) + spare(v, p)
 	}
@@ -272,10 +273,11 @@ func (e *seatbelt) reserved(path string) string {
 
 // passage is about a directory that cannot be listed and leads somewhere.
 func (e *seatbelt) passage(v *Verdict) string {
-	for i := range e.Rules {
-		if r := &e.Rules[i]; v.Kind == host.Dir && !r.Pinned && view.Shows(r.Access) && r.Path != v.To && policy.Within(r.Path, v.To) {
-			return "; what is opened in it can be reached, and the directory not be listed"
-		}
+	opened := func(r view.Rule) bool {
+		return !r.Pinned && view.Shows(r.Access) && r.Path != v.To && policy.Within(r.Path, v.To)
+	}
+	if v.Kind == host.Dir && slices.ContainsFunc(e.Rules, opened) {
+		return "; what is opened in it can be reached, and the directory not be listed"
 	}
 	return ""
 }
@@ -304,7 +306,8 @@ func (e *seatbelt) unknown(path string) bool {
 
 // spare says where temporary files go.
 func spare(v *Verdict, p place) string {
-	if p == private && slices.Contains([]string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/private/var/folders"}, v.Rule.Path) {
+	const shared = "/tmp /var/tmp /private/tmp /private/var/tmp /private/var/folders"
+	if p == private && slices.Contains(strings.Fields(shared), v.Rule.Path) {
 		return "; $TMPDIR is for temporary files"
 	}
 	return ""
