@@ -80,7 +80,7 @@ func (c *agentCmd) run() error {
 	if !ok {
 		return unknownAgent(c.Name)
 	}
-	if _, ok := app.Inside(); ok {
+	if _, ok := engine.Inside(); ok {
 		return c.within(client)
 	}
 	if client.Refused != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -257,7 +258,7 @@ func withEnvFlags(args []string) ([]string, error) {
 	if !slices.Contains([]string{"explain", "why", "verify"}, args[0]) {
 		return args, nil
 	}
-	if _, inside := app.Inside(); inside && args[0] == "why" {
+	if _, inside := engine.Inside(); inside && args[0] == "why" {
 		return args, nil
 	}
 	flags, err := envFlags()
@@ -339,8 +340,8 @@ func stray(word string, left []string) error {
 
 // callerOutside is the caller of a command that is for the user alone.
 func callerOutside(command, why string) (*app.Caller, error) {
-	if outer, ok := app.Inside(); ok {
-		return nil, outer.Refuses(command, why)
+	if outer, ok := engine.Inside(); ok {
+		return nil, app.Refuses(outer, command, why)
 	}
 	return app.Here("")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/session"
@@ -56,7 +57,7 @@ func (c *doctorCmd) client() error {
 	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside,
 		Outside: client.Outside, Whole: wholeLine(client)}
 	r.Program, _ = installed(client)
-	if _, ok := app.Inside(); ok {
+	if _, ok := engine.Inside(); ok {
 		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}
 		r.OK, r.Here, r.Agent = true, in, in
 	} else if err := r.ask(client); err != nil {

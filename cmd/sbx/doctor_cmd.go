@@ -64,7 +64,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	run, err := app.Load(app.ForRun(app.Flags{}, nil))
 	settings := d.config(run, err)
 	d.Wanted = cmp.Or(c.MinTier, d.Wanted)
-	if outer, ok := app.Inside(); ok { // what is called there goes on in the same one
+	if outer, ok := engine.Inside(); ok { // what is called there goes on in the same one
 		d.Tier = outer.Tier
 		d.add("sandbox", "ok", "this runs inside an sbx sandbox ("+strings.Join(outer.Profiles,
 			"+")+", tier "+text.Plain(outer.Tier)+"), and so does what sbx runs here")

@@ -20,17 +20,17 @@ type explainCmd struct {
 }
 
 type explanation struct {
-	Engine   string            `json:"engine"`
-	Tier     string            `json:"tier"`
-	Lack     string            `json:"not_full,omitempty"` // why the tier is not full
-	Profiles []string          `json:"profiles"`
-	Settings []settingJSON     `json:"settings"`
-	Paths    []pathJSON        `json:"paths"`
-	Env      []app.ManifestEnv `json:"env"`
-	Filter   *engine.Filter    `json:"filter,omitempty"`
-	Limits   []string          `json:"limits"`
-	Gaps     []string          `json:"gaps"`
-	Notices  []string          `json:"notices"`
+	Engine   string               `json:"engine"`
+	Tier     string               `json:"tier"`
+	Lack     string               `json:"not_full,omitempty"` // why the tier is not full
+	Profiles []string             `json:"profiles"`
+	Settings []settingJSON        `json:"settings"`
+	Paths    []pathJSON           `json:"paths"`
+	Env      []engine.ManifestEnv `json:"env"`
+	Filter   *engine.Filter       `json:"filter,omitempty"`
+	Limits   []string             `json:"limits"`
+	Gaps     []string             `json:"gaps"`
+	Notices  []string             `json:"notices"`
 }
 
 type settingJSON struct {
@@ -77,7 +77,7 @@ func explain(s *app.Context) (*explanation, error) {
 	}
 	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.Policy.Profiles,
 		Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps),
-		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []app.ManifestEnv{}}
+		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []engine.ManifestEnv{}}
 	if s.Host.Modelled {
 		e.Notices = append(e.Notices, "paths are those of this machine; --dry-run prints those of a Mac")
 	}
@@ -93,7 +93,7 @@ func explain(s *app.Context) (*explanation, error) {
 		e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
 	}
 	for _, v := range plan.Report.Env {
-		e.Env = append(e.Env, app.ManifestEnv{Name: v.Name, Action: v.Action(), Source: v.Source})
+		e.Env = append(e.Env, engine.ManifestEnv{Name: v.Name, Action: v.Action(), Source: v.Source})
 	}
 	return e, nil
 }

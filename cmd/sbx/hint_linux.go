@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -27,7 +26,7 @@ func printHint(args []string) {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	end := slices.Index(args, "--")
 	status, err := strconv.Atoi(args[1])
-	m, ok := app.Inside()
+	m, ok := engine.Inside()
 	if end < 2 || err != nil || !ok || m.Engine != host.EngineBwrap {
 		return
 	}
@@ -42,7 +41,7 @@ func printHint(args []string) {
 		h.Homes = []string{home}
 	}
 	h.CWD, _ = syscall.Getwd()
-	sight, err := m.Sight(h, app.ManifestFile())
+	sight, err := m.Sight(h, engine.ManifestFile())
 	if err != nil {
 		return
 	}

@@ -49,7 +49,7 @@ type configJSON struct {
 func (c *statusCmd) Run() error {
 	st := &standing{Config: []configJSON{}, Pending: []string{}, Tier: "none"}
 	look := st.outside
-	outer, ok := app.Inside()
+	outer, ok := engine.Inside()
 	if ok {
 		look = func() error { return st.inside(outer) }
 	}
@@ -62,7 +62,7 @@ func (c *statusCmd) Run() error {
 
 // inside is what can be said in a sandbox: what is in force comes from outside
 // of it, and the records of the tripwire are hidden.
-func (st *standing) inside(outer *app.Manifest) error {
+func (st *standing) inside(outer *engine.Manifest) error {
 	s, err := app.Here("")
 	if err != nil {
 		return err

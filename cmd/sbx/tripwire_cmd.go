@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
@@ -53,7 +54,7 @@ type tripped struct {
 }
 
 func findTripped() (*tripped, error) {
-	if _, ok := app.Inside(); ok {
+	if _, ok := engine.Inside(); ok {
 		return nil, app.Failed("this runs inside a sandbox, where the record is hidden: run sbx tripwire outside of it",
 			"")
 	}

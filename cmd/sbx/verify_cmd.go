@@ -81,7 +81,7 @@ func (c *verifyCmd) refuse() error {
 }
 
 func (c *verifyCmd) report() (*verify.Report, error) {
-	if outer, ok := app.Inside(); ok {
+	if outer, ok := engine.Inside(); ok {
 		return c.here(outer)
 	}
 	s, err := app.Load(app.ForRun(c.Flags, nil))
@@ -125,7 +125,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 
 // here verifies the sandbox that this process is in. Flags say nothing about
 // that one, so none is taken for granted.
-func (c *verifyCmd) here(outer *app.Manifest) (*verify.Report, error) {
+func (c *verifyCmd) here(outer *engine.Manifest) (*verify.Report, error) {
 	if c.Child {
 		return nil, app.Failed("--run-probe is for sbx itself", "")
 	}
@@ -143,7 +143,7 @@ func (c *verifyCmd) here(outer *app.Manifest) (*verify.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		sight, err := outer.Sight(h, app.ManifestFile())
+		sight, err := outer.Sight(h, engine.ManifestFile())
 		if err != nil {
 			return nil, err
 		}

@@ -124,7 +124,7 @@ func (c *whyCmd) Run() error {
 }
 
 func (c *whyCmd) insight() (*insight, error) {
-	m, ok := app.Inside()
+	m, ok := engine.Inside()
 	if !ok {
 		return c.outside()
 	}
@@ -168,12 +168,12 @@ func (c *whyCmd) outside() (*insight, error) {
 }
 
 // inside takes the rules from the manifest and looks at the rest.
-func inside(m *app.Manifest) (*insight, error) {
+func inside(m *engine.Manifest) (*insight, error) {
 	s, err := app.Here("")
 	if err != nil {
 		return nil, err
 	}
-	sight, err := m.Sight(s.Host, app.ManifestFile())
+	sight, err := m.Sight(s.Host, engine.ManifestFile())
 	if err != nil {
 		return nil, err
 	}
@@ -335,11 +335,11 @@ func planned(p *engine.Plan, name string) variable {
 
 // given is what the manifest and the environment say inside. What the
 // command itself has changed since cannot be told from what it was given.
-func given(m *app.Manifest, environ []string, name string) variable {
+func given(m *engine.Manifest, environ []string, name string) variable {
 	v := variable{action: "unset", note: "it is not set here"}
 	v.seen = slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	v.known = v.seen
-	if i := slices.IndexFunc(m.Env, func(e app.ManifestEnv) bool { return e.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(m.Env, func(e engine.ManifestEnv) bool { return e.Name == name }); i >= 0 {
 		v.known, v.action, v.source, v.note = true, m.Env[i].Action, m.Env[i].Source, ""
 		switch {
 		case v.seen && v.action == "drop":

@@ -39,9 +39,9 @@ type Invocation struct {
 	person bool         // someone sits before the run
 	hints  engine.Hints // how a remedy is worded
 
-	root    func(Caller) (*Caller, error)                       // which tree may be written
-	command func(*Context) (command, error)                     // what will run
-	nested  func(inv Invocation, outer *Manifest) (*Run, error) // in a sandbox
+	root    func(Caller) (*Caller, error)                              // which tree may be written
+	command func(*Context) (command, error)                            // what will run
+	nested  func(inv Invocation, outer *engine.Manifest) (*Run, error) // in a sandbox
 }
 
 // command is what will run.
@@ -118,11 +118,11 @@ func ForShell(name shims.Name, file string, words []string, floor func() (Floor,
 
 // outer is what is known of the sandbox that this process runs in. A shell takes any
 // for what it needs.
-func (inv *Invocation) outer() (*Manifest, bool) {
+func (inv *Invocation) outer() (*engine.Manifest, bool) {
 	if inv.Client {
 		return nil, host.Inside() != ""
 	}
-	return Inside()
+	return engine.Inside()
 }
 
 // tmp is the directory for temporary files of the session, "" without one.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -13,7 +14,7 @@ import (
 
 // nested runs a command where a sandbox is around it already. What is asked
 // for by name and is wider is refused; else the outer policy stays in force.
-func nested(inv Invocation, outer *Manifest) (*Run, error) {
+func nested(inv Invocation, outer *engine.Manifest) (*Run, error) {
 	c, err := Load(inv)
 	if err != nil {
 		return nil, err
@@ -33,8 +34,8 @@ func nested(inv Invocation, outer *Manifest) (*Run, error) {
 	if err := flags.differs(outer); err != nil {
 		return nil, err
 	}
-	if own := strings.Join(c.Policy.Profiles, "+"); len(flags.Profile) > 0 && own != outer.names() {
-		c.notice("this runs inside a sandbox already, whose policy (" + outer.names() +
+	if own := strings.Join(c.Policy.Profiles, "+"); len(flags.Profile) > 0 && own != names(outer) {
+		c.notice("this runs inside a sandbox already, whose policy (" + names(outer) +
 			") stays in force instead of " + own)
 	}
 	return c.withoutSandbox(cmd)
@@ -42,7 +43,7 @@ func nested(inv Invocation, outer *Manifest) (*Run, error) {
 
 // nestedTool runs a tool where no flag asks for anything: the outer sandbox holds
 // it, whatever [tools] says, and no file is read.
-func nestedTool(inv Invocation, _ *Manifest) (*Run, error) {
+func nestedTool(inv Invocation, _ *engine.Manifest) (*Run, error) {
 	c, err := newCaller(inv, "")
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func nestedTool(inv Invocation, _ *Manifest) (*Run, error) {
 }
 
 // nestedShell runs the real shell.
-func nestedShell(inv Invocation, _ *Manifest) (*Run, error) {
+func nestedShell(inv Invocation, _ *engine.Manifest) (*Run, error) {
 	h, err := host.Detect()
 	if err != nil {
 		return nil, err
@@ -65,22 +66,22 @@ func nestedShell(inv Invocation, _ *Manifest) (*Run, error) {
 }
 
 // widerThan refuses what was asked for by name and the outer sandbox does not give.
-func (c *Context) widerThan(outer *Manifest) error {
+func (c *Context) widerThan(outer *engine.Manifest) error {
 	flags := c.Inv.Flags
 	switch asked := len(flags.Profile) > 0 || flags.Net; {
 	case asked && c.Policy.Network && outer.Network != "true":
-		return outer.wide("the network")
+		return wide(outer, "the network")
 	case flags.SharePID && outer.SharePID != "true":
-		return outer.wide("the processes of the host")
+		return wide(outer, "the processes of the host")
 	case flags.NoSandbox:
-		return outer.wide("--no-sandbox")
+		return wide(outer, "--no-sandbox")
 	}
 	for _, r := range c.Policy.Rules {
 		if r.Must && r.Access == policy.Write && !c.Host.FS.Access(r.Path, 'w') {
-			return outer.wide("writing " + text.Plain(r.Path))
+			return wide(outer, "writing "+text.Plain(r.Path))
 		}
 		if r.Must && r.Access == policy.Read && !c.Host.FS.Access(r.Path, 'r') {
-			return outer.wide("reading " + text.Plain(r.Path))
+			return wide(outer, "reading "+text.Plain(r.Path))
 		}
 	}
 	return nil
@@ -93,20 +94,20 @@ func Already(what string) error {
 
 const tighter = ", and a tighter one cannot be put into it"
 
-func (m *Manifest) names() string { return strings.Join(m.Profiles, "+") }
+func names(m *engine.Manifest) string { return strings.Join(m.Profiles, "+") }
 
-func (m *Manifest) wide(what string) error {
-	return Already(" (" + m.names() + "), which does not allow " + what)
+func wide(m *engine.Manifest, what string) error {
+	return Already(" (" + names(m) + "), which does not allow " + what)
 }
 
 // Refuses is the error for a command that is for the user alone, outside.
-func (m *Manifest) Refuses(command, hint string) error {
-	return Failed("sbx "+command+" does not work inside a sandbox ("+m.names()+")", hint)
+func Refuses(m *engine.Manifest, command, hint string) error {
+	return Failed("sbx "+command+" does not work inside a sandbox ("+names(m)+")", hint)
 }
 
 // differs refuses flags that ask for something else than what is in force. What
 // a profile says of these is no question: the outer one's stays.
-func (f *Flags) differs(outer *Manifest) error {
+func (f *Flags) differs(outer *engine.Manifest) error {
 	if f.named() && f.Engine != outer.Engine {
 		return Already(", and its engine is " + outer.Engine + ", not " + f.Engine)
 	}
@@ -124,7 +125,7 @@ func (f *Flags) differs(outer *Manifest) error {
 		case f.has == "" || policy.Tighter(f.key, policy.SeccompLevel(f.has), f.value):
 			return Already(tighter)
 		default:
-			return outer.wide("--" + strings.ReplaceAll(f.key, "_", "-") + " " + f.value)
+			return wide(outer, "--"+strings.ReplaceAll(f.key, "_", "-")+" "+f.value)
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package app
+package engine
 
 import (
 	"encoding/hex"
@@ -154,7 +154,7 @@ func (m *Manifest) Sight(h *host.Host, path string) (*access.Checker, error) {
 		return s, nil
 	}
 	if s.Ruleset = m.Wall.ruleset(); s.Ruleset == nil {
-		return nil, Failed("this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules", "")
+		return nil, Fail("this runs in a sandbox of tier reduced, of which nothing more is known: SBX_MANIFEST names no manifest with its rules", "")
 	}
 	s.Enter(filepath.Dir(path))
 	return s, nil
