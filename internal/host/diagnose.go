@@ -78,11 +78,6 @@ type Diagnostics struct {
 	Translated bool   // made for another processor, and run all the same (Rosetta)
 }
 
-// unavailable is a cause with its remedies on this machine.
-func (f Diagnostics) unavailable(c Cause, path, reason string) *Unavailable {
-	return &Unavailable{c, reason, f.remedies(c, path)}
-}
-
 // diagnose turns what bwrap wrote when the probe failed into a reason and a
 // remedy.
 func diagnose(f Diagnostics, path, stderr string) *Unavailable {
@@ -90,7 +85,6 @@ func diagnose(f Diagnostics, path, stderr string) *Unavailable {
 	says := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 	}
-	because := func(c Cause, reason string) *Unavailable { return f.unavailable(c, path, reason) }
 	denied := says("namespace", "uid map", "gid map", "setgroups", "RTM_NEWADDR", "not permitted", "Permission denied")
 	refused := says("new namespace", "creating new namespace") // by clone(2) itself, not later
 	wall := " does not allow what bwrap does in its namespaces"
@@ -100,38 +94,38 @@ func diagnose(f Diagnostics, path, stderr string) *Unavailable {
 	setting, allowed := f.spent()
 	switch {
 	case says("does not support user namespaces") || f.WSL == 1:
-		return because(causeKernel, "this kernel has no user namespaces")
+		return f.unavailable(causeKernel, path, "this kernel has no user namespaces")
 	case strings.Contains(stderr, "Unable to set up system call filtering") || strings.Contains(stderr, "prctl(PR_SET_SECCOMP)"):
-		return because(causeFilter, "no system call filter can be set here (seccomp)")
+		return f.unavailable(causeFilter, path, "no system call filter can be set here (seccomp)")
 	case says("No space left on device", "ENOSPC") || denied && refused && isSmall(allowed):
 		kind := strings.TrimSuffix(strings.TrimPrefix(setting, "user.max_"), "_namespaces")
-		return because(causeMax, "no further "+kind+" namespace is allowed here ("+setting+" = "+allowed+")")
+		return f.unavailable(causeMax, path, "no further "+kind+" namespace is allowed here ("+setting+" = "+allowed+")")
 	case says("mount proc") && f.Container != "":
-		return because(causeProc, "a new /proc cannot be mounted here ("+f.Container+")")
+		return f.unavailable(causeProc, path, "a new /proc cannot be mounted here ("+f.Container+")")
 	case says("mount proc"):
-		return because(causeProc, "a new /proc cannot be mounted here")
+		return f.unavailable(causeProc, path, "a new /proc cannot be mounted here")
 	case refused && f.UsernsClone == "0" && !f.Root:
-		return because(causeClone, "user namespaces are off for users (kernel.unprivileged_userns_clone = 0)")
+		return f.unavailable(causeClone, path, "user namespaces are off for users (kernel.unprivileged_userns_clone = 0)")
 	case denied && f.Chroot:
-		return because(causeChroot, "the kernel makes no user namespaces in a chroot")
+		return f.unavailable(causeChroot, path, "the kernel makes no user namespaces in a chroot")
 	case denied && f.AppArmor == "1" && !f.Root && !(refused && f.Filtered):
-		return because(causeAppArmor,
+		return f.unavailable(causeAppArmor, path,
 			"AppArmor does not let bwrap make user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)")
 	case denied && f.Container != "":
-		return because(causeContainer, "this "+f.Container+" container"+wall)
+		return f.unavailable(causeContainer, path, "this "+f.Container+" container"+wall)
 	case denied && f.Confined != "":
-		return because(causeSeccomp, f.Confined+wall)
+		return f.unavailable(causeSeccomp, path, f.Confined+wall)
 	case denied && f.Filtered && f.Unit != "":
-		return because(causeSeccomp, "the service "+f.Unit+wall)
+		return f.unavailable(causeSeccomp, path, "the service "+f.Unit+wall)
 	case denied && f.Filtered:
-		return because(causeSeccomp, "a system call filter around this process"+wall)
+		return f.unavailable(causeSeccomp, path, "a system call filter around this process"+wall)
 	case says("pivot_root: Invalid argument"):
-		return because(causeRootfs, "the root file system is the initial ramdisk, which bwrap cannot leave (pivot_root)")
+		return f.unavailable(causeRootfs, path, "the root file system is the initial ramdisk, which bwrap cannot leave (pivot_root)")
 	case denied:
 		if refused { // what bwrap supposes, and where to read more, is not so here
 			said, _, _ = strings.Cut(said, ", likely because ")
 		}
-		return because(causeOther, "bwrap may not make namespaces: "+said)
+		return f.unavailable(causeOther, path, "bwrap may not make namespaces: "+said)
 	}
 	return &Unavailable{causeOther, "bwrap does not work here: " + said, f.remedies("by-hand", path)}
 }

@@ -212,10 +212,10 @@ func Proc() bool {
 // nil when it can.
 func (h *Host) NoLandlock() *Unavailable {
 	if h.Landlock < 1 {
-		return &Unavailable{causeLandlock, "the kernel has no Landlock", []string{"Landlock came with Linux 5.13; lsm= on the kernel's command line, or a container's filter, may leave it out"}}
+		return Diagnostics{}.unavailable(causeLandlock, "", "the kernel has no Landlock")
 	}
 	if !filters() {
-		return &Unavailable{causeLandlock, "system call filters cannot be set here", []string{"CONFIG_SECCOMP_FILTER in the kernel, and no filter of a container's that refuses seccomp(2)"}}
+		return &Unavailable{causeLandlock, "system call filters cannot be set here", Diagnostics{}.remedies("filters", "")}
 	}
 	return nil
 }

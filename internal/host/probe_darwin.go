@@ -47,7 +47,8 @@ func findSandboxExec(h *Host, dir string) (*verdict, *Unavailable) {
 	case err != nil:
 		return nil, seatbeltFailure(0, "", err)
 	case st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Uid != 0 || st.Mode&0o022 != 0:
-		return nil, &Unavailable{causeUnsafe, SandboxExec + " is not the system's: it belongs to another user, or others can write it", []string{"an update of macOS fixes it"}}
+		return nil, because(causeUnsafe, "mac-unsafe", SandboxExec,
+			" is not the system's: it belongs to another user, or others can write it")
 	}
 	if err := unix.Access(SandboxExec, unix.X_OK); err != nil {
 		return nil, seatbeltFailure(0, "", err)

@@ -103,23 +103,20 @@ func locate(h *Host, dir string) (path string, kept *verdict, err error) {
 // such file. One from PATH must not be replaceable by another user.
 func candidate(path string, system bool, uid int) (*syscall.Stat_t, *Unavailable) {
 	var st syscall.Stat_t
-	if syscall.Stat(path, &st) != nil || st.Mode&syscall.S_IFMT == syscall.S_IFDIR {
+	err := syscall.Stat(path, &st)
+	kind := st.Mode & syscall.S_IFMT
+	switch {
+	case err != nil || kind == syscall.S_IFDIR:
 		return nil, nil
-	}
-	if system && st.Uid == overflowUID {
-		return nil, &Unavailable{causeUnsafe, text.Plain(path) + " belongs to nobody here: this is a user namespace that does not map root", []string{"inside another sandbox there is no second one; run sbx outside of it"}}
-	}
-	if !safe(&st, uid) || !system && !safeFile(path, uid) {
-		return nil, &Unavailable{causeUnsafe, text.Plain(path) + " could have been put there by another user",
-			[]string{"install bubblewrap in /usr/bin, or: chown root " + text.Plain(path) + " && chmod go-w " + text.Plain(path) + " " + text.Plain(policy.Dir(path))}}
-	}
-	if st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0 {
-		return nil, &Unavailable{causeSetUID, text.Plain(path) + " is set-uid root, and then refuses what sbx asks of it", []string{
-			"sudo chmod u-s " + text.Plain(path) + " (where users may make user namespaces, bwrap needs no privilege; sbx doctor then says whether they may)",
-			"on Arch: sudo pacman -S bubblewrap, instead of bubblewrap-suid"}}
-	}
-	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil {
-		return nil, &Unavailable{causeNoExec, text.Plain(path) + " cannot be executed", []string{"install bubblewrap anew"}}
+	case system && st.Uid == overflowUID:
+		return nil, because(causeUnsafe, "unmapped", path,
+			" belongs to nobody here: this is a user namespace that does not map root")
+	case !safe(&st, uid) || !system && !safeFile(path, uid):
+		return nil, because(causeUnsafe, causeUnsafe, path, " could have been put there by another user")
+	case st.Mode&syscall.S_ISUID != 0 && st.Uid == 0 && uid != 0:
+		return nil, because(causeSetUID, causeSetUID, path, " is set-uid root, and then refuses what sbx asks of it")
+	case kind != syscall.S_IFREG || unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS) != nil:
+		return nil, because(causeNoExec, causeNoExec, path, " cannot be executed")
 	}
 	return &st, nil
 }
@@ -274,10 +271,10 @@ func probe(path string) (bwrapargs.Version, error) {
 // wrote; when it wrote nothing, by the error.
 func failure(f Diagnostics, path, said string, err error) *Unavailable {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return hangs(path, " --unshare-all --ro-bind / / --proc /proc true")
+		return because(CauseHangs, CauseHangs, path, " gives no answer")
 	}
 	if why := transient(said, err); why != "" {
-		return busy(path, OneLine(why), "--engine landlock does without bwrap, with tier reduced")
+		return because(CauseBusy, CauseBusy, path, " could not be tried: "+OneLine(why))
 	}
 	if strings.TrimSpace(said) == "" {
 		said = err.Error()

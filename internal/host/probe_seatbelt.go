@@ -5,6 +5,7 @@ package host
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ func OtherEngine(name string) *Unavailable {
 	case "", "auto", EngineSeatbelt:
 		return nil
 	}
-	return &Unavailable{CauseSystem, "the engine " + text.Plain(name) + " is Linux's; macOS has " + EngineSeatbelt, []string{"leave out --engine, or write --engine " + EngineSeatbelt}}
+	return Diagnostics{}.unavailable(CauseSystem, "", "the engine "+text.Plain(name)+" is Linux's; macOS has "+EngineSeatbelt)
 }
 
 // What a probe asks for: that walls can be put up, and that they hold. A program
@@ -44,9 +45,10 @@ func probeSeatbelt(run func(argv []string) (status int, stderr string, err error
 	status, said, err = run(words(probeClosed))
 	switch {
 	case err == nil && status == 0:
-		return &Unavailable{causeToothless, SandboxExec + " enforces nothing: what its profile denies was executed anyway", []string{"update macOS, or sbx; sbx --version says which it is", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"}}
+		return because(causeToothless, causeToothless, SandboxExec, " enforces nothing: what its profile denies was executed anyway")
 	// execvp(3) fails behind the walls, or the kernel ends who tries.
-	case err == nil && !applies(said) && (strings.Contains(said, notPermitted) || status == 128+int(syscall.SIGKILL) || status == 128+int(syscall.SIGABRT)):
+	case err == nil && !applies(said) && (strings.Contains(said, notPermitted) ||
+		status == 128+int(syscall.SIGKILL) || status == 128+int(syscall.SIGABRT)):
 		return nil
 	}
 	if u := seatbeltFailure(status, said, err); u != nil {
@@ -66,27 +68,34 @@ const notPermitted = "Operation not permitted"
 
 // seatbeltFailure is the diagnosis of a run that should have ended with 0.
 func seatbeltFailure(status int, said string, err error) *Unavailable {
+	is := func(errs ...error) bool {
+		return slices.ContainsFunc(errs, func(e error) bool { return errors.Is(err, e) })
+	}
+	busy := func(why string) *Unavailable {
+		return because(CauseBusy, "mac-busy", SandboxExec, " could not be tried: "+why)
+	}
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return hangs(SandboxExec, " -p '"+probeOpen+"' "+probed)
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
+	case is(os.ErrDeadlineExceeded):
+		return because(CauseHangs, "mac-hangs", SandboxExec, " gives no answer")
+	case is(syscall.ENOENT, syscall.ENOTDIR):
 		return NoSandboxExec()
-	case errors.Is(err, syscall.EPERM):
+	case is(syscall.EPERM):
 		return NestedSeatbelt()
-	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ELOOP):
-		return &Unavailable{causeNoExec, SandboxExec + " cannot be executed: " + OneLine(err.Error()), []string{"it belongs to macOS: ls -leO " + SandboxExec + " shows its rights, and an update of the system fixes it"}}
+	case is(syscall.EACCES, syscall.ENOEXEC, syscall.EINVAL, syscall.ELOOP):
+		return because(causeNoExec, "mac-no-exec", SandboxExec, " cannot be executed: "+OneLine(err.Error()))
 	case err != nil:
-		return busy(SandboxExec, OneLine(err.Error()))
+		return busy(OneLine(err.Error()))
 	case status > 128:
-		return busy(SandboxExec, "it was ended by signal "+strconv.Itoa(status-128))
+		return busy("it was ended by signal " + strconv.Itoa(status-128))
 	case status == 0:
 		return nil
 	case status == exOSErr && applies(said) && strings.Contains(said, notPermitted):
 		return NestedSeatbelt()
 	}
-	for _, passing := range []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files", "Interrupted system call"} {
+	for _, passing := range []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files",
+		"Interrupted system call"} {
 		if strings.Contains(said, passing) {
-			return busy(SandboxExec, passing)
+			return busy(passing)
 		}
 	}
 	return strange(status, said)
@@ -101,19 +110,16 @@ func strange(status int, said string) *Unavailable {
 	if status == exUsage || status == exDataErr {
 		what = "it does not read the profile that it is given: " + lastLine(said)
 	}
-	return &Unavailable{causeOther, SandboxExec + " does not work here: " + what,
-		[]string{"run it by hand: " + SandboxExec + " -p '" + probeOpen + "' " + probed, "look for a newer sbx: what this system wants may have changed"}}
+	return because(causeOther, "mac-other", SandboxExec, " does not work here: "+what)
 }
 
 func NoSandboxExec() *Unavailable {
-	return &Unavailable{CauseMissing, SandboxExec + " does not exist, though it is part of macOS",
-		[]string{"it is part of every macOS up to the newest that sbx knows; look for a newer sbx, and run nothing that you do not trust until then"}}
+	return because(CauseMissing, "mac-missing", SandboxExec, " does not exist, though it is part of macOS")
 }
 
-// nestedSeatbelt: a process that has walls around it may not put up others.
+// NestedSeatbelt: a process that has walls around it may not put up others.
 func NestedSeatbelt() *Unavailable {
-	return &Unavailable{CauseNested, "this runs inside another sandbox already, and macOS puts none into another",
-		[]string{"run sbx outside of it: in a plain terminal, or with the sandbox of the program around it switched off (an agent's, an editor's, swift build's)"}}
+	return Diagnostics{}.unavailable(CauseNested, "", "this runs inside another sandbox already, and macOS puts none into another")
 }
 
 // sandboxVars are variables by which other sandboxes tell what runs in them. They are
@@ -164,11 +170,8 @@ func firmlinked(path string) (string, bool) {
 // may take letters of any case, and composed and decomposed ones for the same.
 // Of a file with several names only the case tells that it is no other of them.
 func sameSpelling(path, name string, several bool) bool {
-	return strings.EqualFold(path, name) || !several && !isASCII(path+name) && strings.Count(path, "/") == strings.Count(name, "/")
-}
-
-func isASCII(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
+	return strings.EqualFold(path, name) || !several && strings.ContainsFunc(path+name, func(r rune) bool { return r >= 0x80 }) &&
+		strings.Count(path, "/") == strings.Count(name, "/")
 }
 
 // dsclValue is the value of an attribute in what dscl(1) writes: "NAME: VALUE",

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -52,6 +53,20 @@ var remedies = []remedy{
 	{causeOld, "", "a release of the distribution that has a newer one: Debian 11, Ubuntu 20.04, RHEL 8 and what came later"},
 	{causeNotBwrap, "", "move it away"},
 	{causeNotBwrap, "", "@missing"},
+	{"unmapped", "", "inside another sandbox there is no second one; run sbx outside of it"},
+	{causeUnsafe, "", "install bubblewrap in /usr/bin, or: chown root {path} && chmod go-w {path} {dir}"},
+	{causeSetUID, "", "sudo chmod u-s {path} (where users may make user namespaces, bwrap needs no privilege; " +
+		"sbx doctor then says whether they may)"},
+	{causeSetUID, "", "on Arch: sudo pacman -S bubblewrap, instead of bubblewrap-suid"},
+	{causeNoExec, "", "install bubblewrap anew"},
+	{CauseHangs, "", "run it by hand: {path} --unshare-all --ro-bind / / --proc /proc true"},
+	{CauseHangs, "", "@load"},
+	{"load", "", "a machine under great load can be the reason: run sbx again"},
+	{CauseBusy, "", "run sbx" + again},
+	{CauseBusy, "", "--engine landlock does without bwrap, with tier reduced"},
+	{causeLandlock, "", "Landlock came with Linux 5.13; lsm= on the kernel's command line, or a container's filter, " +
+		"may leave it out"},
+	{"filters", "", "CONFIG_SECCOMP_FILTER in the kernel, and no filter of a container's that refuses seccomp(2)"},
 	{causeKernel, "wsl1", "in PowerShell: wsl --list --verbose, then wsl --set-version NAME 2 (WSL 1 has no namespaces)"},
 	{causeKernel, "!wsl1", "a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, CONFIG_IPC_NS and CONFIG_UTS_NS; " +
 		"zgrep _NS= /proc/config.gz shows them"},
@@ -139,7 +154,26 @@ var remedies = []remedy{
 	{causeOther, "!root", "a chroot around this process has the same effect; outside of it sbx works"},
 	{causeOther, "", "the kernel's log may say who refused: {sudo}dmesg | tail"},
 	{"by-hand", "", "run it by hand: {path} --unshare-user --ro-bind / / true"},
+	// Of sandbox-exec.
+	{CauseNested, "", "run sbx outside of it: in a plain terminal, or with the sandbox of the program around it " +
+		"switched off (an agent's, an editor's, swift build's)"},
+	{causeToothless, "", "update macOS, or sbx; sbx --version says which it is"},
+	{causeToothless, "", "log stream --predicate 'sender == \"Sandbox\"' shows what the system does"},
+	{"mac-missing", "", "it is part of every macOS up to the newest that sbx knows; look for a newer sbx, " +
+		"and run nothing that you do not trust until then"},
+	{"mac-unsafe", "", "an update of macOS fixes it"},
+	{"mac-no-exec", "", "it belongs to macOS: ls -leO {path} shows its rights, and an update of the system fixes it"},
+	{"mac-busy", "", "run sbx" + again},
+	{"mac-hangs", "", "@mac-by-hand"},
+	{"mac-hangs", "", "@load"},
+	{"mac-other", "", "@mac-by-hand"},
+	{"mac-other", "", "look for a newer sbx: what this system wants may have changed"},
+	{"mac-by-hand", "", "run it by hand: {path} -p '" + probeOpen + "' " + probed},
+	{CauseSystem, "", "leave out --engine, or write --engine " + EngineSeatbelt},
 }
+
+// again is for what may be over in a moment, after the name of what to run.
+const again = " again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"
 
 // managers are the lines that install bubblewrap with the system's own package manager,
 // by words of os-release(5).
@@ -178,6 +212,17 @@ func (f Diagnostics) Install() string {
 	return installHint(f.Distro)
 }
 
+// unavailable is a cause with its remedies on this machine.
+func (f Diagnostics) unavailable(c Cause, path, reason string) *Unavailable {
+	return &Unavailable{c, reason, f.remedies(c, path)}
+}
+
+// because is a cause with the remedies under a key, for a program and what is to be
+// said of it. It depends on nothing but the program.
+func because(c, key Cause, path, what string) *Unavailable {
+	return &Unavailable{c, text.Plain(path) + what, Diagnostics{}.remedies(key, path)}
+}
+
 // remedies are those of a cause on this machine, for a bwrap at path.
 func (f Diagnostics) remedies(c Cause, path string) (lines []string) {
 	sudo, host, of := "sudo ", "", ""
@@ -188,7 +233,7 @@ func (f Diagnostics) remedies(c Cause, path string) (lines []string) {
 		host, of = "on the host: ", "on the host of the container: "
 	}
 	setting, _ := f.spent()
-	fill := strings.NewReplacer("{install}", f.Install(), "{path}", text.Plain(path), "{unit}", f.Unit,
+	fill := strings.NewReplacer("{install}", f.Install(), "{path}", text.Plain(path), "{dir}", text.Plain(policy.Dir(path)), "{unit}", f.Unit,
 		"{profile}", f.Profile, "{setting}", setting, "{sudo}", sudo, "{host}", host, "{of}", of)
 	words := f.words(path)
 	for _, r := range remedies {

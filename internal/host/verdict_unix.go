@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
-	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // verdict is the file, in a directory of the user's, that says that an engine works.
@@ -99,16 +98,3 @@ func endedBy(ended *exec.ExitError) int {
 	}
 	return 0
 }
-
-// hangs is the diagnosis for a program that does not end within probeTime.
-func hangs(path, args string) *Unavailable {
-	return &Unavailable{CauseHangs, text.Plain(path) + " gives no answer",
-		[]string{"run it by hand: " + text.Plain(path) + args, "a machine under great load can be the reason: run sbx again"}}
-}
-
-// busy is the diagnosis for what may be over in a moment.
-func busy(path, why string, hints ...string) *Unavailable {
-	return &Unavailable{CauseBusy, text.Plain(path) + " could not be tried: " + why, append([]string{"run sbx" + again}, hints...)}
-}
-
-const again = " again; if it persists, raise the limits on processes, memory and files (ulimit -a), or end what uses them up"
