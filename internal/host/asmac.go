@@ -29,7 +29,8 @@ func AsMac(h *Host) *Host {
 
 // moved are the places that have another path on a Mac.
 var moved = []struct{ from, to string }{
-	{"/home", "/Users"}, {"/root", "/private/var/root"}, {"/tmp", "/private/tmp"}, {"/var", "/private/var"}, {"/etc", "/private/etc"},
+	{"/home", "/Users"}, {"/root", "/private/var/root"}, {"/tmp", "/private/tmp"}, {"/var", "/private/var"},
+	{"/etc", "/private/etc"},
 }
 
 // OnMac is where a path of the host would be: where it is, on a Mac.
@@ -56,23 +57,29 @@ var macTree = []struct {
 	paths []string
 }{
 	{Info{Kind: Dir, Mode: 0o755}, []string{
-		"/Applications", "/Library", "/Library/Apple", "/Library/Developer", "/Library/Developer/CommandLineTools", "/Library/Fonts",
-		"/Library/Frameworks", "/Library/Java", "/Library/Filesystems", "/Library/Filesystems/NetFSPlugins", "/Library/Keychains",
-		"/Library/Preferences", "/Library/Preferences/Logging", "/Library/Application Support",
-		"/System", "/System/Applications", "/System/Cryptexes", "/System/Library", "/System/Library/Frameworks", "/System/iOSSupport",
-		"/System/Volumes", "/System/Volumes/Data", "/System/Volumes/Preboot", "/System/Volumes/Preboot/Cryptexes",
-		"/Users", "/Volumes", "/bin", "/cores", "/dev", "/dev/fd", "/opt", "/private", "/private/etc", "/private/etc/ssh",
-		"/private/etc/ssl", "/private/tmp", "/private/var", "/private/var/db", "/private/var/db/dslocal", "/private/var/db/dyld",
-		"/private/var/db/mds", "/private/var/db/mds/system", "/private/var/db/timezone", "/private/var/folders", "/private/var/log",
-		"/private/var/root", "/private/var/run", "/private/var/select", "/private/var/tmp",
-		"/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/local", "/usr/local/bin", "/usr/sbin", "/usr/share"}},
+		"/Applications", "/Library", "/Library/Apple", "/Library/Developer", "/Library/Developer/CommandLineTools",
+		"/Library/Fonts", "/Library/Frameworks", "/Library/Java", "/Library/Filesystems",
+		"/Library/Filesystems/NetFSPlugins", "/Library/Keychains", "/Library/Preferences",
+		"/Library/Preferences/Logging", "/Library/Application Support", "/System", "/System/Applications",
+		"/System/Cryptexes", "/System/Library", "/System/Library/Frameworks", "/System/iOSSupport", "/System/Volumes",
+		"/System/Volumes/Data", "/System/Volumes/Preboot", "/System/Volumes/Preboot/Cryptexes", "/Users", "/Volumes",
+		"/bin", "/cores", "/dev", "/dev/fd", "/opt", "/private", "/private/etc", "/private/etc/ssh",
+		"/private/etc/ssl", "/private/tmp", "/private/var", "/private/var/db", "/private/var/db/dslocal",
+		"/private/var/db/dyld", "/private/var/db/mds", "/private/var/db/mds/system", "/private/var/db/timezone",
+		"/private/var/folders", "/private/var/log", "/private/var/root", "/private/var/run", "/private/var/select",
+		"/private/var/tmp",
+		"/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/libexec", "/usr/local", "/usr/local/bin", "/usr/sbin",
+		"/usr/share"}},
 	{Info{Kind: File, Mode: 0o755}, []string{
-		SandboxExec, "/bin/sh", "/bin/bash", "/bin/zsh", "/private/etc/sudoers", "/private/etc/master.passwd", "/private/etc/passwd",
-		"/private/etc/hosts", "/private/etc/resolv.conf", "/private/etc/zshrc", "/Library/Preferences/.GlobalPreferences.plist",
+		SandboxExec, "/bin/sh", "/bin/bash", "/bin/zsh", "/private/etc/sudoers", "/private/etc/master.passwd",
+		"/private/etc/passwd", "/private/etc/hosts", "/private/etc/resolv.conf", "/private/etc/zshrc",
+		"/Library/Preferences/.GlobalPreferences.plist",
 		"/private/var/run/resolv.conf"}},
-	{Info{Kind: Device, Mode: 0o666}, []string{"/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"}},
+	{Info{Kind: Device, Mode: 0o666}, []string{"/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom",
+		"/dev/zero"}},
 	{Info{Kind: Link, Mode: 0o777}, []string{
-		"/private/var/select/sh", "/private/var/select/developer_dir", "/private/var/db/xcode_select_link", "/private/etc/localtime", "/etc"}},
+		"/private/var/select/sh", "/private/var/select/developer_dir", "/private/var/db/xcode_select_link",
+		"/private/etc/localtime", "/etc"}},
 }
 
 // macLink is where a link of the system's leads, "" for any other path.
@@ -92,13 +99,16 @@ func macLink(path string) string {
 
 // linuxOnly are the places of a Linux that no Mac has, or that are a Mac's own.
 var linuxOnly = []string{
-	"/Applications", "/Library", "/System", "/Users", "/Volumes", "/bin", "/boot", "/cores", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/libexec", "/lost+found", "/nix", "/opt", "/private", "/proc", "/run", "/sbin", "/snap", "/sys",
-	"/usr", "/var/lib", "/var/log", "/var/cache", "/var/spool", "/var/mail", "/var/backups", "/var/crash", "/var/run", "/home/linuxbrew",
+	"/Applications", "/Library", "/System", "/Users", "/Volumes", "/bin", "/boot", "/cores", "/dev", "/etc", "/gnu",
+	"/lib", "/lib32", "/lib64", "/libx32", "/libexec", "/lost+found", "/nix", "/opt", "/private", "/proc", "/run",
+	"/sbin", "/snap", "/sys", "/usr", "/var/lib", "/var/log", "/var/cache", "/var/spool", "/var/mail", "/var/backups",
+	"/var/crash", "/var/run", "/home/linuxbrew",
 }
 
 // Host reports whether a path is taken from this machine: the work of people.
 func (MacFS) Host(path string) bool {
-	return !slices.ContainsFunc(linuxOnly, func(dir string) bool { return policy.Within(path, dir) }) || policy.Within(path, "/usr/src") && path != "/usr/src"
+	return !slices.ContainsFunc(linuxOnly, func(dir string) bool { return policy.Within(path, dir) }) ||
+		policy.Within(path, "/usr/src") && path != "/usr/src"
 }
 
 // Lstat is that of the system, or of this machine.
@@ -107,7 +117,8 @@ func (m MacFS) Lstat(path string) (Info, error) {
 		return m.FS.Lstat(path)
 	}
 	for _, kind := range macTree {
-		if slices.Contains(kind.paths, path) || kind.Kind == Device && strings.HasPrefix(path, "/dev/fd/") && Digits(Base(path)) {
+		if slices.Contains(kind.paths, path) || kind.Kind == Device && strings.HasPrefix(path, "/dev/fd/") &&
+			Digits(Base(path)) {
 			return kind.Info, nil
 		}
 	}

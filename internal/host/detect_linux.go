@@ -79,7 +79,8 @@ func Home(uid int) string {
 		cmd := exec.CommandContext(ctx, path, "passwd", strconv.Itoa(uid))
 		cmd.Env = []string{"LC_ALL=C"}
 		out, err := cmd.Output()
-		if f := strings.Split(strings.TrimSuffix(string(out), "\n"), ":"); err == nil && len(f) == 7 && strings.HasPrefix(f[5], "/") {
+		if f := strings.Split(strings.TrimSuffix(string(out), "\n"), ":"); err == nil && len(f) == 7 &&
+			strings.HasPrefix(f[5], "/") {
 			return filepath.Clean(f[5])
 		}
 		return ""
@@ -134,10 +135,11 @@ func kernels(n int, dev uint64) bool {
 // does not name).
 var kernelFS = [...]uint32{
 	unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.NSFS_MAGIC, unix.PID_FS_MAGIC, unix.ANON_INODE_FS_MAGIC,
-	unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.RDTGROUP_SUPER_MAGIC,
-	unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, unix.SELINUX_MAGIC, unix.SMACK_MAGIC, unix.AAFS_MAGIC,
-	unix.BPF_FS_MAGIC, unix.BINFMTFS_MAGIC, unix.EFIVARFS_MAGIC, unix.PSTOREFS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.XENFS_SUPER_MAGIC,
-	unix.USBDEVICE_SUPER_MAGIC, unix.OPENPROM_SUPER_MAGIC, unix.BINDERFS_SUPER_MAGIC, unix.DAXFS_MAGIC,
+	unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC, unix.RDTGROUP_SUPER_MAGIC, unix.DEBUGFS_MAGIC,
+	unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, unix.SELINUX_MAGIC, unix.SMACK_MAGIC, unix.AAFS_MAGIC,
+	unix.BPF_FS_MAGIC, unix.BINFMTFS_MAGIC, unix.EFIVARFS_MAGIC, unix.PSTOREFS_MAGIC, unix.DEVPTS_SUPER_MAGIC,
+	unix.XENFS_SUPER_MAGIC, unix.USBDEVICE_SUPER_MAGIC, unix.OPENPROM_SUPER_MAGIC, unix.BINDERFS_SUPER_MAGIC,
+	unix.DAXFS_MAGIC,
 	0x6e667364, // nfsd
 	unix.DMA_BUF_MAGIC, unix.SECRETMEM_MAGIC, unix.SOCKFS_MAGIC, unix.PIPEFS_MAGIC,
 	0x62656570, // configfs
@@ -158,7 +160,8 @@ func unnamedPair(n int) bool {
 	for _, call := range []uintptr{unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME} {
 		var addr unix.RawSockaddrAny
 		length := uint32(unix.SizeofSockaddrAny)
-		_, _, errno := unix.RawSyscall(call, uintptr(n), uintptr(unsafe.Pointer(&addr)), uintptr(unsafe.Pointer(&length)))
+		_, _, errno := unix.RawSyscall(call, uintptr(n), uintptr(unsafe.Pointer(&addr)),
+			uintptr(unsafe.Pointer(&length)))
 		if errno != 0 || addr.Addr.Family != unix.AF_UNIX || length > 2 {
 			return false
 		}
@@ -207,6 +210,7 @@ func Memfd(data []byte) (int, error) {
 
 // Seal makes the content of a memfd unchangeable.
 func Seal(fd int) error {
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS,
+		unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
 	return err
 }

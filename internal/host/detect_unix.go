@@ -51,9 +51,11 @@ func Detect() (*Host, error) {
 func (h *Host) places() []string {
 	out := slices.Clone(h.Homes)
 	for _, home := range h.Homes {
-		out = append(out, Join(home, ".config"), Join(home, ".cache"), Join(home, ".local/share"), Join(home, ".local/state"))
+		out = append(out, Join(home, ".config"), Join(home, ".cache"), Join(home, ".local/share"),
+			Join(home, ".local/state"))
 	}
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+		"XDG_RUNTIME_DIR"} {
 		if dir, ok := LookupEnv(h.Environ, name); ok && strings.HasPrefix(dir, "/") {
 			out = append(out, filepath.Clean(dir))
 		}
@@ -64,7 +66,8 @@ func (h *Host) places() []string {
 // workingDir is dir, as getcwd has it, when it still is the working directory.
 func workingDir(dir string) string {
 	var st, here syscall.Stat_t
-	if dir == "" || syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino || st.Dev != here.Dev {
+	if dir == "" || syscall.Lstat(dir, &st) != nil || syscall.Stat(".", &here) != nil || st.Ino != here.Ino ||
+		st.Dev != here.Dev {
 		return ""
 	}
 	return dir
@@ -73,10 +76,12 @@ func workingDir(dir string) string {
 // settled refuses a machine on which no one knows where the secrets are.
 func (h *Host) settled() error {
 	if dir, ok := LookupEnv(h.Environ, "HOME"); ok && dir != "" && (dir[0] != '/' || HasDotDot(dir)) {
-		return &Error{StatusFailed, "HOME is " + strconv.Quote(dir) + ", which is not a plain absolute path", "set it to the home directory"}
+		return &Error{StatusFailed, "HOME is " + strconv.Quote(dir) + ", which is not a plain absolute path",
+			"set it to the home directory"}
 	}
 	if len(h.Homes) == 0 {
-		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) + " is not in " + userDatabase, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
+		return &Error{StatusFailed, "there is no home directory: HOME is not set, and uid " + strconv.Itoa(h.UID) +
+			" is not in " + userDatabase, "set HOME: secrets are hidden by where it is; where there is none, HOME=/"}
 	}
 	return nil
 }
@@ -177,7 +182,8 @@ func kindOfFD(mode uint32) FDKind {
 
 // unconnected reports whether a socket takes another address than that of its peer.
 func unconnected(n int) bool {
-	if kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM && kind != unix.SOCK_SEQPACKET {
+	if kind, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_STREAM &&
+		kind != unix.SOCK_SEQPACKET {
 		return true
 	}
 	if listens, err := unix.GetsockoptInt(n, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil && listens == 1 {

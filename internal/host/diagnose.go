@@ -95,17 +95,20 @@ func diagnose(f Diagnostics, path, stderr string) *Unavailable {
 	switch {
 	case says("does not support user namespaces") || f.WSL == 1:
 		return f.unavailable(causeKernel, path, "this kernel has no user namespaces")
-	case strings.Contains(stderr, "Unable to set up system call filtering") || strings.Contains(stderr, "prctl(PR_SET_SECCOMP)"):
+	case strings.Contains(stderr, "Unable to set up system call filtering") ||
+		strings.Contains(stderr, "prctl(PR_SET_SECCOMP)"):
 		return f.unavailable(causeFilter, path, "no system call filter can be set here (seccomp)")
 	case says("No space left on device", "ENOSPC") || denied && refused && isSmall(allowed):
 		kind := strings.TrimSuffix(strings.TrimPrefix(setting, "user.max_"), "_namespaces")
-		return f.unavailable(causeMax, path, "no further "+kind+" namespace is allowed here ("+setting+" = "+allowed+")")
+		return f.unavailable(causeMax, path,
+			"no further "+kind+" namespace is allowed here ("+setting+" = "+allowed+")")
 	case says("mount proc") && f.Container != "":
 		return f.unavailable(causeProc, path, "a new /proc cannot be mounted here ("+f.Container+")")
 	case says("mount proc"):
 		return f.unavailable(causeProc, path, "a new /proc cannot be mounted here")
 	case refused && f.UsernsClone == "0" && !f.Root:
-		return f.unavailable(causeClone, path, "user namespaces are off for users (kernel.unprivileged_userns_clone = 0)")
+		return f.unavailable(causeClone, path,
+			"user namespaces are off for users (kernel.unprivileged_userns_clone = 0)")
 	case denied && f.Chroot:
 		return f.unavailable(causeChroot, path, "the kernel makes no user namespaces in a chroot")
 	case denied && f.AppArmor == "1" && !f.Root && !(refused && f.Filtered):
@@ -120,7 +123,8 @@ func diagnose(f Diagnostics, path, stderr string) *Unavailable {
 	case denied && f.Filtered:
 		return f.unavailable(causeSeccomp, path, "a system call filter around this process"+wall)
 	case says("pivot_root: Invalid argument"):
-		return f.unavailable(causeRootfs, path, "the root file system is the initial ramdisk, which bwrap cannot leave (pivot_root)")
+		return f.unavailable(causeRootfs, path,
+			"the root file system is the initial ramdisk, which bwrap cannot leave (pivot_root)")
 	case denied:
 		if refused { // what bwrap supposes, and where to read more, is not so here
 			said, _, _ = strings.Cut(said, ", likely because ")
@@ -182,9 +186,11 @@ func SetupFailure(said string) *Error {
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	reason := withoutName(first)
 	e := &Error{StatusFailed, "Failed to initialize sandbox: " + reason, "sbx doctor tries what bwrap can do here"}
-	scarce := []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files", "Too many users", "No space left on device"}
+	scarce := []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files",
+		"Too many users", "No space left on device"}
 	switch {
-	case strings.Contains(reason, "No such file or directory"), strings.HasSuffix(reason, "Read-only file system"): // the place of a mask is gone
+	case strings.Contains(reason, "No such file or directory"),
+		strings.HasSuffix(reason, "Read-only file system"): // the place of a mask is gone
 		e.Hint = "it was removed or renamed on the host while the sandbox was being set up; run it again"
 	case slices.ContainsFunc(scarce, func(s string) bool { return strings.Contains(reason, s) }):
 		e.Hint = "run it" + again

@@ -3,7 +3,9 @@
 package host
 
 import (
+	"cmp"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,24 +21,30 @@ import (
 // another hint.
 func GatherDiagnostics(environ []string) Diagnostics {
 	f := Diagnostics{
-		Root: os.Geteuid() == 0, Distro: strings.Join(release("ID=", "ID_LIKE="), " "), Release: strings.Join(release("VERSION_ID="), ""),
-		MaxUserns: procfs.Line(sysctls[1]), AppArmor: procfs.Line(sysctls[2]), UsernsClone: procfs.Line(sysctls[3]), Spent: spent(),
-		WSL: wsl(procfs.Line("/proc/sys/kernel/osrelease")), Filtered: procfs.Status("Seccomp") == "2", Landlock: landlock.ABI(), Seccomp: filters(),
+		Root:        os.Geteuid() == 0,
+		Distro:      strings.Join(release("ID=", "ID_LIKE="), " "),
+		Release:     strings.Join(release("VERSION_ID="), ""),
+		MaxUserns:   procfs.Line(sysctls[1]),
+		AppArmor:    procfs.Line(sysctls[2]),
+		UsernsClone: procfs.Line(sysctls[3]),
+		Spent:       spent(),
+		WSL:         wsl(procfs.Line("/proc/sys/kernel/osrelease")),
+		Filtered:    procfs.Status("Seccomp") == "2",
+		Landlock:    landlock.ABI(),
+		Seccomp:     filters(),
+		Container:   inContainer(environ),
+		Confined:    confined(environ),
+		Unit:        unit(procfs.Line("/proc/self/cgroup")),
+		Chroot:      chrooted(),
 	}
-	mounts, _ := procfs.Read("/proc/self/mountinfo")
-	f.Container = inContainer(environ, mounts)
-	f.Confined = confined(environ)
-	f.Unit = unit(procfs.Line("/proc/self/cgroup"))
-	f.Chroot = chrooted()
 	switch {
 	case isSet(environ, "GITHUB_ACTIONS"):
 		f.CI = "github"
 	case isSet(environ, "GITLAB_CI"):
 		f.CI = "gitlab"
 	}
-	if uids := strings.Fields(procfs.Line("/proc/self/uid_map")); len(uids) > 0 && strings.Join(uids, " ") != "0 0 4294967295" {
-		f.Userns = true
-	}
+	uids := strings.Join(strings.Fields(procfs.Line("/proc/self/uid_map")), " ")
+	f.Userns = uids != "" && uids != "0 0 4294967295"
 	for _, p := range []string{profileFile, "/etc/apparmor.d/bwrap"} {
 		if f.Profile == "" && exists(p) {
 			f.Profile = p
@@ -56,37 +64,32 @@ const firstIPC, firstUTS, firstPID = 0xEFFFFFFF, 0xEFFFFFFE, 0xEFFFFFFC
 // inContainer names what this runs in. Images of machines that were made from
 // those of containers keep the marks: none counts where no namespace is
 // another than the machine's own.
-func inContainer(environ []string, mounts string) string {
-	if namespaceOf("/proc/self/ns/pid") == firstPID && namespaceOf("/proc/self/ns/uts") == firstUTS && namespaceOf("/proc/self/ns/ipc") == firstIPC {
+func inContainer(environ []string) string {
+	const ns = "/proc/self/ns/"
+	if namespaceOf(ns+"pid") == firstPID && namespaceOf(ns+"uts") == firstUTS && namespaceOf(ns+"ipc") == firstIPC {
 		return ""
 	}
-	manager := procfs.Line("/run/systemd/container")
-	if manager == "" {
-		manager = procfs.Line("/run/host/container-manager")
+	mounts, _ := procfs.Read("/proc/self/mountinfo")
+	for _, mark := range []struct{ name, path, mount string }{
+		{"crostini", "/dev/.cros_milestone", ""}, {"crostini", "/opt/google/cros-containers", ""},
+		{"kubernetes", "/var/run/secrets/kubernetes.io", "/kubelet/pods/"},
+		{"podman", "/run/.containerenv", ""}, {"docker", "/.dockerenv", "/docker/containers/"},
+		{"incus", "/dev/incus/sock", ""}, {"lxd", "/dev/lxd/sock", ""},
+	} {
+		if exists(mark.path) || mark.mount != "" && strings.Contains(mounts, mark.mount) {
+			return mark.name
+		}
 	}
+	manager := cmp.Or(procfs.Line("/run/systemd/container"), procfs.Line("/run/host/container-manager"))
 	named, _ := LookupEnv(environ, "container")
+	known := []string{"lxc", "systemd-nspawn", "docker", "podman", "oci", "proot"}
 	switch {
-	case exists("/dev/.cros_milestone") || exists("/opt/google/cros-containers"):
-		return "crostini"
-	case exists("/var/run/secrets/kubernetes.io") || strings.Contains(mounts, "/kubelet/pods/"):
-		return "kubernetes"
-	case exists("/run/.containerenv"):
-		return "podman"
-	case exists("/.dockerenv") || strings.Contains(mounts, "/docker/containers/"):
-		return "docker"
-	case exists("/dev/incus/sock"):
-		return "incus"
-	case exists("/dev/lxd/sock"):
-		return "lxd"
 	case manager != "" && text.Plain(manager) == manager && len(manager) < 40:
 		return manager
 	case isSet(environ, "KUBERNETES_SERVICE_HOST"):
 		return "kubernetes"
-	}
-	for _, known := range []string{"lxc", "systemd-nspawn", "docker", "podman", "oci", "proot"} {
-		if named == known {
-			return known
-		}
+	case slices.Contains(known, named):
+		return named
 	}
 	return ""
 }
@@ -117,7 +120,8 @@ func unit(cgroups string) string {
 		}
 		words := strings.Split(f[2], "/")
 		for i := len(words) - 1; i >= 0; i-- {
-			if name, ok := strings.CutSuffix(words[i], ".service"); ok && plainUnit(name) && !strings.HasPrefix(name, "user@") {
+			if name, ok := strings.CutSuffix(words[i], ".service"); ok && plainUnit(name) &&
+				!strings.HasPrefix(name, "user@") {
 				return words[i]
 			}
 		}
@@ -127,7 +131,8 @@ func unit(cgroups string) string {
 
 // plainUnit reports whether a name can be pasted into a shell.
 func plainUnit(name string) bool {
-	return name != "" && name[0] != '-' && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@:._-") == ""
+	return name != "" && name[0] != '-' && strings.Trim(name,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@:._-") == ""
 }
 
 // chrooted reports whether the root is another than that of the mount
@@ -141,10 +146,12 @@ func chrooted() bool {
 	if own.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 && own.Attributes&unix.STATX_ATTR_MOUNT_ROOT == 0 {
 		return true
 	}
-	if unix.Statx(unix.AT_FDCWD, "/proc/1/root", 0, unix.STATX_INO|unix.STATX_MNT_ID, &first) != nil || namespaceOf("/proc/self/ns/mnt") != namespaceOf("/proc/1/ns/mnt") {
+	if unix.Statx(unix.AT_FDCWD, "/proc/1/root", 0, unix.STATX_INO|unix.STATX_MNT_ID, &first) != nil ||
+		namespaceOf("/proc/self/ns/mnt") != namespaceOf("/proc/1/ns/mnt") {
 		return false
 	}
-	return own.Ino != first.Ino || own.Dev_major != first.Dev_major || own.Dev_minor != first.Dev_minor || own.Mnt_id != first.Mnt_id
+	return own.Ino != first.Ino || own.Dev_major != first.Dev_major || own.Dev_minor != first.Dev_minor ||
+		own.Mnt_id != first.Mnt_id
 }
 
 func namespaceOf(path string) uint64 {
@@ -215,7 +222,8 @@ func (h *Host) NoLandlock() *Unavailable {
 		return Diagnostics{}.unavailable(causeLandlock, "", "the kernel has no Landlock")
 	}
 	if !filters() {
-		return &Unavailable{causeLandlock, "system call filters cannot be set here", Diagnostics{}.remedies("filters", "")}
+		return &Unavailable{causeLandlock, "system call filters cannot be set here",
+			Diagnostics{}.remedies("filters", "")}
 	}
 	return nil
 }

@@ -322,7 +322,8 @@ func (f ProcFS) Lstat(path string) (Info, error) {
 		info.Kind, info.Mode = Dir, 0o555
 	case "/proc/self/cwd", "/proc/self/root", "/proc/thread-self/cwd", "/proc/thread-self/root":
 	default:
-		if top, rest := Cut(path[len("/proc/"):]); rest != "" && (Digits(top) || top == "self" || top == "thread-self") {
+		if top, rest := Cut(path[len("/proc/"):]); rest != "" &&
+			(Digits(top) || top == "self" || top == "thread-self") {
 			info.Kind = File
 		}
 	}

@@ -63,7 +63,8 @@ func fullPath(path string) (string, error) {
 		return "", err
 	}
 	buf := make([]byte, header+unix.PathMax)
-	if _, _, errno := unix.Syscall6(getattrlist, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&list)), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), noFollow, 0); errno != 0 {
+	if _, _, errno := unix.Syscall6(getattrlist, uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&list)),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), noFollow, 0); errno != 0 {
 		return "", errno
 	}
 	at := 4 + int(int32(binary.LittleEndian.Uint32(buf[4:])))
@@ -86,7 +87,8 @@ func (o OS) below(path string) string {
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
-	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 && !slices.Contains(names, name) {
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 &&
+		!slices.Contains(names, name) {
 		name = names[i]
 	}
 	return Join(parent, name)

@@ -73,7 +73,8 @@ func (o OS) exist(dir string, below []string) []bool {
 }
 
 func infoOf(st *syscall.Stat_t) Info {
-	i := Info{Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid), Size: st.Size, Ino: st.Ino, Dev: uint64(st.Dev)}
+	i := Info{Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid), Size: st.Size, Ino: st.Ino,
+		Dev: uint64(st.Dev)}
 	switch st.Mode & syscall.S_IFMT {
 	case syscall.S_IFDIR:
 		i.Kind = Dir

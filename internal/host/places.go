@@ -13,10 +13,17 @@ import (
 
 // SharedDirs are never writable roots: everyone's files are in them, or the
 // system's. What lies below /home, /opt, /srv, /mnt, /var and /tmp is fine.
-var SharedDirs = []string{"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users", "/Applications", "/Volumes", "/opt/homebrew", "/private", "/private/tmp", "/private/var", "/private/var/tmp", "/private/var/folders"}
+var SharedDirs = []string{
+	"/", "/home", "/opt", "/srv", "/mnt", "/media", "/var", "/tmp", "/var/tmp", "/var/lib", "/var/cache", "/Users",
+	"/Applications", "/Volumes", "/opt/homebrew", "/private", "/private/tmp", "/private/var", "/private/var/tmp",
+	"/private/var/folders",
+}
 
 // SystemTrees are never writable at any depth: the host runs what is in them.
-var SystemTrees = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run", "/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run"}
+var SystemTrees = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run",
+	"/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run",
+}
 
 // Replaceable reports whether a canonical path lies where someone whose work
 // runs in sandboxes may have put something else in its place a moment ago.
@@ -169,8 +176,8 @@ func (h *Host) inHome(at, dir string) bool {
 func (h *Host) Foreign(path string) bool {
 	var denied DeniedError
 	_, err := NewResolver(h.FS).Resolve(path)
-	return errors.As(err, &denied) && denied.UID != h.UID &&
-		slices.ContainsFunc(h.Homes, func(home string) bool { return policy.Within(home, denied.Dir) && policy.Within(path, home) })
+	holds := func(home string) bool { return policy.Within(home, denied.Dir) && policy.Within(path, home) }
+	return errors.As(err, &denied) && denied.UID != h.UID && slices.ContainsFunc(h.Homes, holds)
 }
 
 // RunsIn is where the directories of runs are in sbx's own cache, "" without

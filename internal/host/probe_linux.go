@@ -23,7 +23,10 @@ import (
 )
 
 // binDirs are where bwrap is looked for first: only root can put files there.
-var binDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/run/current-system/profile/bin", "/nix/var/nix/profiles/default/bin"}
+var binDirs = []string{
+	"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/run/current-system/profile/bin",
+	"/nix/var/nix/profiles/default/bin",
+}
 
 // Find looks for a bwrap that works and says why when there is none; that
 // error is an [*Unavailable]. That one works is kept in a file below dir ("" for
@@ -176,7 +179,8 @@ var sysctls = []string{
 func probeKey(path string, st *syscall.Stat_t, uid int) string {
 	var b strings.Builder
 	b.WriteString("sbx probe 3\n" + strconv.Quote(path) + "\n")
-	for _, n := range []int64{int64(uid), int64(st.Dev), int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano(), int64(st.Mode)} {
+	for _, n := range []int64{int64(uid), int64(st.Dev), int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano(),
+		int64(st.Mode)} {
 		b.WriteString(strconv.FormatInt(n, 10) + " ")
 	}
 	b.WriteByte('\n')
@@ -246,7 +250,8 @@ func probe(path string) (bwrapargs.Version, error) {
 		self = "/bin/true"
 	}
 	a := bwrapargs.Args{Version: v, Ops: []bwrapargs.Op{
-		{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"}, {Kind: bwrapargs.Proc, Dst: "/proc"}, {Kind: bwrapargs.Dev, Dst: "/dev"},
+		{Kind: bwrapargs.ROBind, Src: "/", Dst: "/"}, {Kind: bwrapargs.Proc, Dst: "/proc"},
+		{Kind: bwrapargs.Dev, Dst: "/dev"},
 		{Kind: bwrapargs.Tmpfs, Dst: "/tmp", Size: 1 << 20, Perm: 0o1777},
 		{Kind: bwrapargs.ROBind, Src: self, Dst: "/tmp/sbx"},
 	}}
@@ -287,8 +292,9 @@ func failure(f Diagnostics, path, said string, err error) *Unavailable {
 func transient(said string, err error) string {
 	all := strings.ToLower(said + "\n" + err.Error())
 	for _, s := range []string{
-		"resource temporarily unavailable", "cannot allocate memory", "out of memory", "failed to reserve", "too many open files", "too many users",
-		"newosproc", "failed to create new os thread", "interrupted system call", "text file busy", "input/output error", "file too large",
+		"resource temporarily unavailable", "cannot allocate memory", "out of memory", "failed to reserve",
+		"too many open files", "too many users", "newosproc", "failed to create new os thread",
+		"interrupted system call", "text file busy", "input/output error", "file too large",
 		"can't find source path", // sbx itself has gone, as in an upgrade
 	} {
 		if strings.Contains(all, s) {
@@ -297,7 +303,8 @@ func transient(said string, err error) string {
 	}
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {
-		lasting := []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS}
+		lasting := []error{syscall.ENOENT, syscall.EACCES, syscall.EPERM, syscall.ENOEXEC, syscall.ENOTDIR,
+			syscall.ELOOP, syscall.EINVAL, syscall.ENOSYS}
 		if slices.ContainsFunc(lasting, func(e error) bool { return errors.Is(err, e) }) {
 			return "" // it is about the program
 		}

@@ -19,7 +19,8 @@ func OtherEngine(name string) *Unavailable {
 	case "", "auto", EngineSeatbelt:
 		return nil
 	}
-	return Diagnostics{}.unavailable(CauseSystem, "", "the engine "+text.Plain(name)+" is Linux's; macOS has "+EngineSeatbelt)
+	return Diagnostics{}.unavailable(CauseSystem, "",
+		"the engine "+text.Plain(name)+" is Linux's; macOS has "+EngineSeatbelt)
 }
 
 // What a probe asks for: that walls can be put up, and that they hold. A program
@@ -45,7 +46,8 @@ func probeSeatbelt(run func(argv []string) (status int, stderr string, err error
 	status, said, err = run(words(probeClosed))
 	switch {
 	case err == nil && status == 0:
-		return because(causeToothless, causeToothless, SandboxExec, " enforces nothing: what its profile denies was executed anyway")
+		return because(causeToothless, causeToothless, SandboxExec,
+			" enforces nothing: what its profile denies was executed anyway")
 	// execvp(3) fails behind the walls, or the kernel ends who tries.
 	case err == nil && !applies(said) && (strings.Contains(said, notPermitted) ||
 		status == 128+int(syscall.SIGKILL) || status == 128+int(syscall.SIGABRT)):
@@ -92,7 +94,8 @@ func seatbeltFailure(status int, said string, err error) *Unavailable {
 	case status == exOSErr && applies(said) && strings.Contains(said, notPermitted):
 		return NestedSeatbelt()
 	}
-	for _, passing := range []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files",
+	for _, passing := range []string{"Resource temporarily unavailable", "Cannot allocate memory",
+		"Too many open files",
 		"Interrupted system call"} {
 		if strings.Contains(said, passing) {
 			return busy(passing)
@@ -119,7 +122,8 @@ func NoSandboxExec() *Unavailable {
 
 // NestedSeatbelt: a process that has walls around it may not put up others.
 func NestedSeatbelt() *Unavailable {
-	return Diagnostics{}.unavailable(CauseNested, "", "this runs inside another sandbox already, and macOS puts none into another")
+	return Diagnostics{}.unavailable(CauseNested, "",
+		"this runs inside another sandbox already, and macOS puts none into another")
 }
 
 // sandboxVars are variables by which other sandboxes tell what runs in them. They are
@@ -170,7 +174,8 @@ func firmlinked(path string) (string, bool) {
 // may take letters of any case, and composed and decomposed ones for the same.
 // Of a file with several names only the case tells that it is no other of them.
 func sameSpelling(path, name string, several bool) bool {
-	return strings.EqualFold(path, name) || !several && strings.ContainsFunc(path+name, func(r rune) bool { return r >= 0x80 }) &&
+	return strings.EqualFold(path, name) || !several &&
+		strings.ContainsFunc(path+name, func(r rune) bool { return r >= 0x80 }) &&
 		strings.Count(path, "/") == strings.Count(name, "/")
 }
 

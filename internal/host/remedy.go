@@ -80,13 +80,15 @@ var remedies = []remedy{
 	{causeMax, "none container", "@container"},
 	{causeMax, "none !userns !container !nixos", "{sudo}" + setMax + "{sudo}tee /etc/sysctl.d/60-userns.conf"},
 	{causeMax, "none !userns !container nixos", nixosMax},
-	{causeMax, "none !userns !container", "grep -rs {setting} /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d shows who set it " +
-		"(hardening guides do)"},
+	{causeMax, "none !userns !container",
+		"grep -rs {setting} /etc/sysctl.conf /etc/sysctl.d /usr/lib/sysctl.d shows who set it " +
+			"(hardening guides do)"},
 	{causeProc, "container", "@container-proc"},
 	{causeProc, "!container unit", "{sudo}systemctl edit {unit}, and below [Service]: ProtectKernelTunables=no, " +
 		"ProtectKernelLogs=no, ProcSubset=all, ProtectProc=default (opens /proc to the service)"},
-	{causeProc, "!container !unit", "something is mounted over parts of /proc, so the kernel gives a user namespace no new one; " +
-		"grep ' /proc/' /proc/self/mountinfo shows what"},
+	{causeProc, "!container !unit",
+		"something is mounted over parts of /proc, so the kernel gives a user namespace no new one; " +
+			"grep ' /proc/' /proc/self/mountinfo shows what"},
 	{causeProc, "!container !unit", "run sbx outside of what mounted it (a container, a sandbox, a service)"},
 	{causeClone, "!nixos", "{host}{sudo}sysctl -w kernel.unprivileged_userns_clone=1 && " +
 		"echo kernel.unprivileged_userns_clone=1 | {sudo}tee /etc/sysctl.d/60-userns.conf" + forAll},
@@ -98,9 +100,11 @@ var remedies = []remedy{
 	{causeAppArmor, "profile", "{of}{sudo}apparmor_parser -r {profile}"},
 	{causeAppArmor, "!profile github", "{of}a step before: - run: {sudo}apt-get update && " +
 		"{sudo}apt-get install -y bubblewrap apparmor-profiles && " + copyProfile},
-	{causeAppArmor, "!profile !github ubuntu25", "{of}{sudo}apt-get install --reinstall -o Dpkg::Options::=--force-confmiss apparmor && " +
-		loadProfile},
-	{causeAppArmor, "!profile !github !ubuntu25 debian", "{of}{sudo}apt-get install apparmor-profiles && " + copyProfile},
+	{causeAppArmor, "!profile !github ubuntu25",
+		"{of}{sudo}apt-get install --reinstall -o Dpkg::Options::=--force-confmiss apparmor && " +
+			loadProfile},
+	{causeAppArmor, "!profile !github !ubuntu25 debian", "{of}{sudo}apt-get install apparmor-profiles && " +
+		copyProfile},
 	{causeAppArmor, "!profile !github !ubuntu25 !debian", "{of}load AppArmor's own profile bwrap-userns-restrict " +
 		"(profiles/apparmor/profiles/extras in its source): " + loadProfile},
 	{causeAppArmor, "container", "@container"},
@@ -148,7 +152,8 @@ var remedies = []remedy{
 		"--ignore=restrict-namespaces --ignore=caps.drop --ignore=nonewprivs"},
 	{causeSeccomp, "!confined unit", "{sudo}systemctl edit {unit}, and below [Service]: RestrictNamespaces=no; " +
 		"SystemCallFilter= has to allow @mount as well (the service can then make namespaces)"},
-	{causeSeccomp, "!confined !unit", "run sbx outside of what set the filter (a service of systemd, an editor's or an agent's own sandbox)"},
+	{causeSeccomp, "!confined !unit",
+		"run sbx outside of what set the filter (a service of systemd, an editor's or an agent's own sandbox)"},
 	{causeSeccomp, "!confined !unit", "grep Seccomp /proc/self/status shows that there is one"},
 	{causeOther, "selinux", "SELinux may be the reason: {sudo}ausearch -m avc,user_avc -ts recent"},
 	{causeOther, "!root", "a chroot around this process has the same effect; outside of it sbx works"},
@@ -233,7 +238,8 @@ func (f Diagnostics) remedies(c Cause, path string) (lines []string) {
 		host, of = "on the host: ", "on the host of the container: "
 	}
 	setting, _ := f.spent()
-	fill := strings.NewReplacer("{install}", f.Install(), "{path}", text.Plain(path), "{dir}", text.Plain(policy.Dir(path)), "{unit}", f.Unit,
+	fill := strings.NewReplacer("{install}", f.Install(), "{path}", text.Plain(path), "{dir}",
+		text.Plain(policy.Dir(path)), "{unit}", f.Unit,
 		"{profile}", f.Profile, "{setting}", setting, "{sudo}", sudo, "{host}", host, "{of}", of)
 	words := f.words(path)
 	for _, r := range remedies {
@@ -268,7 +274,8 @@ func (f Diagnostics) words(path string) map[string]bool {
 		container: true, f.Confined: true, f.CI: true,
 		"container": container != "", "unknown": !slices.Contains(known, f.Container),
 		"lx":   container == "lxc" || container == "lxd" || container == "incus",
-		"root": f.Root, "unit": f.Unit != "", "confined": f.Confined != "", "profile": f.Profile != "", "userns": f.Userns,
+		"root": f.Root, "unit": f.Unit != "", "confined": f.Confined != "", "profile": f.Profile != "",
+		"userns":   f.Userns,
 		"enclosed": container != "" || f.Filtered, "none": isSmall(allowed), "wsl1": f.WSL == 1,
 		"elsewhere": path != "/usr/bin/bwrap", "nixos": distro("nixos"), "debian": ubuntu || distro("debian"),
 		"ubuntu25": ubuntu && err == nil && release >= 25.04,

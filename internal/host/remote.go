@@ -40,8 +40,8 @@ func (h *Host) remotes() *remotes {
 // remoteTypes are the types of such file systems as the mount table has them. fuseblk
 // is a disk of this machine's.
 var remoteTypes = []string{
-	"fuse", "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "vboxsf", "prl_fs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs", "orangefs",
-	"afs", "coda", "ncpfs", "davfs", "sshfs", "autofs",
+	"fuse", "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "vboxsf", "prl_fs", "ceph", "glusterfs",
+	"lustre", "gpfs", "beegfs", "orangefs", "afs", "coda", "ncpfs", "davfs", "sshfs", "autofs",
 }
 
 func remoteType(kind string) bool {

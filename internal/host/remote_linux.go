@@ -15,7 +15,8 @@ func newRemotes() *remotes {
 	r := &remotes{ask: answered}
 	r.table, _ = OS{}.Mounts() // who needs the table asks again
 	for i := range r.table {
-		if p := r.table[i].Point; remoteType(r.table[i].Type) && !policy.Within(p, "/proc") && !policy.Within(p, "/sys") {
+		if p := r.table[i].Point; remoteType(r.table[i].Type) && !policy.Within(p, "/proc") &&
+			!policy.Within(p, "/sys") {
 			r.far = append(r.far, i)
 		}
 	}
@@ -37,7 +38,8 @@ func answered(paths []string) []bool {
 		return fail()
 	}
 	defer out.Close()
-	p, err := os.StartProcess("/proc/self/exe", append([]string{"sbx", askWord}, paths...), &os.ProcAttr{Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Files: []*os.File{nil, in, nil}})
+	p, err := os.StartProcess("/proc/self/exe", append([]string{"sbx", askWord}, paths...),
+		&os.ProcAttr{Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Files: []*os.File{nil, in, nil}})
 	in.Close()
 	if err != nil {
 		return fail()

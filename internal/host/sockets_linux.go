@@ -241,7 +241,8 @@ func (h *Host) findSockets(kept *socketCache) *socketCache {
 func Sockets(dir string, names int) (found []string) {
 	far, l := newRemotes(), &socketCache{}
 	for dirs := []string{dir}; len(dirs) > 0 && names > 0; dirs = dirs[1:] {
-		if d := dirs[0]; !far.shows(d) && !policy.Within(d, "/proc") && !policy.Within(d, "/sys") && !policy.Within(d, "/dev") {
+		if d := dirs[0]; !far.shows(d) && !policy.Within(d, "/proc") && !policy.Within(d, "/sys") &&
+			!policy.Within(d, "/dev") {
 			dirs = append(dirs, l.into(dirs[0], &names)...)
 		}
 	}
@@ -253,8 +254,9 @@ const deepTops = 2
 
 // knownSockets are looked for besides.
 var knownSockets = [...]string{
-	"/opt/lampp/var/mysql/mysql.sock", "/opt/bitnami/mysql/tmp/mysql.sock", "/opt/bitnami/mariadb/tmp/mysql.sock", "/opt/zabbix/run/zabbix.sock", "/usr/local/var/run/watchman/sock",
-	"/var/lib/mysql/mysql.sock", "/var/lib/mysql/mysqlx.sock", "/var/agentx/master", "/var/lib/incus/unix.socket", "/var/lib/lxd/unix.socket",
+	"/opt/lampp/var/mysql/mysql.sock", "/opt/bitnami/mysql/tmp/mysql.sock", "/opt/bitnami/mariadb/tmp/mysql.sock",
+	"/opt/zabbix/run/zabbix.sock", "/usr/local/var/run/watchman/sock", "/var/lib/mysql/mysql.sock",
+	"/var/lib/mysql/mysqlx.sock", "/var/agentx/master", "/var/lib/incus/unix.socket", "/var/lib/lxd/unix.socket",
 }
 
 // aged is when a look is made anew, whatever the times of directories say, in
