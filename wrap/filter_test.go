@@ -11,6 +11,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 	"github.com/sbx-sandbox/sbx/internal/view"
@@ -183,7 +184,7 @@ func TestFilterWithoutKernel(t *testing.T) {
 // TestFilterGuarded: a command never writes the filter of the next run.
 func TestFilterGuarded(t *testing.T) {
 	app := "/home/u/src/app"
-	key := view.Digest([]byte(app + "/\x001000"))[:16] // of its private cache
+	key := host.Base(view.CacheName(app, 1000)) // of its private cache
 	tests := []struct {
 		name, path, more string
 		edit             func(m *machine)

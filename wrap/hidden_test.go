@@ -15,7 +15,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine/bwrap"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // indexOf is a git index of version 2 that holds files with contents.
@@ -83,7 +82,7 @@ func TestConceal(t *testing.T) {
 			map[string]string{".env": blank, "mine": shut}},
 		{"shown by a person", same, "", func(m *machine) { m.over.Read = flagPaths("--allow-read", project+"/.env") }, map[string]string{".env": "-"}},
 		{"an index that cannot be read", nil, project + "/.git/index = DIRC", nil, map[string]string{".env": shut, "tls.key": shut}},
-		{"too large", map[string]string{".env": strings.Repeat("x", view.MaxTracked+1)}, project + "/.env = " + strings.Repeat("x", view.MaxTracked+1), nil, map[string]string{".env": shut}},
+		{"too large", map[string]string{".env": strings.Repeat("x", maxTracked+1)}, project + "/.env = " + strings.Repeat("x", maxTracked+1), nil, map[string]string{".env": shut}},
 		{"strict", same, "", func(m *machine) { m.profiles = []string{"strict"} }, map[string]string{".env": "A=1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,6 +14,17 @@ import (
 	"github.com/sbx-sandbox/sbx/profiles"
 )
 
+// Bounds that package view keeps: tests ask for one more than it allows.
+const (
+	maxModules   = 12      // levels of submodules
+	maxMatches   = 512     // of a pattern, or sockets
+	maxNames     = 2048    // directories of submodules and work trees
+	maxPathDirs  = 64      // entries of PATH that are looked at
+	maxPathFound = 12      // and that are opened
+	maxPlain     = 96      // repositories side by side
+	maxTracked   = 1 << 20 // bytes of a tracked file
+)
+
 // machine is a host that does not exist, and a run on it. The zero value of a
 // field is what most runs have.
 type machine struct {

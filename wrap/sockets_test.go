@@ -105,7 +105,7 @@ func TestDeafened(t *testing.T) {
 	}
 	// So many that they can be neither hidden one by one nor as a whole.
 	m := user(debian + home("/home/u", "1000"))
-	m.sockets = many("/opt", view.MaxMatches+1)
+	m.sockets = many("/opt", maxMatches+1)
 	m.more = text(m.sockets)
 	if _, _, err := m.plan(t); statusOf(err).Status != host.StatusFailed || !strings.Contains(err.Error(), "513 sockets") {
 		t.Error(err)

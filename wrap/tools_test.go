@@ -34,7 +34,7 @@ func TestTools(t *testing.T) {
 /srv/bin/java x
 /home/bin/java x
 `
-	all := append([]string{"bin"}, view.Siblings...)
+	all := []string{"bin", "lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"}
 	in := func(dir string, parts ...string) policy.Lent {
 		return policy.Lent{Name: "PATH", Dir: dir, Parts: parts}
 	}
@@ -61,7 +61,7 @@ func TestTools(t *testing.T) {
 		{"PATH=/home/u/a:/home/u/a/Bin:/home/u/a/bin/x:bin:.:/bin:/home/bin:/home/v/bin:/home/u2/bin", nil},
 		{"PATH=/home/u/src/app/bin:/home/u/src/app/node_modules/.bin:/home/u/src/bin/../../x/bin", nil},
 		{"PATH=/home/u/.cache/x/bin:/home/u/.local/state/x/bin", nil},
-		{"PATH=" + strings.Repeat("/usr/bin:", view.MaxPathDirs) + "/home/u/a/bin", nil},
+		{"PATH=" + strings.Repeat("/usr/bin:", maxPathDirs) + "/home/u/a/bin", nil},
 	} {
 		h := &host.Host{
 			Facts:  host.Facts{FS: newFS(t, 1000, files)},
@@ -217,7 +217,7 @@ func TestLend(t *testing.T) {
 				m.more = strings.Replace(m.more, "tN", fmt.Sprintf("t%02d", i), 1)
 			}
 		}, func() (out []string) {
-			for i := range view.MaxPathFound {
+			for i := range maxPathFound {
 				out = append(out, fmt.Sprintf("read /home/u/t%02d/bin (path, $PATH)", i))
 			}
 			return out

@@ -21,7 +21,7 @@ const SourceCleaned = "a copy without credentials"
 
 const (
 	maxConfigs = 1024     // settings files that are searched for credentials
-	MaxNames   = 2048     // directories among those of submodules and work trees
+	maxNames   = 2048     // directories among those of submodules and work trees
 	maxLooked  = 64 << 20 // bytes, as the file system counts, of a directory that is searched for repositories
 )
 
@@ -44,7 +44,7 @@ type cleaner struct {
 // the file is to be written, it is told. What is too much to be searched is hidden:
 // how much there is may be the work of an earlier run.
 func (v *View) RemoveCredentials(root string, g *gitGuard) error {
-	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: MaxNames, seen: make(map[string]bool, 16)}
+	c := &cleaner{v: v, g: g, left: maxConfigs, dirs: maxNames, seen: make(map[string]bool, 16)}
 	g.settingsFiles(func(file string, _ bool) { c.git(file, 0) })
 	for _, dir := range slices.Concat(g.gits, g.rest) {
 		if host.Base(dir) == ".git" {
@@ -89,7 +89,7 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 // merge adds what was made to the view.
 func (c *cleaner) merge() error {
 	v := c.v
-	if n := len(c.made); n > MaxMatches {
+	if n := len(c.made); n > maxMatches {
 		return failed(strconv.Itoa(n)+" settings files here hold credentials or are too many to be searched for "+
 			"some, too many to hide one by one", "remove them, or run in a directory with fewer repositories")
 	}
@@ -212,7 +212,7 @@ func (c *cleaner) modules(dir string, depth int) {
 
 // module looks at what may be a git directory, and at those in it.
 func (c *cleaner) module(dir string, depth int) bool {
-	if depth > MaxDepth {
+	if depth > maxDepth {
 		return false
 	}
 	git := c.g.hasObjects(dir)

@@ -55,12 +55,12 @@ const (
 	// get mounts of their own; up to maxPlain the .git of each further one is
 	// read-only. Mounts cost quadratically.
 	maxNested = 24
-	MaxPlain  = 96
+	maxPlain  = 96
 	// maxTrees bounds the work trees and the submodules in one directory that get
 	// mounts of their own, maxDepth how deep submodules lie in one another, their
 	// names with slashes included.
 	maxTrees = 64
-	MaxDepth = 12
+	maxDepth = 12
 	// maxPrograms bounds the words of git's settings that are looked for as files,
 	// in each work tree again.
 	maxPrograms = 1024
@@ -98,11 +98,11 @@ func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver)
 	for _, dir := range g.trees {
 		g.nested(dir)
 	}
-	if n := min(-g.inner, MaxPlain-maxNested); n > 0 {
+	if n := min(-g.inner, maxPlain-maxNested); n > 0 {
 		g.Gaps = append(g.Gaps, "there are more than "+strconv.Itoa(maxNested)+" repositories here: git is "+
 			"read-only in "+strconv.Itoa(n)+" of them (cd into one, or name it with -w)")
 	}
-	if n := maxNested - MaxPlain - g.inner; n > 0 {
+	if n := maxNested - maxPlain - g.inner; n > 0 {
 		g.Notes = append(g.Notes, strconv.Itoa(n)+" of the repositories here are too many to be guarded: what git "+
 			"runs from them can be changed")
 	}
@@ -284,7 +284,7 @@ func (g *gitGuard) inside(dir string, git bool) {
 	case g.done[at]:
 	case g.inner > 0:
 		g.worktree(dir, policy.Unseen)
-	case g.inner > maxNested-MaxPlain:
+	case g.inner > maxNested-maxPlain:
 		g.gits = append(g.gits, at)
 		g.add(at, policy.Protect)
 	default:

@@ -183,7 +183,7 @@ func (g *gitGuard) worktrees(dir string) {
 // is a git directory itself.
 func (g *gitGuard) modules(dir string, depth int, inside bool) {
 	entries := g.list(dir)
-	if depth > MaxDepth || len(entries) > maxTrees {
+	if depth > maxDepth || len(entries) > maxTrees {
 		g.add(dir, policy.Protect)
 		g.Notes = append(g.Notes, text.Plain(dir)+" is too deep or holds too much to be guarded: it is "+
 			"read-only, and .git files that lead there can be changed")

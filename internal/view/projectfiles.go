@@ -15,7 +15,7 @@ import (
 
 const (
 	maxIndex   = 32 << 20 // bytes of an index that is read
-	MaxTracked = 1 << 20  // bytes of a tracked file that is shown as a copy
+	maxTracked = 1 << 20  // bytes of a tracked file that is shown as a copy
 )
 
 // SourceTracked is the source of the rule for a hidden file whose content the
@@ -137,10 +137,10 @@ func (t *tracked) has(name string) bool {
 // content, so one that was decrypted has another hash. The copy is what was
 // looked at; what is written to the file later is not seen.
 func (t *tracked) show(v *View, m *Entry, name string) bool {
-	if t.all || !t.open || m.Info.Kind != host.File || m.Info.Size > MaxTracked {
+	if t.all || !t.open || m.Info.Kind != host.File || m.Info.Size > maxTracked {
 		return false
 	}
-	data, err := v.Host.FS.Head(m.Path, MaxTracked+1)
+	data, err := v.Host.FS.Head(m.Path, maxTracked+1)
 	if err != nil || !slices.ContainsFunc(t.entries, func(e gitdir.Entry) bool {
 		return e.Path == name && bytes.Equal(e.Hash, gitdir.Blob(data, len(e.Hash)))
 	}) {

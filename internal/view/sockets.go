@@ -33,7 +33,7 @@ func (v *View) HideSockets(pol *policy.Policy) error {
 		return nil
 	}
 	slices.SortFunc(masks, ComparePaths)
-	if masks = v.groupSockets(slices.Compact(masks)); len(masks) > MaxMatches {
+	if masks = v.groupSockets(slices.Compact(masks)); len(masks) > maxMatches {
 		return failed(strconv.Itoa(len(masks))+" sockets lie in directories that the profile shows, too many to "+
 			"hide one by one", "hide the directories with --block or blocked_paths")
 	}

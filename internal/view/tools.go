@@ -121,12 +121,12 @@ func reservedPlaces(h *host.Host) []reserved {
 
 // Bounds of what PATH may open.
 const (
-	MaxPathDirs  = 64 // entries that are looked at
-	MaxPathFound = 12 // prefixes that are opened
+	maxPathDirs  = 64 // entries that are looked at
+	maxPathFound = 12 // prefixes that are opened
 )
 
-// Siblings of bin are what the programs in it need.
-var Siblings = []string{"lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"}
+// siblings of bin are what the programs in it need.
+var siblings = []string{"lib", "lib64", "libexec", "share", "include", "pyvenv.cfg"}
 
 // inPath returns the entries of a PATH that lie in the home directory and are
 // called as directories of programs are. In a second home directory, the one of
@@ -139,7 +139,7 @@ func inPath(h *host.Host, places []reserved, value string) []policy.Lent {
 	home := h.Homes[0]
 	for i, entry := range strings.Split(value, ":") {
 		entry = strings.TrimRight(entry, "/")
-		if i == MaxPathDirs {
+		if i == maxPathDirs {
 			break
 		}
 		part := host.Base(entry)
@@ -157,7 +157,7 @@ func inPath(h *host.Host, places []reserved, value string) []policy.Lent {
 		case part != "bin" || host.Base(dir) == "libexec":
 			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: []string{part}})
 		default:
-			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: append([]string{part}, Siblings...)})
+			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: append([]string{part}, siblings...)})
 		}
 	}
 	return out
@@ -176,8 +176,8 @@ func (v *View) openToolDirs(found []resolvedRule) {
 		}
 		err := v.validateToolDir(found, p)
 		if err == nil && strings.HasSuffix(p.rule.Source, "$PATH") && !slices.Contains(paths, p.toolDir) {
-			if len(paths) == MaxPathFound {
-				err = errors.New("more than " + strconv.Itoa(MaxPathFound) + " directories of PATH")
+			if len(paths) == maxPathFound {
+				err = errors.New("more than " + strconv.Itoa(maxPathFound) + " directories of PATH")
 			} else if !Shows(v.Access(p.to.Path)) {
 				paths = append(paths, p.toolDir)
 			}
@@ -322,16 +322,16 @@ func (v *View) ran(dir string) bool {
 // beside reports whether a rule is about what lies beside a directory of
 // PATH.
 func beside(r *policy.Rule) bool {
-	return strings.HasSuffix(r.Source, "$PATH") && slices.Contains(Siblings, host.Base(r.Path))
+	return strings.HasSuffix(r.Source, "$PATH") && slices.Contains(siblings, host.Base(r.Path))
 }
 
-// Digest is the SHA-256 of data, in hexadecimal.
-func Digest(data []byte) string {
+// digest is the SHA-256 of data, in hexadecimal.
+func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
 // CacheName is where the private cache of a project is in place of sbx's own.
 func CacheName(root string, uid int) string {
-	return "projects/" + Digest([]byte(host.Join(root, "") + "\x00" + strconv.Itoa(uid)))[:16]
+	return "projects/" + digest([]byte(host.Join(root, "") + "\x00" + strconv.Itoa(uid)))[:16]
 }

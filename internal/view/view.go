@@ -310,8 +310,8 @@ func (v *View) expandPattern(out []resolvedRule, pol *policy.Policy, r *policy.R
 		if out, err = v.resolve(out, pol, r, path); err != nil {
 			return nil, err
 		}
-		if len(out)-first > MaxMatches {
-			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(MaxMatches)+" names match "+
+		if len(out)-first > maxMatches {
+			return nil, RuleError(r, errors.New("more than "+strconv.Itoa(maxMatches)+" names match "+
 				text.Plain(r.Path)+", too many to "+r.Access.String()+" one by one: move them into a "+
 				"directory, and "+r.Access.String()+" that"))
 		}
@@ -322,9 +322,9 @@ func (v *View) expandPattern(out []resolvedRule, pol *policy.Policy, r *policy.R
 	return out, nil
 }
 
-// MaxMatches bounds what one pattern may match: each is a mount, and mounts cost
+// maxMatches bounds what one pattern may match: each is a mount, and mounts cost
 // quadratically.
-const MaxMatches = 512
+const maxMatches = 512
 
 // StrictWalls reports whether two walls are wanted where one would do.
 func StrictWalls(pol *policy.Policy) bool { return pol.Seccomp == "strict" }
