@@ -93,7 +93,7 @@ func explain(s *app.Context) (*explanation, error) {
 		e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
 	}
 	for _, v := range plan.Report.Env {
-		e.Env = append(e.Env, engine.ManifestEnv{Name: v.Name, Action: v.Action(), Source: v.Source})
+		e.Env = append(e.Env, engine.ManifestEnv{Name: v.Name, Action: v.Action, Source: v.Source})
 	}
 	return e, nil
 }

@@ -306,7 +306,7 @@ func orEmpty[T any](s []T) []T {
 func shownEnv(p *engine.Plan) []string {
 	own := make(map[string]bool)
 	for _, c := range p.Report.Env {
-		own[c.Name] = c.Set
+		own[c.Name] = c.Action == "set"
 	}
 	out := make([]string, 0, len(p.Env))
 	for _, kv := range p.Env {

@@ -322,7 +322,7 @@ type variable struct {
 func planned(p *engine.Plan, name string) variable {
 	for _, c := range p.Report.Env {
 		if c.Name == name {
-			return variable{known: true, seen: c.Kept, action: c.Action(), source: c.Source}
+			return variable{known: true, seen: c.Action != "drop", action: c.Action, source: c.Source}
 		}
 	}
 	v := p.Report.Policy.Env(name)

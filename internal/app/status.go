@@ -176,7 +176,7 @@ func restrictions(p *engine.Plan) []string {
 	}
 	var dropped []string
 	for _, c := range p.Report.Env {
-		if !c.Kept {
+		if c.Action == "drop" {
 			dropped = append(dropped, text.Plain(c.Name))
 		}
 	}

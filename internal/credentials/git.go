@@ -137,26 +137,19 @@ func inCommand(value string) bool {
 			strings.HasPrefix(w, "-") && flagged(w) && given(next):
 			return true
 		}
-		for from := 0; ; {
-			at := strings.IndexAny(w[from:], "=:")
-			if at < 0 {
-				break
+		for at, c := range w {
+			if c != '=' && c != ':' {
+				continue
 			}
-			at += from
-			text, start := w[at+1:], at
-			for start > from && (word(w[start-1]) || w[start-1] == '-') {
-				start--
-			}
-			name := w[start:at]
-			variable := strings.HasSuffix(w[:start], "$") || strings.HasSuffix(w[:start], "${")
+			before, text := strings.TrimRightFunc(w[:at], letter), w[at+1:]
+			name := w[len(before):at]
 			switch {
-			case variable:
+			case strings.HasSuffix(before, "$") || strings.HasSuffix(before, "${"): // a variable
 			case flagged(name) && text == "" && given(next),
 				flagged(name) && text != "" && text[0] != '$' && text[0] != '%' && !boolean(text),
 				strings.HasSuffix(name, "user") && text != "" && pair(text):
 				return true
 			}
-			from = at + 1
 		}
 	}
 	return false

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Words finds the file to execute. It returns the path to execute it by and the
@@ -39,7 +38,7 @@ func (r *Run) Words(self string) (path string, words []string, err error) {
 // Mac that it models may have, under the same name.
 func (r *Run) lookUp(name string) (string, error) {
 	path, _ := host.LookupEnv(r.Env, "PATH")
-	full, err := view.LookCommand(r.View, r.Host, name, path)
+	full, err := r.View.LookCommand(name, path)
 	var missing *host.Error
 	if r.Host.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) &&
 		errors.As(err, &missing) && missing.Status == host.StatusNotFound {

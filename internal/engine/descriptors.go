@@ -35,7 +35,7 @@ func (r *Run) descriptors() error {
 			continue
 		case fd.CloseOn || fd.Kind != host.FDFile && fd.Kind != host.FDPipe && fd.Kind != host.FDPair:
 			continue
-		case fd.Kind == host.FDFile && !r.View.MayPass(h, fd):
+		case fd.Kind == host.FDFile && !r.View.MayPass(fd):
 			closed = append(closed, fd)
 			continue
 		default:
@@ -101,7 +101,7 @@ func (r *Run) shield(fd *host.FD) error {
 		if v.Access(to.Path) == policy.Write || foreign && fd.Num > 2 {
 			return nil
 		}
-		if len(r.Reopen) < MaxReopen && v.Reopens(r.Request.Direct, h, fd, to) {
+		if len(r.Reopen) < MaxReopen && v.Reopens(r.Request.Direct, fd, to) {
 			r.Reopen = append(r.Reopen, fd.Num)
 			return nil
 		}

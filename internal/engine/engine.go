@@ -92,7 +92,7 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Pwd = v.KeepPWD()
-	p.Env, p.LateEnv, p.Report.Env = view.Environment(pol, h, v, p.Pwd, append(p.variables(pol), vars...))
+	p.Env, p.LateEnv, p.Report.Env = v.Environment(pol, p.Pwd, append(p.variables(pol), vars...))
 	v.Loose = append(v.Loose, git.Notes...)
 	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
 	if err := e.Plan(r); err != nil {

@@ -20,7 +20,7 @@ func (r *Run) applyLimits() error {
 	if !want.Any() {
 		return nil
 	}
-	options := limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(r.Request.Direct, pol, r.Host)}
+	options := limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(r.Request.Direct, pol)}
 	means, err := limits.Choose(want, r.Host.Limits, options)
 	if refused, ok := err.(*limits.Refusal); ok {
 		text := refused.Error()

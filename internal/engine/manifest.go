@@ -48,7 +48,7 @@ func (r *Run) Manifest() []byte {
 		}
 		b.open("", '{')
 		b.member("name", c.Name)
-		b.member("action", c.Action())
+		b.member("action", c.Action)
 		b.member("source", c.Source)
 		b.close('}')
 	}

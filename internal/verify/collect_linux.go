@@ -83,11 +83,11 @@ func environment(plan *engine.Plan, planted *fixtures) variables {
 	for _, c := range plan.Report.Env {
 		if strings.Contains(c.Name, planted.nonce) {
 			e.Planted[c.Name] = c.Source
-			if c.Kept {
+			if c.Action != "drop" {
 				e.MayShow = c.Source
 			}
 		}
-		if c.Kept {
+		if c.Action != "drop" {
 			e.Kept = append(e.Kept, c.Name)
 		} else {
 			e.Dropped = append(e.Dropped, c.Name)

@@ -16,7 +16,7 @@ import (
 // LookCommand finds the file that executing name will run, as the sandbox will
 // see it, so that "not found" and "cannot be executed" have their own exit
 // status: bwrap says 1 for both. The error, if any, is an [*Error].
-func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
+func (v *View) LookCommand(name, path string) (string, error) {
 	switch {
 	case name == "":
 		return "", notFound("the command is an empty word", "")
@@ -25,26 +25,26 @@ func LookCommand(v *View, h *host.Host, name, path string) (string, error) {
 	case strings.IndexByte(name, '/') >= 0:
 		full := name
 		if full[0] != '/' {
-			full = host.Join(h.StartDir(), full)
+			full = host.Join(v.Host.StartDir(), full)
 		} else if v.Inside(filepath.Clean(full)) != filepath.Clean(full) {
 			return "", notFound(text.Plain(name)+": the working directory is at "+text.Plain(v.remap)+" inside",
 				"name it as "+text.Plain(v.Inside(filepath.Clean(full))))
 		}
-		return full, runnable(v, h, name, full)
+		return full, v.runnable(name, full)
 	}
 	full, err := lookpath.Find(path, name, func(file string) error {
 		full := filepath.Clean(file)
 		to, ok := v.visible(full)
-		if !ok || to.Info.Kind == host.Dir || h.IsShim(v.Res, full, name, to) {
+		if !ok || to.Info.Kind == host.Dir || v.Host.IsShim(v.Res, full, name, to) {
 			return lookpath.ErrNone
 		}
-		return runnable(v, h, name, full)
+		return v.runnable(name, full)
 	})
 	switch err {
 	case nil:
 		return filepath.Clean(full), nil
 	case lookpath.ErrNone:
-		return "", notFound(text.Plain(name)+": command not found", hiddenHint(v, h, name))
+		return "", notFound(text.Plain(name)+": command not found", v.hiddenHint(name))
 	}
 	return "", err
 }
@@ -58,9 +58,9 @@ func notExecutable(text string) error {
 }
 
 // hiddenHint says where a command is that the host has and the sandbox has not.
-func hiddenHint(v *View, h *host.Host, name string) string {
-	path, _ := host.LookupEnv(h.Environ, "PATH")
-	full, err := h.Tool(name, path)
+func (v *View) hiddenHint(name string) string {
+	path, _ := host.LookupEnv(v.Host.Environ, "PATH")
+	full, err := v.Host.Tool(name, path)
 	if err != nil {
 		return ""
 	}
@@ -75,7 +75,7 @@ func hiddenHint(v *View, h *host.Host, name string) string {
 }
 
 // runnable reports why the file at an absolute path cannot be executed inside.
-func runnable(v *View, h *host.Host, name, full string) error {
+func (v *View) runnable(name, full string) error {
 	shown := text.Plain(name)
 	to, ok := v.visible(full)
 	switch {
@@ -93,16 +93,16 @@ func runnable(v *View, h *host.Host, name, full string) error {
 		return notFound(shown+": no such file or directory", "")
 	case to.Info.Kind == host.Dir:
 		return notExecutable(shown + ": is a directory")
-	case to.Info.Kind != host.File || to.Info.Mode&0o111 == 0 || !h.FS.Access(to.Path, 'x'):
+	case to.Info.Kind != host.File || to.Info.Mode&0o111 == 0 || !v.Host.FS.Access(to.Path, 'x'):
 		return notExecutable(shown + ": permission denied")
 	}
-	return interpreter(v, h, shown, to.Path)
+	return v.interpreter(shown, to.Path)
 }
 
 // interpreter looks at the first line of a script: the program it names must
 // be there inside, too, or the kernel reports the script itself as missing.
-func interpreter(v *View, h *host.Host, shown, path string) error {
-	head, err := h.FS.Head(path, 256)
+func (v *View) interpreter(shown, path string) error {
+	head, err := v.Host.FS.Head(path, 256)
 	if err != nil {
 		return nil // executable but not readable: the kernel can run it
 	}
@@ -119,7 +119,7 @@ func interpreter(v *View, h *host.Host, shown, path string) error {
 	}
 	full := word
 	if full[0] != '/' {
-		full = host.Join(h.StartDir(), full)
+		full = host.Join(v.Host.StartDir(), full)
 	}
 	if to, ok := v.visible(full); !ok || to.Info.Kind != host.File {
 		return notExecutable(shown + ": its interpreter " + text.Plain(word) + " is not in the sandbox")

@@ -15,20 +15,8 @@ import (
 // value of the caller's.
 type EnvChange struct {
 	Name   string
-	Kept   bool
-	Set    bool // sbx gave it a value
+	Action string // pass, drop, or set by sbx
 	Source string
-}
-
-// Action is pass, drop or set.
-func (c *EnvChange) Action() string {
-	switch {
-	case c.Set:
-		return "set"
-	case c.Kept:
-		return "pass"
-	}
-	return "drop"
 }
 
 // Environment returns the variables of the command in the caller's order, then
@@ -37,9 +25,9 @@ func (c *EnvChange) Action() string {
 //
 // late are the variables that the program loader obeys. bwrap itself must not
 // see them: a library named in LD_PRELOAD would be loaded outside the sandbox.
-func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []policy.Var) (
+func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 	env []string, late []policy.Var, changes []EnvChange) {
-	own := overrides(pol, h, v, set)
+	own := v.overrides(pol, set)
 	give := func(name, value string) {
 		if obeyedByLoader(name) {
 			late = append(late, policy.Var{Name: name, Value: value})
@@ -47,7 +35,7 @@ func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []po
 		}
 		env = append(env, name+"="+value)
 	}
-	for _, kv := range h.Environ {
+	for _, kv := range v.Host.Environ {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
 			continue
@@ -59,13 +47,14 @@ func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []po
 		if d.Pass && d.Layer == policy.Builtin && holdsPassword(value) {
 			d = policy.Verdict{Source: "its value holds a URL with a password"}
 		}
-		changes = append(changes, EnvChange{Name: name, Kept: d.Pass, Source: d.Source})
 		if !d.Pass {
+			changes = append(changes, EnvChange{name, "drop", d.Source})
 			continue
 		}
+		changes = append(changes, EnvChange{name, "pass", d.Source})
 		switch name {
 		case "PATH":
-			value = prunePath(v, value)
+			value = v.prunePath(value)
 		case "PWD":
 			value = v.Inside(pwd)
 		case "SHELL":
@@ -81,7 +70,7 @@ func Environment(pol *policy.Policy, h *host.Host, v *View, pwd string, set []po
 		if source == "" {
 			source = "sbx"
 		}
-		changes = append(changes, EnvChange{Name: o.Name, Kept: true, Set: true, Source: source})
+		changes = append(changes, EnvChange{o.Name, "set", source})
 	}
 	slices.SortStableFunc(changes, func(a, b EnvChange) int { return strings.Compare(a.Name, b.Name) })
 	return env, late, changes
@@ -122,7 +111,7 @@ func holdsPassword(value string) bool {
 }
 
 // overrides are the variables whose value sbx decides, whatever the caller has.
-func overrides(pol *policy.Policy, h *host.Host, v *View, set []policy.Var) []policy.Var {
+func (v *View) overrides(pol *policy.Policy, set []policy.Var) []policy.Var {
 	own := slices.Clone(pol.EnvSet)
 	add := func(name, value string) {
 		if !slices.ContainsFunc(own, func(o policy.Var) bool { return o.Name == name }) {
@@ -132,20 +121,20 @@ func overrides(pol *policy.Policy, h *host.Host, v *View, set []policy.Var) []po
 	for _, s := range set {
 		add(s.Name, s.Value)
 	}
-	if dir, ok := host.LookupEnv(h.Environ, "TMPDIR"); ok && !holdsTemp(v, dir) {
+	if dir, ok := host.LookupEnv(v.Host.Environ, "TMPDIR"); ok && !v.holdsTemp(dir) {
 		add("TMPDIR", "/tmp")
 	}
-	if h.Shell != "" {
-		add("SHELL", h.Shell)
+	if v.Host.Shell != "" {
+		add("SHELL", v.Host.Shell)
 	}
-	if _, ok := host.LookupEnv(h.Environ, "PATH"); !ok {
-		add("PATH", prunePath(v, host.DefaultPath))
+	if _, ok := host.LookupEnv(v.Host.Environ, "PATH"); !ok {
+		add("PATH", v.prunePath(host.DefaultPath))
 	}
 	return own
 }
 
 // holdsTemp reports whether files can be made in a directory inside.
-func holdsTemp(v *View, dir string) bool {
+func (v *View) holdsTemp(dir string) bool {
 	to, err := v.Res.Resolve(filepath.Clean(dir))
 	if err != nil || !strings.HasPrefix(dir, "/") {
 		return false
@@ -160,7 +149,7 @@ func holdsTemp(v *View, dir string) bool {
 // prunePath keeps the directories of a search path that exist inside. Relative
 // ones go: they would find whatever the working directory holds. Those of sbx's
 // links go, too: what runs inside is to find the programs themselves.
-func prunePath(v *View, path string) string {
+func (v *View) prunePath(path string) string {
 	var keep []string
 	shims := v.Host.ShimDirs(v.Res)
 	for _, dir := range strings.Split(path, ":") {

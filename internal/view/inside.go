@@ -117,15 +117,15 @@ func (m *Entry) Unneeded(v *View) bool {
 // MayPass reports whether the command may have a regular file as it is open: the
 // policy allows its path that way, or no name leads to it, or it is standard
 // input, output or error once more (exec 3>&1).
-func (v *View) MayPass(h *host.Host, fd *host.FD) bool {
+func (v *View) MayPass(fd *host.FD) bool {
 	switch {
 	case fd.Kernel:
 		return false
 	case fd.Deleted:
 		return true
 	}
-	for i := range h.FDs {
-		std := &h.FDs[i]
+	for i := range v.Host.FDs {
+		std := &v.Host.FDs[i]
 		if std.Num <= 2 && std.Kind == host.FDFile && fd.Ino != 0 && std.Ino == fd.Ino && std.Dev == fd.Dev &&
 			(std.Reads || !fd.Reads) && (std.Writes || !fd.Writes) {
 			return true
@@ -154,7 +154,7 @@ func (v *View) FileOf(fd *host.FD) (host.Resolved, bool) {
 
 // Reopens reports whether init can open a file of the caller's anew: by the
 // name that it still has, as the command's user.
-func (v *View) Reopens(direct bool, h *host.Host, fd *host.FD, to host.Resolved) bool {
-	_, ok := v.SelfPath(h)
+func (v *View) Reopens(direct bool, fd *host.FD, to host.Resolved) bool {
+	_, ok := v.SelfPath()
 	return ok && !direct && to.Path == fd.Path && v.MayUseUnprivileged(fd.Path, 'r')
 }

@@ -162,14 +162,14 @@ func (v *View) refuseWritable(dir, what, hint string) error {
 }
 
 // SelfPath is the file of sbx itself, false when it cannot be put inside.
-func (v *View) SelfPath(h *host.Host) (string, bool) {
-	self, err := v.Res.Resolve(filepath.Clean(h.Self))
-	return self.Path, err == nil && h.Self != "" && self.Info.Kind == host.File && v.OwnsRun()
+func (v *View) SelfPath() (string, bool) {
+	self, err := v.Res.Resolve(filepath.Clean(v.Host.Self))
+	return self.Path, err == nil && v.Host.Self != "" && self.Info.Kind == host.File && v.OwnsRun()
 }
 
 // HasInit reports whether init will be there while the command runs.
-func (v *View) HasInit(direct bool, pol *policy.Policy, h *host.Host) bool {
-	_, ok := v.SelfPath(h)
+func (v *View) HasInit(direct bool, pol *policy.Policy) bool {
+	_, ok := v.SelfPath()
 	return ok && !v.NoMounts && !direct && !pol.SharePID
 }
 

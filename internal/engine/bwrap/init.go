@@ -41,7 +41,7 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 	if direct && len(req.Self) == 0 {
 		return words, nil, nil
 	}
-	self, ok := r.View.SelfPath(r.Host)
+	self, ok := r.View.SelfPath()
 	if !ok {
 		if r.Limit > 0 || len(req.Self) > 0 || req.Argv0 != "" {
 			return nil, nil, needsSelf(r.Limit)
