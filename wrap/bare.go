@@ -27,5 +27,5 @@ func Become(p *engine.Plan) error {
 	if err == syscall.ENOEXEC { // a script without a first line, which every shell runs
 		err = syscall.Exec("/bin/sh", append([]string{"/bin/sh", p.Path}, p.Argv[1:]...), p.Env)
 	}
-	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error(), Hint: ""}
+	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error()}
 }

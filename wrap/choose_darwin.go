@@ -5,7 +5,6 @@ package wrap
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -35,7 +34,8 @@ func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 func runDir(h *host.Host, cacheDir string) (runtime, instance string) {
 	if dir, ok := host.LookupEnv(h.Environ, "TMPDIR"); ok && len(dir) > 0 && dir[0] == '/' && !host.HasDotDot(dir) {
 		to, err := host.NewResolver(host.OS{}).Resolve(filepath.Clean(dir)) // /var is a link
-		if err == nil && host.UserTemp(to.Path) && to.Info.Kind == host.Dir && to.Info.UID == h.UID && to.Info.Mode&0o077 == 0 && unix.Access(to.Path, unix.W_OK) == nil {
+		if err == nil && host.UserTemp(to.Path) && to.Info.Kind == host.Dir && to.Info.UID == h.UID &&
+			to.Info.Mode&0o077 == 0 && unix.Access(to.Path, unix.W_OK) == nil {
 			runtime = to.Path + "/sbx"
 		}
 	}
@@ -44,14 +44,4 @@ func runDir(h *host.Host, cacheDir string) (runtime, instance string) {
 	}
 	pid := os.Getpid()
 	return runtime, macInstance(pid, started(pid), host.BootID())
-}
-
-// started is when a process was started, and "" for one that does not exist or
-// hidden.
-func started(pid int) string {
-	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
-	if err != nil || int(p.Proc.P_pid) != pid {
-		return ""
-	}
-	return strconv.FormatInt(p.Proc.P_starttime.Sec, 36)
 }

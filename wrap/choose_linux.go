@@ -20,7 +20,8 @@ func Choose(h *host.Host, dir, name, tier string) (c engine.Chosen, err error) {
 	switch name {
 	case "", "auto", host.EngineBwrap, host.EngineLandlock:
 	default:
-		return c, &host.Unavailable{Cause: host.CauseSystem, Reason: "there is no engine " + text.Plain(name) + " on this system"}
+		return c, &host.Unavailable{Cause: host.CauseSystem,
+			Reason: "there is no engine " + text.Plain(name) + " on this system"}
 	}
 	if name != host.EngineLandlock {
 		c.Bwrap, err = host.Find(h, dir)

@@ -47,7 +47,7 @@ func confineSelf(p *engine.Plan) error {
 	if _, ok := err.(syscall.Errno); !ok {
 		return failed(err.Error())
 	}
-	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error(), Hint: ""}
+	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error()}
 }
 
 // dropCaps gives up all capabilities for good, as bwrap does: root is then a
@@ -95,7 +95,8 @@ func runDir(h *host.Host, cacheDir string) (place, instance string) {
 // there already is looked at when the run makes its directories.
 func runsInTemp(fs host.FS, uid int) string {
 	tmp, err := fs.Lstat("/tmp")
-	if err != nil || tmp.Kind != host.Dir || tmp.UID != 0 && tmp.UID != uid || tmp.Mode&0o022 != 0 && tmp.Mode&0o1000 == 0 {
+	if err != nil || tmp.Kind != host.Dir || tmp.UID != 0 && tmp.UID != uid ||
+		tmp.Mode&0o022 != 0 && tmp.Mode&0o1000 == 0 {
 		return ""
 	}
 	return "/tmp/sbx-runs-" + strconv.Itoa(uid)
@@ -105,9 +106,6 @@ func canonical(dir string) bool {
 	to, err := host.NewResolver(host.OS{}).Resolve(dir)
 	return err == nil && to.Path == dir
 }
-
-// started is when a process was started, "" for one that does not exist or is hidden.
-func started(pid int) string { return procfs.Started(pid) }
 
 // processes tells the namespaces of processes and time of this machine and of one
 // start of it apart.

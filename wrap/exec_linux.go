@@ -32,11 +32,12 @@ func Exec(p *engine.Plan, h *host.Host) error {
 	}
 	for _, n := range p.Copy {
 		if err := copyFD(n); err != nil {
-			hint := "pipe it instead: cat FILE | sbx …"
+			e := failed(descriptor(h, n) + ": " + err.Error())
+			e.Hint = "pipe it instead: cat FILE | sbx …"
 			if err == errEndless {
-				hint = "pipe a part of it instead: head -c N FILE | sbx …"
+				e.Hint = "pipe a part of it instead: head -c N FILE | sbx …"
 			}
-			return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + descriptor(h, n) + ": " + err.Error(), Hint: hint}
+			return e
 		}
 	}
 	closeOthers(p, h)
@@ -124,8 +125,9 @@ func enter(p *engine.Plan) error {
 
 // unplaced is the error for a descriptor that could not be put at its number.
 func unplaced(what string, err error) error {
-	e := &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + what + ": " + err.Error(), Hint: ""}
-	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.EINVAL) { // the number is above what the process may have
+	e := failed(what + ": " + err.Error())
+	// The number is above what the process may have.
+	if errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.EINVAL) {
 		e.Hint = "raise the limit on open files: ulimit -n 1024"
 	}
 	return e
@@ -176,7 +178,8 @@ func plannedFD(fd bwrapargs.FD) (int, error) {
 	if fd.Path == "" {
 		return host.Memfd(fd.Data)
 	}
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
 	n, err := unix.Openat2(unix.AT_FDCWD, fd.Path, &how)
 	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a container's filter
 		n, err = unix.Open(fd.Path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)

@@ -15,8 +15,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
-func failed(reason string) error {
-	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + reason, Hint: ""}
+func failed(reason string) *host.Error {
+	return &host.Error{Status: host.StatusFailed, Text: "Failed to initialize sandbox: " + reason}
 }
 
 // makeDirs makes the directories of a plan and, where one is for the run alone,

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/ownfile"
 )
+
+// started is when a process was started.
+var started = ownfile.Started
 
 // isRun reports whether the parts of a name are those of a run's: on Linux its
 // process, when that was started, the namespaces of processes and of time and the
@@ -18,7 +22,8 @@ func isRun(f []string) bool {
 	case 5:
 		return host.Digits(f[0]) && host.Digits(f[1]) && host.Digits(f[2]) && host.Digits(f[3]) && isBoot(f[4])
 	case 3:
-		return host.Digits(f[0]) && f[1] != "" && strings.Trim(f[1], "0123456789abcdefghijklmnopqrstuvwxyz") == "" && isBoot(f[2])
+		const signs = "0123456789abcdefghijklmnopqrstuvwxyz"
+		return host.Digits(f[0]) && f[1] != "" && strings.Trim(f[1], signs) == "" && isBoot(f[2])
 	}
 	return false
 }

@@ -6,11 +6,8 @@ package wrap
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 )
@@ -34,22 +31,8 @@ func sweep(runtime, instance string, uid int) {
 		case !isRun(f) || !isRun(own):
 			return false
 		case slices.Equal(f[2:], own[2:]):
-			return ended(f[0], f[1])
+			return ownfile.Ended(f[0], f[1])
 		}
 		return age() > unknownAge
 	})
-}
-
-// ended reports whether a process of this machine, as it was started last, is known
-// not to exist.
-func ended(id, start string) bool {
-	pid, err := strconv.Atoi(id)
-	if err != nil || pid <= 0 {
-		return false
-	}
-	if unix.Kill(pid, 0) == unix.ESRCH {
-		return true
-	}
-	now := started(pid) // "" is one that is hidden
-	return now != "" && now != start
 }

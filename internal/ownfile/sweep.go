@@ -157,3 +157,17 @@ func age(dir int, name string) time.Duration {
 	}
 	return time.Since(time.Unix(st.Ctim.Unix()))
 }
+
+// Ended reports whether a process of this machine that was started when [Started]
+// said is known not to exist any more.
+func Ended(id, start string) bool {
+	pid, err := strconv.Atoi(id)
+	if err != nil || pid <= 0 {
+		return false
+	}
+	if unix.Kill(pid, 0) == unix.ESRCH {
+		return true
+	}
+	now := Started(pid)
+	return now != "" && now != start
+}

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -224,11 +225,11 @@ func own(path string, uid int, mode os.FileMode) error {
 // start, namespace of processes, 16 hexadecimal digits.
 func validID(name string) bool {
 	f := strings.Split(name, ".")
-	return len(f) == 4 && digits(f[0]) && digits(f[1]) && digits(f[2]) &&
-		len(f[3]) == 16 && strings.Trim(f[3], "0123456789abcdef") == ""
+	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyz"
+	of := func(s, signs string) bool { return s != "" && strings.Trim(s, signs) == "" }
+	return len(f) == 4 && of(f[0], digits) && of(f[1], digits+letters) && of(f[2], digits) &&
+		len(f[3]) == 16 && of(f[3], digits+"abcdef")
 }
-
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // sweep removes sessions that are over: the client has ended, and some time has
 // passed for what it left running. Of clients in other namespaces of processes
@@ -248,10 +249,11 @@ func over(name string, age, rest time.Duration) bool {
 	if f[2] != processes() {
 		return age > 7*24*time.Hour
 	}
-	pid, err := strconv.Atoi(f[0])
-	if err != nil || syscall.Kill(pid, 0) == syscall.ESRCH {
-		return true
-	}
-	now := started(pid)
-	return now != "0" && now != f[1]
+	return ownfile.Ended(f[0], f[1])
 }
+
+// started is when a process began; "0" where that is hidden.
+func started(pid int) string { return cmp.Or(ownfile.Started(pid), "0") }
+
+// processes is the number of this namespace of processes, "0" where there is none.
+func processes() string { return procfs.Namespace("pid") }
