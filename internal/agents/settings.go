@@ -110,46 +110,32 @@ func (l *look) textOf(file string, doc map[string]json.RawMessage, key string) (
 	return value
 }
 
-// plainJSON takes comments and the commas before a closing bracket out.
+// plainJSON takes comments and the commas before a closing bracket out. What
+// stands between quotes stays, a text without an end to the end of the file.
 func plainJSON(text string) string {
-	var out []byte
-	comma := -1 // where one is in out that only space follows
-	for i := 0; i < len(text); i++ {
-		c, rest := text[i], text[i:]
+	text = comment().ReplaceAllStringFunc(text, func(part string) string {
 		switch {
-		case c == '"':
-			end := i + 1
-			for ; end < len(text) && text[end] != '"'; end++ {
-				if text[end] == '\\' {
-					end++
-				}
-			}
-			end = min(end+1, len(text))
-			out, comma = append(out, text[i:end]...), -1
-			i = end - 1
-		case strings.HasPrefix(rest, "//"):
-			line, _, _ := strings.Cut(rest, "\n")
-			i += len(line) - 1
-		case strings.HasPrefix(rest, "/*"):
-			inside, _, closed := strings.Cut(rest[2:], "*/")
-			if i += 1 + len(inside); closed {
-				out = append(out, ' ')
-				i += 2
-			}
-		default:
-			if (c == '}' || c == ']') && comma >= 0 {
-				out = slices.Delete(out, comma, comma+1)
-			}
-			if c == ',' {
-				comma = len(out)
-			} else if !strings.ContainsRune(" \t\r\n", rune(c)) {
-				comma = -1
-			}
-			out = append(out, c)
+		case part[0] == '"':
+			return part
+		case part[1] == '*' && len(part) > 3 && strings.HasSuffix(part, "*/"):
+			return " "
 		}
-	}
-	return string(out)
+		return ""
+	})
+	return comma().ReplaceAllStringFunc(text, func(part string) string {
+		return strings.TrimPrefix(part, ",")
+	})
 }
+
+const quoted = `"(?:[^"\\]|\\.)*(?:"|\\?\z)`
+
+var (
+	comment = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)` + quoted + `|//[^\n]*|/\*.*?(?:\*/|\z)`)
+	})
+	comma = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)` + quoted + `|,[ \t\r\n]*[}\]]`) })
+	name  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
+)
 
 // Variables that a project's settings may set for a client: names without
 // effect on any program. Which names have one cannot be known.
@@ -211,8 +197,6 @@ func (l *look) setsEnv(file string, doc map[string]json.RawMessage, project bool
 		}
 	}
 }
-
-var name = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
 
 // dotenv looks at a file .env, which a client reads into its environment. Readers
 // differ in what is a line, a comment and a space: a name counts wherever = or :
