@@ -4,10 +4,8 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -204,22 +202,12 @@ const (
 
 // run starts a shell as the client does and says where the command ran.
 func (p *probe) run(shell string, c agents.Call, env []string) (inside bool, how string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, shell, c.Args...)
-	if c.Argv0 != "" {
-		cmd.Args[0] = c.Argv0
-	}
-	cmd.Env, cmd.WaitDelay = env, time.Second
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	said := string(out)
+	said, errs, err := runLimited(20*time.Second, env, c.Argv0, shell, c.Args...)
 	switch {
 	case strings.Contains(said, p.secret):
 		return false, probeOutside
 	case !strings.Contains(said, "ran-"+p.word):
-		line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+		line, _, _ := strings.Cut(strings.TrimSpace(errs), "\n")
 		if line == "" && err != nil {
 			line = err.Error()
 		}

@@ -3,12 +3,18 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -127,4 +133,33 @@ func printChecks(checks []check) error {
 		}
 	}
 	return w.Flush()
+}
+
+// runLimited runs a program without a terminal, for some time at most, and
+// returns the first mebibyte of what it prints. It is called by argv0, if that is
+// not "".
+func runLimited(limit time.Duration, env []string, argv0, program string, args ...string) (out, errs string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Args[0] = cmp.Or(argv0, program)
+	said, complaints := &firstBytes{left: 1 << 20}, &firstBytes{left: 1 << 20}
+	cmd.Stdout, cmd.Stderr, cmd.Env = said, complaints, env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // something in the background may hold the pipe
+	err = cmd.Run()
+	return said.String(), complaints.String(), err
+}
+
+type firstBytes struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *firstBytes) Write(p []byte) (int, error) {
+	n := min(b.left, len(p))
+	b.left -= n
+	b.Buffer.Write(p[:n])
+	return len(p), nil
 }

@@ -3,17 +3,13 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
@@ -208,7 +204,7 @@ func (w *start) ask(names []string) map[string]shims.Answer {
 		return nil
 	}
 	// The output counts, not the status: start-up files fail in many ways.
-	out, _ := runLimited(5*time.Second, w.env, w.shell, w.flag, code)
+	out, _, _ := runLimited(5*time.Second, w.env, "", w.shell, w.flag, code)
 	if found = shims.Answers(out, mark); len(found) != len(names) {
 		return nil
 	}
@@ -252,7 +248,7 @@ func sessionPath() string {
 		if _, err := os.Stat(program); err != nil {
 			continue
 		}
-		out, err := runLimited(2*time.Second, os.Environ(), program, "--user", "show-environment")
+		out, _, err := runLimited(2*time.Second, os.Environ(), "", program, "--user", "show-environment")
 		if err != nil {
 			return ""
 		}
@@ -263,33 +259,6 @@ func sessionPath() string {
 		}
 	}
 	return ""
-}
-
-// runLimited runs a program without a terminal, for some time at most, and
-// returns the first mebibyte of what it prints.
-func runLimited(limit time.Duration, env []string, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	out := &firstBytes{left: 1 << 20}
-	cmd.Stdout, cmd.Env = out, env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second // something in the background may hold the pipe
-	err := cmd.Run()
-	return out.String(), err
-}
-
-type firstBytes struct {
-	bytes.Buffer
-	left int
-}
-
-func (b *firstBytes) Write(p []byte) (int, error) {
-	n := min(b.left, len(p))
-	b.left -= n
-	b.Buffer.Write(p[:n])
-	return len(p), nil
 }
 
 func (r *shimReport) print() error {
