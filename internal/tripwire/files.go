@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -59,9 +58,7 @@ func believed(err error) error {
 // unwritable is the error of what cannot be written, but for what cannot be believed.
 func unwritable(err error) error {
 	switch err := believed(err).(type) {
-	case nil:
-		return nil
-	case *DamagedError:
+	case nil, *DamagedError, *UnwritableError:
 		return err
 	default:
 		return &UnwritableError{err}
@@ -102,18 +99,4 @@ func (f *files) read(name string) (string, bool, error) {
 		err = &DamagedError{p.Path, p.Err.Error()}
 	}
 	return string(data), err == nil, believed(err)
-}
-
-// lockTime bounds the wait for another sbx, which needs a millisecond.
-const lockTime = 5 * time.Second
-
-// lock keeps other processes from writing until the function it returns is called.
-func (f *files) lock() (unlock func(), err error) {
-	unlock, err = f.dir.Lock("lock", lockTime)
-	return unlock, unwritable(err)
-}
-
-// write replaces a file, and with lasting also when the power fails.
-func (f *files) write(name string, data []byte, lasting bool) error {
-	return unwritable(f.dir.Write(name, data, lasting))
 }

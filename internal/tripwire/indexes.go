@@ -156,6 +156,6 @@ func (f *files) keepIndexes(root string, x *indexes) {
 	}
 	text := b.String()
 	if text = indexMagic + sum([]byte(text)) + "\n" + text; len(text) <= maxRecord {
-		_ = f.write(indexName(root), []byte(text), false)
+		_ = f.dir.Write(indexName(root), []byte(text), false)
 	}
 }

@@ -103,33 +103,28 @@ func stateAt(dir int, name string) (string, error) {
 	return "other " + kindName(uint32(st.Mode)), nil
 }
 
+// lookPattern lists the names in a directory that match.
+func lookPattern(path string) (string, error) {
+	names, err := listDir(policy.Dir(path))
+	names = slices.DeleteFunc(names, func(n string) bool { return !policy.Match(base(path), n) })
+	return strings.Join(names, "/"), err
+}
+
 // lookNested lists the subdirectories that git would take for a repository, or
 // for a part of one.
 func lookNested(path string) (string, error) {
-	dir, err := openDir(path)
-	if err != nil {
-		return "", absent(err)
-	}
-	defer unix.Close(dir)
-	names, err := namesIn(dir, ".")
-	if err != nil {
-		return "", fail(path, err)
-	}
-	var found []string
-	for _, n := range names {
-		if n != ".git" && !apart(join(path, n)) && holdsGit(dir, n) {
-			found = append(found, n)
-		}
-	}
-	return strings.Join(sorted(found), "/"), nil
+	names, err := listDir(path)
+	names = slices.DeleteFunc(names, func(n string) bool {
+		return n == ".git" || apart(join(path, n)) || !holdsGit(join(path, n))
+	})
+	return strings.Join(names, "/"), err
 }
 
-// holdsGit reports whether a name in a directory is a directory, or a link to
-// one, that is or holds a git directory.
-func holdsGit(dir int, name string) bool {
-	has := func(rest string) bool {
-		var st unix.Stat_t
-		err := statAt(dir, name+"/"+rest, &st)
+// holdsGit reports whether a path is a directory, or a link to one, that is or
+// holds a git directory.
+func holdsGit(path string) bool {
+	has := func(name string) bool {
+		_, err := lstat(path + "/" + name)
 		// No git gets into a directory that may not be searched; when it may be,
 		// what is in it is new.
 		return !unreachable(err) && err != unix.EACCES

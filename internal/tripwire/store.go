@@ -190,24 +190,27 @@ func (s Store) change(do func(*files) error) error {
 		return &UnwritableError{errors.New(text.Plain(s.Dir) + " does not exist")}
 	}
 	defer f.close()
-	unlock, err := f.lock()
-	if err != nil {
-		return err
+	unlock, err := f.dir.Lock("lock", lockTime)
+	if err == nil {
+		defer unlock()
+		err = do(f)
 	}
-	defer unlock()
-	return do(f)
+	return unwritable(err)
 }
+
+// lockTime bounds the wait for another sbx, which needs a millisecond.
+const lockTime = 5 * time.Second
 
 func (f *files) save(r *record) error {
 	name := FileName(r.root)
 	if len(r.entries) == 0 {
-		return unwritable(f.dir.Remove(name))
+		return f.dir.Remove(name)
 	}
 	data, ok := r.trim()
 	if !ok {
 		return &DamagedError{join(f.path, name), "more names are to be watched than a record holds"}
 	}
-	return f.write(name, data, true)
+	return f.dir.Write(name, data, true) // lasting
 }
 
 // Accept forgets the entries of changed paths: a thing that exists is protected

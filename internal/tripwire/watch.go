@@ -5,11 +5,9 @@ package tripwire
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -114,17 +112,6 @@ func Look(kind Kind, path string) (string, error) {
 		return treeOf(path), nil
 	}
 	return "", errors.New(text.Plain(path) + ": no such kind of watch")
-}
-
-// lookPattern lists the names in a directory that match.
-func lookPattern(path string) (string, error) {
-	names, err := listDir(policy.Dir(path))
-	if err != nil {
-		return "", err
-	}
-	pattern := base(path)
-	names = slices.DeleteFunc(names, func(n string) bool { return !policy.Match(pattern, n) })
-	return strings.Join(sorted(names), "/"), nil
 }
 
 // split is the inverse of joining names by "/", which no name holds.
