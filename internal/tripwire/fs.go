@@ -203,14 +203,6 @@ func unreachable(err error) bool {
 	return false
 }
 
-// nameIn is the last element, "." for the root.
-func nameIn(path string) string {
-	if path == "/" {
-		return "."
-	}
-	return base(path)
-}
-
 // regular reads a small regular file without following a link or waiting on a
 // fifo.
 func regular(path string) ([]byte, error) { return regularAt(unix.AT_FDCWD, path) }
@@ -233,7 +225,7 @@ func readFile(path string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(dir)
-	return readAt(dir, nameIn(path), limit)
+	return readAt(dir, base(path), limit)
 }
 
 // cause is what an error says without the path.
@@ -260,7 +252,8 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+// base is the last element, "." for the root.
+func base(path string) string { return cmp.Or(path[strings.LastIndexByte(path, '/')+1:], ".") }
 
 func join(dir, name string) string {
 	if dir == "/" {

@@ -39,7 +39,7 @@ func lookName(path string) (string, error) {
 		return "", absent(err)
 	}
 	defer unix.Close(dir)
-	state, err := stateAt(dir, nameIn(path))
+	state, err := stateAt(dir, base(path))
 	if err != nil {
 		return "", fail(path, err)
 	}
@@ -69,7 +69,7 @@ func lookKept(path string) (string, error) {
 	}
 	defer unix.Close(dir)
 	d := &digest{hash: sha256.New(), entries: 20_000, bytes: 32 << 20, depth: 64}
-	d.sub(dir, nameIn(path), &st, 0)
+	d.sub(dir, base(path), &st, 0)
 	if d.lost {
 		return "", errors.New(text.Plain(path) +
 			": more than can be watched (20,000 names, 64 directories deep, all of them readable)")

@@ -156,7 +156,7 @@ func (r *record) merge(watches []Watch, now int64) (put []entry, drop []string) 
 			was, now := repositoryOf(state), repositoryOf(w.State)
 			was.tree, was.index = now.tree, was.index || now.index
 			state = was.state()
-		case w.Kind.lists():
+		case w.Kind == Pattern || w.Kind == Nested || w.Kind == Settings: // what is gone is forgotten
 			state = both(state, w.State)
 		}
 		if state != old[0].state {

@@ -222,7 +222,11 @@ func (s *survey) changing(at, dir, tree string) {
 		s.links(dir, named)
 	}
 	s.modules(join(dir, "modules"), 0)
-	s.worktrees(join(dir, "worktrees"))
+	for _, name := range s.directories(join(dir, "worktrees")) {
+		if sub := join(join(dir, "worktrees"), name); !s.apart[sub] {
+			s.below(sub)
+		}
+	}
 }
 
 // file tells of a file that is there, by the name that people know it by.
@@ -324,15 +328,6 @@ func (s *survey) modules(dir string, depth int) {
 		default:
 			s.names--
 			s.modules(sub, depth+1)
-		}
-	}
-}
-
-// worktrees looks at the private directories of linked work trees.
-func (s *survey) worktrees(dir string) {
-	for _, name := range s.directories(dir) {
-		if sub := join(dir, name); !s.apart[sub] {
-			s.below(sub)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func reachByNames(path string, st *unix.Stat_t) error {
 		return errors.Unwrap(err)
 	}
 	defer unix.Close(dir)
-	return statAt(dir, nameIn(path), st)
+	return statAt(dir, base(path), st)
 }
 
 // unwritten reports whether no process has a file open for writing, or mapped

@@ -58,10 +58,6 @@ const (
 	obeyed
 )
 
-// lists reports whether a State lists names, of which those that are gone are
-// forgotten.
-func (k Kind) lists() bool { return k == Pattern || k == Nested || k == Settings }
-
 // Watch is a name that a run could make or replace, with what was there when
 // the run was planned.
 type Watch struct {
