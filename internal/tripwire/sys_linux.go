@@ -52,20 +52,15 @@ func reach(path string, st *unix.Stat_t) error {
 			return err
 		}
 		return errMagic
-	case unix.ENOSYS, unix.EPERM:
-		return reachByNames(path, st) // kernels before 5.6, and filters of containers
+	case unix.ENOSYS, unix.EPERM: // kernels before 5.6, and filters of containers: through no link at all
+		dir, err := openDir(policy.Dir(path))
+		if err != nil {
+			return errors.Unwrap(err)
+		}
+		defer unix.Close(dir)
+		return statAt(dir, base(path), st)
 	}
 	return err
-}
-
-// reachByNames goes there one name at a time, through no link at all.
-func reachByNames(path string, st *unix.Stat_t) error {
-	dir, err := openDir(policy.Dir(path))
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	defer unix.Close(dir)
-	return statAt(dir, base(path), st)
 }
 
 // unwritten reports whether no process has a file open for writing, or mapped

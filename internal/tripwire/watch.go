@@ -91,23 +91,15 @@ func Look(kind Kind, path string) (string, error) {
 	if path = filepath.Clean(path); apart(path) {
 		return "", errApart
 	}
-	switch kind {
-	case Name:
-		return lookName(path)
-	case Pattern:
-		return lookPattern(path)
-	case Nested:
-		return lookNested(path)
-	case Settings:
-		return lookSettings(path)
-	case Place:
-		return lookPlace(path)
-	case Kept:
-		return lookKept(path)
-	case Repository:
-		return treeOf(path), nil
+	if int(kind) >= len(looks) {
+		return "", errors.New(text.Plain(path) + ": no such kind of watch")
 	}
-	return "", errors.New(text.Plain(path) + ": no such kind of watch")
+	return looks[kind](path)
+}
+
+var looks = [...]func(path string) (string, error){
+	Name: lookName, Pattern: lookPattern, Nested: lookNested, Settings: lookSettings, Place: lookPlace, Kept: lookKept,
+	Repository: func(path string) (string, error) { return treeOf(path), nil },
 }
 
 // split is the inverse of joining names by "/", which no name holds.
