@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -57,35 +58,25 @@ func (f *Flags) named() bool { return f.Engine != "" && f.Engine != "auto" }
 // limited is the first flag that sets a limit: one that was asked for on the
 // command line is never dropped without a word.
 func (f *Flags) limited() string {
-	return firstSet([]flag{
-		{"--timeout", f.Timeout != ""}, {"--memory", f.Memory != ""}, {"--cpus", f.CPUs != ""},
-		{"--procs", f.Procs != ""},
-		{"--file-size", f.FileSize != ""},
-	})
+	return cmp.Or(given("--timeout", f.Timeout), given("--memory", f.Memory), given("--cpus", f.CPUs),
+		given("--procs", f.Procs), given("--file-size", f.FileSize))
 }
 
 // beyondPolicy is the first flag that decides about more than the policy.
 func (f *Flags) beyondPolicy() string {
-	return firstSet([]flag{
-		{"--no-sandbox", f.NoSandbox}, {"--keep-fd", len(f.KeepFD) > 0}, {"--workspace", f.Workspace != ""},
-		{"--engine", f.Engine != ""},
-		{"--direct", f.Direct}, {"--argv0", f.Argv0 != ""}, {"--dry-run", f.DryRun}, {"--config", f.Config != ""},
-		{"--protect", f.Protect != ""}, {"--log-level", f.LogLevel != ""},
-	})
+	return cmp.Or(given("--no-sandbox", f.NoSandbox), given("--keep-fd", len(f.KeepFD)),
+		given("--workspace", f.Workspace), given("--engine", f.Engine), given("--direct", f.Direct),
+		given("--argv0", f.Argv0), given("--dry-run", f.DryRun), given("--config", f.Config),
+		given("--protect", f.Protect), given("--log-level", f.LogLevel))
 }
 
-type flag struct {
-	name string
-	set  bool
-}
-
-func firstSet(flags []flag) string {
-	for _, f := range flags {
-		if f.set {
-			return f.name
-		}
+// given is the name of a flag that has a value.
+func given[T comparable](flag string, value T) string {
+	var none T
+	if value == none {
+		return ""
 	}
-	return ""
+	return flag
 }
 
 // profile are the flags as a profile on top of all others.

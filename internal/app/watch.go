@@ -45,14 +45,14 @@ func (c *Context) Watch(p *engine.Plan) error {
 	if err != nil {
 		return TripwireError(err)
 	}
-	changes, err := store.Check(root, watched)
-	for _, other := range c.elsewhere(root, watched[len(p.Report.Watch):]) {
-		if err != nil {
+	var changes []tripwire.Change
+	here := []project{{root, watched}}
+	for _, in := range append(here, c.elsewhere(root, watched[len(p.Report.Watch):])...) {
+		var more []tripwire.Change
+		more, err = store.Check(in.root, in.watched)
+		if changes = append(changes, more...); err != nil {
 			break
 		}
-		var more []tripwire.Change
-		more, err = store.Check(other.root, other.watched)
-		changes = append(changes, more...)
 	}
 	c.tellChanges(changes, root, cmp.Or(c.Inv.dir, store.Dir))
 	var cannot *tripwire.UnwritableError

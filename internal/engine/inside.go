@@ -194,15 +194,7 @@ func ManifestFile() string {
 
 // Setting is a setting of the sandbox and where it comes from.
 func (m *Manifest) Setting(key string) (value, source string) {
-	switch key {
-	case "allow_network":
-		value = m.Network
-	case "seccomp":
-		value = m.Seccomp
-	case "memory_limit_mb":
-		value = m.MemoryLimit
-	case "tmpfs_limit_mb":
-		value = m.TmpfsLimit
-	}
-	return value, m.Sources[key]
+	values := map[string]string{"allow_network": m.Network, "seccomp": m.Seccomp,
+		"memory_limit_mb": m.MemoryLimit, "tmpfs_limit_mb": m.TmpfsLimit}
+	return values[key], m.Sources[key]
 }
