@@ -70,7 +70,7 @@ func (r *Ruleset) Open() (int, error) {
 }
 
 // add opens what the rule names, so that it is about that and not about a path.
-func (rule *Rule) add(fd uintptr, handled FS) error {
+func (rule *Rule) add(ruleset uintptr, handled FS) error {
 	at := uintptr(rule.FD)
 	if rule.Path != "" {
 		var errno syscall.Errno
@@ -90,11 +90,17 @@ func (rule *Rule) add(fd uintptr, handled FS) error {
 	if rule.Ino != 0 && (st.Ino != rule.Ino || st.Dev != rule.Dev) {
 		return &Error{"landlock: replaced meanwhile:", rule.Path, syscall.ESTALE}
 	}
-	errno := beneath(fd, at, rule.Allow&handled, st.Mode)
-	if errno == syscall.EBADFD && rule.Path == "" {
-		return nil // see Add
+	allow, kind := rule.Allow&handled, st.Mode&syscall.S_IFMT
+	if kind != syscall.S_IFDIR {
+		allow &= OfFile
 	}
-	if errno != 0 {
+	if kind == syscall.S_IFLNK || allow == 0 {
+		return nil
+	}
+	// struct landlock_path_beneath_attr is packed: 8 bytes and 4.
+	attr := [2]uint64{uint64(allow), uint64(uint32(at))}
+	_, _, errno := syscall.RawSyscall6(sysAddRule, ruleset, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 && (errno != syscall.EBADFD || rule.Path != "") { // see Add
 		return &Error{"landlock_add_rule", rule.Path, errno}
 	}
 	return nil
@@ -104,28 +110,8 @@ func (rule *Rule) add(fd uintptr, handled FS) error {
 // that was opened and handles these rights. Pipes, sockets, memory and the like
 // have no place in the tree of files and stay open to whoever has them.
 func Add(ruleset, fd int, allow FS) error {
-	var st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil {
-		return &Error{"landlock: stat", "", err.(syscall.Errno)}
-	}
-	if errno := beneath(uintptr(ruleset), uintptr(fd), allow, st.Mode); errno != 0 && errno != syscall.EBADFD {
-		return &Error{"landlock_add_rule", "", errno}
-	}
-	return nil
-}
-
-// beneath adds a rule about an open file of a mode.
-func beneath(ruleset, fd uintptr, allow FS, mode uint32) syscall.Errno {
-	if mode&syscall.S_IFMT != syscall.S_IFDIR {
-		allow &= OfFile
-	}
-	if mode&syscall.S_IFMT == syscall.S_IFLNK || allow == 0 {
-		return 0
-	}
-	// struct landlock_path_beneath_attr is packed: 8 bytes and 4.
-	attr := [2]uint64{uint64(allow), uint64(uint32(fd))}
-	_, _, errno := syscall.RawSyscall6(sysAddRule, ruleset, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	return errno
+	rule := Rule{FD: fd, Allow: allow}
+	return rule.add(uintptr(ruleset), allow)
 }
 
 // open opens a path that has no links in it, by one call where a filter of a
