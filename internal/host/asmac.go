@@ -107,7 +107,7 @@ var linuxOnly = []string{
 
 // Host reports whether a path is taken from this machine: the work of people.
 func (MacFS) Host(path string) bool {
-	return !slices.ContainsFunc(linuxOnly, func(dir string) bool { return policy.Within(path, dir) }) ||
+	return !policy.WithinAny(path, linuxOnly...) ||
 		policy.Within(path, "/usr/src") && path != "/usr/src"
 }
 

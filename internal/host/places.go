@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,17 +29,7 @@ var SystemTrees = []string{
 // Replaceable reports whether a canonical path lies where someone whose work
 // runs in sandboxes may have put something else in its place a moment ago.
 func Replaceable(path string) bool {
-	for _, d := range systemExceptions {
-		if policy.Within(path, d) {
-			return true
-		}
-	}
-	for _, d := range SystemTrees {
-		if policy.Within(path, d) {
-			return false
-		}
-	}
-	return true
+	return policy.WithinAny(path, systemExceptions...) || !policy.WithinAny(path, SystemTrees...)
 }
 
 // exceptions of systemTrees: places where people do keep sources.
@@ -47,10 +38,8 @@ var systemExceptions = []string{"/usr/src", "/usr/local/src"}
 // Writable returns an error that says why a canonical path cannot be a
 // writable tree.
 func (h *Host) Writable(path string) error {
-	for _, d := range SharedDirs {
-		if path == d {
-			return &PlaceError{path, "is shared with everything else on this machine"}
-		}
+	if slices.Contains(SharedDirs, path) {
+		return &PlaceError{path, "is shared with everything else on this machine"}
 	}
 	for _, home := range h.Homes {
 		if policy.Within(home, path) {
@@ -63,10 +52,8 @@ func (h *Host) Writable(path string) error {
 	if h.Store != "" && path != h.Tmp && (policy.Within(h.Store, path) || policy.Within(path, h.Store)) {
 		return &PlaceError{path, "is or holds the place of sbx's sessions (" + text.Plain(h.Store) + ")"}
 	}
-	for _, d := range systemExceptions {
-		if policy.Within(path, d) && path != d {
-			return nil
-		}
+	if policy.WithinAny(path, systemExceptions...) && !slices.Contains(systemExceptions, path) {
+		return nil
 	}
 	for _, d := range SystemTrees {
 		if policy.Within(path, d) {
@@ -79,12 +66,9 @@ func (h *Host) Writable(path string) error {
 // Shared reports whether a link lies where some built-in profile lets commands
 // write, whatever the profile of this run says: another run may have left it.
 func (h *Host) Shared(l Hop) bool {
-	for _, home := range h.Homes {
-		if policy.Within(l.Path, home+"/.cache") || policy.Within(l.Path, home+"/.local") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.Homes, func(home string) bool {
+		return policy.WithinAny(l.Path, home+"/.cache", home+"/.local")
+	})
 }
 
 type PlaceError struct{ path, why string }
@@ -93,24 +77,12 @@ func (e *PlaceError) Error() string {
 	return fmt.Sprintf("%s %s and is never made writable", text.Plain(e.path), e.why)
 }
 
-// TrustedLink reports whether a link was made by the system rather than by
-// someone whose work runs in sandboxes: root owns it and
-// the directory it lies in, and when the caller is
-// root, too, it lies outside the places where root's own work lies.
+// TrustedLink reports whether a link was made by the system rather than by someone
+// whose work runs in sandboxes: root owns it and the directory it lies in, and when
+// the caller is root, too, it lies outside the places where root's own work lies.
 func (h *Host) TrustedLink(l Hop) bool {
-	if l.UID != 0 || l.Dir != 0 {
-		return false
-	}
-	if h.UID != 0 {
-		return true
-	}
 	work := append([]string{h.CWD, "/tmp", "/var/tmp", "/srv", "/opt"}, h.Homes...)
-	for _, d := range work {
-		if policy.Within(l.Path, d) {
-			return false
-		}
-	}
-	return true
+	return l.UID == 0 && l.Dir == 0 && (h.UID != 0 || !policy.WithinAny(l.Path, work...))
 }
 
 // CanCreateIn reports whether the caller, and so the command, can make something
@@ -150,7 +122,7 @@ func (h *Host) CheckOwnDir(dir string) error {
 		return errors.New(text.Plain(missing) + " is a link that leads nowhere")
 	case to.Info.Kind != Dir:
 		return errors.New(text.Plain(at) + " is not a directory")
-	case policy.Within(to.Path, "/proc") || policy.Within(to.Path, "/sys"):
+	case policy.WithinAny(to.Path, "/proc", "/sys"):
 		return errors.New(text.Plain(at) + " keeps no files")
 	case missing != "" && missing != dir && !h.inHome(at, dir):
 		return errors.New(text.Plain(missing) + " does not exist")
@@ -199,24 +171,21 @@ func RunsIn(cacheDir string) string {
 // and shared directories are no work trees here: a .git planted in /tmp would
 // otherwise open all of /tmp.
 func WorkTree(fs FS, cwd string, uid int, homes []string) string {
-	if dir, ok := workTree(fs, cwd, uid, homes); ok {
-		return dir
-	}
-	return cwd
+	return cmp.Or(workTree(fs, cwd, uid, homes), cwd)
 }
 
 // Outermost returns the root of the outermost work tree around root: a command
 // can make a repository of a subdirectory, and what a project file above says
 // has to hold all the same.
 func Outermost(fs FS, root string, uid int, homes []string) string {
-	for dir, ok := root, true; ok && dir != "/"; {
+	for dir := root; dir != "" && dir != "/"; dir = workTree(fs, policy.Dir(dir), uid, homes) {
 		root = dir
-		dir, ok = workTree(fs, policy.Dir(dir), uid, homes)
 	}
 	return root
 }
 
-func workTree(fs FS, cwd string, uid int, homes []string) (string, bool) {
+// workTree is "" where there is none.
+func workTree(fs FS, cwd string, uid int, homes []string) string {
 	h := Host{Caller: Caller{UID: uid, Homes: homes}}
 	for dir := cwd; dir != "/"; dir = policy.Dir(dir) {
 		if h.Writable(dir) != nil {
@@ -231,8 +200,8 @@ func workTree(fs FS, cwd string, uid int, homes []string) (string, bool) {
 		}
 		own, err := fs.Lstat(dir)
 		if err == nil && own.UID == uid && git.UID == uid {
-			return dir, true
+			return dir
 		}
 	}
-	return "", false
+	return ""
 }

@@ -15,8 +15,7 @@ func newRemotes() *remotes {
 	r := &remotes{ask: answered}
 	r.table, _ = OS{}.Mounts() // who needs the table asks again
 	for i := range r.table {
-		if p := r.table[i].Point; remoteType(r.table[i].Type) && !policy.Within(p, "/proc") &&
-			!policy.Within(p, "/sys") {
+		if m := &r.table[i]; remoteType(m.Type) && !policy.WithinAny(m.Point, "/proc", "/sys") {
 			r.far = append(r.far, i)
 		}
 	}

@@ -241,8 +241,7 @@ func (h *Host) findSockets(kept *socketCache) *socketCache {
 func Sockets(dir string, names int) (found []string) {
 	far, l := newRemotes(), &socketCache{}
 	for dirs := []string{dir}; len(dirs) > 0 && names > 0; dirs = dirs[1:] {
-		if d := dirs[0]; !far.shows(d) && !policy.Within(d, "/proc") && !policy.Within(d, "/sys") &&
-			!policy.Within(d, "/dev") {
+		if !far.shows(dirs[0]) && !policy.WithinAny(dirs[0], "/proc", "/sys", "/dev") {
 			dirs = append(dirs, l.into(dirs[0], &names)...)
 		}
 	}

@@ -137,6 +137,11 @@ func Within(path, dir string) bool {
 	return strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
 }
 
+// WithinAny reports whether path is one of some directories or lies below one.
+func WithinAny(path string, dirs ...string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return Within(path, dir) })
+}
+
 // Dir is the parent of an absolute, cleaned path; "/" is its own parent.
 func Dir(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i > 0 {

@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -47,7 +45,7 @@ func hunk(head string) (start, length int) {
 
 // shownLine is a line as it is when it is ordinary text, quoted otherwise.
 func shownLine(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && !unicode.IsPrint(r) }) {
+	if Printable(strings.ReplaceAll(s, "\t", "")) {
 		return s
 	}
 	return strconv.Quote(s)

@@ -13,9 +13,7 @@ import (
 
 // Plain shows s as it is when it is an ordinary word, quoted otherwise.
 func Plain(s string) string {
-	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
-		return r == ' ' || r == '"' || r == '\'' || r == '\\' || !unicode.IsPrint(r)
-	}) {
+	if s == "" || !Printable(s) || strings.ContainsAny(s, ` "'\`) {
 		return strconv.Quote(s)
 	}
 	return s
