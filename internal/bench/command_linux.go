@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -81,14 +81,12 @@ func (b *bench) asShell(r *row, s site) error {
 		return err
 	}
 	r.sbx.path, r.sbx.argv = link, []string{"sbx-sh", "-c", "true"}
-	if r.session {
-		dir, err := session.Create(os.Geteuid(), session.Session{Client: "bench", Root: s.project, Home: s.home})
-		if err != nil {
-			return err
-		}
-		b.sessions = append(b.sessions, dir)
-		r.sbx.env = append(r.sbx.env, session.Var+"="+dir, "TMPDIR="+session.Tmp(dir))
+	dir, err := session.Create(os.Geteuid(), session.Session{Client: "bench", Root: s.project, Home: s.home})
+	if err != nil {
+		return err
 	}
+	b.sessions = append(b.sessions, dir)
+	r.sbx.env = append(r.sbx.env, session.Var+"="+dir, "TMPDIR="+session.Tmp(dir))
 	return r.sbx.check()
 }
 
@@ -130,30 +128,29 @@ func (c *command) check() error {
 }
 
 func (c *command) output() ([]byte, error) {
-	var stdout, stderr strings.Builder
-	cmd := &exec.Cmd{Path: c.path, Args: c.argv, Env: c.env, Dir: c.dir, Stdout: &stdout, Stderr: &stderr}
 	files, err := c.files()
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll(files)
-	for _, f := range files[3:] {
-		var file *os.File
-		if f != closed {
-			// os/exec wants files of its own to close.
-			n, err := unix.FcntlInt(f, unix.F_DUPFD_CLOEXEC, 0)
-			if err != nil {
-				return nil, err
-			}
-			file = os.NewFile(uintptr(n), "plan")
-			defer file.Close()
+	var said [2]*os.File // standard output and error
+	for i := range said {
+		if said[i], err = os.CreateTemp("", "sbx-bench"); err != nil {
+			return nil, err
 		}
-		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+		defer said[i].Close()
+		_ = os.Remove(said[i].Name())
+		files[i+1] = said[i].Fd()
 	}
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s in %s: %w\n%s", strings.Join(c.argv, " "), c.dir, err, stderr.String())
+	_, err = c.execute(files)
+	var text [2][]byte
+	for i := range text {
+		text[i], _ = io.ReadAll(io.NewSectionReader(said[i], 0, 1<<30))
 	}
-	return []byte(stdout.String()), nil
+	if err != nil {
+		return nil, fmt.Errorf("in %s: %w\n%s", c.dir, err, text[1])
+	}
+	return text[0], nil
 }
 
 // closed is a descriptor that the child does not get.
@@ -201,6 +198,12 @@ func (c *command) run() (float64, error) {
 		return 0, err
 	}
 	defer closeAll(files)
+	took, err := c.execute(files)
+	return float64(took.Nanoseconds()) / 1e6, err
+}
+
+// execute starts the command, waits for it, and returns how long that took.
+func (c *command) execute(files []uintptr) (time.Duration, error) {
 	attr := &syscall.ProcAttr{Dir: c.dir, Env: c.env, Files: files}
 	var status syscall.WaitStatus
 	start := time.Now()
@@ -208,20 +211,17 @@ func (c *command) run() (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", c.path, err)
 	}
-	for {
+	for err = syscall.EINTR; err == syscall.EINTR; {
 		_, err = syscall.Wait4(pid, &status, 0, nil)
-		if err != syscall.EINTR {
-			break
-		}
 	}
 	took := time.Since(start)
+	if err == nil && (!status.Exited() || status.ExitStatus() != 0) {
+		err = fmt.Errorf("status %#x", int(status))
+	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", c.path, err)
+		return 0, fmt.Errorf("%s: %w", strings.Join(c.argv, " "), err)
 	}
-	if !status.Exited() || status.ExitStatus() != 0 {
-		return 0, fmt.Errorf("%s: status %#x in the middle of the measurement", strings.Join(c.argv, " "), int(status))
-	}
-	return float64(took.Nanoseconds()) / 1e6, nil
+	return took, nil
 }
 
 // words is the length of the argv with what stands in --args descriptors: more

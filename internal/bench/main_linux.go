@@ -83,9 +83,10 @@ type row struct {
 	Again      bool    `json:"measured_again"`
 	bwrap, sbx *command
 	floor      *command
-	landlock   bool // the engine of sbx
-	shell      bool // sbx under the name of a shell
-	session    bool // of an agent's
+	flags      string            // of sbx
+	files      map[string]string // in the home directory
+	landlock   bool              // the engine of sbx
+	shell      bool              // sbx under the name of a shell, in a session
 }
 
 // fact is one figure; without a ceiling it is information.
@@ -198,58 +199,43 @@ func (b *bench) standIn() (err error) {
 // rows makes the situations that have a ceiling. Each is held against the
 // bwrap of its --direct run, since raw bwrap has no init.
 func (b *bench) rows() ([]*row, error) {
-	files := []map[string]string{
-		{},
-		{},
-		{".config/sbx/config.toml": userTOML},
-		{".config/sbx/config.hcl": userHCL, "project/.sbx.hcl": projectHCL},
-		{},
-		{},
-		{},
-	}
-	flags := [][]string{
-		nil,
-		{"--direct"},
-		{"--direct", "-p", "work", "-w", "../data", "--env", "CI=1"},
-		{"--direct", "-w", "../data", "-w", "gen", "-r", "../.ssh", "-r", "../.gitconfig", "--block", "../tmp", "--env",
-			"LC_*", "--no-net"},
-		{"--direct", "--seccomp", "strict"},
-		nil,
-		nil,
-	}
 	rows := []*row{
 		{Name: "no flags, no file", AddedCeil: 3.1, RatioCeil: 1.7},
-		{Name: "no file, --direct", AddedCeil: 1.8, RatioCeil: 1.45},
-		{Name: "flags, one TOML file, --direct", AddedCeil: 2.6, RatioCeil: 1.62},
-		{Name: "flags, two HCL files, --direct", AddedCeil: 3.5, RatioCeil: 1.8},
-		{Name: "flags, seccomp = strict, --direct", AddedCeil: 2.6, RatioCeil: 1.62},
+		{Name: "no file, --direct", AddedCeil: 1.8, RatioCeil: 1.45, flags: "--direct"},
+		{Name: "flags, one TOML file, --direct", AddedCeil: 2.6, RatioCeil: 1.62,
+			flags: "--direct -p work -w ../data --env CI=1",
+			files: map[string]string{".config/sbx/config.toml": userTOML}},
+		{Name: "flags, two HCL files, --direct", AddedCeil: 3.5, RatioCeil: 1.8,
+			flags: "--direct -w ../data -w gen -r ../.ssh -r ../.gitconfig --block ../tmp --env LC_* --no-net",
+			files: map[string]string{".config/sbx/config.hcl": userHCL, "project/.sbx.hcl": projectHCL}},
+		{Name: "flags, seccomp = strict, --direct", AddedCeil: 2.6, RatioCeil: 1.62, flags: "--direct --seccomp strict"},
 		// The ratio decides: a whole run against the bwrap of the first row's policy.
 		{Name: "no file, engine landlock", AddedCeil: 2, RatioCeil: 1, landlock: true},
 		// What stands between an agent and its shell all day. Without a session sbx
 		// would ask getent(1) about this user, who is in no database. There are three
 		// mounts more than in the first row: the session's directory under its two
 		// names, and sbx under the client's.
-		{Name: "sbx-sh -c true, in a session", AddedCeil: 3.5, RatioCeil: 1.8, shell: true, session: true},
+		{Name: "sbx-sh -c true, in a session", AddedCeil: 3.5, RatioCeil: 1.8, shell: true},
 	}
 	for i, r := range rows {
 		s, err := newSite(b.dir, "home"+strconv.Itoa(i))
 		if err != nil {
 			return nil, err
 		}
-		for name, text := range files[i] {
+		for name, text := range r.files {
 			if err := s.write(name, text); err != nil {
 				return nil, err
 			}
 		}
-		if err := b.prepare(r, s, flags[i]...); err != nil {
+		if err := b.prepare(r, s); err != nil {
 			return nil, err
 		}
 	}
 	return rows, nil
 }
 
-func (b *bench) prepare(r *row, s site, flags ...string) (err error) {
-	r.sbx = b.sbxCommand(s, flags...)
+func (b *bench) prepare(r *row, s site) (err error) {
+	r.sbx = b.sbxCommand(s, strings.Fields(r.flags)...)
 	if r.shell {
 		r.sbx.argv = []string{"sbx", "--", "/bin/sh", "-c", "true"}
 	}
@@ -258,20 +244,16 @@ func (b *bench) prepare(r *row, s site, flags ...string) (err error) {
 	}
 	if r.landlock {
 		r.sbx.env = append(r.sbx.env, "SBX_ENGINE=landlock")
-		if err := r.sbx.check(); err != nil {
-			return err
-		}
+		err = r.sbx.check()
 	}
 	if r.shell {
-		if err := b.asShell(r, s); err != nil {
-			return err
-		}
+		err = b.asShell(r, s)
 	}
 	r.floor = b.floorCommand(r.bwrap)
 	r.Words = r.bwrap.words()
 	r.AddedCeil *= b.slack
 	r.RatioCeil *= b.slack
-	return nil
+	return err
 }
 
 func (b *bench) measureRows() error {
@@ -344,29 +326,43 @@ func (r *row) again(n int) error {
 	return nil
 }
 
+// gate measures a figure with a ceiling that is scaled to this machine, above it
+// once more.
+func (b *bench) gate(f fact, measure func(n int) (float64, error)) error {
+	f.Ceiling *= b.slack * b.slower()
+	for n := b.n; ; n *= 2 {
+		var err error
+		if f.Value, err = measure(n); err != nil {
+			return err
+		}
+		if f.Failed = f.Value > f.Ceiling; !f.Failed || f.Again {
+			break
+		}
+		f.Again = true
+	}
+	if f.Failed {
+		b.Failed++
+	}
+	b.Facts = append(b.Facts, f)
+	return nil
+}
+
 // measureInit sums what the runtime says of the start of each package: paid by
 // every run, also for what it never uses.
 func (b *bench) measureInit() error {
-	f := fact{Name: "package init", Unit: "ms", Ceiling: 0.3 * b.slack * b.slower()}
-	for {
+	return b.gate(fact{Name: "package init", Unit: "ms", Ceiling: 0.3}, func(int) (float64, error) {
 		var sums []float64
 		for range 41 {
 			cmd := exec.Command(b.sbx, "--version")
 			cmd.Env = []string{"GODEBUG=inittrace=1", "HOME=" + b.dir}
 			out, err := cmd.CombinedOutput()
 			if err != nil {
-				return fmt.Errorf("sbx --version: %w\n%s", err, out)
+				return 0, fmt.Errorf("sbx --version: %w\n%s", err, out)
 			}
 			sums = append(sums, initTime(string(out)))
 		}
-		f.Value = median(sums)
-		if f.Value <= f.Ceiling || f.Again {
-			break
-		}
-		f.Again = true
-	}
-	b.gate(f)
-	return nil
+		return median(sums), nil
+	})
 }
 
 // initTime adds up lines such as
@@ -411,21 +407,14 @@ func (b *bench) measureProject() error {
 		}
 		cmds = append(cmds, sbx)
 	}
-	f := fact{Name: "planning in a repository of 50,000 files, less in an empty directory", Unit: "ms",
-		Ceiling: 0.3 * b.slack * b.slower()}
-	for n := b.n; ; n *= 2 {
+	const name = "planning in a repository of 50,000 files, less in an empty directory"
+	return b.gate(fact{Name: name, Unit: "ms", Ceiling: 0.3}, func(n int) (float64, error) {
 		s, err := rounds(n, cmds)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		f.Value = median(pair(s[1], s[0], minus))
-		if f.Value <= f.Ceiling || f.Again {
-			break
-		}
-		f.Again = true
-	}
-	b.gate(f)
-	return nil
+		return median(pair(s[1], s[0], minus)), nil
+	})
 }
 
 func (b *bench) measureSize() error {
@@ -435,14 +424,6 @@ func (b *bench) measureSize() error {
 	}
 	b.Facts = append(b.Facts, fact{Name: "size of the program", Value: float64(info.Size()) / 1e6, Unit: "MB"})
 	return nil
-}
-
-func (b *bench) gate(f fact) {
-	f.Failed = f.Value > f.Ceiling
-	if f.Failed {
-		b.Failed++
-	}
-	b.Facts = append(b.Facts, f)
 }
 
 func (b *bench) print() error {
