@@ -10,9 +10,8 @@
 // secret, or a file made in a private directory, is a refusal.
 //
 // The test of this package runs the table for real under every engine that this
-// system has, and each refused act outside, where it has to succeed. Something
-// that answers by thinking, such as a reader of macOS profiles, gives [Compare]
-// its answers and has to pass the same table.
+// system has, and each refused act outside, where it has to succeed. What answers
+// by thinking, the reader of macOS profiles, has to pass the same table.
 //
-// Start with [Rows] and [Layout]. It is for tests only.
+// All of it is test code: start with table.txt and TestConformance.
 package conformance

@@ -91,7 +91,7 @@ func TestRestore(t *testing.T) {
 	}
 	holes := 0
 	for _, r := range restore(s, asked) {
-		if r.Verdict == Hole {
+		if r.Verdict == hole {
 			holes++
 		}
 	}

@@ -41,7 +41,7 @@ func (t table) decide() (Verdict, string) {
 			return row.verdict, row.text
 		}
 	}
-	return Unchecked, "nothing is known of such an answer"
+	return unchecked, "nothing is known of such an answer"
 }
 
 // controlInside is the one control that can be made from inside.
@@ -103,7 +103,7 @@ func (p *prover) known(name, subject string, v Verdict, detail string) {
 func (p *prover) self(name, subject, control string, judge func(*selfInfo) (Verdict, string)) *check {
 	return p.prove(name, subject, control, func(a []answer) (Verdict, string) {
 		if a[0].Self == nil {
-			return Unchecked, a[0].why()
+			return unchecked, a[0].why()
 		}
 		return judge(a[0].Self)
 	}, question{Act: actSelf})
@@ -165,18 +165,18 @@ func (s *target) verdict(c *check, answers map[int]answer) (Verdict, string) {
 	for i, q := range c.Ask {
 		var ok bool
 		if got[i], ok = answers[q.ID]; !ok {
-			return Unchecked, "the probe inside gave no answer"
+			return unchecked, "the probe inside gave no answer"
 		}
 	}
 	v, text := c.Judge(got)
 	switch {
-	case v != Hole:
+	case v != hole:
 	case c.Allowed != "":
-		return Allowed, c.Allowed
+		return allowed, c.Allowed
 	case c.Gap != "" && s.names(c.Gap):
-		return Gap, text
+		return gap, text
 	case s.Feigned && c.feigned(got):
-		return Unchecked, text + ", or the filter from a file says so"
+		return unchecked, text + ", or the filter from a file says so"
 	}
 	return v, text
 }
@@ -199,16 +199,16 @@ func (c *check) feigned(answers []answer) bool {
 }
 
 // names reports whether the plan names a gap.
-func (s *target) names(gap string) bool {
-	return slices.ContainsFunc(s.Gaps, func(g string) bool { return strings.HasPrefix(g, gap) })
+func (s *target) names(words string) bool {
+	return slices.ContainsFunc(s.Gaps, func(g string) bool { return strings.HasPrefix(g, words) })
 }
 
 // owned is the verdict on what tier full refuses: a gap when the plan says so.
-func (s *target) owned(gap string) Verdict {
-	if s.names(gap) {
-		return Gap
+func (s *target) owned(words string) Verdict {
+	if s.names(words) {
+		return gap
 	}
-	return Hole
+	return hole
 }
 
 // refused judges one act that has to fail with one of some errnos; with none
@@ -216,9 +216,9 @@ func (s *target) owned(gap string) Verdict {
 func refused(done string, by ...syscall.Errno) judge {
 	return func(a []answer) (Verdict, string) {
 		return table{
-			{a[0].Errno == 0, Hole, done},
-			{len(by) == 0 || a[0].is(by...), Proved, a[0].why()},
-			{true, Unchecked, a[0].why()},
+			{a[0].Errno == 0, hole, done},
+			{len(by) == 0 || a[0].is(by...), proved, a[0].why()},
+			{true, unchecked, a[0].why()},
 		}.decide()
 	}
 }
@@ -254,21 +254,21 @@ func (s *target) changes(acts []question) judge {
 			busy := a.is(unix.ETXTBSY) // the kernel looks at that before it looks at the mount
 			refusal := q.name() + " " + errnoName(a.Errno)
 			v, text := table{
-				{a.Errno == 0, Hole, q.couldBe()},
-				{held || a.is(unix.EROFS, unix.EBUSY, unix.EXDEV, unix.ENOENT, unix.ENOTDIR), Proved, refusal},
-				{byMode && s.Walls, Unchecked, q.name() + ": " + modeInTheWay},
-				{byMode, Hole, q.couldBe() + " once its owner, the command, changes a mode (" + a.why() + ")"},
-				{busy && s.Walls, Unchecked, running},
-				{busy && a.Guard != nil && a.Guard.ReadOnly, Proved, refusal},
-				{busy, Hole, "it could be opened for writing, were it not running now"},
-				{true, Unchecked, a.why()},
+				{a.Errno == 0, hole, q.couldBe()},
+				{held || a.is(unix.EROFS, unix.EBUSY, unix.EXDEV, unix.ENOENT, unix.ENOTDIR), proved, refusal},
+				{byMode && s.Walls, unchecked, q.name() + ": " + modeInTheWay},
+				{byMode, hole, q.couldBe() + " once its owner, the command, changes a mode (" + a.why() + ")"},
+				{busy && s.Walls, unchecked, running},
+				{busy && a.Guard != nil && a.Guard.ReadOnly, proved, refusal},
+				{busy, hole, "it could be opened for writing, were it not running now"},
+				{true, unchecked, a.why()},
 			}.decide()
-			if v != Proved {
+			if v != proved {
 				return v, text
 			}
 			details = append(details, text)
 		}
-		return Proved, strings.Join(details, ", ")
+		return proved, strings.Join(details, ", ")
 	}
 }
 

@@ -32,42 +32,42 @@ func TestJudgeHidden(t *testing.T) {
 		in     *fileInfo
 		want   Verdict
 	}{
-		{"no answer to the question", secret{Out: out}, nil, Unchecked},
-		{"absent", secret{Out: out}, &fileInfo{Kind: kindAbsent}, Proved},
-		{"empty", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
+		{"no answer to the question", secret{Out: out}, nil, unchecked},
+		{"absent", secret{Out: out}, &fileInfo{Kind: kindAbsent}, proved},
+		{"empty", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, proved},
 		{"its content", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"},
-			Hole},
+			hole},
 		{"its content, in a private place", secret{Out: out, Private: true},
-			&fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, Hole},
+			&fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 7, Sum: "aa"}, hole},
 		{"the file, changed meanwhile", secret{Out: out},
-			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, Hole},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Read: true, Size: 8, Sum: "bb"}, hole},
 		{"the file, closed by its mode", secret{Out: out},
-			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, Hole},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Size: 7, Errno: 13}, hole},
 		{"the file, never readable", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}},
-			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, Proved},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}, proved},
 		{"the file, its owner's to open", secret{Out: fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13}},
-			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, Hole},
+			&fileInfo{Kind: kindFile, Dev: 1, Ino: 2, Errno: 13, Own: true}, hole},
 		{"another file", secret{Out: out}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"},
-			Hole},
+			hole},
 		{"another file, in a private place", secret{Out: out, Private: true},
-			&fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, Proved},
-		{"empty directory", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true}, Proved},
-		{"names", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Hole},
+			&fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"}, proved},
+		{"empty directory", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true}, proved},
+		{"names", secret{Out: dir}, &fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, hole},
 		{"names that a rule shows", secret{Out: dir, Shown: []string{"known_hosts"}},
-			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, Proved},
+			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("known_hosts")}, proved},
 		{"the directory", secret{Out: dir, Shown: []string{"id_rsa"}},
-			&fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, Hole},
+			&fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true, Names: names("id_rsa")}, hole},
 		{"the empty directory", secret{Out: fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}},
-			&fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, Hole},
+			&fileInfo{Kind: kindDir, Dev: 1, Ino: 3, Read: true}, hole},
 		{"another directory, in a private place", secret{Out: dir, Private: true},
-			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, Proved},
+			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("x")}, proved},
 		{"the same names, in a private place", secret{Out: dir, Private: true},
-			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, Hole},
-		{"out of reach", secret{Out: out}, &fileInfo{Errno: 13}, Proved},
-		{"a failure", secret{Out: out}, &fileInfo{Errno: 5}, Unchecked},
-		{"from inside, empty", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, Proved},
+			&fileInfo{Kind: kindDir, Dev: 9, Ino: 9, Read: true, Names: names("id_rsa")}, hole},
+		{"out of reach", secret{Out: out}, &fileInfo{Errno: 13}, proved},
+		{"a failure", secret{Out: out}, &fileInfo{Errno: 5}, unchecked},
+		{"from inside, empty", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true}, proved},
 		{"from inside, content", secret{}, &fileInfo{Kind: kindFile, Dev: 9, Ino: 9, Read: true, Size: 3, Sum: "cc"},
-			Hole},
+			hole},
 	}
 	for _, tt := range tests {
 		a := answer{File: tt.in}
@@ -80,7 +80,7 @@ func TestJudgeHidden(t *testing.T) {
 	}
 	// At the place of a remapped directory all is hidden, at its own it is not.
 	two := secret{Out: out}
-	if got, _ := new(target).unread(&two)([]answer{{File: &fileInfo{Kind: kindAbsent}}, {File: &out}}); got != Hole {
+	if got, _ := new(target).unread(&two)([]answer{{File: &fileInfo{Kind: kindAbsent}}, {File: &out}}); got != hole {
 		t.Errorf("a second way: %s, want hole", got)
 	}
 }
@@ -92,21 +92,21 @@ func TestJudgeChanges(t *testing.T) {
 		a    answer
 		want Verdict
 	}{
-		{"done", actOpen, answer{}, Hole},
-		{"read-only mount", actOpen, answer{Errno: 30}, Proved},
-		{"mount point", actRename, answer{Errno: 16}, Proved},
-		{"other file system", actLink, answer{Errno: 18}, Proved},
-		{"absent", actOpen, answer{Errno: 2}, Proved},
-		{"mode of another user's", actOpen, answer{Errno: 13, Guard: &guardInfo{}}, Proved},
-		{"mode of one's own", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true}}, Hole},
+		{"done", actOpen, answer{}, hole},
+		{"read-only mount", actOpen, answer{Errno: 30}, proved},
+		{"mount point", actRename, answer{Errno: 16}, proved},
+		{"other file system", actLink, answer{Errno: 18}, proved},
+		{"absent", actOpen, answer{Errno: 2}, proved},
+		{"mode of another user's", actOpen, answer{Errno: 13, Guard: &guardInfo{}}, proved},
+		{"mode of one's own", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true}}, hole},
 		{"mode of one's own, read-only mount", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, ReadOnly: true}},
-			Proved},
-		{"mode above a mount point", actRename, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, Proved},
-		{"mode of a mount point", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, Hole},
-		{"mode, and nothing is known", actOpen, answer{Errno: 13}, Unchecked},
-		{"being executed", actOpen, answer{Errno: 26, Guard: &guardInfo{}}, Hole},
-		{"being executed, read-only mount", actOpen, answer{Errno: 26, Guard: &guardInfo{ReadOnly: true}}, Proved},
-		{"anything else", actOpen, answer{Errno: 5}, Unchecked},
+			proved},
+		{"mode above a mount point", actRename, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, proved},
+		{"mode of a mount point", actOpen, answer{Errno: 13, Guard: &guardInfo{Own: true, Mount: true}}, hole},
+		{"mode, and nothing is known", actOpen, answer{Errno: 13}, unchecked},
+		{"being executed", actOpen, answer{Errno: 26, Guard: &guardInfo{}}, hole},
+		{"being executed, read-only mount", actOpen, answer{Errno: 26, Guard: &guardInfo{ReadOnly: true}}, proved},
+		{"anything else", actOpen, answer{Errno: 5}, unchecked},
 	}
 	for _, tt := range tests {
 		if got, detail := new(target).changes([]question{{Act: tt.act}})([]answer{tt.a}); got != tt.want {
@@ -121,27 +121,27 @@ func TestJudgeTrial(t *testing.T) {
 		errno          syscall.Errno
 		want           Verdict
 	}{
-		{"TIOCSTI", "default", unix.EPERM, Proved},
-		{"TIOCSTI", "default", unix.ENOTTY, Hole},
-		{"TIOCSTI", "dev", unix.ENOTTY, Hole},
-		{"TIOCSTI", "off", unix.ENOTTY, Allowed},
-		{"ptrace", "default", unix.ESRCH, Hole},
-		{"ptrace", "dev", unix.ESRCH, Allowed},
-		{"keyctl", "default", 0, Hole},
-		{"keyctl", "strict", 0, Hole},
-		{"ptrace", "strict", unix.EPERM, Proved},
-		{"vmsplice", "strict", unix.ENOSYS, Proved},
-		{"vmsplice", "strict", 9, Hole},
-		{"keyctl", "off", 0, Allowed},
-		{"mount", "default", unix.EPERM, Proved},
-		{"mount", "off", unix.EPERM, Proved},
-		{"mount", "off", 0, Hole},
-		{"umount", "default", unix.EINVAL, Hole},
-		{"fsopen", "default", unix.ENOSYS, Proved},
-		{"fsopen", "off", unix.EPERM, Proved},
-		{"user namespace", "off", unix.ENOSPC, Proved},
-		{"user namespace", "off", 0, Hole},
-		{"user namespace", "default", 0, Hole},
+		{"TIOCSTI", "default", unix.EPERM, proved},
+		{"TIOCSTI", "default", unix.ENOTTY, hole},
+		{"TIOCSTI", "dev", unix.ENOTTY, hole},
+		{"TIOCSTI", "off", unix.ENOTTY, allowed},
+		{"ptrace", "default", unix.ESRCH, hole},
+		{"ptrace", "dev", unix.ESRCH, allowed},
+		{"keyctl", "default", 0, hole},
+		{"keyctl", "strict", 0, hole},
+		{"ptrace", "strict", unix.EPERM, proved},
+		{"vmsplice", "strict", unix.ENOSYS, proved},
+		{"vmsplice", "strict", 9, hole},
+		{"keyctl", "off", 0, allowed},
+		{"mount", "default", unix.EPERM, proved},
+		{"mount", "off", unix.EPERM, proved},
+		{"mount", "off", 0, hole},
+		{"umount", "default", unix.EINVAL, hole},
+		{"fsopen", "default", unix.ENOSYS, proved},
+		{"fsopen", "off", unix.EPERM, proved},
+		{"user namespace", "off", unix.ENOSPC, proved},
+		{"user namespace", "off", 0, hole},
+		{"user namespace", "default", 0, hole},
 	}
 	for _, tt := range tests {
 		s := &target{Seccomp: tt.seccomp}
@@ -166,15 +166,15 @@ func TestJudgeTrialFilter(t *testing.T) {
 		errno syscall.Errno
 		want  Verdict
 	}{
-		{"TIOCSTI", unix.ENOTTY, unix.EPERM, Proved},
-		{"TIOCSTI", unix.ENOTTY, unix.ENOSYS, Unchecked},
-		{"TIOCSTI", unix.ENOTTY, unix.EINVAL, Unchecked},
-		{"TIOCSTI", unix.ENOTTY, unix.ENOTTY, Hole},
-		{"TIOCSTI", ^syscall.Errno(0), unix.ENOTTY, Hole},
-		{"TIOCSTI", ^syscall.Errno(0), unix.ENOSYS, Unchecked},
-		{"keyctl", 0, unix.ENOSYS, Proved},
-		{"keyctl", 0, unix.EPERM, Unchecked},
-		{"keyctl", 0, 0, Hole},
+		{"TIOCSTI", unix.ENOTTY, unix.EPERM, proved},
+		{"TIOCSTI", unix.ENOTTY, unix.ENOSYS, unchecked},
+		{"TIOCSTI", unix.ENOTTY, unix.EINVAL, unchecked},
+		{"TIOCSTI", unix.ENOTTY, unix.ENOTTY, hole},
+		{"TIOCSTI", ^syscall.Errno(0), unix.ENOTTY, hole},
+		{"TIOCSTI", ^syscall.Errno(0), unix.ENOSYS, unchecked},
+		{"keyctl", 0, unix.ENOSYS, proved},
+		{"keyctl", 0, unix.EPERM, unchecked},
+		{"keyctl", 0, 0, hole},
 	}
 	for _, tt := range tests {
 		s := &target{Seccomp: "dev", Filter: true}
@@ -199,7 +199,7 @@ func TestJudgeTrialFilter(t *testing.T) {
 // none of which more is seen than an errno.
 func TestFeigned(t *testing.T) {
 	done := func(act string, a answer) check {
-		return check{Ask: []question{{Act: act}}, Judge: func([]answer) (Verdict, string) { return Hole, "done" },
+		return check{Ask: []question{{Act: act}}, Judge: func([]answer) (Verdict, string) { return hole, "done" },
 			Heard: func() bool { return a.Step == "heard" }}
 	}
 	tests := []struct {
@@ -208,16 +208,16 @@ func TestFeigned(t *testing.T) {
 		a    answer
 		want Verdict
 	}{
-		{"a call", actCall, answer{}, Unchecked},
-		{"a socket", actSocket, answer{}, Unchecked},
-		{"opened", actOpen, answer{}, Unchecked},
-		{"made", actCreate, answer{}, Unchecked},
-		{"made, and seen on the host", actCreate, answer{Found: []string{"x"}}, Hole},
-		{"connected", actTCP, answer{}, Unchecked},
-		{"connected, and heard outside", actTCP, answer{Step: "heard"}, Hole},
-		{"the kernel's answer", actCall, answer{Errno: int(unix.ENOTTY)}, Hole},
-		{"its content", actLook, answer{File: &fileInfo{Read: true}}, Hole},
-		{"what the process is", actSelf, answer{Self: &selfInfo{}}, Hole},
+		{"a call", actCall, answer{}, unchecked},
+		{"a socket", actSocket, answer{}, unchecked},
+		{"opened", actOpen, answer{}, unchecked},
+		{"made", actCreate, answer{}, unchecked},
+		{"made, and seen on the host", actCreate, answer{Found: []string{"x"}}, hole},
+		{"connected", actTCP, answer{}, unchecked},
+		{"connected, and heard outside", actTCP, answer{Step: "heard"}, hole},
+		{"the kernel's answer", actCall, answer{Errno: int(unix.ENOTTY)}, hole},
+		{"its content", actLook, answer{File: &fileInfo{Read: true}}, hole},
+		{"what the process is", actSelf, answer{Self: &selfInfo{}}, hole},
 	}
 	for _, tt := range tests {
 		c := done(tt.act, tt.a)
@@ -231,8 +231,8 @@ func TestFeigned(t *testing.T) {
 			if c.Section != secKernel || c.Name != "mount" {
 				continue
 			}
-			if got, _ := s.verdict(c, map[int]answer{0: {}}); got != map[bool]Verdict{false: Hole,
-				true: Unchecked}[feigned] {
+			if got, _ := s.verdict(c, map[int]answer{0: {}}); got != map[bool]Verdict{false: hole,
+				true: unchecked}[feigned] {
 				t.Errorf("mount, feigned %t: %s", feigned, got)
 			}
 		}
@@ -278,7 +278,7 @@ func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
 		t.Fatalf("%d questions", len(asked))
 	}
 	for _, r := range tg.evaluate(checks, nil) {
-		if r.Verdict != Unchecked {
+		if r.Verdict != unchecked {
 			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
 		}
 		if r.Control == "" {
@@ -290,7 +290,7 @@ func TestEvaluateProvesNothingWithoutAnswers(t *testing.T) {
 		done[q.ID] = answer{ID: q.ID}
 	}
 	for _, r := range tg.evaluate(checks, done) {
-		if r.Verdict == Proved && r.Name != "control" || r.Verdict == Allowed {
+		if r.Verdict == proved && r.Name != "control" || r.Verdict == allowed {
 			t.Errorf("%s %s %s: %s, though nothing was refused", r.Section, r.Name, r.Subject, r.Verdict)
 		}
 	}
@@ -357,18 +357,18 @@ func TestCompare(t *testing.T) {
 		after tree
 		want  map[string]Verdict
 	}{
-		{"nothing", tree{"/p/f": file}, map[string]Verdict{"project and home": Proved}},
-		{"gone", tree{}, map[string]Verdict{"/p/f": Hole}},
-		{"stub", tree{"/p/f": file, "/p/.env": {Mode: 0o100600}}, map[string]Verdict{"/p/.env": Hole}},
-		{"mount point", tree{"/p/f": file, "/p/d": {Mode: 0o040700}}, map[string]Verdict{"/p/d": Hole}},
+		{"nothing", tree{"/p/f": file}, map[string]Verdict{"project and home": proved}},
+		{"gone", tree{}, map[string]Verdict{"/p/f": hole}},
+		{"stub", tree{"/p/f": file, "/p/.env": {Mode: 0o100600}}, map[string]Verdict{"/p/.env": hole}},
+		{"mount point", tree{"/p/f": file, "/p/d": {Mode: 0o040700}}, map[string]Verdict{"/p/d": hole}},
 		{"of the probe", tree{"/p/f": file, "/p/x-abc-y": {Mode: 0o100600, Size: 1}},
-			map[string]Verdict{"/p/x-abc-y": Hole}},
+			map[string]Verdict{"/p/x-abc-y": hole}},
 		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Mode: 0o100600, Size: 1}},
-			map[string]Verdict{"/p/.vscode": Hole}},
-		{"of somebody", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": Unchecked}},
-		{"mode", tree{"/p/f": with(func(e *entry) { e.Mode = 0o100600 })}, map[string]Verdict{"/p/f": Hole}},
-		{"time", tree{"/p/f": with(func(e *entry) { e.Mtime = 2 })}, map[string]Verdict{"/p/f": Unchecked}},
-		{"size", tree{"/p/f": with(func(e *entry) { e.Size = 2 })}, map[string]Verdict{"/p/f": Unchecked}},
+			map[string]Verdict{"/p/.vscode": hole}},
+		{"of somebody", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": unchecked}},
+		{"mode", tree{"/p/f": with(func(e *entry) { e.Mode = 0o100600 })}, map[string]Verdict{"/p/f": hole}},
+		{"time", tree{"/p/f": with(func(e *entry) { e.Mtime = 2 })}, map[string]Verdict{"/p/f": unchecked}},
+		{"size", tree{"/p/f": with(func(e *entry) { e.Size = 2 })}, map[string]Verdict{"/p/f": unchecked}},
 	}
 	for _, tt := range tests {
 		got := map[string]Verdict{}

@@ -26,7 +26,7 @@ func (p *prover) secret(h *secret) {
 	path := p.at(h.Path)
 	switch {
 	case h.Opened != "":
-		p.known("read", h.Path, Allowed, "shown by "+h.Opened)
+		p.known("read", h.Path, allowed, "shown by "+h.Opened)
 	case h.Out.Kind == kindSocket:
 		p.compared("connect", h.Path, refused(connected), ask(actConnect, path))
 	case p.Walls && h.Out.Kind == kindOther:
@@ -62,7 +62,7 @@ func (h *secret) control() string {
 func (s *target) unopened(a []answer) (Verdict, string) {
 	held, _ := s.cause(&a[0], actRead)
 	return table{
-		{a[0].Errno == 0, Hole, a[0].why()}, {held, Proved, a[0].why()}, {true, Unchecked, a[0].why()},
+		{a[0].Errno == 0, hole, a[0].why()}, {held, proved, a[0].why()}, {true, unchecked, a[0].why()},
 	}.decide()
 }
 
@@ -70,16 +70,16 @@ func (s *target) unopened(a []answer) (Verdict, string) {
 // some of what is in a directory is looked at by itself.
 func (s *target) unread(h *secret) judge {
 	return func(answers []answer) (Verdict, string) {
-		verdict, detail := Proved, ""
+		verdict, detail := proved, ""
 		for i := range answers {
 			v, d := s.judgeLook(h, &answers[i])
 			if n := i - len(answers) + len(h.Inner); n >= 0 {
 				d = "in it " + text.Plain(base(h.Inner[n])) + ": " + d
 			}
-			if v == Hole {
+			if v == hole {
 				return v, d
 			}
-			if i == 0 || v == Unchecked {
+			if i == 0 || v == unchecked {
 				verdict, detail = v, d
 			}
 		}
@@ -90,14 +90,14 @@ func (s *target) unread(h *secret) judge {
 func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 	f := a.File
 	if f == nil {
-		return Unchecked, "the probe could not look: " + a.why()
+		return unchecked, "the probe could not look: " + a.why()
 	}
 	rows := table{
-		{f.Kind == kindAbsent, Proved, "not there"},
+		{f.Kind == kindAbsent, proved, "not there"},
 		// A directory above may not be searched.
-		{f.Kind == "" && a.is(unix.EACCES, unix.ELOOP, unix.ENOTDIR), Proved, "out of reach (" + a.why() + ")"},
-		{f.Kind == "", Unchecked, a.why()},
-		{f.Kind == kindSocket, Unchecked, "a socket is there, and it was none outside"},
+		{f.Kind == "" && a.is(unix.EACCES, unix.ELOOP, unix.ENOTDIR), proved, "out of reach (" + a.why() + ")"},
+		{f.Kind == "", unchecked, a.why()},
+		{f.Kind == kindSocket, unchecked, "a socket is there, and it was none outside"},
 	}
 	same := h.Out.Ino != 0 && f.Dev == h.Out.Dev && f.Ino == h.Out.Ino // the file inside is the one outside
 	switch {
@@ -108,8 +108,8 @@ func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 	case f.Kind == kindFile:
 		rows = append(rows, h.file(f, same)...)
 	default:
-		rows = append(rows, table{{same, Hole, "it exists as it does outside"},
-			{true, Proved, "something else is there"}}...)
+		rows = append(rows, table{{same, hole, "it exists as it does outside"},
+			{true, proved, "something else is there"}}...)
 	}
 	return rows.decide()
 }
@@ -117,25 +117,25 @@ func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 // closed judges a file that is there, and that Landlock has to keep closed.
 func (f *fileInfo) closed() table {
 	return table{
-		{f.Read && f.Kind == kindDir, Hole, "it can be listed"},
-		{f.Read, Hole, "its content can be read"},
-		{f.May, Proved, "it exists, but cannot be opened (" + errnoName(f.Errno) + ")"},
-		{f.Own, Unchecked, modeInTheWay},
-		{true, Proved, "not readable, as outside"},
+		{f.Read && f.Kind == kindDir, hole, "it can be listed"},
+		{f.Read, hole, "its content can be read"},
+		{f.May, proved, "it exists, but cannot be opened (" + errnoName(f.Errno) + ")"},
+		{f.Own, unchecked, modeInTheWay},
+		{true, proved, "not readable, as outside"},
 	}
 }
 
 func (h *secret) file(f *fileInfo, same bool) table {
 	return table{
-		{f.Read && f.Size > 0 && h.Out.Sum != "" && f.Sum == h.Out.Sum, Hole, "its content can be read"},
-		{same && f.Read, Hole, "the file itself can be read"},
-		{same && h.Out.Read, Hole, "the file itself is there, kept back only by its mode"},
-		{same && f.Own, Hole, "the file itself is there, and its owner can change the mode"},
-		{same, Proved, "not readable, as outside"},
-		{!f.Read, Proved, "not readable (" + errnoName(f.Errno) + ")"},
-		{f.Size > 0 && !h.Private, Hole, "a file with content is there, which is not the host's"},
-		{f.Size > 0, Proved, "another file, the sandbox's own"},
-		{true, Proved, "empty"},
+		{f.Read && f.Size > 0 && h.Out.Sum != "" && f.Sum == h.Out.Sum, hole, "its content can be read"},
+		{same && f.Read, hole, "the file itself can be read"},
+		{same && h.Out.Read, hole, "the file itself is there, kept back only by its mode"},
+		{same && f.Own, hole, "the file itself is there, and its owner can change the mode"},
+		{same, proved, "not readable, as outside"},
+		{!f.Read, proved, "not readable (" + errnoName(f.Errno) + ")"},
+		{f.Size > 0 && !h.Private, hole, "a file with content is there, which is not the host's"},
+		{f.Size > 0, proved, "another file, the sandbox's own"},
+		{true, proved, "empty"},
 	}
 }
 
@@ -144,14 +144,14 @@ func (h *secret) directory(f *fileInfo, same bool) table {
 	left := without(names, h.Shown)
 	all := len(without(left, outside)) == 0 && len(left) == len(outside)
 	return table{
-		{!f.Read && same && (h.Out.Read || f.Own), Hole, "the directory itself is there, kept back only by its mode"},
-		{!f.Read, Proved, "cannot be listed (" + errnoName(f.Errno) + ")"},
-		{same, Hole, "the directory itself can be listed"},
-		{len(left) > 0 && !h.Private, Hole, "there are names in it: " + some(left)},
-		{len(left) > 0 && all, Hole, "there are the names of the host's in it: " + some(left)},
-		{len(left) > 0, Proved, "another directory, the sandbox's own"},
-		{len(names) > 0, Proved, "empty but for what another rule shows"},
-		{true, Proved, "empty"},
+		{!f.Read && same && (h.Out.Read || f.Own), hole, "the directory itself is there, kept back only by its mode"},
+		{!f.Read, proved, "cannot be listed (" + errnoName(f.Errno) + ")"},
+		{same, hole, "the directory itself can be listed"},
+		{len(left) > 0 && !h.Private, hole, "there are names in it: " + some(left)},
+		{len(left) > 0 && all, hole, "there are the names of the host's in it: " + some(left)},
+		{len(left) > 0, proved, "another directory, the sandbox's own"},
+		{len(names) > 0, proved, "empty but for what another rule shows"},
+		{true, proved, "empty"},
 	}
 }
 
@@ -174,7 +174,7 @@ func seen(answers []answer) (Verdict, string) {
 		}
 	}
 	if n == 0 {
-		return Proved, "nothing that is hidden can be seen"
+		return proved, "nothing that is hidden can be seen"
 	}
-	return Hole, fmt.Sprintf("of %d hidden names %d can be seen, with size and time", len(answers), n)
+	return hole, fmt.Sprintf("of %d hidden names %d can be seen, with size and time", len(answers), n)
 }

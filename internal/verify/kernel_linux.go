@@ -48,9 +48,9 @@ func (p *prover) kernel() {
 	p.self("capabilities", "", inProc, p.noCaps)
 	p.self("system call filter", "", inProc, func(self *selfInfo) (Verdict, string) {
 		return table{
-			{self.Status["Seccomp"] == "2", Proved, "a filter is in force"},
-			{p.Seccomp == "off", Allowed, noFilter},
-			{true, Hole, "no filter is in force"},
+			{self.Status["Seccomp"] == "2", proved, "a filter is in force"},
+			{p.Seccomp == "off", allowed, noFilter},
+			{true, hole, "no filter is in force"},
 		}.decide()
 	})
 	p.self("core dumps", "", inProc, func(self *selfInfo) (Verdict, string) {
@@ -64,8 +64,8 @@ func (p *prover) kernel() {
 }
 
 // holeIf judges what has only one way to go wrong.
-func holeIf(bad bool, hole, proved string) (Verdict, string) {
-	return table{{bad, Hole, hole}, {true, Proved, proved}}.decide()
+func holeIf(bad bool, said, otherwise string) (Verdict, string) {
+	return table{{bad, hole, said}, {true, proved, otherwise}}.decide()
 }
 
 // applies reports whether a trial is one for this target.
@@ -105,14 +105,14 @@ func (s *target) judgeTrial(t trial, a *answer, out *int) (Verdict, string) {
 	// outside, or, where that is not known, one that refuses.
 	otherwise := out != nil && a.Errno != *out || out == nil && a.is(unix.EPERM, unix.EACCES, unix.ENOSYS)
 	return table{
-		{filtered && a.is(t.want), Proved, why},
-		{a.is(unix.EPERM, unix.EACCES) && (privileged || !filtered), Proved, "no privilege (" + why + ")"},
-		{full, Proved, "no further one may be made (" + why + ")"},
-		{privileged && a.is(unix.ENOSYS), Proved, "not in this kernel (" + why + ")"},
-		{!filtered && !privileged, Allowed, "seccomp = \"" + s.Seccomp + "\" (" + why + ")"},
-		{a.Errno == 0, Hole, "it can be done"},
-		{s.Filter && otherwise, Unchecked, "the filter from a file may have answered " + why},
-		{true, Hole, "the kernel answers " + why + " where the filter would have answered " + errnoName(int(t.want))},
+		{filtered && a.is(t.want), proved, why},
+		{a.is(unix.EPERM, unix.EACCES) && (privileged || !filtered), proved, "no privilege (" + why + ")"},
+		{full, proved, "no further one may be made (" + why + ")"},
+		{privileged && a.is(unix.ENOSYS), proved, "not in this kernel (" + why + ")"},
+		{!filtered && !privileged, allowed, "seccomp = \"" + s.Seccomp + "\" (" + why + ")"},
+		{a.Errno == 0, hole, "it can be done"},
+		{s.Filter && otherwise, unchecked, "the filter from a file may have answered " + why},
+		{true, hole, "the kernel answers " + why + " where the filter would have answered " + errnoName(int(t.want))},
 	}.decide()
 }
 
@@ -124,10 +124,10 @@ func (s *target) noCaps(self *selfInfo) (Verdict, string) {
 			// No one but root can empty it, and no program gives what is in it.
 		case set == "CapAmb" && !ok: // Linux before 4.3
 		case strings.Trim(v, "0") != "" || v == "":
-			return Hole, set + " is " + v
+			return hole, set + " is " + v
 		}
 	}
-	return Proved, "none, and none can be had"
+	return proved, "none, and none can be had"
 }
 
 // usualDevices are what bwrap's --dev makes.
@@ -137,16 +137,16 @@ var usualDevices = []string{"console", "core", "fd", "full", "null", "ptmx", "pt
 func ownDevices(self *selfInfo) (Verdict, string) {
 	left := without(self.Dev, usualDevices)
 	return table{
-		{len(self.Dev) == 0, Unchecked, "/dev cannot be listed"},
-		{len(left) > 0, Hole, "there are devices of the host: " + some(left)},
-		{true, Proved, "only the usual ones"},
+		{len(self.Dev) == 0, unchecked, "/dev cannot be listed"},
+		{len(left) > 0, hole, "there are devices of the host: " + some(left)},
+		{true, proved, "only the usual ones"},
 	}.decide()
 }
 
 // hostDevices proves that with Landlock devices are there and cannot be opened.
 func (p *prover) hostDevices() {
 	if len(p.Devices) == 0 {
-		p.known("devices", "of the host", NotApplicable, "there is none that this user can open")
+		p.known("devices", "of the host", notApplicable, "there is none that this user can open")
 		return
 	}
 	var acts []question
@@ -157,12 +157,12 @@ func (p *prover) hostDevices() {
 		for i := range answers {
 			switch a := &answers[i]; {
 			case a.Errno == 0:
-				return Hole, text.Plain(p.Devices[i]) + " can be opened"
+				return hole, text.Plain(p.Devices[i]) + " can be opened"
 			case !a.is(unix.EACCES, unix.EPERM):
-				return Unchecked, text.Plain(p.Devices[i]) + ": " + a.why()
+				return unchecked, text.Plain(p.Devices[i]) + ": " + a.why()
 			}
 		}
-		return Proved, "closed: " + some(p.Devices)
+		return proved, "closed: " + some(p.Devices)
 	}, acts...)
 }
 
@@ -182,7 +182,7 @@ var spaces = []string{"user", "mnt", "pid", "ipc", "uts", "cgroup"}
 func (p *prover) processes() {
 	switch {
 	case p.Inside:
-		p.known("see, signal", "", NotApplicable, "the processes outside are not known inside")
+		p.known("see, signal", "", notApplicable, "the processes outside are not known inside")
 		return
 	case !p.Walls:
 		p.namespaces()
@@ -218,13 +218,13 @@ func (p *prover) see() *check {
 }
 
 // notFound judges a search in what processes show.
-func notFound(none string, hole func(paths []string) string) judge {
+func notFound(none string, some func(paths []string) string) judge {
 	return func(a []answer) (Verdict, string) {
 		return table{
-			{a[0].Errno != 0, Unchecked, a[0].why()},
-			{a[0].Read == 0, Unchecked, "no process can be read inside, not even the probe"},
-			{len(a[0].Found) > 0, Hole, hole(a[0].Found)},
-			{true, Proved, none},
+			{a[0].Errno != 0, unchecked, a[0].why()},
+			{a[0].Read == 0, unchecked, "no process can be read inside, not even the probe"},
+			{len(a[0].Found) > 0, hole, some(a[0].Found)},
+			{true, proved, none},
 		}.decide()
 	}
 }
@@ -245,20 +245,20 @@ func (p *prover) signal(name, call string, by ...syscall.Errno) *check {
 
 func letIn(a []answer) (Verdict, string) {
 	return table{
-		{a[0].is(unix.EPERM, unix.EACCES), Proved, a[0].why()},
-		{a[0].is(unix.ENOSYS), NotApplicable, "not in this kernel"},
-		{true, Hole, "it is let in (" + a[0].why() + ")"},
+		{a[0].is(unix.EPERM, unix.EACCES), proved, a[0].why()},
+		{a[0].is(unix.ENOSYS), notApplicable, "not in this kernel"},
+		{true, hole, "it is let in (" + a[0].why() + ")"},
 	}.decide()
 }
 
 func (s *target) session(self *selfInfo) (Verdict, string) {
 	const same = "the command is in the caller's session"
 	return table{
-		{s.Walls, Allowed, same + ", on its terminal"},
-		{self.Session > 0, Proved, "a session of its own"},
-		{!s.SharePID && s.OwnSession, Hole, same},
-		{s.scoped(scopedSignal), Allowed, same + ", and kept from signalling what is outside"},
-		{true, Allowed, same + " and process group, and can signal it"},
+		{s.Walls, allowed, same + ", on its terminal"},
+		{self.Session > 0, proved, "a session of its own"},
+		{!s.SharePID && s.OwnSession, hole, same},
+		{s.scoped(scopedSignal), allowed, same + ", and kept from signalling what is outside"},
+		{true, allowed, same + " and process group, and can signal it"},
 	}.decide()
 }
 
@@ -271,9 +271,9 @@ func (p *prover) namespaces() {
 		}
 		c := p.self("namespace", name, "outside it is "+own, func(self *selfInfo) (Verdict, string) {
 			return table{
-				{self.Spaces[name] == "", Unchecked, "it cannot be read inside"},
-				{self.Spaces[name] == own, Hole, "it is the caller's"},
-				{true, Proved, "one of its own"},
+				{self.Spaces[name] == "", unchecked, "it cannot be read inside"},
+				{self.Spaces[name] == own, hole, "it is the caller's"},
+				{true, proved, "one of its own"},
 			}.decide()
 		})
 		if name == "pid" && p.SharePID {
@@ -291,7 +291,7 @@ func (s *target) sameSpaces(self *selfInfo) (Verdict, string) {
 // environment proves that what is dropped does not arrive.
 func (p *prover) environment() {
 	if p.Inside {
-		p.known("variables", "", NotApplicable, "the dropped variables are not known inside")
+		p.known("variables", "", notApplicable, "the dropped variables are not known inside")
 		return
 	}
 	const control = "it was in the environment of the run"
@@ -299,7 +299,7 @@ func (p *prover) environment() {
 	for _, name := range slices.Sorted(maps.Keys(p.Env.Planted)) {
 		why := p.Env.Planted[name]
 		if !slices.Contains(p.Env.Dropped, name) {
-			p.known("planted", name, Allowed, "passes by "+why)
+			p.known("planted", name, allowed, "passes by "+why)
 			continue
 		}
 		p.self("planted", name, control, func(self *selfInfo) (Verdict, string) {
@@ -320,10 +320,10 @@ func (s *target) variables(self *selfInfo) (Verdict, string) {
 	more := without(self.Env, append(slices.Clone(s.Env.Kept), "PWD")) // bwrap sets it
 	const missing = "the variables that sbx sets are missing, so missing others prove nothing"
 	return table{
-		{!slices.Contains(self.Env, "SBX_TIER"), Unchecked, missing},
-		{len(arrived) > 0, Hole, "set inside, though dropped: " + some(arrived)},
-		{len(more) > 0, Hole, "set inside, but not outside: " + some(more)},
-		{true, Proved, "nothing that was dropped is set"},
+		{!slices.Contains(self.Env, "SBX_TIER"), unchecked, missing},
+		{len(arrived) > 0, hole, "set inside, though dropped: " + some(arrived)},
+		{len(more) > 0, hole, "set inside, but not outside: " + some(more)},
+		{true, proved, "nothing that was dropped is set"},
 	}.decide()
 }
 
@@ -333,7 +333,7 @@ func (p *prover) descriptors() {
 	p.self("open", "", "a directory, a socket and two files were left open in the run", p.open)
 	for _, n := range p.Pass {
 		if n > 2 && !p.Inside {
-			p.known("passes", "fd "+strconv.Itoa(n), Allowed,
+			p.known("passes", "fd "+strconv.Itoa(n), allowed,
 				"pipes, unnamed socket pairs and files that the policy gives pass, and what --keep-fd names")
 		}
 	}

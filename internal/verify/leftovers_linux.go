@@ -26,7 +26,7 @@ func restore(tg *target, asked []question) []Result {
 			lkind(made) == "" { // the directory of the run goes with it
 			continue
 		}
-		r := Result{Section: secLeft, Name: "left", Subject: made, Verdict: Hole}
+		r := Result{Section: secLeft, Name: "left", Subject: made, Verdict: hole}
 		r.Detail = "the probe could make it on the host"
 		err := undo(path, made)
 		if q.Act == actRename {
@@ -139,24 +139,24 @@ func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 		is, has := after[p]
 		switch {
 		case had && !has:
-			add(p, Hole, "it is gone")
+			add(p, hole, "it is gone")
 		case !had && (strings.Contains(p, tg.Nonce) || is.Size == 0 || tg.speaksOf(p)):
-			add(p, Hole, "it is new, as a mount point or a stub would be")
+			add(p, hole, "it is new, as a mount point or a stub would be")
 		case !had:
-			add(p, Unchecked, "it is new; if another program made it, verify again")
+			add(p, unchecked, "it is new; if another program made it, verify again")
 		case was.Mode != is.Mode || was.UID != is.UID || was.Target != is.Target:
-			add(p, Hole, "its type, mode, owner or target has changed")
+			add(p, hole, "its type, mode, owner or target has changed")
 		case was.Size == is.Size && touched[p]:
 		case was != is:
-			add(p, Unchecked, "its time or size has changed; if another program wrote it, verify again")
+			add(p, unchecked, "its time or size has changed; if another program wrote it, verify again")
 		}
 	}
 	const both = "project and home"
 	if len(out) == 0 && len(before) >= maxEntries {
-		add(both, Unchecked, "there are too many names to compare")
+		add(both, unchecked, "there are too many names to compare")
 	}
 	if len(out) == 0 {
-		add(both, Proved, "names, types, modes, times and link targets of the two upper levels are what they were")
+		add(both, proved, "names, types, modes, times and link targets of the two upper levels are what they were")
 		out[0].Name = "unchanged"
 	}
 	return out

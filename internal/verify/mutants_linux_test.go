@@ -215,9 +215,9 @@ func TestFindsHolesInWalls(t *testing.T) {
 			gaps := 0
 			for _, res := range r.Results {
 				switch res.Verdict {
-				case Gap:
+				case gap:
 					gaps++
-				case Hole, Unchecked:
+				case hole, unchecked:
 					got = append(got, strings.ReplaceAll(res.Verdict.String()+" "+strings.TrimSpace(res.Section+" "+res.Name+" "+res.Subject), dir, "$DIR")+": "+res.Detail)
 				}
 			}

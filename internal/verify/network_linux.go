@@ -42,7 +42,7 @@ func (p *prover) network() {
 
 func (p *prover) server(srv *server) {
 	if srv.Absent != "" {
-		p.known("reach", srv.Name, NotApplicable, srv.Absent)
+		p.known("reach", srv.Name, notApplicable, srv.Absent)
 		return
 	}
 	c := p.prove("reach", srv.Name, "outside it answers", srv.unreached, srv.question)
@@ -58,25 +58,25 @@ func (p *prover) server(srv *server) {
 func (srv *server) unreached(a []answer) (Verdict, string) {
 	done := a[0].Errno == 0
 	return table{
-		{srv.Heard() || done && srv.Act != actUDP, Hole, "it was reached from inside"},
-		{done, Proved, "nothing arrived"},
-		{true, Proved, a[0].why()},
+		{srv.Heard() || done && srv.Act != actUDP, hole, "it was reached from inside"},
+		{done, proved, "nothing arrived"},
+		{true, proved, a[0].why()},
 	}.decide()
 }
 
 // talks is no promise, only the control that sockets work at all.
 func talks(a []answer) (Verdict, string) {
 	if a[0].Errno != 0 {
-		return Unchecked, "no socket works inside (" + a[0].why() + "), so that others are refused proves nothing"
+		return unchecked, "no socket works inside (" + a[0].why() + "), so that others are refused proves nothing"
 	}
-	return Proved, "the command can talk to itself"
+	return proved, "the command can talk to itself"
 }
 
 // loopback states that with Landlock the command cannot serve itself, and proves
 // that it can serve no process on the host.
 func (s *target) loopback(a []answer) (Verdict, string) {
 	if a[0].Errno == 0 {
-		return Hole, "it can listen on the host's loopback, where others see it"
+		return hole, "it can listen on the host's loopback, where others see it"
 	}
 	return s.owned(engine.GapLoopback), "there is none (" + a[0].why() + ")"
 }
@@ -100,12 +100,12 @@ func (s *target) interfaces(self *selfInfo) (Verdict, string) {
 	left := without(self.Links, []string{"lo"})
 	more := len(left) > 0
 	return table{
-		{s.Network, Allowed, "the network is shared"},
+		{s.Network, allowed, "the network is shared"},
 		{shared && s.Walls, s.owned(engine.GapProcesses), ofHost},
-		{shared, Hole, "the network namespace is the caller's"},
+		{shared, hole, "the network namespace is the caller's"},
 		{more && s.Walls, s.owned(engine.GapProcesses), ofHost + ": " + some(left)},
-		{more, Hole, "there is more than the loopback: " + some(left)},
-		{true, Proved, "its own namespace, with nothing but a loopback"},
+		{more, hole, "there is more than the loopback: " + some(left)},
+		{true, proved, "its own namespace, with nothing but a loopback"},
 	}.decide()
 }
 
@@ -171,8 +171,8 @@ func (p *prover) family(f family) {
 		v, text := had(a)
 		off := p.Seccomp == "off"
 		return table{
-			{v == Hole && off && !f.privileged, Allowed, noFilter},
-			{v == Unchecked && off, Allowed, noFilter + ": " + text},
+			{v == hole && off && !f.privileged, allowed, noFilter},
+			{v == unchecked && off, allowed, noFilter + ": " + text},
 			{true, v, text},
 		}.decide()
 	}, question{Act: actSocket, Args: []int{f.family, f.kind, f.proto}})
@@ -192,7 +192,7 @@ func (p *prover) sockets() {
 		}
 	}
 	if len(p.Sockets) == 0 {
-		p.known("services", "", NotApplicable, "none of the usual sockets is on this host")
+		p.known("services", "", notApplicable, "none of the usual sockets is on this host")
 	}
 }
 

@@ -35,7 +35,7 @@ func (p *prover) protected() {
 		p.unchanged("make", dir, "outside and in $TMPDIR all of it can be made", p.makes(dir)...)
 	}
 	if n := len(p.Unborn); n > 0 {
-		p.known("make", strconv.Itoa(n)+" protected names that do not exist yet", Allowed,
+		p.known("make", strconv.Itoa(n)+" protected names that do not exist yet", allowed,
 			"the command can make them, and the host would run them: "+some(p.Unborn))
 	}
 	for _, c := range p.out[begin:] {
@@ -61,10 +61,10 @@ func (p *prover) able() {
 	p.prove("control", spoken(p.Scratch), controlInside, func(answers []answer) (Verdict, string) {
 		for i := range answers {
 			if a := &answers[i]; a.Errno != 0 {
-				return Unchecked, "the probe could not do it where it is allowed (" + a.why() + ")"
+				return unchecked, "the probe could not do it where it is allowed (" + a.why() + ")"
 			}
 		}
-		return Proved, "create, write, rename, link and symlink work where they may"
+		return proved, "create, write, rename, link and symlink work where they may"
 	}, acts...)
 }
 
@@ -86,7 +86,7 @@ func (p *prover) guarded(g *guardedPath) {
 	var acts []question
 	switch {
 	case g.Opened != "":
-		p.known("write", g.Path, Allowed, "writable by "+g.Opened)
+		p.known("write", g.Path, allowed, "writable by "+g.Opened)
 		return
 	case g.Loose:
 		p.loose(g)
@@ -114,9 +114,9 @@ func (p *prover) guarded(g *guardedPath) {
 // the directory may be closed for another reason, so it is tried.
 func (p *prover) loose(g *guardedPath) {
 	const link = "it is a link in a writable directory"
-	v, text := Hole, link+", which the command can replace"
+	v, text := hole, link+", which the command can replace"
 	if g.Hidden {
-		v, text = Allowed, link+": its target is hidden, but the command can replace the link"
+		v, text = allowed, link+": its target is hidden, but the command can replace the link"
 	}
 	if !p.Walls {
 		p.known("replace", g.Path, v, text)
@@ -140,7 +140,7 @@ func short(path string) string {
 func (p *prover) own() {
 	o := &p.Own
 	if o.Manifest == "" {
-		p.known("manifest", "", NotApplicable, "the policy shows the host's /run, so there is none")
+		p.known("manifest", "", notApplicable, "the policy shows the host's /run, so there is none")
 	} else {
 		p.prove("manifest", spoken(o.Manifest), "compared with the plan", o.asPlanned, ask(actLook, o.Manifest))
 		acts := []question{ask(actOpen, o.Manifest), ask(actCreate, p.free(o.Dir, "in")), p.move(o.Manifest),
@@ -161,7 +161,7 @@ func (p *prover) own() {
 func (p *prover) program(path, rule string) {
 	const control = "its owner can, outside"
 	if rule != "" {
-		p.known("write", path, Allowed, "it lies where the command may write ("+rule+")")
+		p.known("write", path, allowed, "it lies where the command may write ("+rule+")")
 		return
 	}
 	if p.Walls {
@@ -169,7 +169,7 @@ func (p *prover) program(path, rule string) {
 	}
 	c := p.unchanged("write", path, control, ask(actOpen, path))
 	if p.Walls {
-		c.except(unix.ETXTBSY, NotApplicable, running)
+		c.except(unix.ETXTBSY, notApplicable, running)
 	}
 }
 
@@ -178,10 +178,10 @@ func (o *ownFiles) asPlanned(a []answer) (Verdict, string) {
 	const another = "it is not that of the plan: the sandbox is another than the one that was looked at"
 	f := a[0].File
 	if f == nil || !f.Read {
-		return Unchecked, "it cannot be read"
+		return unchecked, "it cannot be read"
 	}
 	return table{
-		{o.Sum == "", Proved, "it is there"}, {f.Sum != o.Sum, Unchecked, another}, {true, Proved, "as planned"},
+		{o.Sum == "", proved, "it is there"}, {f.Sum != o.Sum, unchecked, another}, {true, proved, "as planned"},
 	}.decide()
 }
 
@@ -192,7 +192,7 @@ func (p *prover) outside() {
 	for i := range p.Places {
 		dir := &p.Places[i]
 		if dir.Opened != "" {
-			p.known("create", dir.Path, Allowed, "writable by "+dir.Opened)
+			p.known("create", dir.Path, allowed, "writable by "+dir.Opened)
 			continue
 		}
 		control := "outside this user cannot either"
@@ -215,7 +215,7 @@ func (p *prover) outside() {
 			refused("what belongs to the command's user can get another mode, owner or time"),
 			ask(actMode, p.Mode)).Gap = engine.GapModes
 	}
-	p.known("mounts", "", NotApplicable, "the engine mounts nothing")
+	p.known("mounts", "", notApplicable, "the engine mounts nothing")
 }
 
 // nothingMade judges an attempt to make a file in a place. One that could be made
@@ -226,14 +226,14 @@ func (s *target) nothingMade(p *place) judge {
 		done := a.Errno == 0
 		held, byMode := s.cause(a, actCreate)
 		return table{
-			{done && (s.Walls || len(a.Found) > 0), Hole, "a file can be made there, on the host"},
-			{done && !p.Private, Hole, "a file can be made there, where the policy gives no private place"},
-			{done, Proved, "what is made there is the sandbox's own"},
-			{held || a.is(unix.EROFS, unix.ENOENT, unix.ENOTDIR), Proved, a.why()},
-			{p.Private && (byMode || s.Walls && a.is(unix.EPERM, unix.EACCES)), Proved, a.why()},
-			{byMode && s.Walls, Unchecked, modeInTheWay},
-			{byMode, Hole, "a file can be made there once its owner, the command, changes the mode"},
-			{true, Unchecked, a.why()},
+			{done && (s.Walls || len(a.Found) > 0), hole, "a file can be made there, on the host"},
+			{done && !p.Private, hole, "a file can be made there, where the policy gives no private place"},
+			{done, proved, "what is made there is the sandbox's own"},
+			{held || a.is(unix.EROFS, unix.ENOENT, unix.ENOTDIR), proved, a.why()},
+			{p.Private && (byMode || s.Walls && a.is(unix.EPERM, unix.EACCES)), proved, a.why()},
+			{byMode && s.Walls, unchecked, modeInTheWay},
+			{byMode, hole, "a file can be made there once its owner, the command, changes the mode"},
+			{true, unchecked, a.why()},
 		}.decide()
 	}
 }
@@ -248,7 +248,7 @@ func (p *prover) closed() {
 	p.prove("use", "private directories", "in tier full a file can be made there",
 		func(answers []answer) (Verdict, string) {
 			if i := slices.IndexFunc(answers, func(a answer) bool { return a.Errno == 0 }); i >= 0 {
-				return Hole, "a file can be made in " + text.Plain(p.Closed[i]) + ", on the host"
+				return hole, "a file can be made in " + text.Plain(p.Closed[i]) + ", on the host"
 			}
 			return p.owned(engine.GapPlaces), "closed in their place: " + some(p.Closed)
 		}, acts...)
@@ -271,10 +271,10 @@ func (s *target) mounted(self *selfInfo) (Verdict, string) {
 		}
 	}
 	return table{
-		{len(self.Mounts) == 0, Unchecked, "the mounts cannot be listed inside"},
-		{len(more) > 0, Hole, "mounted, and not by the plan: " + some(more)},
-		{len(open) > 0, Hole, "mounted writable, against the plan: " + some(open)},
-		{true, Proved, "only what was planned is mounted, and writable only where it was"},
+		{len(self.Mounts) == 0, unchecked, "the mounts cannot be listed inside"},
+		{len(more) > 0, hole, "mounted, and not by the plan: " + some(more)},
+		{len(open) > 0, hole, "mounted writable, against the plan: " + some(open)},
+		{true, proved, "only what was planned is mounted, and writable only where it was"},
 	}.decide()
 }
 

@@ -34,7 +34,7 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 	}
 	r := Result{Section: secHidden, Name: "replace", Subject: "a hidden file, on the host"}
 	if plan.Init == nil || plan.Init.Group == pid1.NoInit {
-		r.Verdict, r.Detail = Gap, "no sbx process stays to notice it (--direct, --share-pid)"
+		r.Verdict, r.Detail = gap, "no sbx process stays to notice it (--direct, --share-pid)"
 		return []Result{r}
 	}
 	path := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden")
@@ -46,7 +46,7 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 	for _, name := range []string{path, other} {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
-			r.Verdict, r.Detail = NotApplicable, "this user can make no file in the working directory"
+			r.Verdict, r.Detail = notApplicable, "this user can make no file in the working directory"
 			return []Result{r}
 		}
 		defer os.Remove(name)
@@ -86,11 +86,11 @@ func (sub *Subject) replace(r *Result, path, other string, goesOn bool) {
 	said := strings.TrimSpace(run.said.String())
 	told := strings.Contains(said, "it is no longer hidden")
 	r.Verdict, r.Detail = table{
-		{!ok, Unchecked, "the run with it ended without an answer: " + text.Plain(said)},
-		{!hidden, Hole, "it was not hidden in the first place"},
-		{err != nil, Unchecked, fmt.Sprintf("it could not be replaced: %v", err)},
-		{goesOn && told, Allowed, "the run warned about it and went on (on_unmasked = \"warn\")"},
-		{told && refused, Proved, "the run was ended at once"},
-		{true, Hole, "the run went on with it"},
+		{!ok, unchecked, "the run with it ended without an answer: " + text.Plain(said)},
+		{!hidden, hole, "it was not hidden in the first place"},
+		{err != nil, unchecked, fmt.Sprintf("it could not be replaced: %v", err)},
+		{goesOn && told, allowed, "the run warned about it and went on (on_unmasked = \"warn\")"},
+		{told && refused, proved, "the run was ended at once"},
+		{true, hole, "the run went on with it"},
 	}.decide()
 }

@@ -16,19 +16,19 @@ import (
 type Verdict uint8
 
 const (
-	// Unchecked is a check that could not be made; it counts as a failure.
-	Unchecked Verdict = iota
-	// Hole is an act that the policy refuses and that could be done.
-	Hole
-	// Proved is an act that was tried and refused.
-	Proved
-	// Allowed is an act that the policy lets through: stated, no failure.
-	Allowed
-	// NotApplicable is a check about something that this host does not have.
-	NotApplicable
-	// Gap is an act that tier full refuses and that could be done, as the plan of
+	// unchecked is a check that could not be made; it counts as a failure.
+	unchecked Verdict = iota
+	// hole is an act that the policy refuses and that could be done.
+	hole
+	// proved is an act that was tried and refused.
+	proved
+	// allowed is an act that the policy lets through: stated, no failure.
+	allowed
+	// notApplicable is a check about something that this host does not have.
+	notApplicable
+	// gap is an act that tier full refuses and that could be done, as the plan of
 	// a lesser tier says itself: stated, no failure, and never taken for proved.
-	Gap
+	gap
 )
 
 // verdicts are how they read: in lists and JSON, before a check, and in colour.
@@ -90,18 +90,18 @@ func count(results []Result) (n [len(verdicts)]int) {
 // OK reports whether everything that had to be proved was.
 func (r *Report) OK() bool {
 	n := count(r.Results)
-	return n[Hole] == 0 && n[Unchecked] == 0 && n[Proved] > 0
+	return n[hole] == 0 && n[unchecked] == 0 && n[proved] > 0
 }
 
 // Summary is the last line for people.
 func (r *Report) Summary() string {
 	n := count(r.Results)
 	gaps := ""
-	if n[Gap] > 0 {
-		gaps = fmt.Sprintf("%d gaps of this tier, ", n[Gap])
+	if n[gap] > 0 {
+		gaps = fmt.Sprintf("%d gaps of this tier, ", n[gap])
 	}
 	return fmt.Sprintf("%d proved, %d allowed by the policy, %s%d holes, %d not checked",
-		n[Proved], n[Allowed], gaps, n[Hole], n[Unchecked])
+		n[proved], n[allowed], gaps, n[hole], n[unchecked])
 }
 
 // Table writes the report for people: a line for each section, and in full what is
@@ -123,7 +123,7 @@ func (r *Report) Table(w io.Writer, all bool, colour func(sgr, text string) stri
 		of := slices.DeleteFunc(slices.Clone(r.Results), func(res Result) bool { return res.Section != name })
 		lines = append(lines, summary(of, colour))
 		for i := range of {
-			if v := of[i].Verdict; all || v == Hole || v == Unchecked || v == Gap {
+			if v := of[i].Verdict; all || v == hole || v == unchecked || v == gap {
 				lines = append(lines, "      "+of[i].line(all, colour))
 			}
 		}
@@ -141,17 +141,17 @@ func summary(of []Result, colour func(sgr, text string) string) string {
 	n := count(of)
 	sgr, word := "32", "ok  "
 	switch {
-	case n[Hole] > 0:
+	case n[hole] > 0:
 		sgr, word = "31", "HOLE"
-	case n[Unchecked] > 0:
+	case n[unchecked] > 0:
 		sgr, word = "33", "??  "
-	case n[Gap] > 0:
+	case n[gap] > 0:
 		sgr, word = "33", "gap "
-	case n[Proved] == 0:
+	case n[proved] == 0:
 		sgr, word = "0", "-   "
 	}
 	var parts []string
-	for _, v := range []Verdict{Proved, Allowed, Gap, Hole, Unchecked, NotApplicable} {
+	for _, v := range []Verdict{proved, allowed, gap, hole, unchecked, notApplicable} {
 		if n[v] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[v], v))
 		}

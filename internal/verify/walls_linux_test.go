@@ -21,17 +21,17 @@ func TestJudgeBehind(t *testing.T) {
 		a    answer
 		want Verdict
 	}{
-		{"done", answer{}, Hole},
-		{"the wall", answer{Errno: eacces, Guard: &guardInfo{May: true, Own: true}}, Proved},
-		{"the wall, another errno", answer{Errno: eperm, Guard: &guardInfo{May: true}}, Proved},
-		{"a mode of one's own", answer{Errno: eacces, Guard: &guardInfo{Own: true}}, Unchecked},
-		{"a mode of another user's", answer{Errno: eacces, Guard: &guardInfo{}}, Proved},
-		{"a read-only mount", answer{Errno: eacces, Guard: &guardInfo{Own: true, ReadOnly: true}}, Proved},
-		{"a mount point", answer{Errno: 16, Guard: &guardInfo{Own: true, Mount: true}}, Proved},
-		{"nothing is known", answer{Errno: eacces}, Unchecked},
-		{"being executed", answer{Errno: 26, Guard: &guardInfo{May: true}}, Unchecked},
-		{"another directory", answer{Errno: 18}, Proved},
-		{"anything else", answer{Errno: 5, Guard: &guardInfo{May: true}}, Unchecked},
+		{"done", answer{}, hole},
+		{"the wall", answer{Errno: eacces, Guard: &guardInfo{May: true, Own: true}}, proved},
+		{"the wall, another errno", answer{Errno: eperm, Guard: &guardInfo{May: true}}, proved},
+		{"a mode of one's own", answer{Errno: eacces, Guard: &guardInfo{Own: true}}, unchecked},
+		{"a mode of another user's", answer{Errno: eacces, Guard: &guardInfo{}}, proved},
+		{"a read-only mount", answer{Errno: eacces, Guard: &guardInfo{Own: true, ReadOnly: true}}, proved},
+		{"a mount point", answer{Errno: 16, Guard: &guardInfo{Own: true, Mount: true}}, proved},
+		{"nothing is known", answer{Errno: eacces}, unchecked},
+		{"being executed", answer{Errno: 26, Guard: &guardInfo{May: true}}, unchecked},
+		{"another directory", answer{Errno: 18}, proved},
+		{"anything else", answer{Errno: 5, Guard: &guardInfo{May: true}}, unchecked},
 	} {
 		if got, detail := (&target{Walls: true}).changes([]question{{Act: actOpen}})([]answer{tt.a}); got != tt.want {
 			t.Errorf("%s: %s (%s), want %s", tt.name, got, detail, tt.want)
@@ -47,14 +47,14 @@ func TestJudgeClosed(t *testing.T) {
 		in   []*fileInfo
 		want Verdict
 	}{
-		{"closed", []*fileInfo{shut, {Kind: kindFile, May: true, Errno: 13}, {Kind: kindAbsent}}, Proved},
-		{"another user's", []*fileInfo{{Kind: kindDir, Errno: 13}, {Errno: 13}, {Errno: 13}}, Proved},
-		{"can be listed", []*fileInfo{{Kind: kindDir, Read: true}, shut, shut}, Hole},
-		{"an empty file that can be read", []*fileInfo{{Kind: kindFile, Read: true}, shut, shut}, Hole},
-		{"a file in it can be read", []*fileInfo{shut, {Kind: kindAbsent}, {Kind: kindFile, Read: true}}, Hole},
-		{"a mode of one's own", []*fileInfo{{Kind: kindDir, Own: true, Errno: 13}, shut, shut}, Unchecked},
-		{"a mode of one's own in it", []*fileInfo{shut, shut, {Kind: kindFile, Own: true, Errno: 13}}, Unchecked},
-		{"no answer", []*fileInfo{shut, nil, shut}, Unchecked},
+		{"closed", []*fileInfo{shut, {Kind: kindFile, May: true, Errno: 13}, {Kind: kindAbsent}}, proved},
+		{"another user's", []*fileInfo{{Kind: kindDir, Errno: 13}, {Errno: 13}, {Errno: 13}}, proved},
+		{"can be listed", []*fileInfo{{Kind: kindDir, Read: true}, shut, shut}, hole},
+		{"an empty file that can be read", []*fileInfo{{Kind: kindFile, Read: true}, shut, shut}, hole},
+		{"a file in it can be read", []*fileInfo{shut, {Kind: kindAbsent}, {Kind: kindFile, Read: true}}, hole},
+		{"a mode of one's own", []*fileInfo{{Kind: kindDir, Own: true, Errno: 13}, shut, shut}, unchecked},
+		{"a mode of one's own in it", []*fileInfo{shut, shut, {Kind: kindFile, Own: true, Errno: 13}}, unchecked},
+		{"no answer", []*fileInfo{shut, nil, shut}, unchecked},
 	} {
 		var answers []answer
 		for _, f := range tt.in {
@@ -113,19 +113,19 @@ func TestGapsAreOwned(t *testing.T) {
 		}
 		out := map[string]Verdict{}
 		for _, r := range s.evaluate(checks, answers) {
-			if r.Verdict == Gap || r.Verdict == Proved {
+			if r.Verdict == gap || r.Verdict == proved {
 				out[strings.TrimSpace(r.Section+" "+r.Name+" "+r.Subject)] = r.Verdict
 			}
 		}
 		return out
 	}
 	want := map[string]Verdict{
-		"hidden see names, sizes and times": Gap, "outside use private directories": Gap,
-		"outside change the mode /tmp/x": Gap, "network serve own loopback": Gap,
-		"network interfaces": Gap, "processes see a process outside": Gap, "processes namespaces": Gap,
+		"hidden see names, sizes and times": gap, "outside use private directories": gap,
+		"outside change the mode /tmp/x": gap, "network serve own loopback": gap,
+		"network interfaces": gap, "processes see a process outside": gap, "processes namespaces": gap,
 		// The controls, and what was refused above.
-		"network control own pair of sockets": Proved, "protected control $TMPDIR": Proved,
-		"sbx itself manifest $SBX_MANIFEST": Proved, "outside create /etc": Proved,
+		"network control own pair of sockets": proved, "protected control $TMPDIR": proved,
+		"sbx itself manifest $SBX_MANIFEST": proved, "outside create /etc": proved,
 	}
 	if d := cmp.Diff(want, done(s)); d != "" {
 		t.Errorf("with gaps (-want +got):\n%s", d)
@@ -133,20 +133,20 @@ func TestGapsAreOwned(t *testing.T) {
 	s = walled()
 	s.Gaps = nil
 	for name, v := range done(s) {
-		if v == Gap {
+		if v == gap {
 			t.Errorf("%s is a gap, though the plan names none", name)
 		}
 	}
 	s = walled()
 	for _, r := range s.evaluate(compared(s), nil) {
-		if r.Verdict != Unchecked && r.Verdict != NotApplicable {
+		if r.Verdict != unchecked && r.Verdict != notApplicable {
 			t.Errorf("%s %s %s without an answer: %s", r.Section, r.Name, r.Subject, r.Verdict)
 		}
-		if r.Control == "" && r.Verdict != NotApplicable {
+		if r.Control == "" && r.Verdict != notApplicable {
 			t.Errorf("%s %s %s has no control", r.Section, r.Name, r.Subject)
 		}
 	}
-	if r := (&Report{Results: []Result{{Verdict: Gap}, {Verdict: Gap}}}); r.OK() {
+	if r := (&Report{Results: []Result{{Verdict: gap}, {Verdict: gap}}}); r.OK() {
 		t.Error("gaps alone are no proof")
 	}
 }
