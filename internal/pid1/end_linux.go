@@ -79,16 +79,15 @@ func (s *supervisor) finish() int {
 		s.parent.signal(sigCONT)
 	}
 	s.masks.last()
-	switch {
-	case s.masks.exposed:
+	if s.masks.exposed {
 		say("hint: the run was ended because a hidden file was replaced: start it again; " +
 			"with on_unmasked = \"warn\" in a profile it goes on")
-	case !s.outOfMemory():
+		return statusFailed
+	}
+	if !s.outOfMemory() {
 		s.hint()
 	}
 	switch {
-	case s.masks.exposed:
-		return statusFailed
 	case s.timedOut:
 		return statusTimeout
 	case s.status.Exited():
@@ -105,9 +104,6 @@ func (s *supervisor) finish() int {
 // kills is how many processes the kernel has killed for want of memory, in
 // whatever the file that counts them counts.
 func (s *supervisor) kills() uint64 {
-	if s.config.OOM < 0 {
-		return 0
-	}
 	var buf [4096]byte
 	n, _ := syscall.Pread(s.config.OOM, buf[:], 0)
 	return oomKills(buf[:max(n, 0)])

@@ -50,25 +50,23 @@ func PrepareParent(w ParentFDs, group Group, limited bool) (mask uint64, err err
 }
 
 func open(w ParentFDs) error {
+	const flags = syscall.O_RDONLY | syscall.O_CLOEXEC
 	for _, f := range []struct {
-		fd   int
-		path string
-	}{{w.Status, "/proc/self/status"}, {w.Stat, "/proc/self/stat"}} {
-		if f.fd < 0 {
+		at   int
+		open func() (int, error)
+	}{
+		{w.Status, func() (int, error) { return syscall.Open("/proc/self/status", flags, 0) }},
+		{w.Stat, func() (int, error) { return syscall.Open("/proc/self/stat", flags, 0) }},
+		{w.Signal, func() (int, error) { return signalfd(bit(marker)) }},
+		{w.Epoll, func() (int, error) { return syscall.EpollCreate1(syscall.EPOLL_CLOEXEC) }},
+	} {
+		if f.at < 0 {
 			continue
 		}
-		fd, err := syscall.Open(f.path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		if err = place(fd, f.fd, err); err != nil {
+		fd, err := f.open()
+		if err = place(fd, f.at, err); err != nil {
 			return err
 		}
-	}
-	sfd, err := signalfd(bit(marker))
-	if err = place(sfd, w.Signal, err); err != nil {
-		return err
-	}
-	epfd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
-	if err = place(epfd, w.Epoll, err); err != nil {
-		return err
 	}
 	if err := watch(w.Epoll, w.Signal); err != nil {
 		return err

@@ -28,9 +28,15 @@ type restrictions struct {
 	filters  [][]byte // maxFilters at most
 }
 
-// restrictions opens what the configuration says. The descriptor ends with the execve, and in
-// process 1 with all others that are not its own.
+// restrictions opens what the configuration says, files to be opened anew as well.
+// The descriptor of the ruleset ends with the execve, and in process 1 with all
+// others that are not its own.
 func (cfg *InitConfig) restrictions() (w restrictions, err error) {
+	for _, n := range cfg.Reopen {
+		if err := reopen(n); err != nil {
+			return w, errors.New("descriptor " + strconv.Itoa(n) + ": " + err.Error())
+		}
+	}
 	if cfg.Filter != nil {
 		w.filters = [][]byte{cfg.Filter}
 	}
@@ -97,16 +103,6 @@ func (w *restrictions) last(add func(nr uintptr, args ...uintptr)) {
 		childFilters[i].n, childFilters[i].filter = uint16(len(f)/8), &f[0]
 		add(seccompNr, filterMode, 0, uintptr(unsafe.Pointer(&childFilters[i])))
 	}
-}
-
-// reopen opens the files that are so ordered anew.
-func (cfg *InitConfig) reopen() error {
-	for _, n := range cfg.Reopen {
-		if err := reopen(n); err != nil {
-			return errors.New("descriptor " + strconv.Itoa(n) + ": " + err.Error())
-		}
-	}
-	return nil
 }
 
 // reopen puts a file that is opened on its read-only mount in place of the

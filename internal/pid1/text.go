@@ -6,7 +6,7 @@ import "strconv"
 
 // cut divides a text at the first of a character; without one all is before it.
 // It stands in for package strings, which would be initialised before process 1:
-// see init_linux.go.
+// see run_linux.go.
 func cut(s string, c byte) (before, after string) {
 	for i := range len(s) {
 		if s[i] == c {
