@@ -10,8 +10,8 @@ import (
 // second is the number of the descriptor with the [InitConfig].
 const InitName = "--stage-of-sandbox"
 
-// InitConfig is all that process 1 is told. It arrives as a file in memory: of the
-// process 1's own command line only the command is of use to those who read ps.
+// InitConfig is all that process 1 is told, in a file in memory: in ps only the
+// command is of use.
 type InitConfig struct {
 	Path     string    // of the file to execute, as the sandbox sees it
 	Argv     []string  // of the command; nil when process 1's own words after the descriptor are it
@@ -24,34 +24,29 @@ type InitConfig struct {
 	Parent   ParentFDs // to the parent process
 	Expected []byte    // what has to be mounted, see mountsAsPlanned
 
-	// Reopen are descriptors of files that the command may read and not write. The
-	// process 1 opens them anew at [ReopenDir]: there they lie on read-only mounts, so that
-	// nothing can be done to a file by its descriptor. The offset is the same, and no
-	// longer shared with the caller, who may be a shell that reads its script there.
+	// Reopen are descriptors of files that the command may read and not write. Process 1
+	// opens them anew at [ReopenDir], on read-only mounts, so that nothing can be done to
+	// a file by its descriptor. The offset is the same, but no longer shared with the
+	// caller, who may be a shell that reads its script there.
 	Reopen []int
 
-	// Wall is what Landlock denies the command, and nil nothing. It is opened by the
-	// process 1, so its paths are those of the sandbox, and put around the command alone:
-	// process 1 has to signal it. A path that does not exist, or cannot be reached, is
-	// an error: a rule that cannot be made would be a view that was not planned.
+	// Ruleset is what Landlock denies the command alone, nil for nothing. Process 1 opens
+	// it, so its paths are those of the sandbox. One that cannot be opened is an error: a
+	// rule that cannot be made would be a view that was not planned.
 	Ruleset *landlock.Ruleset
 
-	// Keep are the descriptors that the command gets beside 0, 1 and 2. What they and
-	// those three lead to can be opened anew under a Wall about files, as far as the
-	// descriptor itself goes.
+	// Keep are the descriptors that the command gets beside 0, 1 and 2. What they all
+	// lead to can be opened anew under a Ruleset about files, as far as they are open.
 	Keep []int
 
-	// Masks are what process 1 watches while the command runs. One that is not in
-	// place when the command is to be started is an error.
+	// Masks are what process 1 watches. One that is not in place at the start is an error.
 	Masks []Mask
 
-	// Hints are words for the process that explains a failure (see [hintName]), which
-	// is not started when there are none.
+	// Hints are words for the process that explains a failure, nil for no such process.
 	Hints []string
 
-	// Filter is a program of struct sock_filter, nil for none. It is loaded as the
-	// last step before the command is executed, and may refuse all that process 1
-	// needs.
+	// Filter is a program of struct sock_filter, nil for none. It is loaded last, and may
+	// refuse all that process 1 needs.
 	Filter []byte
 }
 

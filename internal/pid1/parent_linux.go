@@ -4,7 +4,6 @@ package pid1
 
 import (
 	"runtime"
-	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -19,21 +18,18 @@ func BeforeExec() {
 	asBeforeExec()
 }
 
-// PrepareParent opens the descriptors of this process, which is about to become bwrap, at the
-// numbers that w has, and blocks the signals that process 1 will pass on. It
-// does what [BeforeExec] does.
+// PrepareParent opens the descriptors of this process, which is about to become
+// bwrap, at the numbers that w has, blocks the signals that process 1 will pass on,
+// does what [BeforeExec] does, and returns the caller's signal mask.
 //
 // How process 1 learns of a signal to a process that it has no number for: an
-// epoll instance waits for a signalfd of this process. It stays with the
-// process when that executes another program, and wakes whoever waits for the
-// instance at each signal. What it then reports is decided by the signals that
-// are pending at the one who asks (signalfd(2), "epoll(7) semantics"), so the
-// process 1 keeps one pending for ever, and is told each time.
+// epoll instance waits for a signalfd of this process, stays with it across an
+// execve, and wakes whoever waits for the instance at each signal. What it then
+// reports is decided by the signals that are pending at the one who asks
+// (signalfd(2), "epoll(7) semantics"), so process 1 keeps one pending for ever.
 //
 // How it sends one: SIGIO of a pipe goes to the process that F_SETOWN named, and
 // F_SETSIG says which signal that is.
-//
-// It returns the caller's signal mask.
 func PrepareParent(w ParentFDs, group Group, limited bool) (mask uint64, err error) {
 	set := blockedSignals(group, limited)
 	// What arrives from now on ends the process, which has started nothing yet, or
@@ -78,7 +74,7 @@ func open(w ParentFDs) error {
 }
 
 // signalPipe makes a pipe by which whoever holds its ends can signal the process that
-// [rings] names.
+// [aimPipe] names.
 func signalPipe(read, write int) error {
 	var p [2]int
 	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
@@ -156,7 +152,7 @@ func parseStatus(text string) state {
 	if is == "" {
 		return state{gone: true}
 	}
-	pending, _ := strconv.ParseUint(procfs.Field(text, "ShdPnd"), 16, 64)
+	pending := hex(procfs.Field(text, "ShdPnd"))
 	return state{
 		gone: is[0] == 'Z' || is[0] == 'X',
 		// SIGCONT came after State was written: a stop takes one away that is pending.

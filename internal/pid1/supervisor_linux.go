@@ -186,25 +186,24 @@ const shrinkAfter = 50e6
 // wait sleeps until something may have happened.
 func (s *supervisor) wait() {
 	ns, t := int64(-1), now()
-	for _, until := range [...]struct {
-		counts bool
-		ns     int64
-	}{
-		{s.expires > 0, s.expires - t},
-		{s.deadline > 0, s.deadline - t},
-		{s.wantsTerminal, 100e6},
-		{s.poll > 0, s.poll},
-		{!s.small, shrinkAfter},
-	} {
-		if until.counts && (ns < 0 || until.ns < ns) {
-			ns = max(until.ns, 0)
-		}
-	}
+	ns = sooner(ns, s.expires > 0, s.expires-t)
+	ns = sooner(ns, s.deadline > 0, s.deadline-t)
+	ns = sooner(ns, s.wantsTerminal, 100e6)
+	ns = sooner(ns, s.poll > 0, s.poll)
+	ns = sooner(ns, !s.small, shrinkAfter)
 	s.woke = s.woken(ns)
 	if !s.woke && !s.small {
 		shrink()
 		s.small = true
 	}
+}
+
+// sooner is the shorter of two waits where the second one counts; below 0 is for ever.
+func sooner(ns int64, counts bool, other int64) int64 {
+	if counts && (ns < 0 || other < ns) {
+		return max(other, 0)
+	}
+	return ns
 }
 
 // look finds out what has happened, and acts on it.

@@ -308,7 +308,5 @@ func program(line string) (from, to uintptr, ok bool) {
 	if len(rest) < 2 || rest[:2] != "r-" || rest[len(rest)-1] == ']' || rest[len(rest)-1] == ' ' {
 		return 0, 0, false
 	}
-	start, err1 := strconv.ParseUint(first, 16, 64)
-	end, err2 := strconv.ParseUint(last, 16, 64)
-	return uintptr(start), uintptr(end), err1 == nil && err2 == nil
+	return uintptr(hex(first)), uintptr(hex(last)), true
 }

@@ -11,22 +11,18 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
-// cleanupName is the first argument by which sbx knows that it is to clean up. The
-// second is the number of a descriptor that the processes to end have open. The
-// third, if there is one, is that of a file with what bwrap writes of its child; or,
-// if one more follows, of a pipe with what bwrap says, and that one of a descriptor
-// of bwrap itself.
+// cleanupName is the first argument by which sbx knows that it is to clean up.
+// Descriptors follow: one that the processes to end have open; and one of a file with
+// what bwrap writes of its child, or two, of a pipe with what bwrap says and of bwrap.
 const cleanupName = "--sweep-of-sandbox"
 
 // watchdog starts a process that stays until process 1 is there. bwrap's child
 // waits for a word of its parent while it is set up, for ever when the parent is
 // killed just then, and asks only in its last step to be ended with it. The
-// watchdog waits for the parent's end and then executes sbx anew, to clean up;
-// process 1, which ends with the parent process by itself, ends the watchdog first. It
-// is no program of its own but a few system calls in this one's memory, which
-// the parent process leaves behind when it executes bwrap.
-//
-// It is also who reads what bwrap says: see [Cleanup].
+// watchdog waits for the parent's end, or for what bwrap says, and then executes sbx
+// anew: see [Cleanup]. Process 1, which ends with the parent process by itself, ends
+// it first. It is a few system calls in this program's memory, which the parent
+// process leaves behind when it executes bwrap.
 func watchdog(w ParentFDs) error {
 	pidfd, err := selfFD()
 	if pidfd < 0 {
@@ -98,10 +94,9 @@ func (w *ParentFDs) giveBack() {
 }
 
 // PrepareDirect opens the ends at their numbers, does what [BeforeExec] does and starts
-// the watchdog of a run without a process 1. That one has to see for itself when it is
-// not needed any more: a while after bwrap has closed the one pipe, by which time
-// the sandbox has asked to be ended with bwrap. When bwrap ends before that, and
-// process 1 not soon after, the watchdog cleans up. It holds nothing that is the
+// the watchdog of a run without a process 1. It ends a while after bwrap has closed
+// the one pipe, by which time the sandbox has asked to be ended with bwrap. When bwrap
+// ends before that, and process 1 not soon after, it cleans up. It holds nothing of the
 // caller's: who waits for the end of a pipe would wait for the watchdog.
 func PrepareDirect(e SetupFDs) error {
 	g := &watchdogState
