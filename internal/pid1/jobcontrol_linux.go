@@ -8,15 +8,6 @@ import (
 	"unsafe"
 )
 
-// freeze stops the command's group when the parent process was stopped. In a
-// shared group the terminal did it, to the command as well.
-func (s *supervisor) freeze(parent state) {
-	if parent.stopped && !s.stopped && !s.ended && !s.timedOut && s.config.Group != Shared {
-		s.frozen = true
-		s.kill(true, sigSTOP)
-	}
-}
-
 // signals passes on what is new. What comes while the parent process is stopped
 // waits with the command until both go on.
 func (s *supervisor) signals() {
@@ -33,7 +24,11 @@ func (s *supervisor) signals() {
 	if (group|one)&bit(sigCONT) != 0 || (s.frozen || s.mirrored) && !st.stopped {
 		s.resume(group&bit(sigCONT) != 0)
 	}
-	s.freeze(st)
+	// In a shared group the terminal stopped the command as well.
+	if st.stopped && !s.stopped && !s.ended && !s.timedOut && s.config.Group != Shared {
+		s.frozen = true
+		s.kill(true, sigSTOP)
+	}
 	for n := 1; n <= lastRT; n++ {
 		switch {
 		case n == sigCONT:

@@ -27,8 +27,7 @@ const (
 
 // valid reports whether the top is a directory above the path.
 func (m *Mask) valid() bool {
-	n := len(m.Top)
-	return m.Kind < maskKinds && n > 0 && m.Path != "" && m.Path[0] == '/' && m.Path != m.Top && below(m.Path, m.Top)
+	return m.Kind < maskKinds && m.Top != "" && m.Path != "" && m.Path[0] == '/' && m.Path != m.Top && below(m.Path, m.Top)
 }
 
 // below reports whether a path is a directory or lies in it.

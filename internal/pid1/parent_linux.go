@@ -87,14 +87,13 @@ func signalPipe(read, write int) error {
 }
 
 func aimPipe(read, pid, sig int) error {
-	if _, err := fcntl(read, syscall.F_SETOWN, pid); err != nil {
-		return err
+	for _, c := range [...][2]int{{syscall.F_SETOWN, pid}, {syscall.F_SETSIG, sig},
+		{syscall.F_SETFL, syscall.O_NONBLOCK | syscall.O_ASYNC}} {
+		if _, err := fcntl(read, c[0], c[1]); err != nil {
+			return err
+		}
 	}
-	if _, err := fcntl(read, syscall.F_SETSIG, sig); err != nil {
-		return err
-	}
-	_, err := fcntl(read, syscall.F_SETFL, syscall.O_NONBLOCK|syscall.O_ASYNC)
-	return err
+	return nil
 }
 
 func failure(errno syscall.Errno) error {

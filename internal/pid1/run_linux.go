@@ -18,12 +18,10 @@ import (
 // golang.org/x/sys/unix does, so it comes before nearly all others. Were that to
 // change, process 1 would be slower and no less right.
 func init() {
-	pid, _, _ := syscall.RawSyscall(syscall.SYS_GETPID, 0, 0, 0)
-	if pid != 1 {
-		return
-	}
-	if args := runtimeArgs(); IsInit(args[min(1, len(args)):]) {
-		exit(Run(args[1:]))
+	if syscall.Getpid() == 1 {
+		if args := runtimeArgs(); IsInit(args[min(1, len(args)):]) {
+			exit(Run(args[1:]))
+		}
 	}
 }
 

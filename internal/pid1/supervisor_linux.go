@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"unsafe"
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
@@ -135,8 +134,7 @@ func threads() uint64 {
 // listen makes signals wake process 1, its own as well as the parent process's.
 func (s *supervisor) listen() {
 	w := s.parent.fds
-	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
-	_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, 1, tid, marker)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, 1, uintptr(syscall.Gettid()), marker)
 	if fd, err := fcntl(w.Signal, syscall.F_DUPFD_CLOEXEC, 3); err != nil || watch(w.Epoll, fd) != nil {
 		s.poll = 25e6
 	}
@@ -158,11 +156,9 @@ func (s *supervisor) woken(ns int64) bool {
 	if ns >= 0 {
 		ms = int((ns + 999999) / 1000000)
 	}
-	// Not RawSyscall: the runtime may rest meanwhile.
-	n, _, _ := syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(s.parent.fds.Epoll), uintptr(unsafe.Pointer(&ev[0])),
-		2, uintptr(ms), 0, 0)
+	n, _ := syscall.EpollWait(s.parent.fds.Epoll, ev[:], ms)
 	s.checkMasks()
-	return int(n) > 0 && (ev[0].Fd != maskEvent || int(n) > 1)
+	return n > 0 && (ev[0].Fd != maskEvent || n > 1)
 }
 
 // checkMasks looks at the masks when something has happened to one.
