@@ -113,8 +113,7 @@ var thisThread [2]int32
 // arm has the directories watched that are there now, by the descriptors that it
 // has of them, or by new ones.
 func (m *masks) arm(events uintptr) (err error) {
-	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
-	thisThread = [2]int32{0 /* F_OWNER_TID */, int32(tid)}
+	thisThread = [2]int32{0 /* F_OWNER_TID */, int32(syscall.Gettid())}
 	for i := range m.watched {
 		w := &m.watched[i]
 		var fd int
@@ -328,14 +327,20 @@ func (t *mountTable) at(path string) presence {
 		if t.text == "" {
 			t.text, _ = procfs.Read("/proc/self/mountinfo")
 		}
-		var st syscall.Stat_t
-		root, err = mountedAt(t.text, path), syscall.Lstat(path, &st)
+		root = mountedAt(t.text, path)
 	}
-	switch {
-	case root:
+	if root {
 		return mounted
-	case absent(err):
-		return vacant
+	}
+	// unlink(2) and rmdir(2) take the mount away a moment before the name.
+	for range 20 {
+		var st syscall.Stat_t
+		if err := syscall.Lstat(path, &st); absent(err) {
+			return vacant
+		} else if err != nil || st.Nlink > 0 {
+			break
+		}
+		sleep(1e6)
 	}
 	return gone
 }

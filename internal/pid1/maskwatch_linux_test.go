@@ -130,3 +130,29 @@ func TestFoundAfterRename(t *testing.T) {
 		t.Errorf("removed: %+v", c)
 	}
 }
+
+// A name leads to what was removed for a moment after its mount is gone. What has no
+// name any more is taken for something else only after a while: a file system may
+// count no links at all.
+func TestRemovedIsAwaited(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	var table mountTable
+	for _, removed := range []bool{false, true} {
+		if removed {
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now()
+		if got := table.at("."); got != gone {
+			t.Errorf("removed %t: %d", removed, got)
+		}
+		if took := time.Since(start); removed && took < 15*time.Millisecond {
+			t.Errorf("decided after %v", took)
+		}
+	}
+}
