@@ -34,7 +34,7 @@ func (l *loader) checkExtends(doc *document) error {
 				return doc.errorf(p.at, "profile %s: its lists add up to more than %d elements", name, maxSum)
 			}
 			return nil
-		}, func(*policy.Profile) {})
+		}, nil)
 		if err != nil {
 			return err
 		}

@@ -336,7 +336,7 @@ func (t *tightener) dropWider() error {
 		delete(t.Profiles, name)
 	}
 	for _, p := range t.doc.profiles {
-		if err := t.Profiles.Walk(p.Name, nil, func(*policy.Profile) {}); err != nil {
+		if err := t.Profiles.Walk(p.Name, nil, nil); err != nil {
 			t.gone = append(t.gone, p.Name)
 			t.ignore("profiles."+p.Name, p.at)
 		}

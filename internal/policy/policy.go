@@ -53,29 +53,21 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s)) }
 // Module reports whether the profile called name only adds to others: a
 // built-in module, and what files add to it under its name unless they make it
 // extend a profile that is none.
-func (s Set) Module(name string) bool { return s.module(name, 0) }
-
-func (s Set) module(name string, depth int) bool {
-	stack := s[name]
-	if len(stack) == 0 || !stack[0].Module || depth > maxDepth {
-		return false
-	}
-	for _, p := range stack[1:] {
-		for _, parent := range p.Extends {
-			if parent != name && !s.module(parent, depth+1) {
-				return false
-			}
+func (s Set) Module(name string) bool {
+	err := s.Walk(name, func(p *Profile, _ int) error {
+		if stack := s[p.Name]; len(stack) == 0 || !stack[0].Module {
+			return &Error{Source: p.Source, Text: "no module"}
 		}
-	}
-	return true
+		return nil
+	}, nil)
+	return err == nil
 }
 
 // Flatten returns the profile called name with all its parents laid under it.
 // It fails with a [*Error] for an unknown name or a cycle.
 func (s Set) Flatten(name string) (*Profile, error) {
 	out := &Profile{Name: name}
-	err := s.Walk(name, nil, out.add)
-	if err != nil {
+	if err := s.Walk(name, nil, out.add); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -86,7 +78,7 @@ const maxDepth = 32
 
 // Walk visits the profiles that name stands for. It enters each with the number
 // of names that lead to it, an error ends the walk then, and leaves it after its
-// parents.
+// parents. Either may be nil.
 func (s Set) Walk(name string, enter func(p *Profile, depth int) error, leave func(*Profile)) error {
 	if _, ok := s[name]; !ok {
 		return s.unknown(Error{Text: "no profile is called " + strconv.Quote(name)}, name)
@@ -128,7 +120,9 @@ func (s Set) walk(name string, path []string, enter func(*Profile, int) error, l
 				return err
 			}
 		}
-		leave(p)
+		if leave != nil {
+			leave(p)
+		}
 	}
 	return nil
 }
