@@ -92,7 +92,8 @@ func TestFilterLoaded(t *testing.T) {
 		if got != tt.want || !base {
 			t.Errorf("%s: by %q, want %q; the own filter is there: %t", tt.name, got, tt.want, base)
 		}
-		want := &engine.Filter{Path: "/etc/f.json", Rules: 1, Notes: []string{"/etc/f.json: flag SECCOMP_FILTER_FLAG_LOG is not used: what is refused is not logged"}}
+		want := &engine.Filter{Path: "/etc/f.json", Rules: 1, Hinders: []string{}, // [] in JSON, not null
+			Notes: []string{"/etc/f.json: flag SECCOMP_FILTER_FLAG_LOG is not used: what is refused is not logged"}}
 		if d := cmp.Diff(want, p.Report.Filter); d != "" {
 			t.Error(d)
 		}
