@@ -96,36 +96,30 @@ func lower(name string) string {
 // directories below that hold some, sorted. inside lists such a directory; of a
 // link in its place it says true, and the link counts itself.
 func Pick(names []string, inside func(rel string) (names []string, link bool)) []string {
-	p := picker{inside: inside, patterns: maxPerPattern, fold: runtime.GOOS == "darwin"}
-	p.pick("", names)
-	return slices.Compact(sorted(p.out))
-}
-
-type picker struct {
-	inside   func(rel string) ([]string, bool)
-	patterns int // names that may still be found by them
-	fold     bool
-	out      []string
-}
-
-func (p *picker) pick(prefix string, names []string) {
-	for _, n := range names {
-		rel := prefix + n
-		if lookUp(told[:], rel, p.fold) != nil {
-			p.out = append(p.out, rel)
-		} else if p.patterns > 0 && matching(rel, p.fold) != nil {
-			p.out = append(p.out, rel)
-			p.patterns--
+	var out []string
+	left, fold := maxPerPattern, runtime.GOOS == "darwin"
+	var pick func(prefix string, names []string)
+	pick = func(prefix string, names []string) {
+		for _, n := range names {
+			rel := prefix + n
+			if lookUp(told[:], rel, fold) != nil {
+				out = append(out, rel)
+			} else if left > 0 && matching(rel, fold) != nil {
+				out = append(out, rel)
+				left--
+			}
+			if lookUp(toldParents[:], rel, fold) == nil {
+				continue
+			}
+			below, link := inside(rel)
+			if link {
+				out = append(out, rel)
+			}
+			pick(rel+"/", below)
 		}
-		if lookUp(toldParents[:], rel, p.fold) == nil {
-			continue
-		}
-		below, link := p.inside(rel)
-		if link {
-			p.out = append(p.out, rel)
-		}
-		p.pick(rel+"/", below)
 	}
+	pick("", names)
+	return slices.Compact(sorted(out))
 }
 
 // gradeOf is the grade of what Pick returned.

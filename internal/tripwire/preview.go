@@ -228,29 +228,24 @@ func (p *page) git(path string) {
 		p.add("+ config cannot be read: " + err.Error())
 	}
 	p.config(string(config))
+	show := func(name string) {
+		p.add("+ " + name + ":")
+		p.small(path + "/" + name)
+	}
 	for _, name := range gitElsewhere {
 		if state, err := Look(Name, path+"/"+name); err != nil || state != "" {
-			p.add("+ " + name + ":")
-			p.small(path + "/" + name)
+			show(name)
 		}
 	}
-	p.hooks(path + "/hooks")
-}
-
-// hooks shows those that git would run.
-func (p *page) hooks(dir string) {
-	names, err := listDir(dir)
+	hooks, err := listDir(path + "/hooks")
 	if err != nil {
 		p.add("+ hooks: " + err.Error())
 	}
-	for _, name := range sorted(names) {
-		state, err := Look(Name, join(dir, name))
-		if strings.HasSuffix(name, ".sample") && strings.HasPrefix(state, "file ") {
-			continue // git runs none of that name
-		}
-		if err != nil || strings.HasPrefix(state, "link ") || strings.HasSuffix(state, " executable") {
-			p.add("+ hooks/" + name + ":")
-			p.small(join(dir, name))
+	for _, name := range hooks { // those that git would run
+		state, err := Look(Name, path+"/hooks/"+name)
+		runs := strings.HasSuffix(state, " executable") && !strings.HasSuffix(name, ".sample")
+		if err != nil || runs || strings.HasPrefix(state, "link ") {
+			show("hooks/" + name)
 		}
 	}
 }
