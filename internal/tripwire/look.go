@@ -3,7 +3,6 @@
 package tripwire
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Apart says which paths lie on file systems that ask another machine or program,
@@ -68,11 +66,11 @@ func lookKept(path string) (string, error) {
 		return "", fail(path, err)
 	}
 	defer unix.Close(dir)
-	d := &digest{hash: sha256.New(), entries: 20_000, bytes: 32 << 20, depth: 64}
+	d := newDigest(nil)
+	d.entries, d.bytes, d.depth = 20_000, 32<<20, 64
 	d.sub(dir, base(path), &st, 0)
 	if d.lost {
-		return "", errors.New(text.Plain(path) +
-			": more than can be watched (20,000 names, 64 directories deep, all of them readable)")
+		return "", fail(path, errors.New("more than can be watched (20,000 names, 64 directories deep, all of them readable)"))
 	}
 	return "dir " + d.sum(), nil
 }

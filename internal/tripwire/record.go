@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,10 +71,7 @@ func (r *record) encode() []byte {
 	out := append(make([]byte, 0, 4096), header(r.root)...)
 	for i := range r.entries {
 		e := &r.entries[i]
-		out = append(out, kindLetters[e.kind])
-		out = append(append(out, e.path...), 0)
-		out = append(append(out, e.state...), 0)
-		out = append(strconv.AppendInt(out, e.time, 10), 0)
+		out = fmt.Appendf(out, "%c%s\x00%s\x00%d\x00", kindLetters[e.kind], e.path, e.state, e.time)
 		if e.kept {
 			out = append(append(out, '='), e.content...)
 		}
