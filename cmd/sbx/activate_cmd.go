@@ -74,7 +74,7 @@ func (c *aliasCmd) Run(s *shimming) error {
 	var b strings.Builder
 	for _, name := range names {
 		if err := shims.CheckName(name); err != nil {
-			return shimError(err)
+			return err
 		}
 		words := []string{"sbx", "--", name}
 		if p := s.Settings.Tools[name]; p != "" {

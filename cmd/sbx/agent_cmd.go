@@ -84,7 +84,8 @@ func (c *agentCmd) run() error {
 		return c.within(client)
 	}
 	if client.Refused != "" {
-		return refusedAgent(client)
+		return app.Failed(client.Title+" is not started, since its commands would not be sandboxed: "+client.Refused,
+			whole(client))
 	}
 	l, err := c.prepare(client)
 	if err != nil {
@@ -114,11 +115,6 @@ func (c *agentCmd) run() error {
 func unknownAgent(name string) error {
 	return app.Failed(strconv.Quote(name)+" is not a client that sbx knows", meant(name, agents.Names(),
 		"sbx agent --list; any program runs inside as a whole: sbx -- "+shellLine([]string{name})))
-}
-
-// refusedAgent is the error for a client whose commands cannot be put inside.
-func refusedAgent(c *agents.Client) error {
-	return app.Failed(c.Title+" is not started, since its commands would not be sandboxed: "+c.Refused, whole(c))
 }
 
 func whole(c *agents.Client) string { return "put the whole client inside: " + wholeLine(c) }

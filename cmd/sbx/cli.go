@@ -164,7 +164,7 @@ func (o *options) complete() error {
 // exitHelp ends sbx after --help.
 func exitHelp(status int) {
 	if err := finish(nil); err != nil {
-		status = report(err)
+		status = report(err, false)
 	}
 	os.Exit(status)
 }

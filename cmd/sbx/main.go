@@ -36,12 +36,12 @@ func main() {
 	case shims.Shell:
 		pid1.DefaultSignals()
 		if err := runShell(name, file, args); err != nil {
-			os.Exit(reportLine(err))
+			os.Exit(report(err, true))
 		}
 		return
 	case shims.Tool:
 		if err := runTool(name.Text, args); err != nil {
-			os.Exit(report(err))
+			os.Exit(report(err, false))
 		}
 		return
 	}
@@ -63,7 +63,7 @@ func main() {
 		os.Exit(verify.Probe(args))
 	}
 	if err := finish(run(args)); err != nil {
-		os.Exit(report(err))
+		os.Exit(report(err, false))
 	}
 }
 
@@ -117,27 +117,18 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// report prints an error as sbx does and returns the exit status for it.
-func report(err error) int {
+// report prints an error as sbx does and returns the exit status for it. A client
+// that called its shell gets one line: all of it lands in the output of a command.
+func report(err error, client bool) int {
 	status, text, hints := messages(err)
+	if client && len(hints) > 0 {
+		text, hints = text+" ("+hints[0]+")", nil
+	}
 	if text != "" {
 		app.Say("error", text)
 	}
 	for _, h := range hints {
 		app.Say("hint", h)
-	}
-	return status
-}
-
-// reportLine is report for a client that called its shell: all of it lands in
-// the output of a command, so it is one line.
-func reportLine(err error) int {
-	status, text, hints := messages(err)
-	if len(hints) > 0 {
-		text += " (" + hints[0] + ")"
-	}
-	if text != "" {
-		app.Say("error", text)
 	}
 	return status
 }
@@ -159,6 +150,7 @@ func messages(err error) (status int, text string, hints []string) {
 	var none *host.Unavailable
 	var file *config.FileError
 	var bad *policy.Error
+	var name *shims.NameError
 	hint := ""
 	switch status, text = host.StatusFailed, err.Error(); {
 	case errors.As(err, &run):
@@ -169,6 +161,8 @@ func messages(err error) (status int, text string, hints []string) {
 		}
 	case errors.As(err, &file):
 		hint = file.Hint
+	case errors.As(err, &name):
+		hint = name.Hint
 	case errors.As(err, &none):
 		return status, "Sandbox unavailable: " + none.Reason + ". Execution blocked.", none.Hints
 	}

@@ -169,7 +169,7 @@ type changeJSON struct {
 func (c *profilesDiffCmd) Run() error {
 	changes, err := c.changes()
 	if err != nil {
-		report(err)
+		report(err, false)
 		return exitError(2)
 	}
 	out := make([]changeJSON, len(changes))

@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,7 +62,7 @@ func (c *shimAddCmd) Run() error {
 	}
 	for _, name := range names { // all or none
 		if err := shims.CheckShim(name); err != nil {
-			return shimError(err)
+			return err
 		}
 	}
 	if err := s.Kept(policy.Dir(string(dir)), "shims cannot be kept",
@@ -78,7 +77,7 @@ func (c *shimAddCmd) Run() error {
 	for _, name := range names {
 		change, err := dir.Add(name, target)
 		if err != nil {
-			return shimError(err)
+			return err
 		}
 		j := shimJSON{Name: name, Change: string(change), Shim: string(dir) + "/" + name, Target: target}
 		j.Program, _ = s.Host.Tool(name, s.Host.Path())
@@ -265,14 +264,6 @@ func unique(words []string) (out []string) {
 		}
 	}
 	return out
-}
-
-func shimError(err error) error {
-	var bad *shims.NameError
-	if errors.As(err, &bad) {
-		return app.Failed(bad.Text, bad.Hint)
-	}
-	return err
 }
 
 // inPath reports whether a directory is in the caller's PATH, by any name.

@@ -66,7 +66,7 @@ func (s *shimming) asked(names []string) ([]shimToolReport, error) {
 	out := []shimToolReport{}
 	for _, name := range names {
 		if err := shims.CheckName(name); err != nil {
-			return nil, shimError(err)
+			return nil, err
 		}
 		out = append(out, shimToolReport{shimJSON: s.tool(name)})
 	}
