@@ -60,15 +60,12 @@ func (c *agentCmd) Help() string {
 	return "  sbx agent [flags] CLIENT [ARG...]\n\nFlags come before the client; all words after it are passed to it."
 }
 
-func (c *agentCmd) Run() error {
-	err := c.run()
-	if err != nil && c.PrintEnv {
-		fmt.Fprintln(stdout, "false") // for the eval, so that what comes after && does not start
-	}
-	return err
-}
-
-func (c *agentCmd) run() error {
+func (c *agentCmd) Run() (err error) {
+	defer func() {
+		if err != nil && c.PrintEnv {
+			fmt.Fprintln(stdout, "false") // for the eval, so that what comes after && does not start
+		}
+	}()
 	if c.List || c.Name == "" {
 		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
 			return app.Failed("sbx agent: --list takes no client; everything else needs one",

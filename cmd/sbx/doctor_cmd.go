@@ -133,7 +133,8 @@ func (d *diagnosis) result(settings bool) {
 		finding{d.OK && d.Tier == "full", check{"result", "ok", "commands run in a sandbox of tier full", nil}},
 		finding{d.OK && d.Tier != "full", check{"result", "note",
 			"commands run in a sandbox of tier " + d.Tier + "; for tier full see bwrap above", full}},
-		finding{enough && !settings, check{"result", "bad", "a run here would not be sandboxed: see config above", nil}},
+		finding{enough && !settings, check{"result", "bad", "a run here would not be sandboxed: see config above",
+			nil}},
 		finding{!enough, check{"result", "bad",
 			"a run here would not be sandboxed as wanted (tier " + d.Tier + ", wanted " + d.Wanted + ")", full}},
 	)

@@ -49,7 +49,8 @@ func printHint(args []string) {
 		data, _ := host.OS{}.Head(path, 16<<10)
 		return string(data)
 	}
-	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Secret: secretIn(home), Setting: m.Setting, Full: full,
+	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Secret: secretIn(home),
+		Setting: m.Setting, Full: full,
 		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
 	_, _ = stdout.WriteString(hint.Line(b, say, status, args[end+1:]))
 }
@@ -65,7 +66,8 @@ func full(path string) bool {
 func secretIn(home string) func(path string) bool {
 	var dirs []string
 	for _, it := range profiles.Builtin()["secrets"][0].Block.Items {
-		dir := strings.NewReplacer("$HOME", home, "$XDG_CONFIG_HOME", home+"/.config", "$XDG_DATA_HOME", home+"/.local/share").Replace(it.Text)
+		dir := strings.NewReplacer("$HOME", home, "$XDG_CONFIG_HOME", home+"/.config", "$XDG_DATA_HOME",
+			home+"/.local/share").Replace(it.Text)
 		if !strings.ContainsAny(dir, "$*?[") {
 			dirs = append(dirs, dir)
 		}

@@ -138,8 +138,8 @@ func printChecks(checks []check) error {
 // runLimited runs a program without a terminal, for some time at most, and
 // returns the first mebibyte of what it prints. It is called by argv0, if that is
 // not "".
-func runLimited(limit time.Duration, env []string, argv0, program string, args ...string) (out, errs string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+func runLimited(most time.Duration, env []string, argv0, program string, args ...string) (out, errs string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Args[0] = cmp.Or(argv0, program)

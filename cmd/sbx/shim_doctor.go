@@ -180,7 +180,8 @@ func starts(s *app.Caller) []start {
 	}
 	return []start{
 		{name: "shell", title: "this shell", how: "PATH of this shell", path: s.Host.Path()},
-		{name: "login", title: "login shell", how: base + " -lc", shell: shell, flag: "-lc", env: loginEnv(login, shell)},
+		{name: "login", title: "login shell", how: base + " -lc", shell: shell, flag: "-lc",
+			env: loginEnv(login, shell)},
 		{name: "interactive", title: "at a prompt", how: base + " -ic", shell: shell, flag: "-ic",
 			env: loginEnv(session, shell)},
 		{name: "sh", title: "sh -c", how: "sh -c", shell: "/bin/sh", flag: "-c", env: s.Host.Environ},

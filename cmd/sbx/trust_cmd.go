@@ -42,7 +42,7 @@ type trustJSON struct {
 }
 
 func (c *trustCmd) Run() error {
-	s, err := onlyUser("trust")
+	s, err := callerOutside("trust", onlyUser)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *trustCmd) Run() error {
 }
 
 func (c *untrustCmd) Run() error {
-	s, err := onlyUser("untrust")
+	s, err := callerOutside("untrust", onlyUser)
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,9 @@ func (c *untrustCmd) Run() error {
 	return nil
 }
 
-// onlyUser refuses a command in a sandbox. The store is out of reach there
-// anyway; this says so.
-func onlyUser(command string) (*app.Caller, error) {
-	return callerOutside(command, "only the user can trust files, outside the sandbox")
-}
+// onlyUser is why these commands are refused in a sandbox. The store is out of reach
+// there anyway; this says so.
+const onlyUser = "only the user can trust files, outside the sandbox"
 
 // projectFiles returns the canonical paths of the files named or, without
 // names, of those that count in the working directory.

@@ -17,7 +17,8 @@ func plainCall(_ Choice, _ Place, command string) Call {
 // reads, and a file with the directory it ended in, which the client reads.
 func claudeCall(c Choice, p Place, command string) Call {
 	line := "{ shopt -u extglob || setopt NO_EXTENDED_GLOB NO_BARE_GLOB_QUAL; } >/dev/null 2>&1 || true" +
-		" && eval " + text.SingleQuoted(command) + " < /dev/null && pwd -P >| " + text.SingleQuoted(p.Tmp+"/claude-probe-cwd")
+		" && eval " + text.SingleQuoted(command) + " < /dev/null && pwd -P >| " +
+		text.SingleQuoted(p.Tmp+"/claude-probe-cwd")
 	if len(c.Prefix) == 0 {
 		return Call{Args: []string{"-c", "-l", line}}
 	}

@@ -44,7 +44,8 @@ func claudeReal(w *World) Choice {
 	}
 	// PATH's of the first kind come before the fixed ones; those of bash come
 	// behind unless SHELL says bash.
-	list := slices.Concat([]string{w.Look(names[0])}, inSystem(names[0]), inSystem(names[1]), []string{w.Look(names[1])})
+	list := slices.Concat([]string{w.Look(names[0])}, inSystem(names[0]), inSystem(names[1]),
+		[]string{w.Look(names[1])})
 	return Choice{Shell: w.first(list...), By: "the first of zsh and bash that it found"}
 }
 
