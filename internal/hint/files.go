@@ -36,51 +36,46 @@ func (h *hinter) files(uses []use) string {
 
 // file looks whether a use of a file can be one that the policy prevents.
 func (h *hinter) file(u *use) string {
-	for _, dir := range []string{"/proc", "/dev", host.ManifestDir} {
-		if policy.Within(u.path, dir) {
-			return ""
-		}
+	within := func(dir string) bool { return policy.Within(u.path, dir) }
+	if slices.ContainsFunc([]string{"/proc", "/dev", host.ManifestDir}, within) {
+		return ""
 	}
-	a, from := h.Ask(u.path), ""
-	if a.Seen && a.Kind == host.Absent && a.To != a.Path { // a link to what does not exist inside
-		from = u.path
-	}
+	a := h.Ask(u.path)
+	absent := a.Kind == host.Absent
+	astray := a.Seen && absent && a.To != a.Path // a link to what does not exist inside
 	hidden := a.Rule != nil && a.Rule.Access == policy.Block
 	own := hidden || a.Rule == nil || a.Rule.Access == policy.Private
-	switch absent := a.Kind == host.Absent; {
-	case u.bare && !hidden && from == "":
+	switch {
+	case u.bare && !hidden && !astray:
 		return ""
 	case !u.write && !absent && !hidden: // what is visible is a matter of permissions
 		return ""
 	case !u.write:
-		return h.unseen(&a, "read", from, u.path)
+		return h.unseen(&a, "read", u.path)
 	case !absent || !own:
 		return h.kept(&a, u)
 	case u.moves: // the command may have removed it
 		return ""
 	case u.changed || u.dir:
-		return h.unseen(&a, "write", from, u.path)
+		return h.unseen(&a, "write", u.path)
 	case u.fresh:
 		return ""
 	}
 	// Something can be made in a private directory, unless that is what
 	// is missing.
 	if dir := h.Ask(path.Dir(a.To)); dir.Kind == host.Absent {
-		return h.unseen(&dir, "write", "", dir.Path)
+		return h.unseen(&dir, "write", dir.Path)
 	}
 	return ""
 }
 
 // unseen is about what does not exist inside, or has no content. Whether the host
-// has it is not known. From is a link that leads there, name what the command said.
-func (h *hinter) unseen(a *access.Verdict, to, from, name string) string {
+// has it is not known. Name is what the command said.
+func (h *hinter) unseen(a *access.Verdict, to, name string) string {
 	m, access := a.Rule, policy.Unseen
 	text, exists := h.shown(a.To), ", if it exists"
-	if from == "" && a.To != name {
-		from = name
-	}
-	if from != "" {
-		text = h.shown(from) + " leads to " + text + ", which"
+	if a.To != name {
+		text = h.shown(name) + " leads to " + text + ", which"
 	}
 	switch {
 	case m == nil && !hostly(a.To): // words such as /api/v1 are no files

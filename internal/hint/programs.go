@@ -171,7 +171,7 @@ func compares(op string) bool { return op == "-nt" || op == "-ot" || op == "-ef"
 func (r *reader) change(args []string) {
 	dir := ""
 	for _, a := range args {
-		if a == "" || a == "-" {
+		if a == "" || a == "-" { // who knows
 			dir = ""
 			break
 		}
@@ -244,9 +244,7 @@ func (r *reader) operands(name string, args []string) {
 			}
 		}
 	default:
-		for _, f := range files {
-			r.all([]string{f}, use{bare: !is(reading, name) && !strings.Contains(f, "/")})
-		}
+		r.all(files, use{bare: !is(reading, name)})
 	}
 }
 
@@ -256,12 +254,10 @@ func (r *reader) options(name string, args []string) (files []string) {
 	output, other, over := false, false, false // what the next word is
 	for _, a := range args {
 		switch {
-		case a == "":
-			output, other = false, false
-		case over || a[0] != '-' || a == "-":
+		case a == "" || over || a[0] != '-' || a == "-":
 			if output {
 				r.add(a, true)
-			} else if !other {
+			} else if !other && a != "" {
 				files = append(files, a)
 			}
 			output, other = false, false
@@ -276,7 +272,7 @@ func (r *reader) options(name string, args []string) (files []string) {
 			case set && strings.HasPrefix(value, "/"):
 				r.add(value, isOutput(option))
 			case set && is(inputs, option):
-				r.all([]string{value}, use{bare: !strings.Contains(value, "/")})
+				r.all([]string{value}, use{bare: true})
 			case len(a) > 2 && (a[:2] == "-I" || a[:2] == "-L") && is(compilers, name) && a[2] == '/':
 				r.add(a[2:], false)
 			}

@@ -20,26 +20,18 @@ const (
 	ownFiles      = ": sbx keeps its own files there, and that is never made writable"
 )
 
-// setting is how a switch or a number is changed: a flag, or a key of the config
-// file; "" where the administrator has locked it.
-func (h *hinter) setting(flag, key, value string) string {
+// change says how a switch or a number is changed, by a flag or a key of the config
+// file, and what that does; or that the administrator has locked it.
+func (h *hinter) change(flag, key, value, does string) string {
 	switch {
 	case h.locked(key):
-		return ""
+		return isLocked
 	case h.say.Agent != "" && flag == "--net": // sbx agent has that, too
-		return "sbx agent " + flag + " " + h.say.Agent
+		return ": sbx agent " + flag + " " + h.say.Agent + does
 	case h.say.Config:
-		return key + " = " + value + h.inConfig()
+		return ": " + key + " = " + value + h.inConfig() + does
 	}
-	return h.flags(flag)
-}
-
-// change says what a setting does, or that it is locked.
-func (h *hinter) change(flag, key, value, does string) string {
-	if remedy := h.setting(flag, key, value); remedy != "" {
-		return ": " + remedy + does
-	}
-	return isLocked
+	return ": " + h.flags(flag) + does
 }
 
 // flags is how flags are given: before a shim's own name they stand in SBX_FLAGS.
@@ -101,9 +93,8 @@ func (h *hinter) remedy(to, path string, access policy.Access, m *view.Rule, doe
 // sbxOwn reports whether sbx keeps files in a directory.
 func (h *hinter) sbxOwn(path string) bool {
 	rest, ok := h.tilde(path)
-	return ok && slices.ContainsFunc(strings.Fields("/.local/share /.local/state /.cache /.config"), func(dir string) bool {
-		return policy.Within(rest, dir+"/sbx")
-	})
+	dirs := strings.Fields("/.local/share/sbx /.local/state/sbx /.cache/sbx /.config/sbx")
+	return ok && slices.ContainsFunc(dirs, func(dir string) bool { return policy.Within(rest, dir) })
 }
 
 // by is the setting of a key and who says so: "moderate: allow_network = false".

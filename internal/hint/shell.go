@@ -293,7 +293,7 @@ func (r *reader) use(word string, u use) {
 	if u.path, ok = r.path(word); !ok || slices.Contains(r.asked, u.path) || len(r.uses) == maxUses {
 		return
 	}
-	u.dir = strings.HasSuffix(word, "/")
+	u.bare, u.dir = u.bare && !strings.Contains(word, "/"), strings.HasSuffix(word, "/")
 	u.idle = u.idle || !r.live
 	r.uses = append(r.uses, u)
 }
@@ -302,7 +302,7 @@ func (r *reader) use(word string, u use) {
 // the end of it.
 func (r *reader) tested(word string) {
 	if r.last {
-		r.use(word, use{bare: !strings.Contains(word, "/")})
+		r.use(word, use{bare: true})
 	} else if path, ok := r.path(word); ok {
 		r.asked = append(r.asked, path)
 	}
