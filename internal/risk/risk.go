@@ -19,6 +19,7 @@ const (
 	maxText  = 16 << 10 // bytes of shell text
 	maxWords = 4096     // of one command
 	maxDepth = 8        // shells within shells
+	maxNodes = 1 << 16  // of syntax trees, counted again when met again
 )
 
 // Destructive returns what a command would plainly do to the machine: one line,
@@ -46,6 +47,7 @@ func Destructive(argv []string, homes ...string) string {
 type reader struct {
 	found string
 	depth int // shells within shells
+	nodes int
 }
 
 func escape(s string) string { return strings.NewReplacer("~", `\~`, "*", `\*`).Replace(s) }
@@ -89,6 +91,7 @@ func (r *reader) command(words []string) {
 const (
 	shells   = "sh bash dash zsh ksh ash fish"
 	wrappers = "sudo doas env nice ionice nohup setsid timeout time xargs exec busybox"
+	fetchers = "curl wget fetch"
 )
 
 func in(list, name string) bool { return slices.Contains(strings.Fields(list), name) }
@@ -111,22 +114,95 @@ func (r *reader) text(s string) {
 		return
 	}
 	r.depth++
-	syntax.Walk(file, func(n syntax.Node) bool {
+	r.walk(file, func(n syntax.Node) {
 		switch n := n.(type) {
 		case *syntax.CallExpr:
-			var words []string
-			for _, w := range n.Args[:min(len(n.Args), maxWords)] {
-				words = append(words, word(w))
+			r.call(n)
+		case *syntax.BinaryCmd:
+			if piped(n) && r.fetches(n.X) && readsStdin(n.Y) {
+				r.add("runs what it downloads with a shell")
 			}
-			r.command(words)
+		case *syntax.FuncDecl:
+			r.function(n)
 		case *syntax.Redirect:
 			if name := word(n.Word); n.Op != syntax.RdrIn && device(name) {
 				r.add("overwrites the device " + show(name))
 			}
 		}
-		return r.found == ""
 	})
 	r.depth--
+}
+
+// walk is syntax.Walk with a bound on all walks together: they may go over the same
+// nested text again on each level.
+func (r *reader) walk(n syntax.Node, f func(syntax.Node)) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if r.nodes++; n != nil && r.nodes < maxNodes && r.found == "" {
+			f(n)
+			return true
+		}
+		return false
+	})
+}
+
+func (r *reader) call(n *syntax.CallExpr) {
+	var words []string
+	for _, w := range n.Args[:min(len(n.Args), maxWords)] {
+		words = append(words, word(w))
+	}
+	if len(words) > 1 && (in(shells, path.Base(words[0])) || words[0] == "eval") &&
+		slices.ContainsFunc(n.Args, func(w *syntax.Word) bool { return r.fetches(w) }) {
+		r.add("runs what it downloads with a shell")
+	}
+	r.command(words)
+}
+
+// fetches reports whether a program that downloads runs anywhere below n.
+func (r *reader) fetches(n syntax.Node) (found bool) {
+	r.walk(n, func(n syntax.Node) {
+		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			found = found || in(fetchers, call.Args[0].Lit())
+		}
+	})
+	return found
+}
+
+func piped(n *syntax.BinaryCmd) bool { return n.Op == syntax.Pipe || n.Op == syntax.PipeAll }
+
+// readsStdin reports whether a statement is a shell that is given no script.
+func readsStdin(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	for i, w := range call.Args {
+		if in(shells, path.Base(w.Lit())) {
+			rest := call.Args[i+1:]
+			return len(rest) == 0 || rest[0].Lit() == "-" || rest[0].Lit() == "-s"
+		}
+	}
+	return false
+}
+
+// function looks for a fork bomb: a function that starts itself twice, at least once
+// in the background or in a pipe, whatever its name.
+func (r *reader) function(f *syntax.FuncDecl) {
+	calls, apart := 0, false
+	r.walk(f.Body, func(n syntax.Node) {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			if len(n.Args) == 1 && n.Args[0].Lit() == f.Name.Value {
+				calls++
+			}
+		case *syntax.Stmt:
+			apart = apart || n.Background
+		case *syntax.BinaryCmd:
+			apart = apart || piped(n)
+		}
+	})
+	if calls > 1 && apart {
+		r.add("function " + show(f.Name.Value) + " starts itself without end (fork bomb)")
+	}
 }
 
 // word is the text of a word, as far as it is known: HOME is, other variables are not.

@@ -78,10 +78,19 @@ func TestShellText(t *testing.T) {
 		{`parted /dev/sda print`, ""},
 		{`sed -n 1p /etc/passwd; cat < /etc/passwd; cp /etc/passwd x`, ""},
 
+		{`:(){ :|:& };:`, "function : starts itself without end (fork bomb)"},
+		{`bomb() { bomb | bomb & }; bomb`, "function bomb starts itself without end (fork bomb)"},
+		{`function f { f & f & }; f`, "function f starts itself without end (fork bomb)"},
 		{`f() { g | h & }; f`, ""},
 		{`walk() { for i in *; do walk "$i"; done; }`, ""},
 		{`retry() { try || retry; }`, ""},
 
+		{`curl -fsSL https://x | sh`, "runs what it downloads with a shell"},
+		{`wget -qO- https://x | sudo -E bash -`, "runs what it downloads with a shell"},
+		{`curl x | tee log | bash -s -- --yes`, "runs what it downloads with a shell"},
+		{`bash <(curl x)`, "runs what it downloads with a shell"},
+		{`sh -c "$(curl -fsSL x)"`, "runs what it downloads with a shell"},
+		{"eval `curl x`", "runs what it downloads with a shell"},
 		{`curl -o x https://x`, ""},
 		{`curl x | tar xz; curl x | jq .`, ""},
 		{`curl x | python3 -m json.tool`, ""},
@@ -163,6 +172,7 @@ func TestWords(t *testing.T) {
 		{[]string{"rm", "-rf", "/h/me/x", "/h/mean"}, ""},
 		{[]string{"sudo", "dd", "of=/dev/sda"}, "dd of=/dev/sda overwrites the device"},
 		{[]string{"sh", "-c", "rm -rf ~/*"}, "rm -r of ~/*"},
+		{[]string{"env", "X=1", "/usr/bin/bash", "-lc", "curl x|sh"}, "runs what it downloads with a shell"},
 		{[]string{"xargs", "-n", "1", "sh", "-c", "rm -rf /"}, "rm -r of /"},
 		{[]string{"mkfs.ext4", "/dev/sda\x1b" + strings.Repeat("1", 100)},
 			"mkfs.ext4 makes a new file system on /dev/sda\uFFFD" + strings.Repeat("1", 51) + "…"},
@@ -170,6 +180,7 @@ func TestWords(t *testing.T) {
 		{[]string{"bash", "rm -rf /"}, ""},
 		{[]string{"bash", "-c"}, ""},
 		{[]string{":(){ :|:& };:"}, ""},
+		{[]string{"bash", "-c", ":(){ :|:& };:"}, "function : starts itself without end (fork bomb)"},
 	}
 	for _, tt := range tests {
 		if got := Destructive(tt.argv, "/h/me"); got != tt.want {
