@@ -3,15 +3,12 @@
 package host
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	directory "os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,12 +66,8 @@ func PasswdShell(uid int) string {
 	if err != nil || !plainUser(u.Username) {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "/usr/bin/dscl", "/Search", "-read", "/Users/"+u.Username, "UserShell")
-	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{"LC_ALL=C"}, "/", time.Second
-	out, err := cmd.Output()
-	if shell := dsclValue(string(out), "UserShell"); err == nil && strings.HasPrefix(shell, "/") {
+	out, _, err := runProbe(nil, "/usr/bin/dscl", "/Search", "-read", "/Users/"+u.Username, "UserShell")
+	if shell := dsclValue(out, "UserShell"); err == nil && strings.HasPrefix(shell, "/") {
 		return filepath.Clean(shell)
 	}
 	return ""

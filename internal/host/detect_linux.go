@@ -3,18 +3,16 @@
 package host
 
 import (
-	"context"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
@@ -42,21 +40,19 @@ func getcwd() string {
 
 // passwdHome reads the home directory of a user out of /etc/passwd. Users that
 // only a directory service knows have HOME alone.
-func passwdHome(uid int) string {
-	return passwdField(uid, 5, "/")
+func passwdHome(uid int) string { return passwdField(users(), uid, 5) }
+
+func users() string {
+	text, _ := procfs.Head("/etc/passwd", 1<<20)
+	return text
 }
 
-// passwdField returns a field of a user's line, "" when it does not exist or
-// does not begin as it should.
-func passwdField(uid, field int, prefix string) string {
-	data, err := OS{}.Head("/etc/passwd", 1<<20)
-	if err != nil {
-		return ""
-	}
+// passwdField returns a path in a user's line (passwd(5)), "" when it does not exist.
+func passwdField(text string, uid, field int) string {
 	id := strconv.Itoa(uid)
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(text) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 7)
-		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], prefix) {
+		if len(f) == 7 && f[2] == id && strings.HasPrefix(f[field], "/") {
 			return filepath.Clean(f[field])
 		}
 	}
@@ -69,27 +65,17 @@ func Home(uid int) string {
 	if dir := passwdHome(uid); dir != "" {
 		return dir
 	}
-	for _, dir := range binDirs {
-		path := Join(dir, "getent")
-		if unix.Access(path, unix.X_OK) != nil {
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, path, "passwd", strconv.Itoa(uid))
-		cmd.Env = []string{"LC_ALL=C"}
-		out, err := cmd.Output()
-		if f := strings.Split(strings.TrimSuffix(string(out), "\n"), ":"); err == nil && len(f) == 7 &&
-			strings.HasPrefix(f[5], "/") {
-			return filepath.Clean(f[5])
-		}
-		return ""
+	getent := lookpath.First(strings.Join(binDirs, ":"), "getent", func(file string) bool {
+		return unix.Access(file, unix.X_OK) == nil
+	})
+	if out, _, err := runProbe(nil, getent, "passwd", strconv.Itoa(uid)); err == nil {
+		return passwdField(out, uid, 5)
 	}
 	return ""
 }
 
 // PasswdShell returns the login shell of a user, or "".
-func PasswdShell(uid int) string { return passwdField(uid, 6, "/") }
+func PasswdShell(uid int) string { return passwdField(users(), uid, 6) }
 
 // Descriptors lists what is open, sbx's own descriptors included; those have
 // close-on-exec set. The one by which the list is read is closed by then.

@@ -57,7 +57,7 @@ func (v *verdict) keep(h *Host, rest string) {
 // remove removes it and reports whether that could be done.
 func (v *verdict) remove() bool { return syscall.Unlink(v.dir+"/"+v.name()) == nil }
 
-// probeTime bounds each of the two calls of a probe.
+// probeTime bounds each call of a probe.
 var probeTime = 10 * time.Second
 
 // runProbe runs a program with descriptors from 3 on. The error is
