@@ -32,14 +32,14 @@ func ABI() int {
 	return int(n)
 }
 
-// Error is a step that failed.
-type Error struct {
+// stepError is a step that failed.
+type stepError struct {
 	Step string // what was being done
 	Path string // "" when it was not about a path
 	Err  syscall.Errno
 }
 
-func (e *Error) Error() string {
+func (e *stepError) Error() string {
 	if e.Path != "" {
 		return e.Step + " " + e.Path + ": " + e.Err.Error()
 	}
@@ -47,18 +47,18 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the errno.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *stepError) Unwrap() error { return e.Err }
 
 // Open returns a close-on-exec descriptor of the ruleset. The kernel has to
 // know all rights in it, see [Ruleset.For]. What a rule names has to be there
 // and be what it says, else the error is ESTALE: whoever can replace a path
-// does not choose what is opened. The error is an [*Error].
+// does not choose what is opened. The error wraps a [syscall.Errno].
 func (r *Ruleset) Open() (int, error) {
 	attr := [3]uint64{uint64(r.FS), uint64(r.Net), uint64(r.Scope)}
 	// Older kernels refuse a longer attribute unless the rest is zero, and take it then.
 	fd, _, errno := syscall.RawSyscall(sysCreateRuleset, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
-		return -1, &Error{"landlock_create_ruleset", "", errno}
+		return -1, &stepError{"landlock_create_ruleset", "", errno}
 	}
 	for i := range r.Rules {
 		if err := r.Rules[i].add(fd, r.FS); err != nil {
@@ -79,16 +79,16 @@ func (rule *Rule) add(ruleset uintptr, handled FS) error {
 			return nil
 		}
 		if errno != 0 {
-			return &Error{"landlock: open", rule.Path, errno}
+			return &stepError{"landlock: open", rule.Path, errno}
 		}
 		defer syscall.Close(int(at))
 	}
 	var st syscall.Stat_t
 	if err := syscall.Fstat(int(at), &st); err != nil {
-		return &Error{"landlock: stat", rule.Path, err.(syscall.Errno)}
+		return &stepError{"landlock: stat", rule.Path, err.(syscall.Errno)}
 	}
 	if rule.Ino != 0 && (st.Ino != rule.Ino || st.Dev != rule.Dev) {
-		return &Error{"landlock: replaced meanwhile:", rule.Path, syscall.ESTALE}
+		return &stepError{"landlock: replaced meanwhile:", rule.Path, syscall.ESTALE}
 	}
 	allow, kind := rule.Allow&handled, st.Mode&syscall.S_IFMT
 	if kind != syscall.S_IFDIR {
@@ -101,7 +101,7 @@ func (rule *Rule) add(ruleset uintptr, handled FS) error {
 	attr := [2]uint64{uint64(allow), uint64(uint32(at))}
 	_, _, errno := syscall.RawSyscall6(sysAddRule, ruleset, pathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 && (errno != syscall.EBADFD || rule.Path != "") { // see Add
-		return &Error{"landlock_add_rule", rule.Path, errno}
+		return &stepError{"landlock_add_rule", rule.Path, errno}
 	}
 	return nil
 }

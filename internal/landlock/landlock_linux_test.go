@@ -109,7 +109,7 @@ func TestOpen(t *testing.T) {
 	} {
 		r := Ruleset{FS: Read, Rules: []Rule{c.rule}}
 		fd, err := r.Open()
-		var e *Error
+		var e *stepError
 		if c.want == 0 && err != nil || c.want != 0 && (!errors.As(err, &e) || e.Err != c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
