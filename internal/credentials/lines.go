@@ -28,22 +28,26 @@ const maxLine = 16 << 10
 // else it has no comments. A file that holds some and is written so that a line
 // does not say where one ends is an error.
 func Lines(file string, data []byte) (copied []byte, names []string, err error) {
-	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+	switch {
+	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data), file == ".pypirc" && !plainPython(string(data)):
 		return nil, nil, errText
-	}
-	if file == ".pypirc" {
-		if !plainPython(string(data)) {
-			return nil, nil, errText
-		}
+	case file == ".pypirc":
 		return data, nil, nil
 	}
-	ref, yaml := braced, strings.HasSuffix(file, ".yml")
-	quotes := yaml || strings.HasSuffix(file, ".toml")
-	if quotes && !yaml {
+	return plainLines(data, strings.HasSuffix(file, ".yml"), strings.HasSuffix(file, ".toml"))
+}
+
+func plainLines(data []byte, yaml, toml bool) (out []byte, names []string, err error) {
+	ref, quotes := braced, yaml || toml
+	if toml {
 		ref = dollar
 	}
-	var out []byte
 	all := true
+	leave := func(name string) {
+		if all = false; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	cut, last := -1, "" // the indent of the setting that may go on, -1 for none, and the name in it
 	until := ""         // the quotes that end it
 	depth := 0          // of the braces that are open
@@ -72,13 +76,10 @@ func Lines(file string, data []byte) (copied []byte, names []string, err error) 
 		case strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";"):
 			all = all && !found
 		case cut >= 0 && indent > cut:
-			if all = false; !slices.Contains(names, last) {
-				names = append(names, last)
-			}
+			leave(last)
 		case found:
-			if all, cut, last = false, indent, name; !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+			cut, last = indent, name
+			leave(name)
 			for _, three := range []string{`"""`, "'''"} {
 				if strings.Count(bare, three)%2 == 1 {
 					until = three

@@ -17,11 +17,10 @@ import (
 // directory it lies in: grants on whose way no such link lies count first, and
 // each of the rest is held against what those give.
 func (v *View) validateGrants(found []resolvedRule) error {
-	var linked []*resolvedRule
 	for i := range found {
 		p := &found[i]
 		if p.skip = p.rule.Lent != 0; p.skip {
-			continue // see lend
+			continue // see openToolDirs
 		}
 		err := v.validateTarget(p)
 		if err == nil {
@@ -33,28 +32,8 @@ func (v *View) validateGrants(found []resolvedRule) error {
 			}
 			v.skip(p, err)
 		}
-		if p.skip {
-			continue
-		}
-		if IsGrant(p.rule) && p.to.Info.Kind != host.Absent && v.doubtful(p.to.Links) {
-			linked = append(linked, p)
-			p.skip = true
-		}
 	}
-	v.merge(found)
-	// A link of the system's counts as any other where it can be replaced.
-	for again := true; again; {
-		again = false
-		for i := range found {
-			if p := &found[i]; !p.skip && IsGrant(p.rule) && v.plantable(p.to.Links) {
-				linked = append(linked, p)
-				p.skip, again = true, true
-			}
-		}
-		if again {
-			v.merge(found)
-		}
-	}
+	linked := v.setAside(found)
 	// Writable ones first: each may make another's link one that a command
 	// could have made.
 	slices.SortStableFunc(linked, func(a, b *resolvedRule) int { return int(a.rule.Access) - int(b.rule.Access) })
@@ -83,6 +62,30 @@ func (v *View) validateGrants(found []resolvedRule) error {
 	return nil
 }
 
+// setAside leaves out, and returns, the grants on whose way a link lies that someone
+// may have made, and merges the others.
+func (v *View) setAside(found []resolvedRule) (linked []*resolvedRule) {
+	leave := func(doubtful func(p *resolvedRule) bool) (some bool) {
+		for i := range found {
+			if p := &found[i]; !p.skip && IsGrant(p.rule) && doubtful(p) {
+				linked = append(linked, p)
+				p.skip, some = true, true
+			}
+		}
+		return some
+	}
+	leave(func(p *resolvedRule) bool {
+		return p.to.Info.Kind != host.Absent && slices.ContainsFunc(p.to.Links,
+			func(l host.Hop) bool { return !v.Host.TrustedLink(l) })
+	})
+	v.merge(found)
+	// A link of the system's counts as any other where it can be replaced.
+	for leave(func(p *resolvedRule) bool { return v.plantable(p.to.Links) }) {
+		v.merge(found)
+	}
+	return linked
+}
+
 func (v *View) skip(p *resolvedRule, why error) {
 	p.skip = true
 	if why == nil {
@@ -100,10 +103,6 @@ func (v *View) refuse(p *resolvedRule, why error) {
 }
 
 func IsGrant(r *policy.Rule) bool { return r.Access == policy.Read || r.Access == policy.Write }
-
-func (v *View) doubtful(links []host.Hop) bool {
-	return slices.ContainsFunc(links, func(l host.Hop) bool { return !v.Host.TrustedLink(l) })
-}
 
 // plantable reports whether one of the links lies in a writable directory.
 func (v *View) plantable(links []host.Hop) bool {

@@ -212,12 +212,13 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	if err := v.foreign(to); err != nil {
 		return err
 	}
-	if !strings.HasSuffix(r.Source, "$PATH") || beside(r) {
+	variable := r.Source[strings.LastIndexByte(r.Source, '$')+1:]
+	if variable != "PATH" || slices.Contains(siblings, host.Base(r.Path)) {
 		if err := v.sources(to); err != nil {
 			return err
 		}
 	}
-	for _, mark := range policy.ToolMarks(r.Source[strings.LastIndexByte(r.Source, '$')+1:]) {
+	for _, mark := range policy.ToolMarks(variable) {
 		at, err := v.Res.Resolve(filepath.Clean(host.Join(dir.Path, strings.TrimRight(mark, "/*"))))
 		if err == nil {
 			err = v.sources(at.Path)
@@ -319,19 +320,8 @@ func (v *View) ran(dir string) bool {
 	})
 }
 
-// beside reports whether a rule is about what lies beside a directory of
-// PATH.
-func beside(r *policy.Rule) bool {
-	return strings.HasSuffix(r.Source, "$PATH") && slices.Contains(siblings, host.Base(r.Path))
-}
-
-// digest is the SHA-256 of data, in hexadecimal.
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 // CacheName is where the private cache of a project is in place of sbx's own.
 func CacheName(root string, uid int) string {
-	return "projects/" + digest([]byte(host.Join(root, "") + "\x00" + strconv.Itoa(uid)))[:16]
+	sum := sha256.Sum256([]byte(host.Join(root, "") + "\x00" + strconv.Itoa(uid)))
+	return "projects/" + hex.EncodeToString(sum[:8])
 }
