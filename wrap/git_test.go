@@ -155,3 +155,22 @@ func TestGitDirsInside(t *testing.T) {
 		}
 	}
 }
+
+// A person's settings of git that a variable names by a relative path are guarded like
+// any others, with what they name.
+func TestGitConfigOfVariable(t *testing.T) {
+	const app = "/home/u/src/app"
+	m := user(debian + home("/home/u", "1000") + repo(app) + app + "/gc = [core]\\nhooksPath = own\\n\n" + app +
+		"/own/pre-commit x\n" + app + "/other x\n")
+	m.env = []string{"HOME=/home/u", "PATH=/usr/bin:/bin", "GIT_CONFIG_GLOBAL=gc"}
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]policy.Access{"gc": policy.Protect, "own/pre-commit": policy.Protect,
+		"other": policy.Write} {
+		if got := p.Report.View.Access(app + "/" + name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

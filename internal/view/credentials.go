@@ -348,9 +348,6 @@ func (c *cleaner) closed(to host.Resolved) bool {
 		(to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
 }
 
-// maxNamed bounds how many hidden files a line names.
-const maxNamed = 3
-
 // withheld is a file with the names of the credentials in it.
 type withheld struct {
 	path  string
@@ -468,26 +465,28 @@ func (c *cleaner) report() error {
 
 // list names files with the settings in them.
 func (c *cleaner) list(files []withheld) string {
-	var out []string
-	for i, w := range files {
-		if i == maxNamed {
-			out = append(out, strconv.Itoa(len(files)-i)+" more files")
-			break
-		}
-		names := w.names
-		more := max(len(names)-maxNamed, 0)
-		names = slices.Clone(names[:len(names)-more])
-		for i := range names {
-			names[i] = text.Plain(names[i])
-		}
-		if more > 0 {
-			names = append(names, strconv.Itoa(more)+" more")
+	var all []string
+	for _, w := range files {
+		var names []string
+		for _, n := range w.names {
+			names = append(names, text.Plain(n))
 		}
 		path := c.v.Host.Shown(w.path)
 		if policy.Within(w.path, c.v.Host.CWD) {
 			path = text.Plain(w.path[len(c.v.Host.CWD)+1:])
 		}
-		out = append(out, path+" ("+strings.Join(names, ", ")+")")
+		all = append(all, path+" ("+few(names, " more")+")")
 	}
-	return strings.Join(out, ", ")
+	return few(all, " more files")
 }
+
+// few names the first of many.
+func few(names []string, more string) string {
+	if n := len(names) - maxNamed; n > 0 {
+		names = append(names[:maxNamed], strconv.Itoa(n)+more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// maxNamed bounds how many hidden files a line names.
+const maxNamed = 3

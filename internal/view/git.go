@@ -340,21 +340,19 @@ var habitual = []string{
 // that stay writable.
 func (g *gitGuard) obeyed(dir string, entries []host.Entry) {
 	picked := tripwire.Pick(namesOf(entries), func(rel string) ([]string, bool) {
-		kind := host.Absent
+		path, kind := host.Join(dir, rel), host.Absent
 		if i := slices.IndexFunc(entries, func(e host.Entry) bool { return e.Name == rel }); i >= 0 {
 			kind = entries[i].Kind
 		}
-		if kind == host.Absent && !g.host.OnRemote(host.Join(dir, rel)) { // deeper, or the file system does not tell
-			info, err := g.host.FS.Lstat(host.Join(dir, rel))
-			if err != nil {
-				return nil, false
+		if kind == host.Absent && !g.host.OnRemote(path) { // deeper, or the file system does not tell
+			if info, err := g.host.FS.Lstat(path); err == nil {
+				kind = info.Kind
 			}
-			kind = info.Kind
 		}
-		if kind != host.Dir || g.host.OnRemote(host.Join(dir, rel)) {
+		if kind != host.Dir || g.host.OnRemote(path) {
 			return nil, kind == host.Link
 		}
-		below, _ := g.host.FS.ReadDir(host.Join(dir, rel))
+		below, _ := g.host.FS.ReadDir(path)
 		return namesOf(below), false
 	})
 	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, Open: picked})
