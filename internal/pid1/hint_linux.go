@@ -3,6 +3,7 @@
 package pid1
 
 import (
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -46,7 +47,12 @@ func (s *supervisor) explain(status int) string {
 	}
 	argv := append([]string{"sbx", hintName, strconv.Itoa(status)}, s.config.Hints...)
 	argv = append(append(argv, "--"), s.config.Argv...)
-	c := child{path: "/proc/self/exe", argv: argv, env: hintEnviron(), mask: everySignal, output: out}
+	// Of the command's variables it looks at two.
+	env := slices.DeleteFunc(syscall.Environ(), func(v string) bool {
+		name, _ := cut(v, '=')
+		return name != "HOME" && name != "PATH"
+	})
+	c := child{path: "/proc/self/exe", argv: argv, env: env, mask: everySignal, output: out}
 	pid, err := c.start()
 	_ = syscall.Close(out)
 	if err != nil {
@@ -76,16 +82,6 @@ func (s *supervisor) explain(status int) string {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	reapOne(pid)
 	return string(buf[:n])
-}
-
-// hintEnviron are the variables of the command that the process looks at.
-func hintEnviron() (env []string) {
-	for _, v := range syscall.Environ() {
-		if name, _ := cut(v, '='); name == "HOME" || name == "PATH" {
-			env = append(env, v)
-		}
-	}
-	return env
 }
 
 // meddled reports whether a process outside ended the command, or talked to it, by

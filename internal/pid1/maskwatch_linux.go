@@ -124,8 +124,8 @@ func (m *masks) arm(events uintptr) (err error) {
 		if fd < 0 {
 			continue
 		}
-		for _, c := range [3][2]uintptr{{syscall.F_SETSIG, moved}, {syscall.F_SETOWN_EX, uintptr(unsafe.Pointer(&thisThread))},
-			{syscall.F_NOTIFY, events | dnMultishot}} {
+		for _, c := range [3][2]uintptr{{syscall.F_SETSIG, moved},
+			{syscall.F_SETOWN_EX, uintptr(unsafe.Pointer(&thisThread))}, {syscall.F_NOTIFY, events | dnMultishot}} {
 			if _, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), c[0], c[1]); errno != 0 {
 				err = errno
 			}

@@ -204,7 +204,8 @@ func ptrace(request, pid int, addr, data uintptr) bool {
 // seize begins to trace bwrap, and waits until that has effect. It is the parent
 // still when it is afterwards: no other process has got its number.
 func (t *setupFailure) seize() bool {
-	if !ptrace(ptraceSeize, t.parent, 0, syscall.PTRACE_O_TRACESYSGOOD) || !t.running() || !ptrace(ptraceInterrupt, t.parent, 0, 0) {
+	if !ptrace(ptraceSeize, t.parent, 0, syscall.PTRACE_O_TRACESYSGOOD) || !t.running() ||
+		!ptrace(ptraceInterrupt, t.parent, 0, 0) {
 		return false
 	}
 	var ws syscall.WaitStatus
