@@ -2,18 +2,13 @@
 
 package pid1
 
-// seccompNr is seccomp(2).
-const seccompNr = 277
-
-// statxNr is statx(2).
-const statxNr = 291
-
-// memfdCreate is memfd_create(2).
-const memfdCreate = 279
-
-// Where ptrace(2) has the number of a system call and its first argument, among
-// the registers.
 const (
+	seccompNr   = 277 // seccomp(2)
+	statxNr     = 291 // statx(2)
+	memfdCreate = 279 // memfd_create(2)
+
+	// Where ptrace(2) has the number of a system call and its first argument, among
+	// the registers.
 	regNumber = 8
 	regFirst  = 0
 )
