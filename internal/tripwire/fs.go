@@ -188,7 +188,8 @@ func is(st *unix.Stat_t, kind uint32) bool { return uint32(st.Mode)&unix.S_IFMT 
 func kindName(mode uint32) string { return cmp.Or(kindNames[mode&unix.S_IFMT], "device") }
 
 var kindNames = map[uint32]string{
-	unix.S_IFREG: "file", unix.S_IFDIR: "directory", unix.S_IFLNK: "link", unix.S_IFIFO: "fifo", unix.S_IFSOCK: "socket",
+	unix.S_IFREG: "file", unix.S_IFDIR: "directory", unix.S_IFLNK: "link", unix.S_IFIFO: "fifo",
+	unix.S_IFSOCK: "socket",
 }
 
 // unreachable reports whether an error says that nothing can be reached there: no

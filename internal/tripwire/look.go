@@ -70,7 +70,8 @@ func lookKept(path string) (string, error) {
 	d.entries, d.bytes, d.depth = 20_000, 32<<20, 64
 	d.sub(dir, base(path), &st, 0)
 	if d.lost {
-		return "", fail(path, errors.New("more than can be watched (20,000 names, 64 directories deep, all of them readable)"))
+		return "", fail(path, errors.New("more than can be watched "+
+			"(20,000 names, 64 directories deep, all of them readable)"))
 	}
 	return "dir " + d.sum(), nil
 }

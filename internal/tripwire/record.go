@@ -112,7 +112,8 @@ func decode(data, root string) (*record, error) {
 		e := entry{kind: Kind(kind), path: f[0][min(1, len(f[0])):], state: f[1]}
 		e.time, _ = strconv.ParseInt(f[2], 10, 64)
 		e.content, e.kept = strings.CutPrefix(f[3], "=")
-		if kind < 0 || !strings.HasPrefix(e.path, "/") || e.time < 0 || number(e.time) != f[2] || !e.kept && f[3] != "" {
+		if kind < 0 || !strings.HasPrefix(e.path, "/") || e.time < 0 || number(e.time) != f[2] ||
+			!e.kept && f[3] != "" {
 			return nil, errDamaged
 		}
 		if n := len(r.entries); n > 0 && compare(r.entries[n-1].kind, r.entries[n-1].path, e.kind, e.path) >= 0 {

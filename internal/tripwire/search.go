@@ -32,8 +32,8 @@ func Search(root string, limit int) (found, passed []string, all bool) {
 			return fs.SkipDir
 		}
 		git := d.Name() == ".git"
-		own := git && policy.Dir(path) == root
-		if !own && (git || d.IsDir() && exists(join(path, "HEAD")) && bare(path)) && !harmless(surveyGit(noIndexes(), path)) {
+		is := git && policy.Dir(path) != root || !git && d.IsDir() && exists(join(path, "HEAD")) && bare(path)
+		if is && !harmless(surveyGit(noIndexes(), path)) {
 			found = append(found, path)
 		}
 		if git && d.IsDir() {
