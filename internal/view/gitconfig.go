@@ -284,7 +284,8 @@ func (g *gitGuard) program(word, root string) {
 		left = &g.more
 	}
 	if *left--; *left < 0 {
-		g.Notes = appendNew(g.Notes, "the settings of git name too many programs to look for each in the work trees: some can be changed")
+		g.Notes = appendNew(g.Notes, "the settings of git name too many programs to look for each in the work "+
+			"trees: some can be changed")
 		return
 	}
 	path := g.expand(word, root)

@@ -88,8 +88,8 @@ func (g *gitGuard) work(tree string) {
 func (g *gitGuard) roots() []string { return append(slices.Clone(g.trees), g.works...) }
 
 func (g *gitGuard) tooMany() {
-	g.Notes = appendNew(g.Notes, "there are too many work trees here to look in each for what git runs there: in some it can be changed "+
-		"(git worktree prune, or cd into one)")
+	g.Notes = appendNew(g.Notes, "there are too many work trees here to look in each for what git runs there: in "+
+		"some it can be changed (git worktree prune, or cd into one)")
 }
 
 // shared protects what a config file of a git directory names in one more of its
