@@ -105,10 +105,11 @@ func (s *survey) list(f *os.File, path string) (dirs []string, err error) {
 	return dirs, errMany
 }
 
-// odd tells of what is neither a file nor a directory.
+// odd tells of what is neither a file nor a directory, and of what may not be looked
+// at: a command can take the right to search a directory away, and give it back later.
 func (s *survey) odd(dir int, name, path string) {
 	var st unix.Stat_t
-	if statAt(dir, name, &st) != nil {
+	if statAt(dir, name, &st) == unix.ENOENT {
 		return
 	}
 	switch kind := uint32(st.Mode) & unix.S_IFMT; {

@@ -7,6 +7,7 @@ package tripwire
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,29 @@ func TestPickBounded(t *testing.T) {
 	}
 	if got := Pick(append(names, "CLAUDE.md"), nil); len(got) != maxPerPattern+1 {
 		t.Errorf("%d names", len(got))
+	}
+}
+
+// As many links as the system follows are followed, and what they lead to counts.
+func TestManyLinks(t *testing.T) {
+	dir := tree(t, map[string]string{"notes": "1"})
+	to := "notes"
+	for i := range 20 {
+		name := "l" + strconv.Itoa(i)
+		if err := os.Symlink(to, dir+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+		to = name
+	}
+	before, err := lookListed(dir, to)
+	if err != nil || !strings.Contains(before, "\nfile ") {
+		t.Fatalf("got %q, %v", before, err)
+	}
+	if err := os.WriteFile(dir+"/notes", []byte("2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := lookListed(dir, to); err != nil || now == before {
+		t.Errorf("got %q, %v as before", now, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -375,6 +376,27 @@ func TestListed(t *testing.T) {
 		if v.changing(dir, dir, ""); !strings.Contains(fmt.Sprint(v.findings), errMany.Error()) {
 			t.Errorf("a bound is not reported: %v", v.findings)
 		}
+	}
+}
+
+// A link in a directory that can be listed and not be searched is reported, too.
+func TestListedShut(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root searches everything")
+	}
+	dir := filepath.Join(tree(t, map[string]string{".git/HEAD": "ref: refs/heads/x\n", ".git/refs/heads/q/y": ""}), ".git")
+	shut := dir + "/refs/heads/q"
+	if err := os.Symlink("/nowhere", shut+"/x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(shut, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(shut, 0o755)
+	v := newSurvey(noIndexes(), nil)
+	v.changing(dir, dir, "")
+	if !slices.ContainsFunc(v.findings, func(f finding) bool { return f.path == shut+"/x" && f.text != "" }) {
+		t.Errorf("it is not reported: %v", v.findings)
 	}
 }
 

@@ -3,11 +3,15 @@
 package tripwire
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // stampAt is what tells whether a thing is the one that was looked at, of a
@@ -88,7 +92,13 @@ func openTarget(dir, rel string) (f *os.File, st unix.Stat_t, err error) {
 		return nil, st, err
 	}
 	defer root.Close()
-	f, err = root.OpenFile(rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+	f, err = root.OpenFile(rel, flags, 0)
+	if errors.Is(err, unix.ELOOP) { // os.Root follows 8 links, and the system 40
+		if real, e := filepath.EvalSymlinks(join(dir, rel)); e == nil && policy.Within(real, dir) {
+			f, err = root.OpenFile(strings.TrimPrefix(real, join(dir, "")), flags, 0)
+		}
+	}
 	if err == nil {
 		err = unix.Fstat(int(f.Fd()), &st)
 	}
