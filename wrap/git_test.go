@@ -174,3 +174,34 @@ func TestGitConfigOfVariable(t *testing.T) {
 		}
 	}
 }
+
+// What two settings files of a person name is shown once, by the one that git reads
+// first.
+func TestShownOnce(t *testing.T) {
+	const names = " = [core]\\nexcludesFile = ~/ignore\\n\n"
+	m := user(debian + home("/home/u", "1000") + repo("/home/u/src/app") + "/home/u/ignore x\n/home/u/.gitconfig" +
+		names + "/home/u/.config/git/config" + names)
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "/home/u/.config/git/config"
+	if e := p.Report.View.At("/home/u/ignore"); e == nil || e.Access != policy.Read || e.Rule.Source != want {
+		t.Errorf("%+v, want it read by %s", e, want)
+	}
+}
+
+// A .git file may end in any number of line ends, as git has it.
+func TestPaddedPointer(t *testing.T) {
+	const app = "/home/u/src/app"
+	m := user(debian + home("/home/u", "1000") + app + "/.git = gitdir: real" + strings.Repeat("\\n", 5000) + "\n" +
+		app + "/real/HEAD = ref: refs/heads/main\\n\n" + app + "/real/config = [core]\\n\n" + app +
+		"/real/objects/\n" + app + "/real/refs/\n" + app + "/real/hooks/pre-commit x\n")
+	p, _, err := m.plan(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Report.View.Access(app + "/real/hooks/pre-commit"); got != policy.Protect {
+		t.Errorf("hooks of the repository: %v, want protect", got)
+	}
+}
