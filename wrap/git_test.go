@@ -194,14 +194,14 @@ func TestShownOnce(t *testing.T) {
 // A .git file may end in any number of line ends, as git has it.
 func TestPaddedPointer(t *testing.T) {
 	const app = "/home/u/src/app"
-	m := user(debian + home("/home/u", "1000") + app + "/.git = gitdir: real" + strings.Repeat("\\n", 5000) + "\n" +
-		app + "/real/HEAD = ref: refs/heads/main\\n\n" + app + "/real/config = [core]\\n\n" + app +
-		"/real/objects/\n" + app + "/real/refs/\n" + app + "/real/hooks/pre-commit x\n")
+	m := user(debian + home("/home/u", "1000") + app + "/.git = gitdir: git/real" + strings.Repeat("\\n", 5000) + "\n" +
+		app + "/git/real/HEAD = ref: refs/heads/main\\n\n" + app + "/git/real/config = [core]\\n\n" + app +
+		"/git/real/objects/\n" + app + "/git/real/refs/\n" + app + "/git/real/hooks/pre-commit x\n")
 	p, _, err := m.plan(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Report.View.Access(app + "/real/hooks/pre-commit"); got != policy.Protect {
+	if got := p.Report.View.Access(app + "/git/real/hooks/pre-commit"); got != policy.Protect {
 		t.Errorf("hooks of the repository: %v, want protect", got)
 	}
 }
