@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // files is the open directory of a store.
@@ -80,8 +83,27 @@ func (s Store) Make() (made bool, err error) {
 			return false, &UnwritableError{err}
 		}
 	}
+	if err := s.ownPlace(); err != nil {
+		return false, &UnwritableError{err}
+	}
 	made, err = ownfile.Make(s.Dir, s.UID)
 	return made, unwritable(err)
+}
+
+// ownPlace refuses to make the directory in one of another user, who could take the
+// records away, and whom root could lock out.
+func (s Store) ownPlace() error {
+	var st unix.Stat_t
+	dir := policy.Dir(s.Dir)
+	err := unix.Stat(dir, &st)
+	for err != nil && dir != "/" {
+		dir = policy.Dir(dir)
+		err = unix.Stat(dir, &st)
+	}
+	if err == nil && int(st.Uid) != s.UID && st.Mode&unix.S_ISVTX == 0 {
+		err = errors.New(text.Plain(dir) + " belongs to another user")
+	}
+	return err
 }
 
 // read returns the text of a record, false when there is none. One that cannot be

@@ -538,6 +538,20 @@ func TestUnwritable(t *testing.T) {
 		t.Errorf("below a file: %v", err)
 	}
 	if os.Geteuid() == 0 {
+		// Root, and a user who may write there.
+		for uid, mode := range map[int]os.FileMode{0: 0o755, 12346: 0o777} {
+			other := tree(t, nil)
+			if err := errors.Join(os.Chown(other, 12345, -1), os.Chmod(other, mode)); err != nil {
+				t.Fatal(err)
+			}
+			s := Store{Dir: other + "/sbx/tripwire", UID: uid}
+			if _, err := s.Check(root, []Watch{{Path: root + "/a"}}); !errors.As(err, &cannot) {
+				t.Errorf("in the directory of another: %v", err)
+			}
+			if _, err := os.Lstat(other + "/sbx"); err == nil {
+				t.Error("a directory is made in that of another")
+			}
+		}
 		return
 	}
 	// What was recorded before is reported all the same.
