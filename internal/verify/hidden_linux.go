@@ -99,7 +99,9 @@ func (s *target) judgeLook(h *secret, a *answer) (Verdict, string) {
 		{f.Kind == "", unchecked, a.why()},
 		{f.Kind == kindSocket, unchecked, "a socket is there, and it was none outside"},
 	}
-	same := h.Out.Ino != 0 && f.Dev == h.Out.Dev && f.Ino == h.Out.Ino // the file inside is the one outside
+	// The file inside is the one outside. Then whose it is, is asked outside: in a user
+	// namespace the files of every user that it does not map, as root, look like nobody's.
+	same := h.Out.Ino != 0 && f.Dev == h.Out.Dev && f.Ino == h.Out.Ino
 	switch {
 	case s.Walls:
 		rows = append(rows, f.closed()...)
@@ -130,7 +132,7 @@ func (h *secret) file(f *fileInfo, same bool) table {
 		{f.Read && f.Size > 0 && h.Out.Sum != "" && f.Sum == h.Out.Sum, hole, "its content can be read"},
 		{same && f.Read, hole, "the file itself can be read"},
 		{same && h.Out.Read, hole, "the file itself is there, kept back only by its mode"},
-		{same && f.Own, hole, "the file itself is there, and its owner can change the mode"},
+		{same && h.Out.Own, hole, "the file itself is there, and its owner can change the mode"},
 		{same, proved, "not readable, as outside"},
 		{!f.Read, proved, "not readable (" + errnoName(f.Errno) + ")"},
 		{f.Size > 0 && !h.Private, hole, "a file with content is there, which is not the host's"},
@@ -144,7 +146,8 @@ func (h *secret) directory(f *fileInfo, same bool) table {
 	left := without(names, h.Shown)
 	all := len(without(left, outside)) == 0 && len(left) == len(outside)
 	return table{
-		{!f.Read && same && (h.Out.Read || f.Own), hole, "the directory itself is there, kept back only by its mode"},
+		{!f.Read && same && (h.Out.Read || h.Out.Own), hole,
+			"the directory itself is there, kept back only by its mode"},
 		{!f.Read, proved, "cannot be listed (" + errnoName(f.Errno) + ")"},
 		{same, hole, "the directory itself can be listed"},
 		{len(left) > 0 && !h.Private, hole, "there are names in it: " + some(left)},

@@ -34,7 +34,7 @@ type fileInfo struct {
 	Kind  string   `json:"kind"` // absent, file, dir, link, socket, other; "" when it cannot be seen
 	Dev   uint64   `json:"dev,omitempty"`
 	Ino   uint64   `json:"ino,omitempty"`
-	Own   bool     `json:"own,omitempty"` // it belongs to who looks
+	Own   bool     `json:"own,omitempty"` // it belongs to who looks; to nobody in a user namespace, perhaps
 	Size  int64    `json:"size,omitempty"`
 	Read  bool     `json:"read,omitempty"` // it could be opened for reading
 	Sum   string   `json:"sum,omitempty"`  // SHA-256 of the first 64 KiB
