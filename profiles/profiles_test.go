@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/testenv"
 )
 
 // go generate would change nothing.
@@ -39,9 +40,8 @@ func TestGeneratedFileIsUpToDate(t *testing.T) {
 		}
 	}
 	tool := filepath.Join(t.TempDir(), "genprofiles")
-	if out, err := exec.Command("go", "build", "-o", tool,
-		"../internal/tools/genprofiles").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := testenv.Build(tool, "../internal/tools/genprofiles"); err != nil {
+		t.Fatal(err)
 	}
 	cmd := exec.Command(tool)
 	cmd.Dir = tmp

@@ -23,6 +23,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/jailtest"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/testenv"
 )
 
 // The scripts in testdata/script run the real sbx, built once, in a project
@@ -61,10 +62,7 @@ func (w withSbx) Run() int {
 	if given := os.Getenv("SBX_TEST_BINARY"); given != "" {
 		err = os.Symlink(given, sbxPath)
 	} else {
-		build := exec.Command("go", "build", "-o", sbxPath, ".")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		build.Stderr = os.Stderr
-		err = build.Run()
+		err = testenv.Build(sbxPath, ".")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sbx for the tests:", err)

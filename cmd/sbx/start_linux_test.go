@@ -3,12 +3,13 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/testenv"
 )
 
 // TestTooLittleMemory: where a limit leaves the Go runtime too little, a line
@@ -18,10 +19,8 @@ func TestTooLittleMemory(t *testing.T) {
 		t.Skip("only for amd64 and arm64")
 	}
 	bin := filepath.Join(t.TempDir(), "sbx")
-	build := exec.Command("go", "build", "-ldflags=-E sbx_start", "-o", bin, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatal(err, string(out))
+	if err := testenv.Build(bin, ".", "-ldflags=-E sbx_start"); err != nil {
+		t.Fatal(err)
 	}
 	for limit, want := range map[string]int{"-v 100000": 125, "-v 800000": 125, "-v 1200000": 125, "-v 1299999": 125, "-d 60000": 125, "-d 79999": 125, "-v 1400000": 0, "-d 90000": 0, "-v unlimited": 0} {
 		cmd := exec.Command("sh", "-c", "ulimit "+limit+` && exec "$0" --version`, bin)

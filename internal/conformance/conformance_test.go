@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/testenv"
 )
 
 // temporary is where fixtures are: below a directory that each profile closes.
@@ -213,12 +215,13 @@ func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sbx")
 	if given := os.Getenv("SBX_TEST_BINARY"); given != "" {
+		if _, err := os.Stat(given); err != nil { // which the cache of test results takes note of
+			t.Fatal(err)
+		}
 		return given
 	}
-	cmd := exec.Command("go", "build", "-o", path, "github.com/sbx-sandbox/sbx/cmd/sbx")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("sbx for the test: %v\n%s", err, out)
+	if err := testenv.Build(path, "github.com/sbx-sandbox/sbx/cmd/sbx"); err != nil {
+		t.Fatalf("sbx for the test: %v", err)
 	}
 	return path
 }
