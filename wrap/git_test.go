@@ -176,7 +176,7 @@ func TestGitConfigOfVariable(t *testing.T) {
 }
 
 // What two settings files of a person name is shown once, by the one that git reads
-// first.
+// last, which wins.
 func TestShownOnce(t *testing.T) {
 	const names = " = [core]\\nexcludesFile = ~/ignore\\n\n"
 	m := user(debian + home("/home/u", "1000") + repo("/home/u/src/app") + "/home/u/ignore x\n/home/u/.gitconfig" +
@@ -185,7 +185,7 @@ func TestShownOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "/home/u/.config/git/config"
+	const want = "/home/u/.gitconfig"
 	if e := p.Report.View.At("/home/u/ignore"); e == nil || e.Access != policy.Read || e.Rule.Source != want {
 		t.Errorf("%+v, want it read by %s", e, want)
 	}

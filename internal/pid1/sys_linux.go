@@ -310,3 +310,15 @@ func program(line string) (from, to uintptr, ok bool) {
 	}
 	return uintptr(hex(first)), uintptr(hex(last)), true
 }
+
+// hex reads what the kernel writes. Process 1 does so again and again, and package
+// strconv would then stay in its memory.
+func hex(s string) (n uint64) {
+	for _, c := range []byte(s) {
+		if c > '9' {
+			c -= 'a' - '9' - 1
+		}
+		n = n<<4 | uint64(c-'0')
+	}
+	return n
+}

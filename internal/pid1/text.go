@@ -33,18 +33,6 @@ func numberAfter(text, key string) (n int, ok bool) {
 	return 0, false
 }
 
-// hex reads what the kernel writes. Process 1 does so again and again, and package
-// strconv would then stay in its memory.
-func hex(s string) (n uint64) {
-	for _, c := range []byte(s) {
-		if c > '9' {
-			c -= 'a' - '9' - 1
-		}
-		n = n<<4 | uint64(c-'0')
-	}
-	return n
-}
-
 // oomKills reads the line "oom_kill N" of memory.events (cgroup v2) or
 // memory.oom_control (v1).
 func oomKills(data []byte) uint64 {

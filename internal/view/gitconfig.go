@@ -322,7 +322,7 @@ func (g *gitGuard) settingsFiles(f func(file string, opens bool)) {
 		}))
 	}
 	for _, home := range g.host.Homes {
-		for _, name := range []string{".config/git/config", ".gitconfig", ".linuxbrew/etc/gitconfig",
+		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig",
 			".nix-profile/etc/gitconfig"} {
 			add(host.Join(home, name))
 		}
