@@ -23,6 +23,7 @@ type indexes struct {
 	used  map[string]*indexed // what is to be remembered
 	fresh bool                // one was read
 	newer bool                // a newer sbx remembers here
+	spent int                 // bytes read so far
 }
 
 // indexed is what was in an index when it had this stamp.
@@ -68,7 +69,8 @@ func (x *indexes) read(path string, hash func() int) (*gitdir.Index, string, err
 	}
 	stamps, settled := "", true
 	load := func(path string) ([]byte, error) {
-		data, stamp, rests, err := readIndex(path)
+		data, stamp, rests, err := readIndex(path, maxIndex-x.spent)
+		x.spent += len(data)
 		stamps, settled = stamps+stamp, settled && rests
 		return data, err
 	}
@@ -85,13 +87,14 @@ func (x *indexes) read(path string, hash func() int) (*gitdir.Index, string, err
 	return index, stamps, err
 }
 
-// maxIndex bounds the bytes of an index.
+// maxIndex bounds the bytes of all indexes that one look reads: a command can make
+// many large ones that take no space on disk.
 const maxIndex = 256 << 20
 
 // readIndex reads an index and its stamp. It rests when that tells it from what it
 // may become: not when it is young, nor when a process has it open for writing: what
 // is written to memory that the file is mapped to changes its time but once.
-func readIndex(path string) (data []byte, text string, rests bool, err error) {
+func readIndex(path string, limit int) (data []byte, text string, rests bool, err error) {
 	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY)
 	if err != nil {
 		return nil, "", false, fail(path, err)
@@ -103,7 +106,10 @@ func readIndex(path string) (data []byte, text string, rests bool, err error) {
 	}
 	text = stamp(&st)
 	rests = time.Since(time.Unix(0, ctime(&st))) > young && unwritten(fd)
-	if data, err = readFD(fd, st.Size, maxIndex); err == nil && len(data) > maxIndex {
+	if st.Size > int64(limit) {
+		return nil, text, false, errLong
+	}
+	if data, err = readFD(fd, st.Size, limit); err == nil && len(data) > limit {
 		err = errLong
 	}
 	return data, text, rests && unix.Fstat(fd, &after) == nil && stamp(&after) == text, err

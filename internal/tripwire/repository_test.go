@@ -5,6 +5,7 @@
 package tripwire
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -535,5 +536,21 @@ func TestListedLast(t *testing.T) {
 	if text := fmt.Sprint(s.findings); !strings.Contains(text, "rr-cache/x") ||
 		!strings.Contains(text, "sequencer/x") || !strings.Contains(text, errMany.Error()) {
 		t.Error(text)
+	}
+}
+
+// All indexes of one look have one bound: what is beyond is an error, never empty.
+func TestIndexesTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "index")
+	data := append([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00"), make([]byte, 20)...)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x, hash := noIndexes(), func() int { return 20 }
+	x.spent = maxIndex - 2*len(data)
+	for i, want := range []error{nil, nil, errLong} {
+		if _, _, err := x.read(path, hash); !errors.Is(err, want) {
+			t.Errorf("%d: %v, want %v", i, err, want)
+		}
 	}
 }
