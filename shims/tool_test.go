@@ -167,10 +167,10 @@ func TestDirUnsafe(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.Check() == nil {
-			t.Errorf("somebody else's %s is taken for safe", other)
+			t.Errorf("another user's %s is taken for safe", other)
 		}
 		if (Dir(data+"/sbx/shells")).AddShells("/usr/bin/true") == nil && other != "/sbx/shims" {
-			t.Errorf("names of shells are made in somebody else's %s", other)
+			t.Errorf("names of shells are made in another user's %s", other)
 		}
 	}
 }

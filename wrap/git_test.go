@@ -36,7 +36,7 @@ func TestGit(t *testing.T) {
 		{"commit from below", "commit", app + "/sub/deep", repo(app), app + "/.git", guarded},
 		{"none from below", "none", app + "/sub/deep", repo(app), app + "/.git", all(policy.Read)},
 		{"full from below", "full", app + "/sub/deep", repo(app), app + "/.git", all(policy.Write)},
-		{"of somebody else", "full", app, repo(app) + app + "/.git/ uid=0\n", app + "/.git", all(policy.Read)},
+		{"of another user", "full", app, repo(app) + app + "/.git/ uid=0\n", app + "/.git", all(policy.Read)},
 		{"a link", "full", app, "/home/u/src/app/.git -> ../other/.git\n" + repo("/home/u/src/other"), "/home/u/src/other/.git", all(policy.Unseen)},
 		{"a file", "full", app, "/home/u/src/app/.git = gitdir: ../other/.git\n" + repo("/home/u/src/other"), "/home/u/src/other/.git", all(policy.Unseen)},
 	} {

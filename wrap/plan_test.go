@@ -96,7 +96,7 @@ func TestDescriptors(t *testing.T) {
 		{name: "one that is not open", fd: host.FD{Num: 5, Kind: host.FDPipe}, keep: []int{6}, fail: status{125, "--keep-fd 6: the descriptor is not open", ""}},
 		{name: "stdin is named", fd: host.FD{Num: 0, Kind: host.FDPipe}, keep: []int{0}},
 		{name: "stdin is a terminal", fd: host.FD{Num: 0, Kind: host.FDOther}},
-		{name: "stdin is a file of somebody else's", fd: std(0, r, foreign), anew: []int{0}},
+		{name: "stdin is another user's file", fd: std(0, r, foreign), anew: []int{0}},
 		{name: "stdin is the caller's own", fd: std(0, r, mine), anew: []int{0}},
 		{name: "stdin is hidden", fd: std(0, r, "/home/u/.ssh/id_rsa"), anew: []int{0}},
 		{name: "stdin has no name", fd: removed(std(0, r, "/tmp/x")), copy: []int{0}},
@@ -307,7 +307,7 @@ func TestCacheOfOneRun(t *testing.T) {
 		{"the root directory", "/", "", "/.cache does not exist"},
 		{"no file system for files", "/proc", "/proc/ uid=0", "/proc keeps no files"},
 		{"root's", "/srv/x", "/srv/x/ uid=0", "/srv/x cannot be written"},
-		{"somebody else's cache", "/home/u", "/home/u/.cache/sbx/ uid=1001", "/home/u/.cache/sbx belongs to another user"},
+		{"another user's cache", "/home/u", "/home/u/.cache/sbx/ uid=1001", "/home/u/.cache/sbx belongs to another user"},
 		{"root's cache of the project", "/home/u", "/home/u/.cache/sbx/projects/e5b8f493bd443740/ uid=0", "/home/u/.cache/sbx/projects/e5b8f493bd443740 belongs to another user"},
 	} {
 		for _, abi := range []int{0, 6} {

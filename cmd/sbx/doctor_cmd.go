@@ -320,11 +320,11 @@ func (d *diagnosis) cache(h *host.Host, dir string) {
 	why := h.CheckOwnDir(dir)
 	switch {
 	case dir == "":
-		d.add("cache", "note", "no home directory: every run probes the engine anew")
+		d.add("cache", "note", "no home directory: every run probes the engine again")
 	case err == nil && !info.IsDir():
 		d.add("cache", "bad", text.Plain(dir)+" is not a directory", "move it away")
 	case why != nil:
-		d.add("cache", "note", "nothing can be kept, so every run probes the engine anew, and no project is watched: "+why.Error(),
+		d.add("cache", "note", "nothing can be kept, so every run probes the engine again, and no project is watched: "+why.Error(),
 			"set HOME, or XDG_CACHE_HOME and XDG_STATE_HOME to directories that exist")
 	default:
 		d.add("cache", "ok", text.Plain(dir))

@@ -218,7 +218,7 @@ func TestLoadErrors(t *testing.T) {
 			`user.toml:2:1: git: want "none", "commit" or "full", got "write"`},
 		{"seccomp file", "[profiles.x]\nseccomp = '/etc/../x.json'",
 			`user.toml:2:1: seccomp: "/etc/../x.json": ".." is not allowed in a configured path`},
-		{"seccomp file of somebody", "[profiles.x]\nseccomp = '~joe/x.json'",
+		{"seccomp file of another user", "[profiles.x]\nseccomp = '~joe/x.json'",
 			`user.toml:2:1: seccomp: "~joe/x.json": only ~/ is expanded, not the home of another user`},
 		{"seccomp", "[profiles.x]\nseccomp = 'of'",
 			`user.toml:2:1: seccomp: want "default", "strict", "dev" or "off", got "of" (did you mean "off"?)`},

@@ -58,7 +58,7 @@ var remedies = []remedy{
 	{causeSetUID, "", "sudo chmod u-s {path} (where users may make user namespaces, bwrap needs no privilege; " +
 		"sbx doctor then says whether they may)"},
 	{causeSetUID, "", "on Arch: sudo pacman -S bubblewrap, instead of bubblewrap-suid"},
-	{causeNoExec, "", "install bubblewrap anew"},
+	{causeNoExec, "", "reinstall bubblewrap"},
 	{CauseHangs, "", "run it by hand: {path} --unshare-all --ro-bind / / --proc /proc true"},
 	{CauseHangs, "", "@load"},
 	{"load", "", "a machine under great load can be the reason: run sbx again"},

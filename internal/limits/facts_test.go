@@ -114,7 +114,7 @@ func TestLook(t *testing.T) {
 			Facts{Mounted: true, Counted: true, Scope: scope}},
 		{"a desktop, by the bus", 7, new, desktop + "/run/user/7 mine\n/run/user/7/bus socket\n",
 			Facts{Mounted: true, Counted: true, Scope: scope}},
-		{"a runtime directory of somebody else's", 7, new, desktop +
+		{"another user's runtime directory", 7, new, desktop +
 			"/run/user/7 root\n/run/user/7/systemd/private socket\n", Facts{Mounted: true, Counted: true}},
 		{"no manager", 7, new, desktop, Facts{Mounted: true, Counted: true}},
 		{"a manager and no systemd-run", 7, new, strings.Replace(desktop, "/usr/bin/systemd-run root\n", "", 1) +

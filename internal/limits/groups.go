@@ -64,7 +64,7 @@ func (f *Facts) bestOffer(w Wanted, counted bool) (best offer) {
 	return best
 }
 
-// staff are the processes and threads of sbx's own that a control group counts
+// staff are sbx's own processes and threads that a control group counts
 // beside the command's: bwrap and its reaper, or bwrap and process 1, which as a Go
 // program has some threads. (To RLIMIT_NPROC process 1 adds its own.)
 const (

@@ -25,7 +25,7 @@ type InitConfig struct {
 	Expected []byte    // what has to be mounted, see mountsAsPlanned
 
 	// Reopen are descriptors of files that the command may read and not write. Process 1
-	// opens them anew at [ReopenDir], on read-only mounts, so that nothing can be done to
+	// reopens them at [ReopenDir], on read-only mounts, so that nothing can be done to
 	// a file by its descriptor. The offset is the same, but no longer shared with the
 	// caller, who may be a shell that reads its script there.
 	Reopen []int
@@ -36,7 +36,7 @@ type InitConfig struct {
 	Ruleset *landlock.Ruleset
 
 	// Keep are the descriptors that the command gets beside 0, 1 and 2. What they all
-	// lead to can be opened anew under a Ruleset about files, as far as they are open.
+	// lead to can be reopened under a Ruleset about files, as far as they are open.
 	Keep []int
 
 	// Masks are what process 1 watches. One that is not in place at the start is an error.
