@@ -198,6 +198,7 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 	pol.addAround(p, vars)
 	sortRules(pol.Rules)
 	pol.unhide()
+	pol.yield()
 	pol.anchor(p, vars)
 	pol.addLent(&p.Profile, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
@@ -205,6 +206,34 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 			(a.Layer == Flag) == (b.Layer == Flag)
 	})
 	return nil
+}
+
+// yield leaves out what built-in profiles open read-only in a directory that a
+// flag makes writable: -w ~/go is about ~/go/pkg/mod, too. What they hide or
+// protect there stays, and what they show in something hidden.
+func (pol *Policy) yield() {
+	writable := func(path string) bool {
+		for dir := Dir(path); dir != "/"; dir = Dir(dir) {
+			s := pol.literal(dir)
+			switch r := s.Rule(); {
+			case r == nil || r.Access == Read && r.Layer == Builtin:
+			default:
+				return r.Access == Write && r.Layer == Flag
+			}
+		}
+		return false
+	}
+	flagged := func(r Rule) bool { return r.Access == Write && r.Layer == Flag }
+	if !slices.ContainsFunc(pol.Rules, flagged) {
+		return
+	}
+	var kept []Rule
+	for _, r := range pol.Rules {
+		if r.Access != Read || r.Layer != Builtin || r.Except || !writable(r.Path) {
+			kept = append(kept, r)
+		}
+	}
+	pol.Rules = kept
 }
 
 // unhide takes back what a built-in profile hides where another built-in one

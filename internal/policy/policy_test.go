@@ -331,3 +331,37 @@ func TestEscape(t *testing.T) {
 		}
 	}
 }
+
+// A flag that makes a directory writable is about what built-in profiles open in it
+// read-only, and not about what they hide or protect, or show in something hidden.
+func TestFlagYields(t *testing.T) {
+	p := &Profile{Name: "p", Source: "built-in",
+		Read:    Words("/h/go/pkg", "/h/go/pkg/mod", "/h/go/secret/shown", "/h/other/bin"),
+		Protect: Words("/h/go/rc"), Block: Words("/h/go/secret")}
+	mine := &Profile{Name: "p", Layer: User, Source: "f:1:1", Read: Words("/h/go/mine")}
+	flag := func(dir string) *Profile {
+		return &Profile{Layer: Flag, Source: "flags", Write: List{Items: []Item{{Text: dir, Source: "-w", Must: true}}}}
+	}
+	for _, c := range []struct {
+		dir, path string
+		want      Access
+	}{
+		{"/h/go", "/h/go/pkg/mod/x", Write},
+		{"/h/go", "/h/go/pkg", Write},
+		{"/h/go", "/h/go/secret/x", Block},
+		{"/h/go", "/h/go/secret/shown", Read},
+		{"/h/go", "/h/go/rc", Protect},
+		{"/h/go", "/h/go/mine", Read},
+		{"/h/go", "/h/other/bin", Read},
+		{"/h/go/pkg/mod", "/h/go/pkg/x", Read},
+		{"/h/go/p", "/h/go/pkg/mod", Read},
+	} {
+		pol, err := Resolve(set(p, mine), []string{"p"}, Vars{CWD: "/w", Root: "/w", Home: "/h"}, flag(c.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := pol.Access(c.path); got != c.want {
+			t.Errorf("-w %s: %s is %s, want %s", c.dir, c.path, got, c.want)
+		}
+	}
+}
