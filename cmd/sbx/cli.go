@@ -15,6 +15,7 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -198,11 +199,9 @@ var words = map[string][]string{
 }
 
 func (o *options) check() error {
+	engine := "--engine"
 	if env := os.Getenv("SBX_ENGINE"); o.Engine == "" && env != "" {
-		if !slices.Contains(words["engine"], env) {
-			return app.Failed("SBX_ENGINE: "+text.Plain(env)+" is not one of "+strings.Join(words["engine"], ", "), "")
-		}
-		o.Engine = env
+		engine, o.Engine = "SBX_ENGINE", env
 	}
 	for _, f := range []struct{ name, value string }{
 		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"seccomp", o.Seccomp},
@@ -213,11 +212,14 @@ func (o *options) check() error {
 			policy.SeccompFile(f.value) {
 			continue
 		}
-		hint := meant(f.value, words[f.name], "")
-		if f.name == "engine" && f.value == "none" {
-			hint = "to run without a sandbox, use --no-sandbox"
+		hint, flag := meant(f.value, words[f.name], ""), "--"+f.name
+		if f.name == "engine" {
+			flag = engine
+			if config.Bare(f.value) {
+				hint = "to run without a sandbox, use --no-sandbox"
+			}
 		}
-		return app.Failed("--"+f.name+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "),
+		return app.Failed(flag+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "),
 			hint)
 	}
 	if o.Direct && o.Timeout != "" {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -108,7 +109,7 @@ func tell(asJSON bool, report interface{ print() error }, good bool, status int)
 
 // meant is the hint for a word that is none of those known.
 func meant(word string, known []string, otherwise string) string {
-	if near := text.Nearest(word, known); near != "" {
+	if near := cmp.Or(config.Synonym(word, known), text.Nearest(word, known)); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return otherwise

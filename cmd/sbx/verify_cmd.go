@@ -119,7 +119,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 	}
 	return verify.Outside(&verify.Subject{
 		Host: h, Bwrap: by.Bwrap.Path, Plan: plan, Flags: append([]string{"verify", "--run-probe"}, os.Args[2:]...),
-		Root: s.Vars.Root, Remap: c.Workspace, Cache: s.CacheDir(), OwnDirs: s.OwnDirs(),
+		Root: s.Vars.Root, Remap: s.Policy.Workspace, Cache: s.CacheDir(), OwnDirs: s.OwnDirs(),
 	})
 }
 

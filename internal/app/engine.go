@@ -42,18 +42,21 @@ func (c *Context) choose() (engine.Chosen, error) {
 	}
 	lock := c.Settings.NeedsFull
 	if lock == nil {
-		return wrap.Choose(h, c.CacheDir(), flags.Engine, c.Policy.MinTier)
+		return wrap.Choose(h, c.CacheDir(), c.Settings.Engine, c.Policy.MinTier)
 	}
-	if flags.Engine == host.EngineLandlock {
+	if c.Settings.Engine == host.EngineLandlock {
 		named := *lock
 		named.Source = "--engine landlock"
 		hint := "leave --engine landlock out"
-		if os.Getenv("SBX_ENGINE") == flags.Engine {
+		if flags.Engine == "" {
+			named.Source = "engine in " + c.Settings.Where["engine"]
+			hint = "take engine = \"landlock\" out of that file"
+		} else if os.Getenv("SBX_ENGINE") == flags.Engine {
 			named.Source, hint = "SBX_ENGINE", "unset SBX_ENGINE"
 		}
 		return engine.Chosen{}, Failed(named.Error(), hint)
 	}
-	chosen, err := wrap.Choose(h, c.CacheDir(), flags.Engine, host.TierFull)
+	chosen, err := wrap.Choose(h, c.CacheDir(), c.Settings.Engine, host.TierFull)
 	return chosen, hinted(err, lock.Key+" is locked by "+lock.By+", and takes tier full: "+lock.What)
 }
 
@@ -90,7 +93,7 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 	}
 	plan, err := wrap.New(engine.Request{
 		Policy: c.Policy, Engine: by, Root: cmp.Or(c.Vars.Root, h.CWD), Command: cmd.words, Self: cmd.self,
-		KeepFDs: flags.KeepFD, Cache: c.CacheDir(), Remap: flags.Workspace, Direct: c.Settings.Direct,
+		KeepFDs: flags.KeepFD, Cache: c.CacheDir(), Remap: c.Policy.Workspace, Direct: c.Settings.Direct,
 		Argv0: cmd.argv0, Filter: filter, Tmp: c.Inv.tmp(), Hints: c.hints(),
 	}, &h)
 	if err == nil {

@@ -83,10 +83,13 @@ func given[T comparable](flag string, value T) string {
 func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
 	p := &policy.Profile{
 		Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: f.NewSession, Seccomp: f.Seccomp,
-		Git: f.Git, Cache: f.Cache, Protected: f.Protect, MinTier: f.MinTier, Where: map[string]string{},
+		Git: f.Git, Cache: f.Cache, Workspace: f.Workspace, Protected: f.Protect, MinTier: f.MinTier, Where: map[string]string{},
 	}
 	if f.Net || f.NoNet {
 		p.AllowNetwork = policy.SwitchOf(f.Net)
+	}
+	if f.ReadOnly {
+		p.ReadOnly = policy.Yes
 	}
 	if f.SharePID {
 		p.SharePID = policy.Yes

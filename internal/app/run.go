@@ -51,6 +51,7 @@ func Load(inv Invocation) (*Context, error) {
 	if c.Settings, err = inv.settings(profiles.For(c.Host.OS), files, c.Vars); err != nil {
 		return nil, err
 	}
+	c.Inv.Flags.Quiet = c.Inv.Flags.Quiet || c.Settings.Quiet && !c.Inv.Flags.Verbose
 	c.Notices = append(doubts, c.Settings.Notices...)
 	if c.Policy, err = c.resolve(inv.Flags); err != nil {
 		return nil, err
@@ -115,6 +116,12 @@ func (inv *Invocation) settings(builtin policy.Set, files []config.File, vars po
 		return nil, err
 	}
 	s.Direct = s.Direct || inv.Flags.Direct
+	if named := inv.Flags.Engine; named != "" {
+		s.Engine = named
+		if s.Where != nil {
+			s.Where["engine"] = "--engine"
+		}
+	}
 	return s, nil
 }
 
@@ -144,9 +151,6 @@ func (c *Context) resolve(flags Flags) (*policy.Policy, error) {
 	}
 	if err := c.Settings.KeepFloor(pol, asked, c.Vars, c.needs(), over); err != nil {
 		return nil, err
-	}
-	if flags.ReadOnly {
-		pol = pol.ReadOnly(c.Vars.CWD)
 	}
 	if c.Settings.Direct && pol.TimeoutSeconds > 0 {
 		return nil, Failed("--direct: a time limit needs sbx as process 1 of the sandbox",

@@ -61,11 +61,19 @@ func keyText(key string) string {
 // unknown is an error about a word that is none of those known.
 func (s *source) unknown(at int, word string, known []string, format string, args ...any) error {
 	err := s.errorf(at, format, args...)
-	err.Near, err.Known = text.Nearest(word, known), known
+	err.Near, err.Known = cmp.Or(Synonym(word, known), text.Nearest(word, known)), known
 	return err
 }
 
 func (s *source) unknownKey(e entry, known []string) error {
+	if Synonym(e.key, known) == "" {
+		for where, names := range [...][]string{topNames(), profileNames()} {
+			if name := Synonym(e.key, names); name != "" {
+				return s.errorf(e.at, "unknown key %s: write %s, which goes %s", short(e.key), name,
+					[...]string{"to the top of the file", "into a profile ([profiles.NAME])"}[where])
+			}
+		}
+	}
 	return s.unknown(e.at, e.key, known, "unknown key %s", short(e.key))
 }
 
@@ -78,6 +86,10 @@ func (s *source) oneOf(e entry, words []string) (string, error) {
 	v, err := s.text(e)
 	if err != nil || slices.Contains(words, v) {
 		return v, err
+	}
+	if e.key == "engine" && Bare(v) {
+		return "", s.errorf(e.at, "engine: %s is no engine; to run without a sandbox, write enabled = false, "+
+			"or use --no-sandbox for one command", short(v))
 	}
 	return "", s.unknown(e.at, v, words, "%s: want %s, got %s", keyText(e.key), orList(words), short(v))
 }
@@ -160,10 +172,10 @@ func (s *source) texts(e entry) ([]word, error) {
 // profileName refuses what no profile can be called, ../x for example: a name
 // is part of messages, of SBX_PROFILE and of file names.
 func (s *source) profileName(key, name string, at int) error {
-	if validName(name, "_-", "") {
+	if validName(name, "_-", capitals) {
 		return nil
 	}
-	text := "%s is not a profile name: want a-z, 0-9, _ and -, at most 64, a letter or digit first"
+	text := "%s is not a profile name: want letters, 0-9, _ and -, at most 64, a letter or digit first"
 	if key != "" {
 		text = key + ": " + text
 	}
@@ -171,7 +183,9 @@ func (s *source) profileName(key, name string, at int) error {
 }
 
 // validToolName reports whether a shim can have the name.
-func validToolName(s string) bool { return validName(s, "_-.+", "ABCDEFGHIJKLMNOPQRSTUVWXYZ") }
+func validToolName(s string) bool { return validName(s, "_-.+", capitals) }
+
+const capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // validName reports whether s is at most 64 lower-case letters and digits, with
 // others after the first byte and also anywhere.

@@ -45,7 +45,8 @@ func (doc *document) Unmarshal([]byte) (map[string]any, error) {
 	case ".toml":
 		read = (&tomlReader{source: doc.source}).read
 	default:
-		return nil, &policy.Error{Source: doc.source.name, Text: "a config file is named *.toml or *.hcl"}
+		return nil, &policy.Error{Source: doc.source.name, Text: "a config file is named *.toml or *.hcl" +
+			map[bool]string{true: "; docs/config.md has a table of what others call these settings"}[filepath.Ext(doc.file.Path) == ".json"]}
 	}
 	root := table{keys: make(map[string]any)}
 	err := doc.scanText()
@@ -74,15 +75,41 @@ func (doc *document) Marshal(map[string]any) ([]byte, error) { return nil, error
 func (doc *document) decode(root map[string]any) error {
 	all := entry{value: root}
 	inner := all
+	each := func(e entry) error {
+		if err := doc.version(e); err != nil {
+			return err
+		}
+		return doc.each(e, doc.key)
+	}
 	for _, name := range []string{"execution", "sandbox"} {
 		keys, _ := inner.value.(map[string]any)
 		if next, ok := keys[name].(map[string]any); ok && len(keys) == 1 {
 			inner = entry{path: sub(inner.path, name), value: next}
 		} else {
-			return doc.each(all, doc.key)
+			return each(all)
 		}
 	}
-	return doc.each(inner, doc.key)
+	return each(inner)
+}
+
+// configVersion is the form of files that this sbx reads; docs/stability.md says what
+// would make another.
+const configVersion = 1
+
+// version refuses a file of a later form before any other word of it: who wrote it counts
+// on what its keys mean there.
+func (doc *document) version(e entry) error {
+	keys, err := doc.table(e)
+	i := slices.IndexFunc(keys, func(k entry) bool { return k.key == "config_version" })
+	if err != nil || i < 0 {
+		return err
+	}
+	n, err := read[int64](doc.source, keys[i], "a whole number")
+	if err == nil && n != configVersion {
+		err = doc.errorf(keys[i].at, "config_version %d: this sbx reads files of version %d; "+
+			"install a version of sbx that knows it", n, configVersion)
+	}
+	return err
 }
 
 // key reads one key at the top of a file.
@@ -96,6 +123,8 @@ func (doc *document) key(e entry) error {
 		return doc.unknownKey(e, topNames())
 	}
 	switch k.kind {
+	case aVersion:
+		return nil
 	case someLocks:
 		return doc.readLocked(e)
 	case someProfiles:

@@ -17,6 +17,7 @@ const (
 	aWord                // one of a few words
 	aProfile             // the name of a profile
 	aFile                // an absolute path
+	aVersion             // of the form of the file
 	someLocks
 	someProfiles
 	someTools
@@ -38,12 +39,15 @@ type key struct {
 
 // topKeys are in the order in which messages list them.
 var topKeys = [...]key{
+	{name: "config_version", kind: aVersion},
 	{name: "enabled", kind: aBool, rank: []string{"true", "false"}, project: true, lock: true,
 		field: func(s *Settings) any { return &s.Enabled }},
 	{name: "default_profile", kind: aProfile, lock: true,
 		field: func(s *Settings) any { return &s.DefaultProfile }},
 	{name: "fallback_on_unavailable", kind: aWord, rank: []string{"block", "warn", "allow"}, project: true, lock: true,
 		field: func(s *Settings) any { return &s.Fallback }},
+	{name: "engine", kind: aWord, rank: []string{"bwrap", "sandbox-exec", "auto", "landlock"}, lock: true,
+		field: func(s *Settings) any { return &s.Engine }},
 	{name: "min_tier", kind: aWord, rank: []string{"full", "reduced"}, project: true,
 		field: func(s *Settings) any { return &s.MinTier }},
 	{name: "tripwire", kind: aWord, rank: []string{"required", "auto"}, project: true, lock: true,
@@ -51,6 +55,8 @@ var topKeys = [...]key{
 	{name: "shell", kind: aFile, lock: true,
 		field: func(s *Settings) any { return &s.Shell }},
 	{name: "audit", kind: aBool},
+	{name: "quiet", kind: aBool,
+		field: func(s *Settings) any { return &s.Quiet }},
 	{name: "hints", kind: aBool,
 		field: func(s *Settings) any { return &s.Hints }},
 	{name: "direct", kind: aBool, rank: []string{"false", "true"}, lock: true,

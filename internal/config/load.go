@@ -49,9 +49,11 @@ type Settings struct {
 	Enabled        bool
 	DefaultProfile string
 	Fallback       string // block, warn, allow: what to do when no sandbox is available
+	Engine         string // auto, bwrap, landlock, sandbox-exec
 	MinTier        string // full, reduced
 	Tripwire       string // required, auto: what to do when a run cannot be watched
 	Shell          string // absolute path, or "" for the caller's choice
+	Quiet          bool
 	Hints          bool
 	Direct         bool
 
@@ -86,8 +88,8 @@ type Ignored struct {
 // the caller's own set.
 func Defaults(builtin policy.Set) *Settings {
 	return &Settings{
-		Enabled: true, DefaultProfile: "moderate", Fallback: "block", MinTier: "reduced", Tripwire: "auto", Hints: true,
-		Profiles: builtin,
+		Enabled: true, DefaultProfile: "moderate", Fallback: "block", Engine: "auto", MinTier: "reduced", Tripwire: "auto",
+		Hints: true, Profiles: builtin,
 	}
 }
 
@@ -195,6 +197,12 @@ func (l *loader) merge(doc *document, below map[string]any) (err error) {
 // checks what they extend.
 func (l *loader) addProfiles(doc *document) error {
 	for _, p := range doc.profiles {
+		for name := range l.Profiles {
+			if name != p.Name && strings.EqualFold(name, p.Name) {
+				return doc.errorf(p.at, "profile %s: there is %s already, and names differ in more than capitals",
+					short(p.Name), short(name))
+			}
+		}
 		l.Profiles[p.Name] = append(slices.Clip(l.Profiles[p.Name]), p.Profile)
 	}
 	return l.checkExtends(doc)

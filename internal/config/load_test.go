@@ -66,7 +66,7 @@ func TestLoadNothingIsDefaults(t *testing.T) {
 	want := Defaults(testBuiltin())
 	want.Where = map[string]string{}
 	for _, key := range []string{"enabled", "default_profile", "fallback_on_unavailable", "min_tier", "tripwire",
-		"shell", "hints", "direct", "login_fallback"} {
+		"shell", "hints", "direct", "login_fallback", "engine", "quiet"} {
 		want.Where[key] = "built-in"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -96,12 +96,12 @@ func TestLoadLayers(t *testing.T) {
 		Where:        map[string]string{"extends.moderate": "user.toml:4:9", "allow_network": "user.toml:5:1"},
 	}
 	want := &Settings{
-		Enabled: true, DefaultProfile: "strict", Fallback: "warn", MinTier: "reduced", Tripwire: "auto",
+		Enabled: true, DefaultProfile: "strict", Fallback: "warn", Engine: "auto", MinTier: "reduced", Tripwire: "auto",
 		Shell: "/bin/zsh", Hints: true,
 		Profiles: testBuiltin(), Tools: map[string]string{"npm": "work", "pip": "strict"},
 		Where: map[string]string{
 			"enabled": "built-in", "default_profile": "system.toml:1:1", "fallback_on_unavailable": "user.toml:1:1",
-			"min_tier": "built-in", "tripwire": "built-in",
+			"min_tier": "built-in", "tripwire": "built-in", "engine": "built-in", "quiet": "built-in",
 			"shell": "user.toml:2:1", "hints": "built-in", "direct": "built-in", "login_fallback": "built-in",
 			"tools.npm": "user.toml:7:1", "tools.pip": "system.toml:7:1",
 		},
@@ -222,6 +222,24 @@ func TestLoadErrors(t *testing.T) {
 			`user.toml:2:1: seccomp: "~joe/x.json": only ~/ is expanded, not the home of another user`},
 		{"seccomp", "[profiles.x]\nseccomp = 'of'",
 			`user.toml:2:1: seccomp: want "default", "strict", "dev" or "off", got "of" (did you mean "off"?)`},
+		{"later form", "key_of_tomorrow = 1\nconfig_version = 2",
+			"user.toml:2:1: config_version 2: this sbx reads files of version 1; install a version of sbx that knows it"},
+		{"form", "config_version = '1'", "user.toml:1:1: config_version: want a whole number, got a string"},
+		{"engine of others", "engine = 'bubblewrap'", `user.toml:1:1: engine: want "bwrap", "sandbox-exec", "auto" or ` +
+			`"landlock", got "bubblewrap" (did you mean "bwrap"?)`},
+		{"no engine", "engine = 'passthrough'", `user.toml:1:1: engine: "passthrough" is no engine; to run without ` +
+			`a sandbox, write enabled = false, or use --no-sandbox for one command`},
+		{"key of others", "[profiles.x]\nallowNetworking = true",
+			`user.toml:2:1: unknown key "allowNetworking" (did you mean "allow_network"?)`},
+		{"key of others at the top", "network = true", `user.toml:1:1: unknown key "network": ` +
+			`write allow_network, which goes into a profile ([profiles.NAME])`},
+		{"key of the top in a profile", "[profiles.x]\nminTier = 'full'\nquiet = true",
+			`user.toml:2:1: unknown key "minTier" (did you mean "min_tier"?)`},
+		{"key of the top", "[profiles.x]\nbackend = 'bwrap'", `user.toml:2:1: unknown key "backend": ` +
+			`write engine, which goes to the top of the file`},
+		{"workspace", "[profiles.x]\nworkspace = 'w'", `user.toml:2:1: workspace: want an absolute path, got "w"`},
+		{"capitals", "[profiles.Moderate]", `user.toml:1:11: profile "Moderate": there is "moderate" already, ` +
+			`and names differ in more than capitals`},
 		{"relative shell", "shell = 'bash'", `user.toml:1:1: shell: want an absolute path, got "bash"`},
 		{"path", "[profiles.x]\nwritable_paths = ['/a',\n  'b']",
 			`user.toml:3:3: "b": not absolute: start it with /, ~/ or $CWD/`},
@@ -234,7 +252,8 @@ func TestLoadErrors(t *testing.T) {
 		{"path long", "[profiles.x]\nwritable_paths = ['/" + strings.Repeat("a", 4096) + "']",
 			"user.toml:2:19: writable_paths: longer than 4096 bytes"},
 		{"pattern", "[profiles.x]\nwritable_paths = ['/a*']",
-			`user.toml:2:19: "/a*": patterns are for blocked_paths and protected_paths only`},
+			`user.toml:2:19: "/a*": patterns are for blocked_paths and protected_paths, and in readonly_paths for what ` +
+				`lies in a directory of the system, as /lib*`},
 		{"replace in the middle", "[profiles.x]\nblocked_paths = ['/a', '!']",
 			`user.toml:2:24: blocked_paths: "!" replaces the list and has to come first in it`},
 		{"env pattern", "[profiles.x]\nenv_pass = ['A?']",
@@ -242,11 +261,11 @@ func TestLoadErrors(t *testing.T) {
 		{"env exception", "[profiles.x]\nenv_drop = ['!A']",
 			`user.toml:2:13: env_drop: "!A" is not a variable name: want letters, digits, _ and, for any run of these, *`},
 		{"profile name", "[profiles.'../x']",
-			`user.toml:1:11: "../x" is not a profile name: want a-z, 0-9, _ and -, at most 64, a letter or digit first`},
+			`user.toml:1:11: "../x" is not a profile name: want letters, 0-9, _ and -, at most 64, a letter or digit first`},
 		{"default name", "default_profile = '../x'",
-			`user.toml:1:1: default_profile: "../x" is not a profile name: want a-z, 0-9, _ and -, at most 64, a letter or digit first`},
+			`user.toml:1:1: default_profile: "../x" is not a profile name: want letters, 0-9, _ and -, at most 64, a letter or digit first`},
 		{"extends name", "[profiles.x]\nextends = ['../x']",
-			`user.toml:2:12: extends: "../x" is not a profile name: want a-z, 0-9, _ and -, at most 64, a letter or digit first`},
+			`user.toml:2:12: extends: "../x" is not a profile name: want letters, 0-9, _ and -, at most 64, a letter or digit first`},
 		{"extends type", "[profiles.x]\nextends = 1",
 			"user.toml:2:1: extends: want a string or a list of strings, got a whole number"},
 		{"extends twice", "[profiles.x]\nextends = ['node', 'node']",
@@ -282,7 +301,8 @@ func TestLoadErrors(t *testing.T) {
 
 func TestFormatIsToldByName(t *testing.T) {
 	_, err := Load(nil, []File{{Path: "/etc/sbx/config.json", Layer: policy.System}}, testVars)
-	if want := "/etc/sbx/config.json: a config file is named *.toml or *.hcl"; message(err) != want {
+	if want := "/etc/sbx/config.json: a config file is named *.toml or *.hcl; " +
+		"docs/config.md has a table of what others call these settings"; message(err) != want {
 		t.Error(err)
 	}
 }

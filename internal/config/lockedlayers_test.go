@@ -20,6 +20,9 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"direct":                  {"", "direct=true"},
 	"allow_network":           {"", "[profiles.moderate]\nallow_network=true"},
 	"share_pid":               {"", "[profiles.moderate]\nshare_pid=true"},
+	"engine":                  {"engine='bwrap'", "engine='landlock'"},
+	"read_only":               {"[profiles.moderate]\nread_only=true", "[profiles.moderate]\nread_only=false"},
+	"workspace":               {"", "[profiles.moderate]\nworkspace='/w'"},
 	"new_session":             {"[profiles.moderate]\nnew_session='yes'", "[profiles.moderate]\nnew_session='no'"},
 	"seccomp":                 {"", "[profiles.moderate]\nseccomp='off'"},
 	"git":                     {"", "[profiles.moderate]\ngit='full'"},
@@ -126,5 +129,6 @@ func looser(t *testing.T, base, s *Settings) bool {
 	return len(policy.Widened(resolved(t, base, base.DefaultProfile), p)) > 0 || base.Enabled && !s.Enabled ||
 		topKey("fallback_on_unavailable").wider(base.Fallback, s.Fallback) ||
 		topKey("min_tier").wider(base.MinTier, s.MinTier) || topKey("tripwire").wider(base.Tripwire, s.Tripwire) ||
+		topKey("engine").wider(base.Engine, s.Engine) ||
 		base.Shell != s.Shell || s.Direct && !base.Direct
 }

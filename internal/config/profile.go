@@ -86,9 +86,16 @@ func (doc *document) scalar(p *profileDoc, k *policy.Key, e entry) (err error) {
 		n, err = doc.whole(e, int64(k.Low), int64(k.High))
 		*field = int(n)
 	case *string:
-		if name, ok := e.value.(string); ok && k.Name == "seccomp" && policy.SeccompFile(name) {
+		name, isText := e.value.(string)
+		yes, isBool := e.value.(bool)
+		switch {
+		case k.Words == nil:
+			*field, err = doc.source.file(e, e.key)
+		case isText && k.Name == "seccomp" && policy.SeccompFile(name):
 			*field, err = doc.filter(e, name)
-		} else {
+		case isBool && k.Name == "new_session":
+			*field = map[bool]string{true: "yes", false: "no"}[yes]
+		default:
 			*field, err = doc.oneOf(e, k.Words)
 		}
 	}

@@ -214,7 +214,9 @@ func (t *tightener) lists(p *profileDoc) error {
 	if err != nil {
 		return err
 	}
-	read, err := t.visible(p.Read.Items, views)
+	read, err := t.visible(slices.DeleteFunc(slices.Clone(p.Read.Items), func(it policy.Item) bool {
+		return strings.ContainsAny(it.Text, "*?")
+	}), views)
 	if err != nil {
 		return err
 	}

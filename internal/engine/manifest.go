@@ -4,6 +4,7 @@ package engine
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -22,7 +23,9 @@ func (r *Run) Manifest() []byte {
 	b.texts("profiles", pol.Profiles)
 	b.member("engine", p.Engine)
 	b.member("tier", p.Tier)
-	scalars := pol.Scalars()
+	scalars := slices.DeleteFunc(pol.Scalars(), func(s policy.Scalar) bool {
+		return s.Key == "read_only" || s.Key == "workspace" // the rules and mounts say it
+	})
 	for _, s := range scalars {
 		b.member(s.Key, s.Value)
 	}

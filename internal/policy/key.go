@@ -32,6 +32,10 @@ var keys = [...]Key{
 		Field: func(p *Profile) any { return &p.AllowNetwork }, policy: func(p *Policy) any { return &p.Network }},
 	{Name: "share_pid", rank: offOn,
 		Field: func(p *Profile) any { return &p.SharePID }, policy: func(p *Policy) any { return &p.SharePID }},
+	{Name: "read_only", rank: []string{"true", "false"},
+		Field: func(p *Profile) any { return &p.ReadOnly }, policy: func(p *Policy) any { return &p.CWDReadOnly }},
+	{Name: "workspace", // no words: an absolute path
+		Field: func(p *Profile) any { return &p.Workspace }, policy: func(p *Policy) any { return &p.Workspace }},
 	{Name: "new_session", Words: []string{"yes", "no", "auto"}, rank: []string{"yes", "auto", "no"}, unsaid: "auto",
 		Field: func(p *Profile) any { return &p.NewSession }, policy: func(p *Policy) any { return &p.NewSession }},
 	{Name: "seccomp", Words: []string{"default", "strict", "dev", "off"},
@@ -82,8 +86,8 @@ func KeyOf(name string) *Key {
 // Wider reports whether value b of a single key gives more than value a.
 // Numbers are limits: a larger one gives more, and "" (no limit) the most.
 func Wider(key, a, b string) bool {
-	if key == "seccomp" && (SeccompFile(a) || SeccompFile(b)) {
-		return a != b // what is in a file is not known here
+	if key == "workspace" || key == "seccomp" && (SeccompFile(a) || SeccompFile(b)) {
+		return a != b // what is in a file is not known here, and no place is better than another
 	}
 	if k := KeyOf(key); k != nil && k.High == 0 {
 		rank := k.rank

@@ -20,6 +20,8 @@ type Policy struct {
 
 	Network     bool
 	SharePID    bool
+	CWDReadOnly bool   // no rule of a file makes anything in the working directory writable
+	Workspace   string // where the working directory is shown; "" for where it is
 	NewSession  string // yes, no, auto
 	Seccomp     string // default, strict, dev, off, or the absolute path of a file
 	Git         string // none, commit, full
@@ -178,7 +180,10 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	if err := pol.expandSeccomp(vars); err != nil {
 		return nil, err
 	}
-	return pol, pol.addRules(p, vars)
+	if err := pol.addRules(p, vars); err != nil || !pol.CWDReadOnly {
+		return pol, err
+	}
+	return pol.ReadOnly(vars.CWD), nil
 }
 
 // defaultTmpfsMB bounds each private directory: memory is what it takes.
@@ -309,7 +314,7 @@ func (pol *Policy) ReadOnly(cwd string) *Policy {
 	out.Rules = slices.Clone(pol.Rules)
 	for i, r := range out.Rules {
 		if r.Access == Write && r.Layer != Flag && Within(r.Path, cwd) {
-			out.Rules[i].Access, out.Rules[i].Source = Read, "--read-only"
+			out.Rules[i].Access, out.Rules[i].Source = Read, cmp.Or(pol.Where["read_only"], "--read-only")
 		}
 	}
 	sortRules(out.Rules)

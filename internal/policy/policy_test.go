@@ -212,10 +212,10 @@ func TestKeys(t *testing.T) {
 	if p.List("no_such") != nil || p.Private.Items[0].Text != "private_paths" || p.EnvDrop.Items[0].Text != "env_drop" {
 		t.Error("lists are mixed up")
 	}
-	full := &Profile{AllowNetwork: No, SharePID: Yes, NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none",
+	full := &Profile{AllowNetwork: No, SharePID: Yes, ReadOnly: Yes, Workspace: "/w", NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none",
 		Protected: "watch", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "warn",
 		TimeoutSeconds: 1.5, MemoryLimitMB: 2, CPUs: .25, Procs: 3, FileSizeMB: .5, TmpfsLimitMB: 4}
-	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"new_session", "yes"}, {"seccomp", "off"},
+	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"read_only", "true"}, {"workspace", "/w"}, {"new_session", "yes"}, {"seccomp", "off"},
 		{"git", "full"}, {"cache", "none"}, {"protect", "watch"}, {"environment", "list"}, {"limits", "enforce"},
 		{"min_tier", "full"}, {"on_unmasked", "warn"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"},
 		{"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}

@@ -18,6 +18,8 @@ type Profile struct {
 
 	AllowNetwork Switch
 	SharePID     Switch
+	ReadOnly     Switch // of the working directory
+	Workspace    string // where the working directory is shown; "" for where it is
 	NewSession   string // yes, no, auto
 	Seccomp      string // default, strict, dev, off, or a path as in lists
 	Git          string // none, commit, full

@@ -130,8 +130,10 @@ func patternError(shown, text string, access Access) error {
 	switch {
 	case strings.ContainsAny(dir, "*?") || strings.IndexByte(last, '$') >= 0:
 		return errors.New(strconv.Quote(shown) + ": only the last element of a path can be a pattern")
+	case access == Read && text[0] == '/': // of the system's directories, see view.expandPattern
 	case access != Block && access != Protect:
-		return errors.New(strconv.Quote(shown) + ": patterns are for blocked_paths and protected_paths only")
+		return errors.New(strconv.Quote(shown) + ": patterns are for blocked_paths and protected_paths, " +
+			"and in readonly_paths for what lies in a directory of the system, as /lib*")
 	}
 	return nil
 }

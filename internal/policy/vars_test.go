@@ -158,7 +158,8 @@ func TestRules(t *testing.T) {
 			Block: Words("$CWD/*.key", "$CWD/.env")}, vars: Vars{CWD: "/w *?$HOME"},
 			want: []string{"write /w *?$HOME", "block /w *?$HOME/*.key (pattern)", "block /w *?$HOME/.env"}},
 		{name: "a pattern for grants", p: Profile{Write: Words("/a/*")},
-			fail: `x: "/a/*": patterns are for blocked_paths and protected_paths only`},
+			fail: `x: "/a/*": patterns are for blocked_paths and protected_paths, and in readonly_paths for what ` +
+				`lies in a directory of the system, as /lib*`},
 		{name: "a pattern in the middle", p: Profile{Block: Words("/a/*/x")},
 			fail: `x: "/a/*/x": only the last element of a path can be a pattern`},
 		{name: "a pattern with a variable", p: Profile{Block: Words("/a/*$HOME")}, vars: Vars{Home: "/h"},

@@ -105,7 +105,7 @@ func (v *View) RemapTo(path string) error {
 		return nil
 	}
 	if over := v.nearest(policy.Dir(v.Host.CWD)); v.Host.CWD != "/" && over != nil && Shows(over.Access) {
-		return failed("--workspace: the working directory lies in "+text.Plain(over.Path)+", which is visible at "+
+		return failed("workspace: the working directory lies in "+text.Plain(over.Path)+", which is visible at "+
 			"its own place", "run from the root of the work tree, with a profile that does not show what is above")
 	}
 	taken := v.nearest(path) != nil
@@ -113,7 +113,7 @@ func (v *View) RemapTo(path string) error {
 		taken = taken || policy.Within(path, own)
 	}
 	if path[0] != '/' || path == "/" || taken {
-		return failed("--workspace: "+text.Plain(path)+" is not a free place in the sandbox",
+		return failed("workspace: "+text.Plain(path)+" is not a free place in the sandbox",
 			"use a new name at the top, like /workspace")
 	}
 	v.remap = path
@@ -293,6 +293,10 @@ func (v *View) expandPattern(out []resolvedRule, pol *policy.Policy, r *policy.R
 		return out, nil
 	case err != nil:
 		return nil, RuleError(r, err)
+	}
+	if IsGrant(r) && dir.Path != "/" && host.Replaceable(dir.Path) {
+		return nil, RuleError(r, errors.New(text.Plain(r.Path)+": patterns open only what lies in / or in a directory "+
+			"of the system, where no command can make another name"))
 	}
 	names, err := v.Res.Entries(dir.Path)
 	if err != nil {

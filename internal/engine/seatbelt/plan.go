@@ -96,7 +96,7 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error
 		return no("new_session = \"yes\" is not available on macOS ("+engine.Whence(pol, "new_session")+")",
 			"start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
 	case req.Remap != "":
-		return no("--workspace is not available on macOS, where every path is shown where it is", "")
+		return no("workspace ("+engine.Whence(pol, "workspace")+") is not available on macOS, where every path is shown where it is", "")
 	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
 		return no("there are no system call filters on macOS ("+engine.Whence(pol, "seccomp")+")", "leave the file out")
 	case pol.Seccomp == "strict" && pol.Where["seccomp"] == "--seccomp":
