@@ -22,6 +22,9 @@ func Bare(command []string, h *host.Host) (*engine.Plan, error) {
 // Become replaces this process by a bare plan. It returns only when it fails,
 // with an [*Error].
 func Become(p *engine.Plan) error {
+	if p.Limit > 0 {
+		return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + timed(p).Error()}
+	}
 	pid1.BeforeExec()
 	err := syscall.Exec(p.Path, p.Argv, p.Env)
 	if err == syscall.ENOEXEC { // a script without a first line, which every shell runs

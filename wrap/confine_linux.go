@@ -27,7 +27,9 @@ func confineSelf(p *engine.Plan) error {
 		return err
 	}
 	// What sbx itself writes is done.
-	if err := p.Limits.SetRlimits(); err != nil {
+	if p.Init != nil {
+		p.Init.Rlimits = p.Limits.Rlimits
+	} else if err := p.Limits.SetRlimits(); err != nil {
 		return failed("limits: " + err.Error())
 	}
 	wall, err := c.Ruleset.Open()
@@ -43,11 +45,36 @@ func confineSelf(p *engine.Plan) error {
 	for _, f := range c.Filters {
 		filters = append(filters, f.Code)
 	}
+	if p.Init != nil {
+		p.Init.Wall, p.Init.Own = wall, filters[0]
+		if len(filters) > 1 {
+			p.Init.Filter = filters[1]
+		}
+		return failed("parent: " + stay(p).Error())
+	}
 	err = pid1.Confine(p.Path, p.Argv, p.Env, wall, filters...)
 	if _, ok := err.(syscall.Errno); !ok {
 		return failed(err.Error())
 	}
 	return &host.Error{Status: host.StatusNoExec, Text: text.Plain(p.Path) + ": " + err.Error()}
+}
+
+// timed runs a command without a sandbox until its time is up. It returns only when it
+// could not start.
+func timed(p *engine.Plan) error {
+	p.Init = &pid1.InitConfig{Group: pid1.Beside, Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs, Leaves: true}
+	return stay(p)
+}
+
+// stay makes this process the parent of the command. It returns only when that fails.
+func stay(p *engine.Plan) error {
+	p.Init.Path, p.Init.Argv = p.Path, p.Argv
+	for _, fd := range append(p.Init.Held, p.Init.Wall) {
+		if fd > 0 {
+			_ = putAt(fd, fd)
+		}
+	}
+	return pid1.Stay(p.Init, p.Env)
 }
 
 // dropCaps gives up all capabilities for good, as bwrap does: root is then a

@@ -38,7 +38,19 @@ func Exec(p *engine.Plan, h *host.Host) error {
 	if err := p.Limits.SetRlimits(); err != nil {
 		return failed("limits: " + err.Error())
 	}
+	if p.Limit > 0 {
+		return seatbelt.NotExecuted(p, timed(p))
+	}
 	return seatbelt.NotExecuted(p, syscall.Exec(p.Path, p.Argv, p.Env))
+}
+
+// timed runs the command and ends as it does. It returns only when it could not start.
+func timed(p *engine.Plan) error {
+	status, timedOut, err := runTimed(p)
+	if err == nil {
+		exitTimed(status, timedOut)
+	}
+	return err
 }
 
 // closeOthers lets nothing pass that the plan does not name: what is open now

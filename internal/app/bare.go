@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/risk"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -90,6 +91,10 @@ func (c *Context) withoutSandbox(cmd command) (*Run, error) {
 	plan, err := wrap.Bare(words, h)
 	if err != nil {
 		return nil, err
+	}
+	plan.Limit = c.Policy.TimeoutSeconds
+	if engine.Wanted(c.Policy).Any() {
+		Say("warning", "without a sandbox no limit on memory, processors, processes or files holds")
 	}
 	if cmd.argv0 != "" {
 		plan.Argv = append([]string{cmd.argv0}, plan.Argv[1:]...)

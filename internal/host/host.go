@@ -122,6 +122,7 @@ type Error struct {
 
 // Exit statuses of sbx itself, as env(1) and timeout(1) have them.
 const (
+	StatusTimeout  = 124
 	StatusFailed   = 125
 	StatusNoExec   = 126
 	StatusNotFound = 127

@@ -48,6 +48,13 @@ type InitConfig struct {
 	// Filter is a program of struct sock_filter, nil for none. It is loaded last, and may
 	// refuse all that process 1 needs.
 	Filter []byte
+
+	// The rest goes with [Beside].
+	Own    []byte   // a filter that is loaded before Filter
+	Wall   int      // descriptor of an open ruleset, 0 for none
+	Leaves bool     // without a sandbox: what the command left in the background goes on
+	After  []string // words of sbx that this process becomes at the end, nil for none; the wait status follows them
+	Held   []int    // descriptors that stay open until then
 }
 
 // ReopenDir is the directory of the files that are opened anew, by their numbers.
@@ -61,6 +68,7 @@ const (
 	Shared                  // in it: what the terminal sends to the group reaches the command by itself
 	Foreground              // a group of its own, which has the terminal
 	NewSession              // a session of its own, without a terminal
+	Beside                  // in it, and this process is no process 1 but the parent itself: see [Stay]
 )
 
 // Rlimit is one limit of setrlimit(2), soft and hard.

@@ -63,7 +63,7 @@ func TestDamagedConfigs(t *testing.T) {
 	}
 	for name, damage := range map[string]func(*InitConfig){
 		"no path":        func(cfg *InitConfig) { cfg.Path = "" },
-		"group":          func(cfg *InitConfig) { cfg.Group = NewSession + 1 },
+		"group":          func(cfg *InitConfig) { cfg.Group = Beside + 1 },
 		"filter":         func(cfg *InitConfig) { cfg.Filter = make([]byte, 7) },
 		"long filter":    func(cfg *InitConfig) { cfg.Filter = make([]byte, 8*4097) },
 		"oom":            func(cfg *InitConfig) { cfg.OOM = maxFD },

@@ -10,7 +10,7 @@ import (
 )
 
 // version begins what [InitConfig.Encode] writes.
-const version = "sbx 3"
+const version = "sbx 4"
 
 var errConfig = errors.New("the configuration of process 1 is damaged")
 
@@ -42,7 +42,7 @@ func (cfg *InitConfig) fields(c *codec) {
 	c.require(cfg.Path != "")
 	list(c, &cfg.Argv, c.text)
 	integer(c, &cfg.Group)
-	c.require(cfg.Group <= NewSession)
+	c.require(cfg.Group <= Beside)
 	integer(c, &cfg.Mask)
 	limit := uint64(cfg.Limit * 1e9)
 	integer(c, &limit)
@@ -74,9 +74,24 @@ func (cfg *InitConfig) fields(c *codec) {
 		c.require(m.valid())
 	})
 	list(c, &cfg.Hints, c.text)
-	c.bytes(&cfg.Filter)
-	c.require(cfg.Filter == nil || validFilter(cfg.Filter))
+	for _, f := range []*[]byte{&cfg.Filter, &cfg.Own} {
+		c.bytes(f)
+		c.require(*f == nil || validFilter(*f))
+	}
+	c.fd(&cfg.Wall, 0)
+	list(c, &cfg.Held, func(fd *int) { c.fd(fd, 0) })
+	list(c, &cfg.After, c.text)
+	c.flag(&cfg.Leaves)
 	c.bytes(&cfg.Expected)
+}
+
+func (c *codec) flag(v *bool) {
+	n := 0
+	if *v {
+		n = 1
+	}
+	integer(c, &n)
+	*v = n == 1
 }
 
 func (c *codec) ruleset(r *landlock.Ruleset) {

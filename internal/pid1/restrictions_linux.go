@@ -37,12 +37,16 @@ func (cfg *InitConfig) restrictions() (w restrictions, err error) {
 			return w, errors.New("descriptor " + strconv.Itoa(n) + ": " + err.Error())
 		}
 	}
-	if cfg.Filter != nil {
-		w.filters = [][]byte{cfg.Filter}
+	w.ruleset = cfg.Wall
+	for _, f := range [][]byte{cfg.Own, cfg.Filter} {
+		if f != nil {
+			w.filters = append(w.filters, f)
+		}
 	}
-	if w.landlock = cfg.Ruleset != nil; w.landlock {
+	if cfg.Ruleset != nil {
 		w.ruleset, err = openRuleset(cfg.Ruleset, cfg.Keep)
 	}
+	w.landlock = w.ruleset > 0
 	return w, err
 }
 

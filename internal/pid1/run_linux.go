@@ -18,10 +18,14 @@ import (
 // golang.org/x/sys/unix does, so it comes before nearly all others. Were that to
 // change, process 1 would be slower and no less right.
 func init() {
-	if syscall.Getpid() == 1 {
-		if args := runtimeArgs(); IsInit(args[min(1, len(args)):]) {
-			exit(Run(args[1:]))
-		}
+	args := runtimeArgs()
+	switch args = args[min(1, len(args)):]; {
+	case len(args) < 2:
+	case args[0] == besideName:
+		runtime.LockOSThread()
+		exit(runBeside(args))
+	case syscall.Getpid() == 1 && IsInit(args):
+		exit(Run(args))
 	}
 }
 

@@ -106,6 +106,8 @@ func (c *child) start() (int, error) {
 	steps := make([]step, 0, 12+len(limits))
 	add := func(nr uintptr, args ...uintptr) { steps = append(steps, newStep(nr, args...)) }
 	switch c.group {
+	case Beside:
+		add(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, sigKILL)
 	case NewSession:
 		add(syscall.SYS_SETSID)
 	case Foreground:

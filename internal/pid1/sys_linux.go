@@ -108,6 +108,10 @@ func defaults() {
 // caught are the signals that onSignal has noted.
 var caught uint64
 
+// anyone lets onSignal note all: where there is no namespace of processes, and so no
+// process in it that must be told from others.
+var anyone uint32
+
 // handler returns the addresses of onSignal and of what it returns to, 0 where
 // the kernel has that itself.
 func handler() (onSignal, signalReturn uintptr)

@@ -9,6 +9,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -59,6 +60,9 @@ func (e Engine) Plan(r *engine.Run) error {
 	if err := addFilters(r); err != nil {
 		return err
 	}
+	if p.Limit = r.Policy.TimeoutSeconds; p.Limit > 0 {
+		p.Init = &pid1.InitConfig{Group: pid1.Beside, Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs}
+	}
 	p.Gaps = slices.Concat(c.gaps, notes, p.Gaps)
 	p.Report.Ruleset, p.Report.Made = &p.Confined.Ruleset, p.Dirs
 	if e.Chosen.Lack != nil {
@@ -92,9 +96,6 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error
 	case pol.Seccomp == "off":
 		return no("seccomp = \"off\" is not available with Landlock, which leaves UDP and sockets to the filter",
 			"leave it out")
-	case pol.TimeoutSeconds > 0:
-		return no("a time limit cannot be enforced without a process namespace ("+engine.Whence(pol,
-			"timeout_seconds")+")", "timeout(1) ends the command, but not what it started in sessions of their own; "+full)
 	case pol.NewSession == "yes":
 		return no("new_session = \"yes\" is not available with Landlock ("+engine.Whence(pol, "new_session")+")",
 			"use setsid(1) in front of sbx")
@@ -174,7 +175,9 @@ func (Engine) Unenforced(r *engine.Run) []string {
 		engine.GapModes,
 		engine.GapProcesses,
 		engine.GapPlaces,
-		"background processes of the command go on when it ends",
+	}
+	if r.Init == nil {
+		gaps = append(gaps, "background processes of the command go on when it ends")
 	}
 	if h.UID == 0 {
 		gaps = append(gaps, "for root that is nearly every file of this machine")

@@ -59,6 +59,9 @@ func (Engine) Plan(r *engine.Run) error {
 	if len(words) > 0 { // by its path: sandbox-exec passes over the entries of PATH that it cannot read
 		words = append([]string{path}, words[1:]...)
 	}
+	if p.Limit = r.Policy.TimeoutSeconds; p.Limit > 0 {
+		p.Gaps = append(p.Gaps, "when the time is up, what the command started in process groups of their own goes on")
+	}
 	p.Report.Made, p.Report.Keep = slices.Clone(p.Dirs), p.Keep
 	text, err := writeProfile(r)
 	if err != nil {
@@ -88,10 +91,6 @@ func short(path string) string {
 func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error {
 	no := engine.Fail
 	switch {
-	case pol.TimeoutSeconds > 0:
-		return no("a time limit cannot be enforced on macOS ("+engine.Whence(pol,
-			"timeout_seconds")+"): nothing of sbx is left to end the command",
-			"timeout(1) of coreutils ends the command, but not what it started in sessions of their own")
 	case pol.NewSession == "yes":
 		return no("new_session = \"yes\" is not available on macOS ("+engine.Whence(pol, "new_session")+")",
 			"start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
@@ -216,7 +215,7 @@ func CheckPlan(p *engine.Plan) error {
 	switch {
 	case p.Engine != host.EngineSeatbelt || p.Path != host.SandboxExec:
 		return engine.Fail("Failed to initialize sandbox: the plan is for another engine than "+host.EngineSeatbelt, "")
-	case p.Init != nil || p.Confined != nil || p.Limit > 0 ||
+	case p.Init != nil || p.Confined != nil ||
 		len(p.FDs)+len(p.Copy)+len(p.Reopen)+len(p.Limits.Cgroups)+len(p.Limits.Prefix) > 0:
 		return engine.Fail("Failed to initialize sandbox: the plan asks for what macOS cannot do", "")
 	}
