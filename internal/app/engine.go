@@ -88,8 +88,12 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 	}
 	flags, h := c.Inv.Flags, *c.Host
 	h.Shell = cmd.shell
-	if engine.Wanted(c.Policy).Tree() && !h.Modelled { // a Mac has no control groups
+	switch { // a Mac has no control groups
+	case h.Modelled:
+	case engine.Wanted(c.Policy).Tree():
 		h.Limits = limits.Look(h.UID)
+	default:
+		h.Limits = limits.LookOwn(h.UID)
 	}
 	plan, err := wrap.New(engine.Request{
 		Policy: c.Policy, Engine: by, Root: cmp.Or(c.Vars.Root, h.CWD), Command: cmd.words, Self: cmd.self,

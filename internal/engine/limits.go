@@ -17,10 +17,13 @@ func Wanted(pol *policy.Policy) limits.Wanted {
 func (r *Run) applyLimits() error {
 	pol, v := r.Policy, r.View
 	want := Wanted(pol)
+	options := limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(r.Request.Direct, pol)}
+	if want.Procs == 0 {
+		defer func() { r.Limits.Usual(r.Host.Limits, options) }()
+	}
 	if !want.Any() {
 		return nil
 	}
-	options := limits.Options{BestEffort: pol.Limits == "best-effort", Staged: v.HasInit(r.Request.Direct, pol)}
 	means, err := limits.Choose(want, r.Host.Limits, options)
 	if refused, ok := err.(*limits.Refusal); ok {
 		text := refused.Error()

@@ -71,9 +71,14 @@ func above(dir, top string) iter.Seq[string] {
 	}
 }
 
-func (m *machine) look() Facts {
+func (m *machine) own() Facts {
 	f := Facts{Root: m.outerRoot()}
 	f.Counted = !f.Root && atLeast(m.release, 5, 14)
+	return f
+}
+
+func (m *machine) look() Facts {
+	f := m.own()
 	mounts := m.mounts()
 	f.Mounted = len(mounts) > 0
 	for _, own := range m.memberships() {

@@ -150,6 +150,33 @@ func Choose(w Wanted, f Facts, o Options) (*Means, error) {
 	return m, nil
 }
 
+// UsualProcs is how many processes and threads a command may have when no one says how
+// many: enough for any build, too few to use up the machine.
+const UsualProcs = 4096
+
+// Usual adds the limit that holds where none on processes was asked for. Only the means
+// that costs nothing and leaves nothing behind is taken; where that is missing, Held says
+// so, since no one asked.
+func (m *Means) Usual(f Facts, o Options) {
+	if o.Staged && f.Counted {
+		m.Staged = true
+		m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitNPROC, Max: UsualProcs})
+		m.Held = append(m.Held, "procs: "+strconv.Itoa(UsualProcs)+" by default (RLIMIT_NPROC in a user namespace "+
+			"of its own, for all processes together); procs or --procs sets another number")
+		return
+	}
+	why := "RLIMIT_NPROC counts all processes of the user where sbx is not process 1 of the sandbox"
+	switch {
+	case f.Mac:
+		why = "macOS has no control groups"
+	case f.Root:
+		why = "RLIMIT_NPROC does not hold root"
+	case !f.Counted:
+		why = "RLIMIT_NPROC counts all processes of a user before Linux 5.14"
+	}
+	m.Held = append(m.Held, "procs: no limit by default here, since "+why+"; procs or --procs asks for one")
+}
+
 func (m *Means) fileSize(w Wanted, f Facts, o Options) error {
 	if w.FileSizeMB == 0 {
 		return nil

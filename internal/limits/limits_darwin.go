@@ -18,6 +18,9 @@ func Look(uid int) Facts {
 	return f
 }
 
+// LookOwn asks for nothing: a limit that no one asked for would count other processes.
+func LookOwn(uid int) Facts { return Facts{Mac: true, Root: uid == 0} }
+
 // Join fails: there are no control groups.
 func (m *Means) Join() (int, error) { return -1, errors.ErrUnsupported }
 
