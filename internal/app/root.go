@@ -99,7 +99,9 @@ func clientRoot(c Caller) (*Caller, error) {
 	if err := c.Host.Writable(root); err != nil {
 		return nil, Failed("the root of what may be written ("+by+") "+err.Error(), "")
 	}
-	return c.at(root), nil
+	out := c.at(root)
+	out.Host.Unpinned = by != "roots" && c.Inv.session == nil
+	return out, nil
 }
 
 // pinned is the writable root of a run without a session: one of those that the

@@ -199,7 +199,24 @@ func TestNoticeIsBounded(t *testing.T) {
 // TestNoProjectFileLoosens writes random project files and compares every
 // trusted profile, alone and in pairs, with what it was without the file.
 func TestNoProjectFileLoosens(t *testing.T) {
-	user := file(policy.User, "[profiles.mine]\nextends=['moderate','node']\nblocked_paths=['$CWD/no']\ncpus=2\nenv_pass=['GH_TOKEN']")
+	user := file(policy.User, `
+[profiles.moderate]
+readonly_paths = ["$CWD/x"]
+blocked_paths = ["/usr/b"]
+[profiles.mine]
+extends = ["moderate", "node"]
+blocked_paths = ["$CWD/no"]
+cpus = 2
+env_pass = ["GH_TOKEN"]
+[profiles.child]
+extends = "mine"
+readonly_paths = ["/usr/b", "$CWD/no"]
+writable_paths = ["$CWD", "$CWD/x", "/tmp/x", "$CWD/.git/hooks/a"]
+[profiles.heir]
+extends = ["child", "strict"]
+writable_paths = ["$CWD", "$CWD/no"]
+private_paths = ["/usr/b"]
+`)
 	before := mustLoad(t, user)
 	names := before.Profiles.Names()
 	loaded := 0

@@ -42,6 +42,10 @@ type Caller struct {
 	Shell   string // what SHELL is inside, "" for the caller's
 	ByName  bool   // sbx was called by the name of a tool: flags are in SBX_FLAGS
 
+	// Unpinned says that a client chose CWD, and the last command may have: no one
+	// named it as a root.
+	Unpinned bool
+
 	// Client says that the variables are those of a client that called its shell,
 	// and perhaps a project's: they lead neither to a bwrap nor to a place that sbx
 	// keeps anything in.

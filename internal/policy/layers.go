@@ -59,12 +59,37 @@ func isPlain(text string) bool {
 type layers struct {
 	Profile // all but the lists of paths
 	parts   []part
+	way     []step  // of the walk that adds them, to the one that it entered last
+	grants  []grant // see [layers.findGrants]
 }
 
 // part is a profile, less its lists that a later one replaced.
 type part struct {
 	*Profile
 	replaced [Block + 1]bool // by access
+	first    int             // of the parts that it extends, which are those right before it
+}
+
+// step is a name on the way of a walk, with the number of parts before it.
+type step struct {
+	name  string
+	first int
+}
+
+// enter is called before a profile's parents are added, see [Set.Walk].
+func (l *layers) enter(p *Profile, depth int) error {
+	if depth > len(l.way) || l.way[depth-1].name != p.Name {
+		l.way = append(l.way[:depth-1], step{p.Name, len(l.parts)})
+	}
+	l.way = l.way[:depth]
+	return nil
+}
+
+// leave adds a profile to its parents.
+func (l *layers) leave(p *Profile) {
+	l.add(p)
+	at := slices.IndexFunc(l.way, func(s step) bool { return s.name == p.Name })
+	l.parts[len(l.parts)-1].first = l.way[at].first
 }
 
 // add lays a profile on top. A list of it that replaces, does so for all below.
@@ -78,7 +103,7 @@ func (l *layers) add(p *Profile) {
 			l.parts[i].replaced[list.access] = true
 		}
 	}
-	l.parts = append(l.parts, part{Profile: p})
+	l.parts = append(l.parts, part{Profile: p, first: len(l.parts)})
 }
 
 // addSelection lays a profile with its parents on top of what was selected
@@ -90,7 +115,11 @@ func (l *layers) addSelection(selected *layers) {
 		return
 	}
 	l.addValues(&selected.Profile)
+	n := len(l.parts)
 	l.parts = append(l.parts, selected.parts...)
+	for i := range selected.parts {
+		l.parts[n+i].first += n
+	}
 }
 
 // element is one element of a list of paths, with its layer and source.
@@ -100,33 +129,97 @@ type element struct {
 	plain  bool
 }
 
+// element is an element of the part, ok is false where its list was replaced.
+func (p *part) element(ref PathRef) (it element, ok bool) {
+	var l *List
+	switch ref.Access {
+	case Private:
+		l = &p.Private
+	case Write:
+		l = &p.Write
+	case Read:
+		l = &p.Read
+	case Protect:
+		l = &p.Protect
+	default:
+		l = &p.Block
+	}
+	it = element{l.Items[ref.Index], ref.Access, ref.Plain}
+	it.Source, it.Layer = cmp.Or(it.Source, p.source("")), max(it.Layer, p.Layer)
+	return it, !p.replaced[ref.Access]
+}
+
 // rules adds the rules of all lists of paths that count, of the elements that are
 // wanted; nil wants all. The error is about the first element of which no rule can
 // be made.
 func (l *layers) rules(out []Rule, vars Vars, wanted func(element) bool) (_ []Rule, first error) {
 	e := expander{Vars: &vars}
-	for _, p := range l.parts {
-		source, lists := p.source(""), [...][]Item{Private: p.Private.Items, Write: p.Write.Items,
-			Read: p.Read.Items, Protect: p.Protect.Items, Block: p.Block.Items}
+	for i := range l.parts {
+		p := &l.parts[i]
 		for _, ref := range p.order() {
-			if p.replaced[ref.Access] {
-				continue
-			}
-			it := element{lists[ref.Access][ref.Index], ref.Access, ref.Plain}
-			it.Source, it.Layer = cmp.Or(it.Source, source), max(it.Layer, p.Layer)
-			if wanted != nil && !wanted(it) {
+			it, ok := p.element(ref)
+			if !ok || wanted != nil && !wanted(it) {
 				continue
 			}
 			r, ok, err := e.rule(it)
 			switch {
 			case err != nil && first == nil:
 				first = &Error{Source: it.Source, Text: err.Error()}
-			case ok:
+			case ok && !l.overruled(i, &r):
 				out = append(out, r)
 			}
 		}
 	}
 	return out, first
+}
+
+// grant is what a person's profile opens, and where it stands among the parts.
+type grant struct {
+	Rule
+	first, part int
+}
+
+// findGrants notes what profiles of files open: that takes the place of what the
+// profiles that they extend say of the same path.
+func (l *layers) findGrants(vars Vars) {
+	e := expander{Vars: &vars}
+	for i := range l.parts {
+		p := &l.parts[i]
+		if p.Layer == Builtin || p.first == i {
+			continue
+		}
+		for _, ref := range p.order() {
+			if it, ok := p.element(ref); ok && ref.Access <= Read {
+				if r, ok, err := e.rule(it); ok && err == nil && !r.Pattern {
+					l.grants = append(l.grants, grant{r, p.first, i})
+				}
+			}
+		}
+	}
+}
+
+// overruled reports whether a profile that extends the part says something else of
+// the rule's path.
+func (l *layers) overruled(part int, r *Rule) bool {
+	return slices.ContainsFunc(l.grants, func(g grant) bool {
+		return g.first <= part && part < g.part && g.Path == r.Path && g.overrules(r)
+	})
+}
+
+// overrules reports whether a grant takes the place of a rule of a profile that its
+// own one extends. What sbx hides by itself, and what the administrator hides or
+// protects, stays so. A rule about any working directory names none: only others of
+// that kind yield to it.
+func (g *Rule) overrules(r *Rule) bool {
+	switch {
+	case g.Layer < r.Layer, g.OfCWD && !r.OfCWD, r.Pattern, r.Except:
+		return false
+	case r.Access == Block:
+		return r.Layer > System
+	case r.Access == Protect:
+		return r.Layer != System && g.Access == Write
+	}
+	return true
 }
 
 // order names the elements of all lists of paths, sorted where that was done

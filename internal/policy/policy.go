@@ -152,7 +152,7 @@ func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, 
 	var sum layers
 	for _, name := range selected {
 		var selected layers
-		if err := set.Walk(name, nil, selected.add); err != nil {
+		if err := set.Walk(name, selected.enter, selected.leave); err != nil {
 			return nil, err
 		}
 		sum.addSelection(&selected)
@@ -190,6 +190,7 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 const defaultTmpfsMB = 2048
 
 func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
+	p.findGrants(vars)
 	n := 0
 	for _, part := range p.parts {
 		n += len(part.order())

@@ -8,7 +8,8 @@ import (
 )
 
 // Access is what a rule does to a path and everything below it. The order is
-// the precedence at one and the same path: a larger value wins.
+// the precedence at one and the same path: a larger value wins, of what profiles
+// that extend others leave (see layers.overruled).
 type Access uint8
 
 const (
@@ -248,6 +249,14 @@ func (r *Rule) matches(path string) bool {
 	}
 	return r.Pattern && Dir(r.Path) == Dir(path) &&
 		Match(r.Path[strings.LastIndexByte(r.Path, '/')+1:], path[strings.LastIndexByte(path, '/')+1:])
+}
+
+// At is the path that a rule matched on the way to one that it decides about.
+func (r *Rule) At(path string) string {
+	for path != r.Path && Dir(path) != Dir(r.Path) {
+		path = Dir(path)
+	}
+	return path
 }
 
 // Match reports whether name matches a pattern in which * stands for any run

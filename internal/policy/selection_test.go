@@ -32,7 +32,8 @@ func TestSecondSelectionHidesNoLess(t *testing.T) {
 }
 
 // Selecting profiles is the same as laying each, flattened by itself, over the
-// ones before.
+// ones before: where no person's profile overrules what it extends, which is for
+// TestWhichRuleWins.
 func TestSelectionsAreFlattened(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	vars := Vars{CWD: "/w", Root: "/w", Home: "/h"}
@@ -50,7 +51,7 @@ func TestSelectionsAreFlattened(t *testing.T) {
 	for n := range 3000 {
 		all := Set{}
 		for i, name := range names {
-			p := &Profile{Name: name, Layer: Layer(r.IntN(2)), Source: name + ".toml:1:1", Private: list(), Write: list(), Read: list(), Protect: list(), Block: list()}
+			p := &Profile{Name: name, Source: name + ".toml:1:1", Private: list(), Write: list(), Read: list(), Protect: list(), Block: list()}
 			for _, env := range []*List{&p.EnvPass, &p.EnvDrop} {
 				*env = List{Replace: r.IntN(3) == 0, Items: Words("X_" + name).Items}
 			}
@@ -59,6 +60,8 @@ func TestSelectionsAreFlattened(t *testing.T) {
 			}
 			if i > 0 && r.IntN(2) == 0 {
 				p.Extends = []string{names[r.IntN(i)]}
+			} else {
+				p.Layer = Layer(r.IntN(2))
 			}
 			all[name] = []*Profile{p}
 		}

@@ -79,6 +79,8 @@ func compareRules(a, b *Rule) int {
 	switch {
 	case a.Access != b.Access:
 		return int(b.Access) - int(a.Access)
+	case a.Layer != b.Layer && a.Access == Block:
+		return int(a.Layer) - int(b.Layer) // what sbx hides is not a person's to open, who hides it once more
 	case a.Layer != b.Layer:
 		return int(b.Layer) - int(a.Layer)
 	case a.Pattern != b.Pattern:

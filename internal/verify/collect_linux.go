@@ -215,9 +215,9 @@ func (c *collector) secret(path, opened string) {
 	}
 	c.target.Hidden = append(c.target.Hidden, h)
 	for _, name := range slices.Backward(way) {
-		if opened == "" && out.Kind == kindDir {
+		if at := below(real, name); opened == "" && out.Kind == kindDir && !c.mounts.at(at).shows() {
 			// The directories on the way show no more than the way.
-			c.secret(real+"/"+name, "")
+			c.secret(at, "")
 		}
 	}
 }

@@ -370,7 +370,7 @@ func (g *gitGuard) show(path, file string) {
 	}
 	for _, home := range g.host.Homes {
 		if path != home && policy.Within(path, home) {
-			if hidden, _ := hides(g.pol, path); !hidden {
+			if hidden, _ := hides(g.pol, path, nil); !hidden {
 				g.rules = append(g.rules, policy.Rule{Path: path, Access: policy.Read, Layer: policy.Builtin,
 					Source: text.Plain(file)})
 			}

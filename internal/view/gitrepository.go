@@ -322,7 +322,7 @@ func (g *gitGuard) foreign(root, file, dir, common string) string {
 	if !g.gitLike(common) {
 		return "it is no git directory of your own"
 	}
-	if hidden, _ := hides(g.pol, common); hidden {
+	if hidden, _ := hides(g.pol, common, nil); hidden {
 		return "it is hidden"
 	}
 	if err := g.host.Writable(common); err != nil {

@@ -18,7 +18,7 @@ import (
 // not be opened as a whole is not opened.
 func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	r, ok := pol.Decide(h.CWD)
-	if hidden, b := hides(pol, h.CWD); hidden {
+	if hidden, b := hides(pol, h.CWD, holdsProject(h)); hidden {
 		return nil, failed("the working directory "+text.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+
 			text.Plain(b.Path)+")",
 			"cd to a project first")
@@ -42,24 +42,36 @@ func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	return without(pol, func(r policy.Rule) bool { return r.OfCWD && r.Access == policy.Read }), nil
 }
 
-// hides reports whether path is or lies below a blocked path that nothing
-// deeper opens.
-func hides(pol *policy.Policy, path string) (bool, policy.Rule) {
+// hides reports whether path is or lies below a blocked path that nothing deeper
+// opens. One that a person blocked does not count where open, if any, says so.
+func hides(pol *policy.Policy, path string, open func(dir string) bool) (bool, policy.Rule) {
 	for dir := path; dir != "/"; dir = policy.Dir(dir) {
 		r, ok := pol.Decide(dir)
 		if !ok {
 			return false, r
 		}
 		if r.Access == policy.Block {
-			return true, r
+			if dir = r.At(dir); r.Layer <= policy.System || open == nil || !open(dir) {
+				return true, r
+			}
+			continue
 		}
 		// The default rule of a profile is about any working directory; only a
-		// rule that a person wrote opens a hidden one.
+		// rule that a person wrote opens what sbx or the administrator hides.
 		if r.Access != policy.Private && r.Layer > policy.Builtin {
 			return false, r
 		}
 	}
 	return false, policy.Rule{}
+}
+
+// holdsProject reports whether the project of a run lies below a directory: where
+// that is hidden, the project is not. What a client chose as its project is none.
+func holdsProject(h *host.Host) func(dir string) bool {
+	return func(dir string) bool {
+		root := host.WorkTree(h.FS, h.CWD, h.UID, h.Homes)
+		return !h.Unpinned && root != dir && policy.Within(root, dir)
+	}
 }
 
 // without is a policy without some of its rules.
