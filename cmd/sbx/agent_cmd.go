@@ -111,7 +111,7 @@ func (c *agentCmd) Run() (err error) {
 
 func unknownAgent(name string) error {
 	return app.Failed(strconv.Quote(name)+" is not a client that sbx knows", meant(name, agents.Names(),
-		"sbx agent --list; any program runs inside as a whole: sbx -- "+shellLine([]string{name})))
+		"sbx agent --list; any program runs inside as a whole: sbx -- "+text.ShellLine([]string{name})))
 }
 
 func whole(c *agents.Client) string { return "put the whole client inside: " + wholeLine(c) }
@@ -153,12 +153,12 @@ func (l *launch) status() string {
 
 func (l *launch) show() error {
 	for _, v := range l.set {
-		fmt.Fprintln(stdout, v.Name+"="+shellLine([]string{v.Value}))
+		fmt.Fprintln(stdout, v.Name+"="+text.ShellLine([]string{v.Value}))
 	}
-	fmt.Fprintln(stdout, shellLine(l.argv))
+	fmt.Fprintln(stdout, text.ShellLine(l.argv))
 	to := text.Plain(l.choice.Shell)
 	if len(l.choice.Prefix) > 0 {
-		to = shellLine(l.choice.Prefix)
+		to = text.ShellLine(l.choice.Prefix)
 	}
 	pol := l.run.Policy
 	fmt.Fprintln(stdout, "# its commands go to "+to+" ("+l.choice.By+"), profile "+strings.Join(pol.Profiles,
@@ -174,7 +174,7 @@ func (l *launch) export() error {
 	for _, v := range l.set {
 		value := text.SingleQuoted(v.Value)
 		if onTerminal() { // for a person to read and paste
-			value = shellLine([]string{v.Value})
+			value = text.ShellLine([]string{v.Value})
 		}
 		fmt.Fprintln(stdout, "export "+v.Name+"="+value)
 	}

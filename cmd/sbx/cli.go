@@ -331,11 +331,11 @@ func stray(word string, left []string) error {
 		}
 		if slices.Contains(commandNames, w) && i > 0 {
 			return app.Failed("unexpected word "+strconv.Quote(w),
-				"sbx "+shellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
+				"sbx "+text.ShellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
 		}
 		line := append(slices.Clone(left[:i]), "--")
 		return app.Failed("unexpected word "+strconv.Quote(w)+": a command comes after --",
-			"sbx "+shellLine(append(line, left[i:]...)))
+			"sbx "+text.ShellLine(append(line, left[i:]...)))
 	}
 	return app.Failed("unexpected word "+word, "a command comes after --")
 }

@@ -182,7 +182,7 @@ func newProbe(s *app.Caller) (*probe, error) {
 		p.close()
 		return nil, err
 	}
-	p.command = "echo ran-" + p.word + "; command cat " + shellLine([]string{file}) + " 2>/dev/null; command ls -d " +
+	p.command = "echo ran-" + p.word + "; command cat " + text.ShellLine([]string{file}) + " 2>/dev/null; command ls -d " +
 		host.ManifestDir + "/policy.json 2>/dev/null; true"
 	// Whether the file tells inside from outside is seen first.
 	if inside, text := p.run("/bin/sh", agents.Call{Args: []string{"-c", p.command}},

@@ -183,6 +183,9 @@ func probeMain() {
 		c, err := net.Dial("unix", l.Addr().String())
 		die(err)
 		die(c.Close())
+	case "offset": // N OFFSET: set that of a descriptor
+		_, err := syscall.Seek(atoi(os.Args[2]), int64(atoi(os.Args[3])), 0)
+		die(err)
 	case "grow": // N: what a file holds beyond its present end, once another process appends
 		growing(atoi(os.Args[2]))
 	case "proc": // open for writing, and never write, what rules the kernel

@@ -22,6 +22,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/verify"
 	"github.com/sbx-sandbox/sbx/shims"
 )
@@ -91,7 +92,7 @@ func run(args []string) error {
 		}
 		if cut {
 			return app.Failed("sbx "+left[0]+" takes no command",
-				"sbx "+shellLine(left)+", or to run a program of that name: sbx -- "+left[0])
+				"sbx "+text.ShellLine(left)+", or to run a program of that name: sbx -- "+left[0])
 		}
 		return runCommand(left)
 	}

@@ -80,17 +80,6 @@ func colour(sgr, text string) string {
 	return escMark() + "[" + sgr + "m" + text + escMark() + "[0m"
 }
 
-// shellLine quotes words so that a person can paste them into a shell.
-func shellLine(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		if out[i] = text.ShellWord(w); out[i] == w && strings.Contains(w, "=") {
-			out[i] = "'" + w + "'" // else it might be an assignment
-		}
-	}
-	return strings.Join(out, " ")
-}
-
 // show prints a value as JSON, or by a function of its own for people.
 func show(asJSON bool, v any, print func() error) error {
 	if asJSON {

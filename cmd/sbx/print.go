@@ -90,11 +90,11 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		line("# filter: %s", j.Filter)
 	}
 	for _, d := range p.Dirs {
-		line("mkdir -m 700 %s", shellLine([]string{d}))
+		line("mkdir -m 700 %s", text.ShellLine([]string{d}))
 	}
 	for _, kv := range j.Env {
 		if strings.Contains(kv, "=") {
-			line("set     %s", shellLine([]string{kv}))
+			line("set     %s", text.ShellLine([]string{kv}))
 		} else {
 			line("pass    %s", text.Plain(kv))
 		}
@@ -111,7 +111,7 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 		line("limit   %gs", p.Limit)
 	}
 	for _, c := range p.Limits.Cgroups {
-		line("cgroup  %s", shellLine([]string{c.Parent + "/sbx-PID-RANDOM"}))
+		line("cgroup  %s", text.ShellLine([]string{c.Parent + "/sbx-PID-RANDOM"}))
 		for _, f := range c.Files {
 			line("          %s = %s", f.Name, f.Data)
 		}
@@ -152,7 +152,7 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 func writeArgv(b *strings.Builder, p *engine.Plan) {
 	n := slices.Index(p.Argv, "--")
 	if p.Engine != host.EngineSeatbelt || n < 3 {
-		fmt.Fprintf(b, "argv    %s\n", shellLine(p.Argv))
+		fmt.Fprintf(b, "argv    %s\n", text.ShellLine(p.Argv))
 		return
 	}
 	b.WriteString("-p\n")
@@ -160,9 +160,9 @@ func writeArgv(b *strings.Builder, p *engine.Plan) {
 		b.WriteString("          " + line)
 	}
 	for i := 3; i+1 < n; i += 2 {
-		fmt.Fprintf(b, "%s        %s\n", p.Argv[i], shellLine(p.Argv[i+1:i+2]))
+		fmt.Fprintf(b, "%s        %s\n", p.Argv[i], text.ShellLine(p.Argv[i+1:i+2]))
 	}
-	fmt.Fprintf(b, "argv    %s -p … -D … %s\n", shellLine(p.Argv[:1]), shellLine(p.Argv[n:]))
+	fmt.Fprintf(b, "argv    %s -p … -D … %s\n", text.ShellLine(p.Argv[:1]), text.ShellLine(p.Argv[n:]))
 }
 
 func confinedFor(c *engine.Confined) *confinedJSON {
@@ -195,7 +195,7 @@ func (f *fdJSON) content() string {
 	case f.Words != nil:
 		out := f.Name + ":"
 		for _, words := range optionLines(f.Words) {
-			out += "\n          " + shellLine(words)
+			out += "\n          " + text.ShellLine(words)
 		}
 		return out
 	case f.Text != nil && *f.Text != "":

@@ -255,8 +255,8 @@ func (t *tripped) accept(c *tripwire.Change) error {
 		}
 		if path != "" {
 			return app.Failed(text.Plain(path)+" has another name (a hard link), by which a command could still change it",
-				"give it a file of its own, then accept it: "+shellLine([]string{"cp", "-p", path, path +
-					".new"})+" && "+shellLine([]string{"mv", path + ".new", path}))
+				"give it a file of its own, then accept it: "+text.ShellLine([]string{"cp", "-p", path, path +
+					".new"})+" && "+text.ShellLine([]string{"mv", path + ".new", path}))
 		}
 	}
 	return app.TripwireError(t.store.Accept(t.root, c.Path))
@@ -343,7 +343,7 @@ func (t *tripped) line(command []string, changes ...tripwire.Change) string {
 		}
 		command = append(command, path)
 	}
-	return shellLine(command)
+	return text.ShellLine(command)
 }
 
 func (t *tripped) removeLine(entries int, changes ...tripwire.Change) string {

@@ -299,14 +299,14 @@ func (in *insight) answerPath(a *answerJSON) error {
 var kindNames = [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device", "unknown"}
 
 // lever adds a way to another answer: flags of a run, or a text.
-func (a *answerJSON) lever(to, text string, flags ...string) {
+func (a *answerJSON) lever(to, note string, flags ...string) {
 	if len(flags) > 0 {
-		if text != "" {
-			text = " (" + text + ")"
+		if note != "" {
+			note = " (" + note + ")"
 		}
-		text = "sbx " + shellLine(flags) + " -- …" + text
+		note = "sbx " + text.ShellLine(flags) + " -- …" + note
 	}
-	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), text})
+	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), note})
 }
 
 // variable is what becomes of an environment variable; never its value.

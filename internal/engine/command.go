@@ -4,9 +4,11 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Words finds the file to execute. It returns the path to execute it by and the
@@ -34,12 +36,20 @@ func (r *Run) Words(self string) (path string, words []string, err error) {
 	return path, words, nil
 }
 
+// builtins change the shell that they are typed in, and are no programs.
+var builtins = []string{"cd", "pushd", "popd", "export", "unset", "set", "alias", "unalias", "source", ".", "eval",
+	"exec", "umask", "ulimit", "local", "declare"}
+
 // lookUp finds a command in the PATH that it will have. What this machine lacks a
 // Mac that it models may have, under the same name.
 func (r *Run) lookUp(name string) (string, error) {
 	path, _ := host.LookupEnv(r.Env, "PATH")
 	full, err := r.View.LookCommand(name, path)
 	var missing *host.Error
+	if errors.As(err, &missing) && missing.Hint == "" && slices.Contains(builtins, name) {
+		missing.Hint = name + " is built into shells, and what it changes ends with the sandbox: sbx -c " +
+			text.SingleQuoted(text.ShellLine(r.Request.Command)+" && COMMAND")
+	}
 	if r.Host.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) &&
 		errors.As(err, &missing) && missing.Status == host.StatusNotFound {
 		return name, nil

@@ -75,6 +75,7 @@ func (s *supervisor) finish() int {
 			break
 		}
 	}
+	s.input.handBack()
 	if s.parent.state().stopped {
 		s.parent.signal(sigCONT)
 	}

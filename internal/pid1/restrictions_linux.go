@@ -26,15 +26,24 @@ type restrictions struct {
 	landlock bool
 	ruleset  int      // its descriptor
 	filters  [][]byte // maxFilters at most
+	input    input
 }
 
 // restrictions opens what the configuration says, files to be opened anew as well.
 // The descriptor of the ruleset ends with the execve, and in process 1 with all
 // others that are not its own.
 func (cfg *InitConfig) restrictions() (w restrictions, err error) {
+	w.input = input{caller: -1, command: -1}
 	for _, n := range cfg.Reopen {
+		if n == 0 {
+			w.input.caller = hold(n)
+		}
 		if err := reopen(n); err != nil {
 			return w, errors.New("descriptor " + strconv.Itoa(n) + ": " + err.Error())
+		}
+		if n == 0 {
+			w.input.command = hold(n)
+			w.input.start, _ = syscall.Seek(n, 0, 1)
 		}
 	}
 	w.ruleset = cfg.Wall
@@ -48,6 +57,33 @@ func (cfg *InitConfig) restrictions() (w restrictions, err error) {
 	}
 	w.landlock = w.ruleset > 0
 	return w, err
+}
+
+// input is a file as standard input that was opened anew: process 1 keeps a
+// descriptor of the caller's and one of the command's; -1 is none.
+type input struct {
+	caller, command int
+	start           int64 // the offset of both
+}
+
+// handBack leaves the caller's file where the command stopped reading, as it would be
+// had they shared it. It only goes forward, and only where it still is where it was:
+// a shell outside may read its script there, and what a command reads of a pipe is
+// gone as well, but nothing comes back.
+func (in *input) handBack() {
+	at, err := syscall.Seek(in.command, 0, 1)
+	if now, gone := syscall.Seek(in.caller, 0, 1); err == nil && gone == nil && now == in.start && at > now {
+		_, _ = syscall.Seek(in.caller, at, 0)
+	}
+}
+
+// hold returns another descriptor of a file, -1 for none.
+func hold(n int) int {
+	fd, err := fcntl(n, syscall.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return -1
+	}
+	return fd
 }
 
 // openRuleset opens a ruleset. Under one about files the command keeps what it was

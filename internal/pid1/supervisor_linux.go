@@ -17,6 +17,7 @@ type supervisor struct {
 	forward uint64
 	relay   relay
 	masks   masks
+	input   input
 	tty     int
 	pid     int // of the command
 
@@ -41,7 +42,7 @@ type supervisor struct {
 func serve(cfg *InitConfig, w restrictions) int {
 	runtime.LockOSThread()
 	held := blockedSignals(cfg.Group, cfg.Limit > 0)
-	s := &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1}
+	s := &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1, input: w.input}
 	s.parent = parent{fds: cfg.Parent, blocked: held | cfg.Mask}
 	// Nothing inside may look into this process, nor use what it has open.
 	prctl(syscall.PR_SET_DUMPABLE, 0)
@@ -113,7 +114,7 @@ func (s *supervisor) start(w restrictions) (int, error) {
 	// Of the caller's descriptors the command alone holds a copy from here on: who
 	// waits for the end of a pipe does not wait for process 1. Of standard error it
 	// keeps one, as the parent process does: there the messages go.
-	keep := append(s.masks.fds(), 2, s.tty)
+	keep := append(s.masks.fds(), 2, s.tty, s.input.caller, s.input.command)
 	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
 		keep = append(keep, *fd)
 	}

@@ -31,6 +31,17 @@ func ShellWord(w string) string {
 	return b.String() + "'"
 }
 
+// ShellLine quotes words so that a person can paste them into a shell.
+func ShellLine(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = ShellWord(w); out[i] == w && strings.Contains(w, "=") {
+			out[i] = "'" + w + "'" // else it might be an assignment
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // SingleQuoted writes a text as a shell has it between single quotes.
 func SingleQuoted(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
 

@@ -33,7 +33,7 @@ func (v *View) LookCommand(name, path string) (string, error) {
 		return full, v.runnable(name, full)
 	}
 	full, err := lookpath.Find(path, name, func(file string) error {
-		full := filepath.Clean(file)
+		full := v.started(file)
 		to, ok := v.visible(full)
 		if !ok || to.Info.Kind == host.Dir || v.Host.IsShim(v.Res, full, name, to) {
 			return lookpath.ErrNone
@@ -42,11 +42,20 @@ func (v *View) LookCommand(name, path string) (string, error) {
 	})
 	switch err {
 	case nil:
-		return filepath.Clean(full), nil
+		return v.started(full), nil
 	case lookpath.ErrNone:
 		return "", notFound(text.Plain(name)+": command not found", v.hiddenHint(name))
 	}
 	return "", err
+}
+
+// started is the absolute path of a file in a search path, as the command has it
+// where it starts.
+func (v *View) started(file string) string {
+	if file[0] != '/' {
+		file = host.Join(v.Host.StartDir(), file)
+	}
+	return filepath.Clean(file)
 }
 
 func notFound(text, hint string) error {

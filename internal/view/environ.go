@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/credentials"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
@@ -44,8 +45,12 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 			continue
 		}
 		d := pol.Env(name)
-		if d.Pass && d.Layer == policy.Builtin && holdsPassword(value) {
+		switch {
+		case d.Layer != policy.Builtin:
+		case d.Pass && holdsPassword(value):
 			d = policy.Verdict{Source: "its value holds a URL with a password"}
+		case !d.Pass && pol.Environment == "inherit" && namesDatabase(name) && credentials.Database(value):
+			d = policy.Verdict{Pass: true, Source: policy.Inherited}
 		}
 		if !d.Pass {
 			changes = append(changes, EnvChange{name, "drop", d.Source})
@@ -110,6 +115,13 @@ func holdsPassword(value string) bool {
 	}
 }
 
+// namesDatabase reports whether a variable is one that profiles drop because its value
+// may hold a password, and that is harmless without one.
+func namesDatabase(name string) bool {
+	return slices.ContainsFunc([]string{"DATABASE_URL", "REDIS_URL", "AMQP_URL", "MONGODB_URI", "MONGO_URL"},
+		func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
 // overrides are the variables whose value sbx decides, whatever the caller has.
 func (v *View) overrides(pol *policy.Policy, set []policy.Var) []policy.Var {
 	own := slices.Clone(pol.EnvSet)
@@ -146,14 +158,18 @@ func (v *View) holdsTemp(dir string) bool {
 	return seen && to.Info.Kind == host.Dir && v.Access(to.Path) == policy.Write
 }
 
-// prunePath keeps the directories of a search path that exist inside. Relative
-// ones go: they would find whatever the working directory holds. Those of sbx's
-// links go, too: what runs inside is to find the programs themselves.
+// prunePath keeps the directories of a search path that exist inside, and relative
+// ones: the working directory is the command's. The empty one goes, and those of
+// sbx's links: what runs inside is to find the programs themselves.
 func (v *View) prunePath(path string) string {
 	var keep []string
 	shims := v.Host.ShimDirs(v.Res)
 	for _, dir := range strings.Split(path, ":") {
-		if !strings.HasPrefix(dir, "/") || slices.Contains(keep, dir) {
+		if dir == "" || slices.Contains(keep, dir) {
+			continue
+		}
+		if dir[0] != '/' {
+			keep = append(keep, dir)
 			continue
 		}
 		if to, ok := v.visible(dir); ok && to.Info.Kind == host.Dir && !slices.Contains(shims, to.Path) {

@@ -78,6 +78,10 @@ func (v *View) visible(path string) (host.Resolved, bool) {
 	if err != nil || to.Info.Kind == host.Absent || !Shows(v.Access(to.Path)) {
 		return to, false
 	}
+	if m := v.nearest(to.Path); m != nil && m.Src != "" && to.Path != m.Path { // other content, as that of the private cache
+		own, err := v.Res.Resolve(m.Src + to.Path[len(m.Path):])
+		return own, err == nil && own.Info.Kind != host.Absent && len(own.Links) == 0 && v.carriesAll(to.Links)
+	}
 	if v.DenyAbsent { // any link can be opened
 		v.addLinks(to.Links)
 	}

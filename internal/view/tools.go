@@ -42,7 +42,7 @@ func Tools(h *host.Host, environ []string) []policy.Lent {
 			dirs = list(value)
 		}
 		for _, dir := range dirs {
-			if dir = strings.TrimRight(dir, "/"); usableToolDir(places, dir) && marked(res, dir, marks) {
+			if dir = strings.TrimRight(dir, "/"); usableToolDir(places, name, dir) && marked(res, dir, marks) {
 				out = append(out, policy.Lent{Name: name, Dir: filepath.Clean(dir)})
 			}
 		}
@@ -63,16 +63,18 @@ func marked(res *host.Resolver, dir string, marks []string) bool {
 	})
 }
 
-// usableToolDir reports whether a value can name a toolchain: an absolute path that
-// is none of the reserved places.
-func usableToolDir(places []reserved, dir string) bool {
+// usableToolDir reports whether the value of a variable can name a toolchain: an
+// absolute path that is none of the reserved places. Environments of Python may lie in
+// ~/.cache, where poetry makes them.
+func usableToolDir(places []reserved, variable, dir string) bool {
 	if len(dir) < 2 || len(dir) > host.MaxPath || dir[0] != '/' || strings.Contains(dir+"/", "/../") ||
 		strings.IndexByte(dir, 0) >= 0 {
 		return false
 	}
 	dir = filepath.Clean(dir)
 	takes := func(k reserved) bool {
-		return policy.Within(k.dir, dir) || k.deep && policy.Within(dir, k.dir)
+		return policy.Within(k.dir, dir) || k.deep && policy.Within(dir, k.dir) &&
+			!(k.cache && variable == "VIRTUAL_ENV")
 	}
 	return !slices.Contains(host.SharedDirs, dir) && !slices.ContainsFunc(systemPlaces[:], takes) &&
 		!slices.ContainsFunc(places, takes)
@@ -80,41 +82,43 @@ func usableToolDir(places []reserved, dir string) bool {
 
 // reserved is a directory that no variable opens.
 type reserved struct {
-	dir  string
-	deep bool // nor anything in it
+	dir   string
+	deep  bool // nor anything in it
+	cache bool // of all programs
 }
 
 // systemPlaces are those that each machine has, besides what is everybody's.
-var systemPlaces = [...]reserved{{"/etc", true}, {"/boot", true}, {"/dev", true}, {"/proc", true}, {"/sys", true},
-	{"/usr", false}, {"/nix", false}, {"/gnu/store", false}}
+var systemPlaces = [...]reserved{{dir: "/etc", deep: true}, {dir: "/boot", deep: true}, {dir: "/dev", deep: true},
+	{dir: "/proc", deep: true}, {dir: "/sys", deep: true}, {dir: "/usr"}, {dir: "/nix"}, {dir: "/gnu/store"}}
 
 // reservedPlaces are home directories; the project, which a read-only rule would
 // take writing away from; the directories in which all programs keep something,
 // and those of sbx's own. A command may have its own ~/.cache in place of the
 // host's, or write the host's: nothing in there is a toolchain that can be believed.
 func reservedPlaces(h *host.Host) []reserved {
-	out := []reserved{{h.CWD, true}}
-	add := func(dir string, deep bool) {
-		if len(dir) > 1 && dir[0] == '/' {
-			out = append(out, reserved{filepath.Clean(dir), deep})
+	out := []reserved{{dir: h.CWD, deep: true}}
+	add := func(k reserved) {
+		if len(k.dir) > 1 && k.dir[0] == '/' {
+			k.dir = filepath.Clean(k.dir)
+			out = append(out, k)
 		}
 	}
 	for _, home := range h.Homes {
-		add(home, false)
+		add(reserved{dir: home})
 	}
 	for _, d := range []struct {
-		variable, inHome string
-		deep             bool
-	}{{"XDG_CACHE_HOME", "/.cache", true}, {"XDG_STATE_HOME", "/.local/state", true},
-		{"XDG_DATA_HOME", "/.local/share", false}, {"XDG_CONFIG_HOME", "/.config", false}} {
+		variable string
+		reserved // below the home directory
+	}{{"XDG_CACHE_HOME", reserved{"/.cache", true, true}}, {"XDG_STATE_HOME", reserved{"/.local/state", true, false}},
+		{"XDG_DATA_HOME", reserved{dir: "/.local/share"}}, {"XDG_CONFIG_HOME", reserved{dir: "/.config"}}} {
 		for _, home := range h.Homes {
-			add(home+d.inHome, d.deep)
+			add(reserved{home + d.dir, d.deep, d.cache})
 		}
 		dir, _ := host.LookupEnv(h.Environ, d.variable)
-		add(dir, d.deep)
+		add(reserved{dir, d.deep, d.cache})
 	}
 	for _, dir := range slices.Concat(h.Own, h.Links, []string{h.Config}) {
-		add(dir, true)
+		add(reserved{dir: dir, deep: true})
 	}
 	return out
 }
@@ -143,7 +147,7 @@ func inPath(h *host.Host, places []reserved, value string) []policy.Lent {
 			break
 		}
 		part := host.Base(entry)
-		if part != "bin" && part != "sbin" && part != "shims" || !usableToolDir(places, entry) {
+		if part != "bin" && part != "sbin" && part != "shims" || !usableToolDir(places, "PATH", entry) {
 			continue
 		}
 		entry = filepath.Clean(entry)
@@ -152,7 +156,7 @@ func inPath(h *host.Host, places []reserved, value string) []policy.Lent {
 		}
 		dir := policy.Dir(entry)
 		switch {
-		case !usableToolDir(places, dir): // ~/sbin, ~/.local/bin
+		case !usableToolDir(places, "PATH", dir): // ~/sbin, ~/.local/bin
 			out = append(out, policy.Lent{Name: "PATH", Dir: entry})
 		case part != "bin" || host.Base(dir) == "libexec":
 			out = append(out, policy.Lent{Name: "PATH", Dir: dir, Parts: []string{part}})
@@ -196,6 +200,7 @@ func (v *View) openToolDirs(found []resolvedRule) {
 // validateToolDir says why a place that a variable named is not opened.
 func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	r, to := p.rule, p.to.Path
+	variable := r.Source[strings.LastIndexByte(r.Source, '$')+1:]
 	if p.to.Info.Kind != host.Dir && p.to.Info.Kind != host.File {
 		return errors.New("there is no directory and no file")
 	}
@@ -204,7 +209,7 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 		return err
 	}
 	switch {
-	case !v.isToolDir(dir.Path) || !v.isToolDir(to):
+	case !v.isToolDir(variable, dir.Path) || !v.isToolDir(variable, to):
 		return errors.New(text.Plain(to) + " is no place of a toolchain")
 	case !policy.Within(to, dir.Path) || to == dir.Path && r.Path != p.toolDir:
 		return errors.New(text.Plain(r.Path) + " leads out of " + text.Plain(dir.Path))
@@ -212,7 +217,6 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 	if err := v.foreign(to); err != nil {
 		return err
 	}
-	variable := r.Source[strings.LastIndexByte(r.Source, '$')+1:]
 	if variable != "PATH" || slices.Contains(siblings, host.Base(r.Path)) {
 		if err := v.sources(to); err != nil {
 			return err
@@ -250,17 +254,17 @@ func (v *View) validateToolDir(found []resolvedRule, p *resolvedRule) error {
 
 // isToolDir is the same for a canonical path: home directories may be links, and
 // what is in them.
-func (v *View) isToolDir(path string) bool {
+func (v *View) isToolDir(variable, path string) bool {
 	if v.reserved == nil {
 		v.reserved = reservedPlaces(v.Host)
 		for _, k := range v.reserved {
 			// One that cannot be reached is no less a place to keep off.
 			if to, err := v.Res.Resolve(k.dir); err == nil && to.Path != k.dir {
-				v.reserved = append(v.reserved, reserved{to.Path, k.deep})
+				v.reserved = append(v.reserved, reserved{to.Path, k.deep, k.cache})
 			}
 		}
 	}
-	return usableToolDir(v.reserved, path)
+	return usableToolDir(v.reserved, variable, path)
 }
 
 // foreign says why a canonical path is another user's: it, or a directory above,

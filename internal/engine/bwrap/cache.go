@@ -32,19 +32,34 @@ func addCache(r *engine.Run) error {
 			!view.IsGrant(m.Rule)
 	})
 	// A mount point in the cache is made by bwrap, which follows links there: a
-	// command may have left some.
-	for _, m := range v.Entries {
-		if !policy.Within(m.Path, dst) {
-			continue
-		}
-		for at := m.Path; at != dst; at = policy.Dir(at) {
-			if info, err := v.Host.FS.Lstat(src + at[len(dst):]); err != nil || info.Kind == host.Link {
-				return engine.Fail(text.Plain(at)+" is a link in the private cache, and nothing can be opened through it",
-					"remove "+text.Plain(src+at[len(dst):]))
-			}
+	// command may have left some. What only a variable names is left out then.
+	for _, m := range slices.Clone(v.Entries) {
+		at := planted(v, m.Path, dst, src)
+		switch {
+		case at == "":
+		case m.Rule.Lent > 0:
+			v.Entries = slices.DeleteFunc(v.Entries, func(o view.Entry) bool { return o.Path == m.Path })
+		default:
+			return engine.Fail(text.Plain(at)+" is no directory in the private cache, and nothing can be opened through it",
+				"remove "+text.Plain(src+at[len(dst):]))
 		}
 	}
 	v.Links = slices.DeleteFunc(v.Links, func(l host.Hop) bool { return policy.Within(l.Path, dst) })
 	r.AddCache(dst, src, policy.Write)
 	return nil
+}
+
+// planted is what stands in the way to a path below dst in the cache of src: a link, or
+// above the path anything but a directory; "" for nothing.
+func planted(v *view.View, path, dst, src string) string {
+	if !policy.Within(path, dst) {
+		return ""
+	}
+	for at := path; at != dst; at = policy.Dir(at) {
+		info, err := v.Host.FS.Lstat(src + at[len(dst):])
+		if err != nil || info.Kind == host.Link || at != path && info.Kind != host.Absent && info.Kind != host.Dir {
+			return at
+		}
+	}
+	return ""
 }
