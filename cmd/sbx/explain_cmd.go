@@ -11,6 +11,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -83,6 +84,9 @@ func explain(s *app.Context) (*explanation, error) {
 	}
 	if f := plan.Report.Filter; f != nil {
 		e.Filter, e.Notices = f, append(e.Notices, f.Notes...)
+	}
+	if stays := plan.Init; stays == nil || stays.Group == pid1.NoInit || stays.Group == pid1.Beside {
+		e.Notices = append(e.Notices, "no notice tells of files that a run leaves in TMPDIR or a private directory: they are gone at its end")
 	}
 	for _, v := range s.Policy.Scalars() {
 		if v.Value != "" {

@@ -30,7 +30,7 @@ import (
 // helpers are small programs for scripts, run inside and outside alike.
 var helpers = map[string]func(){
 	"dial": dialMain, "fdrun": fdrunMain, "probe": probeMain, "treehash": treehashMain, "jail": jailMain, "crowd": crowdMain, "gen": genMain, "actor": actorMain,
-	"launch": launchMain, "inherit": inheritMain, "tally": tallyMain, "stubborn": stubbornMain, "assail": assailMain, "told": toldMain, "heed": heedMain, "snoop": snoopMain, "fuse": fuseMain, "vanish": vanishMain,
+	"launch": launchMain, "inherit": inheritMain, "tally": tallyMain, "stubborn": stubbornMain, "assail": assailMain, "told": toldMain, "heed": heedMain, "snoop": snoopMain, "fuse": fuseMain, "vanish": vanishMain, "serve": serveMain,
 }
 
 func die(err error) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/sbx-sandbox/sbx/profiles"
 )
 
-// printHint explains why a command failed, for process 1 of the sandbox that this
+// printHint tells what a command left, and explains why it failed, for process 1 of the sandbox that this
 // process runs in: see [pid1.IsHint]. What it cannot tell is no error, a bug in
 // it included.
 func printHint(args []string) {
@@ -52,7 +53,21 @@ func printHint(args []string) {
 	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Secret: secretIn(home),
 		Setting: m.Setting, Full: full,
 		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
-	_, _ = stdout.WriteString(hint.Line(b, say, status, args[end+1:]))
+	if len(say.Left) > 0 {
+		var now unix.Timespec
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+		mounts, _ := os.ReadFile("/proc/self/mountinfo")
+		until := time.Now().Add(time.Duration(say.Until - now.Nano()))
+		if line := hint.Left(b, say, string(mounts), until); line != "" {
+			_, _ = stdout.WriteString("notice: " + line + "\n")
+		}
+	}
+	if status == 0 {
+		return
+	}
+	if line := hint.Line(b, say, status, args[end+1:]); line != "" {
+		_, _ = stdout.WriteString("hint: " + line + "\n")
+	}
 }
 
 // full reports whether a file system has no room left.

@@ -112,6 +112,7 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 func (c *Context) hints() engine.Hints {
 	h := c.Inv.hints
 	h.On, h.Locked = c.Settings.Hints && !c.Inv.Flags.Quiet, c.Settings.Locked
+	h.Terminal = h.On && !c.Policy.Network && IsTerminal(2)
 	return h
 }
 

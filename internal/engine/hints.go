@@ -5,9 +5,12 @@ package engine
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Hints says whether and how a failure is explained. A hint is one line on
@@ -21,15 +24,23 @@ type Hints struct {
 	Agent  string   // remedies are flags of sbx agent, with which this client is started; "" for none
 	Locked []string // keys that the administrator lets no one loosen
 
+	Terminal bool // standard error is one
+
 	// These are filled in by the plan.
 	Flags      bool     // SBX_FLAGS is set
 	ConfigDir  string   // where the config file is; "" without Config
 	Lost       []string // directories of PATH that the command does not have
 	Remap, CWD string   // the working directory inside and outside; "" for the same
+	Made       []string // links that sbx makes in private directories
+
+	// These are process 1's, at the end.
+	Left  []string // private directories that hold more than at the start
+	Until int64    // when to end looking at them, on the monotonic clock
 }
 
-// HintWords are the hints as words for process 1, nil for none.
-func (r *Run) HintWords() []string {
+// HintWords are the hints as words for process 1, nil for none. Vanishing is of
+// [Run.Vanishing].
+func (r *Run) HintWords(vanishing []string) []string {
 	say, h := r.Request.Hints, r.Host
 	if !say.On || len(r.Request.Command) == 0 {
 		return nil
@@ -63,7 +74,45 @@ func (r *Run) HintWords() []string {
 		add("remap", at)
 		add("cwd", h.CWD)
 	}
+	for _, l := range r.View.Links {
+		if policy.WithinAny(l.Path, vanishing...) {
+			add("made", l.Path)
+		}
+	}
 	return words
+}
+
+// Vanishing are the directories whose content ends with the sandbox and may be missed:
+// the home directory, those above the project, and those for temporary files.
+func (r *Run) Vanishing() (dirs []string) {
+	for i := range r.View.Entries {
+		m := &r.View.Entries[i]
+		if m.Access != policy.Private || m.Redundant {
+			continue
+		}
+		if m.Path == "/tmp" || m.Path == "/var/tmp" || policy.Within(r.Host.CWD, m.Path) ||
+			slices.ContainsFunc(r.Host.Homes, func(home string) bool { return policy.Within(home, m.Path) }) {
+			dirs = append(dirs, m.Path)
+		}
+	}
+	return dirs
+}
+
+// PortsHint is what to say of ports that are open only inside, "" where that is not
+// looked at.
+func (r *Run) PortsHint() string {
+	say := r.Request.Hints
+	switch {
+	case r.Policy.Network || !say.Terminal:
+		return ""
+	case slices.Contains(say.Locked, "allow_network"), slices.Contains(say.Locked, "default_profile"):
+		return " (the administrator has locked allow_network)"
+	case say.Config:
+		return " (allow_network = true in a profile shares the network)"
+	case say.Tool != "":
+		return " (SBX_FLAGS=--net " + text.ShellWord(say.Tool) + " … shares the network)"
+	}
+	return " (--net shares the network)"
 }
 
 // lostDirs are the first directories of a PATH that another one has no more.
@@ -103,6 +152,12 @@ func ParseHints(words []string) (say Hints) {
 			say.Remap = value
 		case "cwd":
 			say.CWD = value
+		case "made":
+			say.Made = append(say.Made, value)
+		case "left":
+			say.Left = append(say.Left, value)
+		case "until":
+			say.Until, _ = strconv.ParseInt(value, 10, 64)
 		}
 	}
 	return say

@@ -42,8 +42,17 @@ type InitConfig struct {
 	// Masks are what process 1 watches. One that is not in place at the start is an error.
 	Masks []Mask
 
-	// Hints are words for the process that explains a failure, nil for no such process.
+	// Hints are words for the process that explains a failure or tells what is gone, nil
+	// for no such process.
 	Hints []string
+
+	// Private are the directories of which that process tells what the command left: their
+	// file systems end with the sandbox.
+	Private []string
+
+	// Ports is what to say of TCP ports that are open only inside, after their numbers; ""
+	// for not looking.
+	Ports string
 
 	// Filter is a program of struct sock_filter, nil for none. It is loaded last, and may
 	// refuse all that process 1 needs.

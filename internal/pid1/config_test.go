@@ -22,7 +22,8 @@ func configs() []InitConfig {
 			Ruleset: &landlock.Ruleset{FS: 1<<63 | landlock.Read, Net: landlock.BindTCP, Scope: landlock.Signal,
 				Rules: []landlock.Rule{
 					{Path: "/", Allow: landlock.ReadDir}, {Path: "/a b=\n\xff", Allow: 1 << 63, Dev: 1<<64 - 1, Ino: 7}}}},
-		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs, Hints: []string{"hints=1", "tool=a\nb"}},
+		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs, Hints: []string{"hints=1", "tool=a\nb"},
+			Private: []string{"/home/u", "/a b=\n\xff"}, Ports: " (x)"},
 		{Path: "/x", Group: Shared, OOM: -1, Parent: NoParentFDs,
 			Masks: []Mask{{Hides, "/a b=\n\xff/.env", "/a b=\n\xff"}, {HidesWarn, "/x", "/"},
 				{Protects, "/a/.git/config", "/a"}}},

@@ -74,6 +74,8 @@ func (cfg *InitConfig) fields(c *codec) {
 		c.require(m.valid())
 	})
 	list(c, &cfg.Hints, c.text)
+	list(c, &cfg.Private, c.text)
+	c.text(&cfg.Ports)
 	for _, f := range []*[]byte{&cfg.Filter, &cfg.Own} {
 		c.bytes(f)
 		c.require(*f == nil || validFilter(*f))

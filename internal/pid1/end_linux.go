@@ -85,9 +85,7 @@ func (s *supervisor) finish() int {
 			"with on_unmasked = \"warn\" in a profile it goes on")
 		return statusFailed
 	}
-	if !s.outOfMemory() {
-		s.hint()
-	}
+	s.lastWords(s.outOfMemory())
 	switch {
 	case s.timedOut:
 		return statusTimeout

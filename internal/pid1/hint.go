@@ -5,13 +5,19 @@ package pid1
 import "unicode/utf8"
 
 // hintName is the first argument by which sbx knows that it is to explain why a
-// command failed. The status follows, as a shell would have it, then the words of
-// [InitConfig.Hints], "--", and the words of the command. The process writes at most
-// one line to its standard output.
+// command failed, or what it left. The status follows, as a shell would have it and 0
+// for no explanation, then the words of [InitConfig.Hints], "left=" and a directory for
+// each of [InitConfig.Private] that holds more than before, "until=" and the time on the
+// monotonic clock, in nanoseconds, up to which it may look at them, "--", and the words
+// of the command. The process writes lines to its standard output, of which the first
+// two count: "notice: …", "hint: …".
 const hintName = "--hint-of-sandbox"
 
-// maxHint bounds a hint, in bytes: a line that a pipe takes whole.
-const maxHint = 1024
+// maxHint bounds a line, in bytes, and maxLines their number: a pipe takes them whole.
+const (
+	maxHint  = 1024
+	maxLines = 2
+)
 
 // IsHint reports whether the arguments after the program's name tell sbx to
 // explain a failure.

@@ -9,32 +9,54 @@ import (
 )
 
 // hintTime is how long the process that explains a failure may take, in
-// nanoseconds: it needs some milliseconds.
-const hintTime = 500e6
+// nanoseconds: it needs some milliseconds. lookTime is how much of it is for looking
+// at what the command left.
+const (
+	hintTime = 500e6
+	lookTime = 80e6
+)
 
-// hint explains a failure that was the command's own, in a process that is
-// started only now: nothing of the command runs any more, and the words are those
-// in the memory of this process.
-func (s *supervisor) hint() {
-	if s.config.Hints == nil || s.timedOut {
+// lastWords tells what the command left in directories that end with the sandbox,
+// and explains a failure that was its own, in a process that is started only now:
+// nothing of the command runs any more, and the words are those in the memory of this
+// process. What is gone is told however the command ended.
+func (s *supervisor) lastWords(outOfMemory bool) {
+	if s.config.Hints == nil {
 		return
 	}
+	status, left := 0, s.left()
+	if !outOfMemory && !s.timedOut {
+		status = s.fault()
+	}
+	if status == 0 && left == nil {
+		return
+	}
+	text := s.explain(status, left)
+	for range maxLines {
+		var line string
+		if line, text = cut(text, '\n'); showable(line) {
+			say(line)
+		}
+	}
+}
+
+// fault is the status of a failure that was the command's own, else 0.
+func (s *supervisor) fault() int {
 	exited, n := s.status.Exited(), s.status.ExitStatus()
 	if !exited {
 		n = int(s.status.Signal())
 	}
 	status, ok := ownFault(exited, n)
 	if !ok || s.meddled() {
-		return
+		return 0
 	}
-	if text := s.explain(status); showable(text) {
-		say("hint: " + text)
-	}
+	return status
 }
 
 // explain runs the process and returns what it writes, "" when it takes too long,
 // or when someone sends a signal meanwhile.
-func (s *supervisor) explain(status int) string {
+func (s *supervisor) explain(status int, left []string) string {
+	calm := status != 0 || !s.meddled()
 	var p [2]int
 	if syscall.Pipe2(p[:], syscall.O_CLOEXEC) != nil {
 		return ""
@@ -45,8 +67,8 @@ func (s *supervisor) explain(status int) string {
 	if err != nil {
 		return ""
 	}
-	argv := append([]string{"sbx", hintName, strconv.Itoa(status)}, s.config.Hints...)
-	argv = append(append(argv, "--"), s.config.Argv...)
+	argv := slices.Concat([]string{"sbx", hintName, strconv.Itoa(status)}, s.config.Hints, left,
+		[]string{"until=" + strconv.FormatInt(now()+lookTime, 10), "--"}, s.config.Argv)
 	// Of the command's variables it looks at two.
 	env := slices.DeleteFunc(syscall.Environ(), func(v string) bool {
 		name, _ := cut(v, '=')
@@ -63,17 +85,17 @@ func (s *supervisor) explain(status int) string {
 		_, _ = syscall.Write(fd, []byte("1000"))
 		_ = syscall.Close(fd)
 	}
-	var buf [maxHint + 1]byte
+	var buf [maxLines * (maxHint + 1)]byte
 	n := 0
 	for until := now() + hintTime; ; {
-		if now() >= until || s.meddled() {
+		if now() >= until || calm && s.meddled() {
 			n = 0
 			break
 		}
 		if !readable(p[0], 10e6) {
 			continue
 		}
-		k, _ := syscall.Read(p[0], buf[n:])
+		k, _ := syscall.Read(p[0], buf[n:]) // 0 when it is full
 		if k <= 0 {
 			break
 		}

@@ -4,6 +4,7 @@ package pid1
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -37,12 +38,13 @@ func TestExplain(t *testing.T) {
 	t.Setenv("HOME", "/h")
 	t.Setenv("PATH", "/p")
 	t.Setenv("OTHER", "/o")
-	for what, want := range map[string]string{"words": "7 words -- a b /h/p", "hangs": "",
-		"endless": strings.Repeat("x", maxHint+1), "nothing": ""} {
+	for what, want := range map[string]string{"words": "7 words left=/d until=N -- a b /h/p", "hangs": "",
+		"endless": strings.Repeat("x", 2*maxHint+2), "nothing": ""} {
 		s := &supervisor{config: &InitConfig{Hints: []string{what}, Argv: []string{"a", "b"}, Parent: NoParentFDs}}
 		s.parent.fds = NoParentFDs
 		start := time.Now()
-		if got := s.explain(7); got != want {
+		got := regexp.MustCompile(`until=\d+`).ReplaceAllString(s.explain(7, []string{"left=/d"}), "until=N")
+		if got != want {
 			t.Errorf("%s: %q", what, got)
 		}
 		if took := time.Since(start); took > 5*time.Second {
@@ -53,7 +55,7 @@ func TestExplain(t *testing.T) {
 	s := &supervisor{config: &InitConfig{Hints: []string{"hangs"}, Parent: NoParentFDs}, told: bit(sigTERM)}
 	s.parent.fds = NoParentFDs
 	start := time.Now()
-	if got := s.explain(7); got != "" || time.Since(start) >= hintTime {
+	if got := s.explain(7, nil); got != "" || time.Since(start) >= hintTime {
 		t.Errorf("after a signal: %q, %v", got, time.Since(start))
 	}
 }

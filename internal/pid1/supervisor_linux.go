@@ -18,6 +18,7 @@ type supervisor struct {
 	relay   relay
 	masks   masks
 	input   input
+	private []private
 	tty     int
 	pid     int // of the command
 
@@ -27,6 +28,7 @@ type supervisor struct {
 	wantsTerminal bool  // it goes on in the background: look now and then whether it got the terminal
 	expires       int64 // when the time is up; 0 is never
 	deadline      int64 // when whatever still runs is killed; 0 is never
+	portsAt       int64 // when to look at the ports; 0 is never
 	timedOut      bool
 	told          uint64 // signals that the whole group was sent
 	ended         bool
@@ -70,6 +72,7 @@ func serve(cfg *InitConfig, w restrictions) int {
 	if !s.masks.open(cfg) {
 		return statusFailed
 	}
+	s.private = openPrivate(cfg.Private)
 	if status, err := s.start(w); err != nil {
 		return status
 	}
@@ -111,12 +114,18 @@ func (s *supervisor) start(w restrictions) (int, error) {
 	if cfg.Limit > 0 {
 		s.expires = now() + int64(cfg.Limit*1e9)
 	}
+	if cfg.Ports != "" {
+		s.portsAt = now() + portsAfter
+	}
 	// Of the caller's descriptors the command alone holds a copy from here on: who
 	// waits for the end of a pipe does not wait for process 1. Of standard error it
 	// keeps one, as the parent process does: there the messages go.
 	keep := append(s.masks.fds(), 2, s.tty, s.input.caller, s.input.command)
 	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
 		keep = append(keep, *fd)
+	}
+	for _, p := range s.private {
+		keep = append(keep, p.fd)
 	}
 	for _, step := range closeAllBut(keep...) {
 		step.do()
@@ -185,6 +194,7 @@ func (s *supervisor) wait() {
 	ns, t := int64(-1), now()
 	ns = sooner(ns, s.expires > 0, s.expires-t)
 	ns = sooner(ns, s.deadline > 0, s.deadline-t)
+	ns = sooner(ns, s.portsAt > 0, s.portsAt-t)
 	ns = sooner(ns, s.wantsTerminal, 100e6)
 	ns = sooner(ns, s.poll > 0, s.poll)
 	ns = sooner(ns, !s.small, shrinkAfter)
@@ -212,6 +222,7 @@ func (s *supervisor) look() {
 	}
 	s.clock()
 	s.signals()
+	s.tellPorts()
 	if s.wantsTerminal && s.parent.inForeground() {
 		s.giveTerminal()
 	}

@@ -74,7 +74,10 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 	}
 	if r.Init.Group != pid1.NoInit {
 		addParent(r, next)
-		r.Init.Hints = r.HintWords()
+		vanishing := r.Vanishing()
+		if r.Init.Hints = r.HintWords(vanishing); r.Init.Hints != nil {
+			r.Init.Private, r.Init.Ports = vanishing, r.PortsHint()
+		}
 	}
 	command := append([]string{SelfInside, pid1.InitName, strconv.Itoa(r.InitFD)}, words...)
 	return command, append(show, reopenedBinds(r)...), nil
