@@ -39,6 +39,7 @@ type trustJSON struct {
 	Asks    []string        `json:"asks"`
 	Ignored []string        `json:"ignored"`
 	Loosens []config.Looser `json:"loosens"`
+	Filters []trustedJSON   `json:"filters"`
 }
 
 func (c *trustCmd) Run() error {
@@ -100,6 +101,7 @@ func (c *untrustCmd) Run() error {
 		return err
 	}
 	for _, path := range paths {
+		forgetFilters(s.TrustStore(), policy.Dir(path))
 		was, err := s.TrustStore().Remove(path)
 		if err != nil {
 			return err
@@ -108,6 +110,16 @@ func (c *untrustCmd) Run() error {
 			false: ": was not trusted"}[was])
 	}
 	return nil
+}
+
+// forgetFilters takes back what was agreed to of files of seccomp rules in a project.
+func forgetFilters(store config.TrustStore, dir string) {
+	records, _ := store.List()
+	for _, r := range records {
+		if policy.Within(r.Path, dir) && !config.IsProjectFile(r.Path) {
+			_, _ = store.Remove(r.Path)
+		}
+	}
 }
 
 // onlyUser is why these commands are refused in a sandbox. The store is out of reach
@@ -151,7 +163,7 @@ func canonical(s *app.Caller, names []string) (paths []string, err error) {
 		// Not filepath.Dir: ".." after a link is for the system to follow.
 		slash := strings.LastIndexByte(full, '/')
 		dir, base := full[:slash+1], full[slash+1:]
-		if base != ".sbx.toml" && base != ".sbx.hcl" {
+		if !config.IsProjectFile(base) {
 			return nil, app.Failed(text.Plain(name)+" is not a project file",
 				"project files are called .sbx.toml or .sbx.hcl")
 		}
@@ -172,6 +184,9 @@ type candidate struct {
 	state  config.TrustState
 	agreed []byte // what was agreed to before
 	trial  *config.Preview
+
+	filters []config.TrustRecord // what lies in the files of seccomp rules that it names
+	differ  []string             // those of them that are not agreed to
 }
 
 // lookAt reads a project file as a run in its directory does, with all the
@@ -193,8 +208,23 @@ func lookAt(path string) (*candidate, error) {
 	if f.state, f.agreed, err = s.TrustStore().Check(path, f.Data); err != nil {
 		app.Say("warning", err.Error()) // trusting it makes a new record
 	}
-	f.trial, err = config.PreviewTrust(profiles.Builtin(), files, i, s.Vars)
-	return f, err
+	if f.trial, err = config.PreviewTrust(profiles.Builtin(), files, i, s.Vars); err != nil {
+		return nil, err
+	}
+	for _, path := range f.trial.Filters {
+		data, err := config.ReadFilter(path)
+		if err != nil {
+			return nil, err
+		}
+		f.filters = append(f.filters, config.TrustRecord{Path: path, Data: data})
+		if state, _, _ := s.TrustStore().Check(path, data); state != config.Trusted {
+			f.differ = append(f.differ, path)
+		}
+	}
+	if len(f.differ) > 0 && f.state == config.Trusted {
+		f.state = config.Changed
+	}
+	return f, nil
 }
 
 // agree records the bytes that were shown, whatever lies there by now.
@@ -204,6 +234,11 @@ func (f *candidate) agree() error {
 		"set HOME, or XDG_STATE_HOME to a directory that exists"); err != nil {
 		return err
 	}
+	for _, r := range f.filters {
+		if err := store.Add(r.Path, r.Data); err != nil {
+			return err
+		}
+	}
 	return store.Add(f.Path, f.Data)
 }
 
@@ -211,7 +246,11 @@ func (f *candidate) agree() error {
 func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 func (f *candidate) json() trustJSON {
-	return trustJSON{Path: f.Path, State: config.Trusted.String(), Was: f.state.String(), SHA256: digest(f.Data),
+	filters := []trustedJSON{}
+	for _, r := range f.filters {
+		filters = append(filters, trustedJSON{r.Path, config.Trusted.String(), digest(r.Data)})
+	}
+	return trustJSON{Filters: filters, Path: f.Path, State: config.Trusted.String(), Was: f.state.String(), SHA256: digest(f.Data),
 		Asks: orEmpty(f.trial.Asks), Ignored: orEmpty(f.trial.Never), Loosens: orEmpty(f.trial.Loosens)}
 }
 
@@ -239,6 +278,9 @@ func (f *candidate) print() error {
 	}
 	if len(f.trial.Asks) > 0 {
 		head("counts only when trusted: " + strings.Join(f.trial.Asks, ", "))
+	}
+	for _, path := range f.differ {
+		head("the system calls of its runs are filtered by " + text.Plain(path) + ", as that file is now")
 	}
 	if len(f.trial.Never) > 0 {
 		head("never counts in a project file: " + strings.Join(f.trial.Never, ", "))

@@ -82,7 +82,7 @@ func (c *Context) PlanSelf(by engine.Chosen, words []string) (*engine.Plan, erro
 }
 
 func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
-	filter, err := c.readFilter()
+	filter, agreed, err := c.readFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 	plan, err := wrap.New(engine.Request{
 		Policy: c.Policy, Engine: by, Root: cmp.Or(c.Vars.Root, h.CWD), Command: cmd.words, Self: cmd.self,
 		KeepFDs: flags.KeepFD, Cache: c.CacheDir(), Remap: c.Policy.Workspace, Direct: c.Settings.Direct,
-		Argv0: cmd.argv0, Filter: filter, Tmp: c.Inv.tmp(), Hints: c.hints(),
+		Argv0: cmd.argv0, Filter: filter, Agreed: agreed, Tmp: c.Inv.tmp(), Hints: c.hints(),
 	}, &h)
 	if err == nil {
 		logger(flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
@@ -116,25 +116,27 @@ func (c *Context) hints() engine.Hints {
 	return h
 }
 
-// readFilter reads the file that the policy's seccomp names. Most runs name none.
-func (c *Context) readFilter() (*seccomp.File, error) {
+// readFilter reads the file that the policy's seccomp names, and says
+// whether the user agreed to its content together with a project file. Most runs name none.
+func (c *Context) readFilter() (_ *seccomp.File, agreed bool, err error) {
 	path := c.Policy.Seccomp
 	if !policy.SeccompFile(path) {
-		return nil, nil
+		return nil, false, nil
 	}
 	data, err := config.ReadFilter(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	f, err := seccomp.ParseFile(text.Plain(path), data)
 	if err != nil {
-		return nil, filterError(err)
+		return nil, false, filterError(err)
 	}
 	// A file that does not depend on it does without.
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	f.Kernel, _ = seccomp.ParseKernel(strings.TrimSpace(string(release)))
 	logger(c.Inv.Flags.LogLevel).Info("read seccomp filter", "file", path, "rules", f.Rules(), "bytes", len(data))
-	return f, nil
+	state, _, _ := c.TrustStore().Check(path, data)
+	return f, state == config.Trusted, nil
 }
 
 // filterError adds to an error what was probably meant.

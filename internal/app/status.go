@@ -79,7 +79,7 @@ func (c *Context) tellStatus(p *engine.Plan) {
 		}
 		c.notice(n)
 	}
-	for _, n := range p.Report.Once {
+	for _, n := range append(c.foreign(), p.Report.Once...) {
 		if flags.Verbose || !flags.Quiet && !c.Inv.Client && c.unsaid(n) {
 			c.notice(n + " (said once)")
 		}
@@ -102,6 +102,23 @@ func (c *Context) tellStatus(p *engine.Plan) {
 			Say("", line)
 		}
 	}
+}
+
+// foreign is a line about variables of the requirement documents, which do nothing here.
+func (c *Context) foreign() []string {
+	var names []string
+	for _, v := range c.Host.Environ {
+		if strings.HasPrefix(v, "CLAUDE_SANDBOX_") || strings.HasPrefix(v, "CLAUDE_SECCOMP_PROFILE=") {
+			name, _, _ := strings.Cut(v, "=")
+			names = append(names, text.Plain(name))
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	slices.Sort(names)
+	return []string{text.Few(names, 4, ", ") + ": not a setting of sbx, which reads SBX_ENGINE (bwrap, landlock), " +
+		"SBX_PROFILE and SBX_FLAGS (--timeout 300s --procs 50 --seccomp FILE); --no-sandbox runs without a sandbox"}
 }
 
 // Tier is the tier of a plan, and why it is not full.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // Preview is what it would mean to trust a project file.
@@ -15,6 +16,7 @@ type Preview struct {
 	Asks    []string // keys that count only when the file is trusted
 	Never   []string // keys that do not count even then
 	Loosens []Looser // what these come to on this host
+	Filters []string // files of seccomp rules beside or below it that it names
 }
 
 // Looser is one thing that a run may do because a project file is trusted.
@@ -51,6 +53,7 @@ func PreviewTrust(builtin policy.Set, files []File, i int, vars policy.Vars) (*P
 	}
 	t := preview{before: before, after: after, vars: vars, path: files[i].Path}
 	t.keys()
+	t.filters()
 	return &t.Preview, t.loosens()
 }
 
@@ -66,6 +69,22 @@ func (t *preview) keys() {
 	t.Asks = slices.DeleteFunc(slices.Clone(ignoredIn(t.before, t.path)), func(key string) bool {
 		return slices.Contains(t.Never, key)
 	})
+}
+
+// filters finds the files of rules whose content is agreed to together with the file.
+func (t *preview) filters() {
+	for _, name := range t.after.Profiles.Names() {
+		for _, p := range t.after.Profiles[name] {
+			if !strings.HasPrefix(p.Where["seccomp"], text.Plain(t.path)+":") || !policy.SeccompFile(p.Seccomp) {
+				continue
+			}
+			path, ok, err := t.vars.Expand(p.Seccomp)
+			// Another project file is agreed to by its own name, when its words are shown.
+			if ok && err == nil && !IsProjectFile(path) && policy.Within(path, policy.Dir(t.path)) && !slices.Contains(t.Filters, path) {
+				t.Filters = append(t.Filters, path)
+			}
+		}
+	}
 }
 
 func ignoredIn(s *Settings, path string) []string {

@@ -3,10 +3,16 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
+
+// IsProjectFile reports whether a path is called as project files are.
+func IsProjectFile(path string) bool {
+	return slices.Contains([]string{".sbx.toml", ".sbx.hcl"}, filepath.Base(path))
+}
 
 // KeepFloor puts back into a policy what no project file may take from a run, a
 // trusted one neither, however it goes about it (by a profile that it extends

@@ -111,6 +111,7 @@ type Request struct {
 	Hints Hints // what is said after the command has failed
 
 	Filter *seccomp.File // what the policy's seccomp names, when that is a file
+	Agreed bool          // the user agreed to what is in it
 }
 
 // variables are the ones that tell the command where it is.

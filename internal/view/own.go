@@ -27,7 +27,8 @@ func (v *View) GuardFilter(path string) error {
 		if v.writes(name) != nil {
 			return failed("seccomp: "+text.Plain(path)+" could be written by the command, which would choose its "+
 				"own filter ("+text.Plain(name)+" is writable in the sandbox)",
-				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+strconv.Quote(path)+"]")
+				"move the file to ~/.config/sbx, or protect it: protected_paths = ["+strconv.Quote(path)+"]; where a "+
+					"project file names it, sbx trust agrees to its content")
 		}
 	}
 	return nil
