@@ -33,7 +33,7 @@ MEASUREFLAGS ?=
 share  = $(DESTDIR)$(PREFIX)/share
 gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
 
-.PHONY: build try test bench measure lint generate install clean help
+.PHONY: build try test everyday bench measure lint generate install clean help
 
 build: ## build bin/sbx
 	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/sbx' ./cmd/sbx
@@ -44,6 +44,9 @@ try: ## see it work in a throw-away project; installs bubblewrap when it is miss
 
 test: ## run the tests; what fails or is skipped is shown, then the count
 	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m $(TESTFLAGS) ./...
+
+everyday: ## run everyday commands with each profile and engine (tests/everyday)
+	@SBX_TEST_EVERYDAY=all CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m $(TESTFLAGS) ./tests/everyday
 
 bench: build ## measure the start of sbx against raw bwrap; fails above the ceilings
 	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/bench -sbx '$(BIN)/sbx' $(BENCHFLAGS)

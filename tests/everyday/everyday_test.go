@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package everyday
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/landlock"
+	_ "github.com/sbx-sandbox/sbx/internal/testenv"
+)
+
+// SBX_TEST_EVERYDAY=all runs all rows; else those marked quick run.
+var all = os.Getenv("SBX_TEST_EVERYDAY") == "all"
+
+// quickWays are those of the quick part. SBX_TEST_WAYS names the only ones to try.
+var quickWays = []string{"moderate"}
+
+// TestEveryday runs each command without sbx, then with each profile and engine. What
+// is compared is the exit status, what the command printed, and the project after it.
+// Where the table expects a refusal, the hint has to come and its remedy to work.
+func TestEveryday(t *testing.T) {
+	tab, err := readTable("testdata/*.txt")
+	must(t, err)
+	var seen counts
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "answer") }))
+	defer s.Close()
+	serverURL = s.URL
+	t.Run("rows", func(t *testing.T) {
+		for _, b := range tab.blocks {
+			if !all && !slices.ContainsFunc(b.rows, func(r *row) bool { return r.quick }) {
+				continue
+			}
+			t.Run(b.name, func(t *testing.T) {
+				t.Parallel()
+				needTools(t, b.need)
+				l := newLane(t, b.project)
+				for _, r := range b.rows {
+					if all || r.quick {
+						t.Run(r.command, func(t *testing.T) { l.try(t, r, &seen) })
+					}
+				}
+			})
+		}
+	})
+	t.Log(seen.String())
+}
+
+// try runs a row in all ways.
+func (l *lane) try(t *testing.T, r *row, seen *counts) {
+	needTools(t, r.need)
+	bare := l.do(t, r, nil)
+	if bare.status != r.status {
+		t.Fatalf("%s: without sbx: status %d, want %d\n%s%s", r.at, bare.status, r.status, bare.stdout, bare.stderr)
+	}
+	for _, way := range ways {
+		if slices.Contains(r.not, way.name) || !all && !slices.Contains(quickWays, way.name) ||
+			!strings.Contains(cmp.Or(os.Getenv("SBX_TEST_WAYS"), way.name), way.name) {
+			continue
+		}
+		t.Run(way.name, func(t *testing.T) {
+			needEngine(t, way.flags[1])
+			got := l.do(t, r, way.flags)
+			diff := bare.diff(got)
+			seen.add(r, way.name, diff == "")
+			want, refused := r.want[way.name]
+			switch {
+			case !refused && diff != "":
+				t.Errorf("%s: %s\n%s", r.at, diff, got.stderr)
+			case refused && diff == "":
+				t.Errorf("%s: works, and the table says that it does not (%s)", r.at, want.reason.name)
+			case refused && want.remedy != "":
+				l.remedy(t, r, way.flags, want.remedy, bare, got)
+			}
+		})
+	}
+}
+
+// remedy looks for a remedy in what was printed, and tries it.
+func (l *lane) remedy(t *testing.T, r *row, flags []string, remedy string, bare, got outcome) {
+	t.Helper()
+	if !slices.ContainsFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
+		return (strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")) && strings.Contains(line, remedy)
+	}) {
+		t.Errorf("%s: no hint names %q:\n%s", r.at, remedy, got.stderr)
+	}
+	more := strings.Fields(os.Expand(strings.ReplaceAll(remedy, "~", l.home), func(string) string { return "" }))
+	if diff := bare.diff(l.do(t, r, append(slices.Clone(flags), more...))); diff != "" {
+		t.Errorf("%s: with %s: %s", r.at, remedy, diff)
+	}
+}
+
+// diff is "" where two outcomes are the same.
+func (a *outcome) diff(b outcome) string {
+	var said []string
+	if a.status != b.status {
+		said = append(said, fmt.Sprintf("status %d, without sbx %d", b.status, a.status))
+	}
+	if a.stdout != b.stdout {
+		said = append(said, fmt.Sprintf("prints %.2000q, without sbx %.2000q", b.stdout, a.stdout))
+	}
+	if !slices.Equal(a.state, b.state) {
+		said = append(said, "leaves another state:")
+		for _, line := range a.state {
+			if !slices.Contains(b.state, line) {
+				said = append(said, "- "+line)
+			}
+		}
+		for _, line := range b.state {
+			if !slices.Contains(a.state, line) {
+				said = append(said, "+ "+line)
+			}
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// counts is how many rows work, by way and group.
+type counts struct {
+	mu   sync.Mutex
+	rows []counted
+}
+
+type counted struct {
+	r   *row
+	way string
+	ok  bool
+}
+
+func (c *counts) add(r *row, way string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows = append(c.rows, counted{r, way, ok})
+}
+
+func (c *counts) String() string {
+	var b strings.Builder
+	for _, way := range ways {
+		groups, works, total := map[string]int{}, 0, 0
+		var names []string
+		for _, n := range c.rows {
+			if n.way != way.name {
+				continue
+			}
+			if total++; n.ok {
+				works++
+				continue
+			}
+			if groups[n.r.group.name]++; groups[n.r.group.name] == 1 {
+				names = append(names, n.r.group.name)
+			}
+		}
+		fmt.Fprintf(&b, "%s: %d of %d work as without sbx;", way.name, works, total)
+		slices.Sort(names)
+		for _, name := range names {
+			fmt.Fprintf(&b, " %s -%d", name, groups[name])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func needTools(t *testing.T, names []string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s: not installed", name) // testsum fails where it is required
+		}
+	}
+}
+
+func needEngine(t *testing.T, engine string) {
+	t.Helper()
+	switch {
+	case engine == "landlock" && landlock.ABI() < 6:
+		t.Skip("landlock has scopes since version 6")
+	case engine == "bwrap":
+		if err := bwrapWorks(); err != nil {
+			t.Skip(err)
+		}
+	}
+}
+
+var bwrapWorks = sync.OnceValue(func() error {
+	if out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true").CombinedOutput(); err != nil {
+		return fmt.Errorf("bwrap does not work here: %w: %s", err, out)
+	}
+	return nil
+})

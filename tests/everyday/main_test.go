@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package everyday
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/jailtest"
+	"github.com/sbx-sandbox/sbx/internal/testenv"
+)
+
+// sbxPath is the program that is tried. SBX_TEST_BINARY names another one, to compare.
+var sbxPath string
+
+func TestMain(m *testing.M) {
+	jailtest.Enter()
+	os.Exit(withSbx(m))
+}
+
+func withSbx(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "sbx-everyday")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if sbxPath = os.Getenv("SBX_TEST_BINARY"); sbxPath == "" {
+		sbxPath = filepath.Join(dir, "sbx")
+		if err := testenv.Build(sbxPath, "github.com/sbx-sandbox/sbx/cmd/sbx"); err != nil {
+			fmt.Fprintln(os.Stderr, "sbx for the tests:", err)
+			return 1
+		}
+	}
+	return m.Run()
+}
