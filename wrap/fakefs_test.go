@@ -77,6 +77,8 @@ func (f *fakeFS) add(t testing.TB, line string) {
 		switch key, value, _ := strings.Cut(w, "="); key {
 		case "uid":
 			n.UID, _ = strconv.Atoi(value)
+		case "gid":
+			n.GID, _ = strconv.Atoi(value)
 		case "mode":
 			m, err := strconv.ParseUint(value, 8, 32)
 			if err != nil {

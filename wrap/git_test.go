@@ -73,11 +73,18 @@ func TestGit(t *testing.T) {
 	}
 }
 
-// The rest of a work tree can be read from a directory of it, its secrets not.
+// All of a work tree can be written from a directory of it, or read with scope = "cwd",
+// its secrets not.
 func TestWorkTreeFromBelow(t *testing.T) {
+	for scope, rest := range map[string]string{"": "write", "cwd": "read"} {
+		testFromBelow(t, scope, map[string]string{"/main.go": rest, "/.env.example": rest, "/sub/deep/x.go": "write"})
+	}
+}
+
+func testFromBelow(t *testing.T, scope string, want map[string]string) {
 	const app = "/home/u/src/app"
 	m := user(debian + home("/home/u", "1000") + repo(app))
-	m.cwd = app + "/sub"
+	m.cwd, m.over.Scope = app+"/sub", scope
 	p, fs, err := m.plan(t)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +100,6 @@ func TestWorkTreeFromBelow(t *testing.T) {
 			got[path] = "write"
 		}
 	}
-	want := map[string]string{"/main.go": "read", "/.env.example": "read", "/sub/deep/x.go": "write"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -122,10 +122,8 @@ func (m *machine) engine() engine.Chosen {
 
 // policy resolves the profiles and the flags of a run.
 func (m *machine) policy(h *host.Host) (*policy.Policy, error) {
-	vars := policy.Vars{CWD: h.CWD, Root: host.WorkTree(h.FS, h.CWD, h.UID, h.Homes), Home: m.home}
-	if h.CWD == "" {
-		vars.Root = ""
-	}
+	in := h.Project(h.CWD)
+	vars := policy.Vars{CWD: h.CWD, Root: in.Root, Project: in.Whole, Dirs: in.Dirs, Members: in.Members, Home: m.home}
 	if len(m.homes) > 1 {
 		vars.Home2 = m.homes[1]
 	}
@@ -145,11 +143,11 @@ func (m machine) plan(t testing.TB) (*engine.Plan, *fakeFS, error) {
 		t.Fatal(err)
 	}
 	if m.readOnly {
-		pol = pol.ReadOnly(h.CWD)
+		pol = pol.ReadOnly(pol.Project)
 	}
 	req := m.request
 	req.Engine = m.engine()
-	req.Policy, req.Root, req.Command, req.Cache = pol, host.WorkTree(fs, h.CWD, h.UID, h.Homes), m.command, host.Join(m.home, ".cache/sbx")
+	req.Policy, req.Root, req.Command, req.Cache = pol, h.Project(h.CWD).Root, m.command, host.Join(m.home, ".cache/sbx")
 	p, err := New(req, h)
 	return p, fs, err
 }

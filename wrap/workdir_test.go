@@ -4,6 +4,7 @@ package wrap
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -169,6 +170,59 @@ func TestWorkTree(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := host.WorkTree(newFS(t, 1000, files, c.more), c.cwd, 1000, []string{"/home/u"}); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// What is writable as a whole from a directory, and where names hide.
+func TestProject(t *testing.T) {
+	const files = `
+/ uid=0
+/home/u/ uid=1000
+/home/u/src/app/sub/deep/ uid=1000
+/tmp/ mode=1777
+/tmp/x/y/ uid=1000
+`
+	const app, deep = "/home/u/src/app", "/home/u/src/app/sub/deep"
+	long := app + strings.Repeat("/d", 40)
+	for _, c := range []struct {
+		name, more, cwd, root, whole, members string
+	}{
+		{"nothing", "", deep, deep, deep, ""},
+		{"git", app + "/.git/", deep, app, app, ""},
+		{"a linked work tree", app + "/.git = gitdir: /home/u/other/.git/worktrees/app", deep, app, app, ""},
+		{"a .git planted below narrows", app + "/.git/\n" + app + "/sub/.git/", deep, app + "/sub", app + "/sub", ""},
+		{"another's .git", app + "/.git/ uid=1001", deep, deep, deep, ""},
+		{"another's directory", app + "/ uid=1001\n" + app + "/.git/", deep, deep, deep, ""},
+		{"another's directory between", app + "/.git/\n" + app + "/sub/ uid=1001", deep, app, deep, ""},
+		{"another's working directory", app + "/.git/\n" + deep + "/ uid=1001", deep, app, deep, ""},
+		{"a directory between that all may write", app + "/.git/\n" + app + "/sub/ uid=1000 mode=777", deep, app, deep, ""},
+		{"a root that all may write", app + "/ uid=1000 mode=1777\n" + app + "/.git/", deep, app, deep, ""},
+		{"writable for the user's own group", app + "/ uid=1000 gid=1000 mode=775\n" + app + "/.git/", deep, app, app, ""},
+		{"writable for another group", app + "/ uid=1000 gid=50 mode=775\n" + app + "/.git/", deep, app, deep, ""},
+		{"the home", "/home/u/.git/", deep, deep, deep, ""},
+		{"/tmp", "/tmp/.git/ uid=1000", "/tmp/x/y", "/tmp/x/y", "/tmp/x/y", ""},
+		{"sbx's own configuration", "/home/u/.config/sbx/ uid=1000\n/home/u/.config/.git/\n/home/u/.config/nvim/ uid=1000", "/home/u/.config/nvim", "/home/u/.config", "/home/u/.config/nvim", ""},
+		{"too deep", app + "/.git/\n" + long + "/", long, app, long, ""},
+		{"go.work", app + "/go.work = use ./sub", deep, app, app, "sub"},
+		{"cargo", app + "/Cargo.toml = [workspace]\\nmembers = [\"s*\"]", deep, app, app, "sub"},
+		{"a crate", app + "/Cargo.toml = [package]\\nname = \"workspace\"", deep, deep, deep, ""},
+		{"npm", app + `/package.json = {"workspaces": {"packages": ["./sub/*", "../x", "!y", "/"]}}`, deep, app, app, "sub/deep"},
+		{"a package", app + `/package.json = {"name": "workspaces"}`, deep, deep, deep, ""},
+		{"pnpm", app + "/pnpm-workspace.yaml = packages:\\n  - 'sub'\\n", deep, app, app, "sub"},
+		{"another's go.work", app + "/go.work uid=1001", deep, deep, deep, ""},
+		{"go.work in the home", "/home/u/go.work = use ./src", deep, deep, deep, ""},
+		{"git before a workspace", app + "/sub/.git/\n" + app + "/go.work = use ./sub", deep, app + "/sub", app + "/sub", ""},
+		{"members of a work tree", app + "/.git/\n" + app + "/go.work = use ./sub", app, app, app, "sub"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &host.Host{Facts: host.Facts{FS: newFS(t, 1000, files, c.more)},
+				Caller: host.Caller{UID: 1000, GID: 1000, Homes: []string{"/home/u"}}, Places: host.Places{Config: "/home/u/.config/sbx"}}
+			got := h.Project(c.cwd)
+			members := strings.TrimPrefix(strings.Join(got.Members, " "), app+"/")
+			if got.Root != c.root || got.Whole != c.whole || members != c.members {
+				t.Errorf("%+v, want %+v", got, c)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func (l *launch) policy(c *agentCmd) error {
 		names = append(names, l.client.Module)
 	}
 	l.session = session.Session{
-		Client: l.client.Name, Root: s.Host.CWD,
+		Client: l.client.Name, Root: s.Policy.Project, CWD: s.Host.CWD,
 		Home: s.Vars.Home, Config: s.Vars.Config, Cache: s.Vars.Cache, Data: s.Vars.Data, State: s.Vars.State,
 		Path: os.Getenv("PATH"), Files: s.Agreed,
 		Profile: names, Env: c.Env, Net: c.Net, NoNet: c.NoNet,

@@ -191,7 +191,7 @@ func splitNames(words []string) (names []string) {
 
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
-	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"},
+	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "scope": {"cwd", "project"},
 	"seccomp":     {"default", "strict", "dev", "off"},
 	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt},
 	"min-tier":  {"full", "reduced"},
@@ -204,7 +204,7 @@ func (o *options) check() error {
 		engine, o.Engine = "SBX_ENGINE", env
 	}
 	for _, f := range []struct{ name, value string }{
-		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"seccomp", o.Seccomp},
+		{"git", o.Git}, {"cache", o.Cache}, {"protect", o.Protect}, {"scope", o.Scope}, {"seccomp", o.Seccomp},
 		{"new-session", o.NewSession},
 		{"engine", o.Engine}, {"min-tier", o.MinTier}, {"log-level", o.LogLevel},
 	} {

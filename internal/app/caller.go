@@ -72,6 +72,8 @@ func newCaller(inv Invocation, dir string) (*Caller, error) {
 	}
 	h.Own, h.Config = c.Vars.Own(), c.dir("$XDG_CONFIG_HOME/sbx")
 	c.links()
+	p := h.Project(h.CWD)
+	c.Vars.Root, c.Vars.Project, c.Vars.Dirs, c.Vars.Members = p.Root, p.Whole, p.Dirs, p.Members
 	return c, nil
 }
 
@@ -87,9 +89,6 @@ func variables(h *host.Host) policy.Vars {
 	v := policy.Vars{
 		CWD: h.CWD, TmpDir: env("TMPDIR"), Config: env("XDG_CONFIG_HOME"), Cache: env("XDG_CACHE_HOME"),
 		Data: env("XDG_DATA_HOME"), State: env("XDG_STATE_HOME"), Run: env("XDG_RUNTIME_DIR"),
-	}
-	if h.CWD != "" {
-		v.Root = host.WorkTree(h.FS, h.CWD, h.UID, h.Homes)
 	}
 	if len(h.Homes) > 0 {
 		v.Home = h.Homes[0]

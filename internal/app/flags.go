@@ -23,10 +23,11 @@ type Flags struct {
 	Net        bool     `xor:"net" help:"Share the network."`
 	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
 	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
-	ReadOnly   bool     `help:"Make the working directory read-only."`
-	Workspace  string   `placeholder:"PATH" help:"Show the working directory at PATH inside."`
+	ReadOnly   bool     `help:"Make the project read-only."`
+	Workspace  string   `placeholder:"PATH" help:"Show the project at PATH inside."`
 	Git        string   `placeholder:"LEVEL" help:"How much of .git is writable: none, commit or full."`
 	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
+	Scope      string   `placeholder:"WHAT" help:"What is writable: project (the work tree or workspace around the working directory) or cwd."`
 	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing can be created beside them) or watch (report changes)."`
 	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
 	NewSession string   `placeholder:"WHEN" help:"Run in a new session, without the terminal: auto, yes or no."`
@@ -83,7 +84,7 @@ func given[T comparable](flag string, value T) string {
 func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
 	p := &policy.Profile{
 		Name: "flags", Layer: policy.Flag, Source: "flags", NewSession: f.NewSession, Seccomp: f.Seccomp,
-		Git: f.Git, Cache: f.Cache, Workspace: f.Workspace, Protected: f.Protect, MinTier: f.MinTier, Where: map[string]string{},
+		Git: f.Git, Cache: f.Cache, Workspace: f.Workspace, Scope: f.Scope, Protected: f.Protect, MinTier: f.MinTier, Where: map[string]string{},
 	}
 	if f.Net || f.NoNet {
 		p.AllowNetwork = policy.SwitchOf(f.Net)

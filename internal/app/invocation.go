@@ -136,7 +136,7 @@ func (inv *Invocation) tmp() string {
 // believed are the user's own directories as far as they are known without the
 // variables of a client: in the user database, or where sbx agent found them.
 func (inv *Invocation) believed(h *host.Host, said policy.Vars) policy.Vars {
-	own := policy.Vars{CWD: said.CWD, Root: said.Root}
+	own := policy.Vars{CWD: said.CWD}
 	if ses := inv.session; ses != nil {
 		own.Home, own.Config, own.Cache, own.Data, own.State = ses.Home, ses.Config, ses.Cache, ses.Data, ses.State
 		own.TmpDir = inv.tmp()

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,18 +33,26 @@ func (c *Caller) inProject() (*Caller, error) {
 	if out.Boundary == "" {
 		out.Boundary = out.outermost()
 	}
-	out.Vars.Around = out.Boundary
+	if out.Vars.Around = out.Boundary; out.Boundary != "" {
+		out.Vars.Dirs = append(slices.Clip(out.Vars.Dirs), out.Boundary) // a command can make a repository below
+	}
 	return out, nil
 }
 
-// at is the caller with another writable tree; "" is none.
-func (c Caller) at(root string) *Caller {
+// at is the caller with another working directory and project; "" is none. The
+// command starts where it was called: names are hidden on the way there, too.
+func (c Caller) at(cwd, project string) *Caller {
 	h := *c.Host
 	h.Dir = h.CWD
-	c.Host, c.Vars.CWD, c.Vars.Root = &h, root, ""
-	if root != "" {
-		h.CWD, c.Vars.Root = root, host.WorkTree(h.FS, root, h.UID, h.Homes)
+	c.Host, c.Vars.CWD, c.Vars.Project, c.Vars.Root = &h, cwd, project, ""
+	c.Vars.Dirs, c.Vars.Members = nil, nil
+	if cwd == "" {
+		return &c
 	}
+	h.CWD = cwd
+	p := h.Project(project)
+	c.Vars.Root, c.Vars.Members = p.Root, p.Members
+	c.Vars.Dirs = slices.Concat(p.Dirs, host.Between(project, cwd), host.Between(project, h.Dir))
 	return &c
 }
 
@@ -68,7 +77,7 @@ func toolDirectory(c Caller) (*Caller, error) {
 	if slices.ContainsFunc(h.Homes, func(home string) bool { return policy.Within(home, h.CWD) }) {
 		c.nowhere = err.Error() + "; inside, the home directory is empty but for what the profile opens, and what is written there is lost"
 	}
-	return c.at(""), nil
+	return c.at("", ""), nil
 }
 
 // clientRoot decides which tree the commands of a client may write. The
@@ -79,18 +88,21 @@ func clientRoot(c Caller) (*Caller, error) {
 	if cwd == "" {
 		return &c, nil // refused when the plan is made
 	}
-	root, by := "", "the session"
-	if c.Inv.session != nil {
-		root = c.Inv.session.Root
+	root, at, by := "", "", "the session"
+	if ses := c.Inv.session; ses != nil {
+		root, at = ses.Root, cmp.Or(ses.CWD, ses.Root)
 	} else {
 		var err error
 		c.Boundary = c.outermost()
 		if root, by, err = c.pinned(cwd); err != nil {
 			return nil, err
 		}
+		if at = root; by != "roots" && policy.Within(cwd, root) {
+			at = cwd
+		}
 	}
 	if root == "" {
-		return c.at(""), nil
+		return c.at("", ""), nil
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || real != root {
 		return nil, Failed(text.Plain(root)+", the root of what may be written ("+by+"), no longer exists, or leads elsewhere now",
@@ -99,7 +111,7 @@ func clientRoot(c Caller) (*Caller, error) {
 	if err := c.Host.Writable(root); err != nil {
 		return nil, Failed("the root of what may be written ("+by+") "+err.Error(), "")
 	}
-	out := c.at(root)
+	out := c.at(at, root)
 	out.Host.Unpinned = by != "roots" && c.Inv.session == nil
 	return out, nil
 }
@@ -119,7 +131,7 @@ func (c *Caller) pinned(cwd string) (root, by string, err error) {
 		return "", "", err
 	}
 	if roots == nil {
-		root, by = c.unpinned(cwd, asked)
+		root, by = c.unpinned(asked)
 		return root, by, nil
 	}
 	for _, r := range roots {
@@ -136,14 +148,14 @@ func (c *Caller) pinned(cwd string) (root, by string, err error) {
 	return root, "roots", nil
 }
 
-// unpinned is the writable root where the configuration names none: the working
-// directory, as far as it lies in SBX_ROOT, or that as far as it lies in the
-// working directory. A variable narrows, and never makes anything writable.
-func (c *Caller) unpinned(cwd, asked string) (root, by string) {
-	root, by = cwd, "the working directory"
+// unpinned is the writable root where the configuration names none: the project of
+// the working directory, as far as it lies in SBX_ROOT, or that as far as it lies in
+// the project. A variable narrows, and never makes anything writable.
+func (c *Caller) unpinned(asked string) (root, by string) {
+	root, by = c.Vars.Project, "the project"
 	switch {
-	case asked == "" || policy.Within(cwd, asked):
-	case policy.Within(asked, cwd):
+	case asked == "" || policy.Within(root, asked):
+	case policy.Within(asked, root):
 		root, by = asked, "SBX_ROOT"
 	default:
 		return "", ""

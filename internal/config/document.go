@@ -248,7 +248,7 @@ func (doc *document) readRoots(e entry) error {
 	for i, w := range words {
 		path, _, err := sampleVars.Expand(strings.TrimSuffix(w.text, "/*"))
 		if err != nil || strings.ContainsAny(path, "*?") || strings.Contains(w.text, "$CWD") ||
-			strings.Contains(w.text, "$ROOT") {
+			strings.Contains(w.text, "$ROOT") || strings.Contains(w.text, "$PROJECT") {
 			return doc.errorf(w.at, "roots: want absolute paths, or with ~/ or $HOME, "+
 				"the last element of which may be *; got %s", short(w.text))
 		}

@@ -26,6 +26,7 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"new_session":             {"[profiles.moderate]\nnew_session='yes'", "[profiles.moderate]\nnew_session='no'"},
 	"seccomp":                 {"", "[profiles.moderate]\nseccomp='off'"},
 	"git":                     {"", "[profiles.moderate]\ngit='full'"},
+	"scope":                   {"[profiles.moderate]\nscope='cwd'", "[profiles.moderate]\nscope='project'"},
 	"protect":                 {"", "[profiles.moderate]\nprotect='watch'"},
 	"environment":             {"default_profile='strict'", "[profiles.strict]\nenvironment='inherit'"},
 	"limits":                  {"", "[profiles.moderate]\nlimits='best-effort'"},

@@ -48,6 +48,10 @@ type Run struct {
 
 // New makes the plan. The error is a [*host.Error].
 func New(e Engine, req Request, h *host.Host) (*Plan, error) {
+	if at := req.Policy.Project; at != "" && at != h.CWD { // which is what the run is about
+		in := *h
+		in.Dir, in.CWD, h = h.StartDir(), at, &in
+	}
 	pol, err := view.Prepare(req.Policy, h)
 	if err != nil {
 		return nil, err

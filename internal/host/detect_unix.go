@@ -23,7 +23,7 @@ func Detect() (*Host, error) {
 	far := newRemotes()
 	h := &Host{
 		Facts:  Facts{FS: OS{far}, OS: runtime.GOOS, Arch: runtime.GOARCH, Landlock: landlock.ABI()},
-		Caller: Caller{UID: os.Geteuid(), Environ: syscall.Environ()},
+		Caller: Caller{UID: os.Geteuid(), GID: os.Getegid(), Environ: syscall.Environ()},
 	}
 	h.Homes = homes(h.Environ, h.UID)
 	if err := h.settled(); err != nil {

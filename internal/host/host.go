@@ -31,6 +31,7 @@ type Facts struct {
 // Caller is who started sbx, and how.
 type Caller struct {
 	UID     int   // effective
+	GID     int   // effective
 	Groups  []int // the effective one included; only [Report.Ask] wants them
 	Homes   []string
 	CWD     string // canonical, as getcwd(2) gives it: the project that the run is about

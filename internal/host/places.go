@@ -3,7 +3,6 @@
 package host
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -163,45 +162,4 @@ func RunsIn(cacheDir string) string {
 		return ""
 	}
 	return Join(Join(above.Path, Base(cacheDir)), "runs")
-}
-
-// WorkTree returns the root of the git work tree that holds cwd: the nearest
-// directory upwards, cwd included, that has a .git and belongs to the caller.
-// It returns cwd itself when there is none. A home directory, its ancestors
-// and shared directories are no work trees here: a .git planted in /tmp would
-// otherwise open all of /tmp.
-func WorkTree(fs FS, cwd string, uid int, homes []string) string {
-	return cmp.Or(workTree(fs, cwd, uid, homes), cwd)
-}
-
-// Outermost returns the root of the outermost work tree around root: a command
-// can make a repository of a subdirectory, and what a project file above says
-// has to hold all the same.
-func Outermost(fs FS, root string, uid int, homes []string) string {
-	for dir := root; dir != "" && dir != "/"; dir = workTree(fs, policy.Dir(dir), uid, homes) {
-		root = dir
-	}
-	return root
-}
-
-// workTree is "" where there is none.
-func workTree(fs FS, cwd string, uid int, homes []string) string {
-	h := Host{Caller: Caller{UID: uid, Homes: homes}}
-	for dir := cwd; dir != "/"; dir = policy.Dir(dir) {
-		if h.Writable(dir) != nil {
-			break
-		}
-		git, err := fs.Lstat(Join(dir, ".git"))
-		if err != nil {
-			break
-		}
-		if git.Kind != Dir && git.Kind != File {
-			continue
-		}
-		own, err := fs.Lstat(dir)
-		if err == nil && own.UID == uid && git.UID == uid {
-			return dir
-		}
-	}
-	return ""
 }

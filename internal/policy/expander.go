@@ -45,13 +45,15 @@ func (e *expander) rule(it element) (r Rule, ok bool, err error) {
 			return r, false, err
 		}
 	}
-	r.OfCWD = text == "$CWD"
-	if text == "$ROOT" && e.Root == e.CWD {
+	r.OfCWD = ofCWD(text)
+	if text == "$ROOT" && e.Root == e.project() {
 		return r, false, nil // it means the rest of the tree, and there is none
 	}
 	r.Path, ok, err = e.Expand(text)
 	return r, ok && err == nil, err
 }
+
+func ofCWD(text string) bool { return text == "$CWD" || text == "$PROJECT" }
 
 // join expands a plain text. ok is false when its variable has no value; the
 // path is "" where the value is not what a directory is called.

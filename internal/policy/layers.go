@@ -28,7 +28,7 @@ func SortPaths(p *Profile) []PathRef {
 			text, except := strings.CutPrefix(it.Text, "!")
 			r := Rule{
 				Path: text, Access: l.access, Source: it.Source, Offline: it.Offline,
-				Pattern: strings.ContainsAny(text, "*?"), Except: except, OfCWD: text == "$CWD",
+				Pattern: strings.ContainsAny(text, "*?"), Except: except, OfCWD: ofCWD(text),
 			}
 			rules, refs = append(rules, r), append(refs, PathRef{l.access, isPlain(it.Text), uint32(i)})
 		}
@@ -183,6 +183,7 @@ type grant struct {
 // profiles that they extend say of the same path.
 func (l *layers) findGrants(vars Vars) {
 	e := expander{Vars: &vars}
+	l.grants = nil
 	for i := range l.parts {
 		p := &l.parts[i]
 		if p.Layer == Builtin || p.first == i {

@@ -17,6 +17,9 @@ type Policy struct {
 	Profiles []string // as selected, parents not included
 	Rules    []Rule   // sorted by path, then by access, the tightest first
 	Lent     []string // directories that [Rule.Lent] counts from 1
+	Project  string   // the tree that the run is about: what $PROJECT grants, else the working directory
+	Dirs     []string // the working directory and [Vars.Dirs]
+	Members  []string // [Vars.Members]
 
 	Network     bool
 	SharePID    bool
@@ -26,6 +29,7 @@ type Policy struct {
 	Seccomp     string // default, strict, dev, off, or the absolute path of a file
 	Git         string // none, commit, full
 	Cache       string // none, private
+	Scope       string // cwd, project: what $PROJECT is
 	Protected   string // enforce, watch: what becomes of protected paths where they cannot be made read-only
 	Environment string // inherit, list
 	Limits      string // enforce, best-effort
@@ -180,10 +184,34 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	if err := pol.expandSeccomp(vars); err != nil {
 		return nil, err
 	}
-	if err := pol.addRules(p, vars); err != nil || !pol.CWDReadOnly {
+	vars.Dirs = slices.DeleteFunc(append([]string{vars.CWD}, vars.Dirs...), func(dir string) bool { return dir == "" })
+	pol.Dirs, pol.Members = vars.Dirs, vars.Members
+	if pol.Scope == "cwd" {
+		vars.Project = ""
+	}
+	err := pol.addRules(p, vars)
+	if err == nil && vars.project() != vars.CWD && pol.closesProject(vars.Project, vars.CWD) {
+		pol.Rules, pol.Lent, vars.Project = nil, nil, ""
+		err = pol.addRules(p, vars)
+	}
+	if pol.Project = vars.project(); pol.Project != vars.CWD && pol.Access(pol.Project) != Write {
+		pol.Project = vars.CWD
+	}
+	if err != nil || !pol.CWDReadOnly {
 		return pol, err
 	}
-	return pol.ReadOnly(vars.CWD), nil
+	return pol.ReadOnly(pol.Project), nil
+}
+
+// closesProject reports whether a rule makes the project writable, and one that a
+// person wrote takes that away from it or from the working directory: only the
+// latter is meant then.
+func (pol *Policy) closesProject(root, cwd string) bool {
+	if !slices.ContainsFunc(pol.Rules, func(r Rule) bool { return r.OfCWD && r.Access == Write && r.Path == root }) {
+		return false
+	}
+	r, _ := pol.Decide(cwd)
+	return pol.Access(root) != Write || pol.Access(cwd) != Write && r.Layer > Builtin
 }
 
 // defaultTmpfsMB bounds each private directory: memory is what it takes.
@@ -202,6 +230,16 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 		pol.Rules, _ = p.rules(pol.Rules, other, element.elsewhere)
 	}
 	pol.addAround(p, vars)
+	for _, dir := range slices.Concat(vars.Dirs, vars.Members) {
+		if dir == vars.CWD {
+			continue
+		}
+		there := vars
+		there.CWD = dir
+		pol.Rules, _ = p.rules(pol.Rules, there, func(it element) bool {
+			return (it.access == Block || it.access == Protect) && it.below("$CWD/")
+		})
+	}
 	sortRules(pol.Rules)
 	pol.unhide()
 	pol.yield()
@@ -281,7 +319,7 @@ func (pol *Policy) anchor(p *layers, vars Vars) {
 	var more []Rule
 	for _, g := range pol.Rules {
 		project := g.Access == Write && g.Layer > Builtin && !vars.cache(g.Path) || g.Access == Read && g.Layer == Flag
-		if !project || g.Path == vars.CWD || pol.underSecret(g.Path) {
+		if !project || g.Path == vars.CWD || slices.Contains(vars.Dirs, g.Path) || pol.underSecret(g.Path) {
 			continue
 		}
 		there := vars

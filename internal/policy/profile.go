@@ -24,6 +24,7 @@ type Profile struct {
 	Seccomp      string // default, strict, dev, off, or a path as in lists
 	Git          string // none, commit, full
 	Cache        string // none, private
+	Scope        string // cwd, project
 	Protected    string // enforce, watch
 	Environment  string // inherit, list
 	Limits       string // enforce, best-effort

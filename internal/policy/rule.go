@@ -72,7 +72,7 @@ type Rule struct {
 	Pattern bool   // the last element of Path is a pattern, see [Match]
 	Except  bool   // takes what it matches out of patterns; such rules grant nothing
 	Must    bool   // an absent path is an error, since the user named it
-	OfCWD   bool   // written as $CWD: about any working directory, not this one
+	OfCWD   bool   // written as $CWD or $PROJECT: about any working directory, not this one
 	Offline bool   // counts while the network is off: a cache that the tool would have to write otherwise
 	Lent    uint16 // which of the policy's directories of variables it is about, see [Lent]; 0 for all other rules
 }

@@ -15,19 +15,22 @@ import (
 // ever expanded: no command, no other variable, no pattern outside the last
 // element.
 type Vars struct {
-	CWD    string // the working directory, canonical
-	Root   string // root of the git work tree that holds CWD, else CWD
-	Around string // root of the outermost work tree around Root; "" for Root itself
-	Home   string
-	Home2  string // a second home directory to hide and protect in: passwd's, when HOME says another
-	TmpDir string // "" when TMPDIR is unset: $TMPDIR is then /tmp
-	Config string // $XDG_CONFIG_HOME, "" for the default below Home
-	Cache  string // $XDG_CACHE_HOME
-	Data   string // $XDG_DATA_HOME
-	State  string // $XDG_STATE_HOME
-	Run    string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
-	Lent   []Lent // directories that variables of the tools' own name
-	Also   *Vars  // what variables say that are not believed: only hides and protects; nil for none
+	CWD     string   // the working directory, canonical
+	Root    string   // root of the git work tree or workspace that holds CWD, else CWD
+	Around  string   // root of the outermost work tree around Root; "" for Root itself
+	Project string   // Root where it may be writable as a whole; "" for CWD
+	Dirs    []string // more directories of the project: what is hidden or protected in CWD is in these, too,
+	Members []string // and in these, sorted, as far as it exists
+	Home    string
+	Home2   string // a second home directory to hide and protect in: passwd's, when HOME says another
+	TmpDir  string // "" when TMPDIR is unset: $TMPDIR is then /tmp
+	Config  string // $XDG_CONFIG_HOME, "" for the default below Home
+	Cache   string // $XDG_CACHE_HOME
+	Data    string // $XDG_DATA_HOME
+	State   string // $XDG_STATE_HOME
+	Run     string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
+	Lent    []Lent // directories that variables of the tools' own name
+	Also    *Vars  // what variables say that are not believed: only hides and protects; nil for none
 }
 
 // variables are those that a path may hold, with their values.
@@ -37,6 +40,7 @@ var variables = [...]struct {
 }{
 	{"CWD", func(v *Vars) string { return v.CWD }},
 	{"HOME", func(v *Vars) string { return v.Home }},
+	{"PROJECT", (*Vars).project},
 	{"ROOT", func(v *Vars) string { return v.Root }},
 	{"TMPDIR", func(v *Vars) string { return cmp.Or(v.TmpDir, "/tmp") }},
 	{"XDG_CACHE_HOME", func(v *Vars) string { return v.inHome(v.Cache, "/.cache") }},
@@ -45,6 +49,9 @@ var variables = [...]struct {
 	{"XDG_RUNTIME_DIR", func(v *Vars) string { return v.Run }},
 	{"XDG_STATE_HOME", func(v *Vars) string { return v.inHome(v.State, "/.local/state") }},
 }
+
+// project is what a profile can make writable as a whole, from any directory of it.
+func (v *Vars) project() string { return cmp.Or(v.Project, v.CWD) }
 
 // inHome is a directory, by default one of the home directory.
 func (v *Vars) inHome(dir, byDefault string) string {

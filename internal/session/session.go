@@ -42,6 +42,7 @@ import (
 type Session struct {
 	Client string `json:"client"` // "claude"
 	Root   string `json:"root"`   // canonical: the only tree that commands can write, wherever they are started
+	CWD    string `json:"cwd"`    // canonical: the working directory at the start, in Root
 
 	// The user's directories at the start, "" for an unset variable. Policy and
 	// configuration are looked up with these, whatever a command's variables say.
@@ -189,7 +190,7 @@ func Open(dir string, uid int) (*Session, error) {
 	if err := d.Decode(&s); err != nil {
 		return nil, fmt.Errorf("%s: %w", text.Plain(path), err)
 	}
-	if !strings.HasPrefix(s.Root, "/") || !strings.HasPrefix(s.Home, "/") {
+	if !strings.HasPrefix(s.Root, "/") || s.CWD != "" && !strings.HasPrefix(s.CWD+"/", s.Root+"/") || !strings.HasPrefix(s.Home, "/") {
 		return nil, fmt.Errorf("%s: without root or home", text.Plain(path))
 	}
 	return &s, nil

@@ -57,7 +57,7 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 		c.tree(dir)
 	}
 	tops := appendNew(appendNew(nil, root), v.Host.CWD)
-	for _, dir := range g.trees {
+	for _, dir := range slices.Concat(g.trees, g.pol.Dirs, g.pol.Members) {
 		tops = appendNew(tops, dir)
 	}
 	for _, dir := range g.opened(policy.Read) {

@@ -90,12 +90,18 @@ func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver)
 	case Shows(a):
 		g.worktree(root, policy.Read)
 	}
-	for _, dir := range g.trees {
+	searched := slices.Clone(g.trees)
+	for _, dir := range pol.Dirs {
+		if g.inTrees(dir) {
+			searched = appendNew(searched, dir)
+		}
+	}
+	for _, dir := range searched {
 		if dir != root && dir != h.CWD {
 			g.worktree(dir, policy.Unseen)
 		}
 	}
-	for _, dir := range g.trees {
+	for _, dir := range searched {
 		g.nested(dir)
 	}
 	if n := min(-g.inner, maxPlain-maxNested); n > 0 {

@@ -173,7 +173,7 @@ func (v *View) resolve(out []resolvedRule, pol *policy.Policy, r *policy.Rule, n
 	case absent && r.Must:
 		return nil, RuleError(r, errors.New(text.Plain(name)+": no such file or directory"))
 	}
-	if absent && r.Access == policy.Protect {
+	if _, member := slices.BinarySearch(pol.Members, policy.Dir(r.Path)); absent && r.Access == policy.Protect && !member {
 		v.absentNames = append(v.absentNames, to.Path)
 	}
 	if absent && r.Access != policy.Private && len(to.Links) == 0 && (IsGrant(r) || !v.DenyAbsent) ||
