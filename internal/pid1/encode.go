@@ -10,7 +10,7 @@ import (
 )
 
 // version begins what [InitConfig.Encode] writes.
-const version = "sbx 4"
+const version = "sbx 5"
 
 var errConfig = errors.New("the configuration of process 1 is damaged")
 
