@@ -85,13 +85,15 @@ func (r *Run) HintWords(vanishing []string) []string {
 // Vanishing are the directories whose content ends with the sandbox and may be missed:
 // the home directory, those above the project, and those for temporary files.
 func (r *Run) Vanishing() (dirs []string) {
+	home, _ := host.LookupEnv(r.Env, "HOME") // env_set may have another one
+	above := append([]string{home, r.Host.CWD}, r.Host.Homes...)
 	for i := range r.View.Entries {
 		m := &r.View.Entries[i]
 		if m.Access != policy.Private || m.Redundant {
 			continue
 		}
-		if m.Path == "/tmp" || m.Path == "/var/tmp" || policy.Within(r.Host.CWD, m.Path) ||
-			slices.ContainsFunc(r.Host.Homes, func(home string) bool { return policy.Within(home, m.Path) }) {
+		holds := func(dir string) bool { return policy.Within(dir, m.Path) }
+		if m.Path == "/tmp" || m.Path == "/var/tmp" || slices.ContainsFunc(above, holds) {
 			dirs = append(dirs, m.Path)
 		}
 	}
