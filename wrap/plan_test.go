@@ -423,6 +423,10 @@ func TestManifest(t *testing.T) {
 	got.Paths = slices.DeleteFunc(got.Paths, func(e path) bool {
 		return !strings.HasPrefix(e.Path, "/home/u/src") && !strings.HasPrefix(e.Path, "/opt")
 	})
+	if !slices.Contains(got.Env, variable{"GOMODCACHE", "set", "private cache (go)"}) {
+		t.Error("no word of what is set for tools")
+	}
+	got.Env = slices.DeleteFunc(got.Env, func(v variable) bool { return strings.HasSuffix(v.Source, ")") })
 	const odd = "/home/u/src/a \"b\\\ufffd"
 	raw := hex.EncodeToString([]byte(m.cwd))
 	want := manifest{

@@ -97,7 +97,8 @@ func explain(s *app.Context) (*explanation, error) {
 		e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
 	}
 	for _, v := range plan.Report.Env {
-		e.Env = append(e.Env, engine.ManifestEnv{Name: v.Name, Action: v.Action, Source: v.Source})
+		e.Env = append(e.Env, engine.ManifestEnv{Name: v.Name, Action: v.Action, Source: v.Source,
+			Value: v.Value})
 	}
 	return e, nil
 }
@@ -119,11 +120,15 @@ func (e *explanation) print() error {
 	for _, p := range e.Paths {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, text.Plain(p.Path), source(p.Layer, p.Source))
 	}
-	head("environment (names only)")
+	head("environment (the caller's by name only)")
 	for _, action := range []string{"set", "drop", "pass"} {
 		for _, v := range e.Env {
 			if v.Action == action {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", action, text.Plain(v.Name), v.Source)
+				name := v.Name
+				if v.Value != "" {
+					name += "=" + v.Value
+				}
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", action, text.Plain(name), v.Source)
 			}
 		}
 	}

@@ -304,14 +304,17 @@ func orEmpty[T any](s []T) []T {
 // shownEnv lists the variables of a plan: those that sbx sets with their
 // value, the caller's by name alone.
 func shownEnv(p *engine.Plan) []string {
-	own := make(map[string]bool)
+	own, shown := make(map[string]bool), make(map[string]string)
 	for _, c := range p.Report.Env {
-		own[c.Name] = c.Action == "set"
+		own[c.Name], shown[c.Name] = c.Action == "set", c.Value
 	}
 	out := make([]string, 0, len(p.Env))
 	for _, kv := range p.Env {
 		name, _, _ := strings.Cut(kv, "=")
-		if own[name] {
+		switch {
+		case shown[name] != "":
+			name += "=" + shown[name]
+		case own[name]:
 			name = kv
 		}
 		out = append(out, name)

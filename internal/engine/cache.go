@@ -37,7 +37,7 @@ func (r *Run) AddCache(path, src string, a policy.Access) {
 	r.View.Entries = append(r.View.Entries, view.Entry{Path: path, Info: host.Info{Kind: host.Dir}, Rule: rule,
 		Src: src})
 	r.View.Sort()
-	r.CacheDst = path
+	r.CacheDst, r.cacheSrc = path, src
 }
 
 // cacheDir is the directory of the project's cache, by its canonical path. Where

@@ -44,6 +44,8 @@ type Run struct {
 	Host    *host.Host
 	View    *view.View
 	Policy  *policy.Policy
+
+	cacheSrc string // the private cache as it is on the host; "" where none is kept
 }
 
 // New makes the plan. The error is a [*host.Error].
@@ -96,7 +98,12 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Pwd = v.KeepPWD()
-	p.Env, p.LateEnv, p.Report.Env = v.Environment(pol, p.Pwd, append(p.variables(pol), vars...))
+	vars, tools := append(p.variables(pol), vars...), r.toolVariables()
+	for _, t := range tools {
+		vars = append(vars, t.Var)
+	}
+	p.Env, p.LateEnv, p.Report.Env = v.Environment(pol, p.Pwd, vars)
+	describe(p.Report.Env, tools)
 	v.Loose = append(v.Loose, git.Notes...)
 	p.Report.Watch = v.WatchList(git.Watch, req.Tmp)
 	if err := e.Plan(r); err != nil {

@@ -45,6 +45,7 @@ type ManifestEnv struct {
 	Name   string `json:"name"`
 	Action string `json:"action"` // pass, drop, set
 	Source string `json:"source"`
+	Value  string `json:"value,omitempty"` // in explain, what sbx sets for a tool
 }
 
 // manifestWall is what Landlock lets through, in hexadecimal the rights of

@@ -34,7 +34,7 @@ func (v *View) LookCommand(name, path string) (string, error) {
 	}
 	full, err := lookpath.Find(path, name, func(file string) error {
 		full := v.started(file)
-		to, ok := v.visible(full)
+		to, ok := v.Visible(full)
 		if !ok || to.Info.Kind == host.Dir || v.Host.IsShim(v.Res, full, name, to) {
 			return lookpath.ErrNone
 		}
@@ -76,7 +76,7 @@ func (v *View) hiddenHint(name string) string {
 	full = filepath.Clean(full)
 	to, _ := v.Res.Resolve(full)
 	is := " is"
-	if _, seen := v.visible(policy.Dir(full)); seen && to.Path != full {
+	if _, seen := v.Visible(policy.Dir(full)); seen && to.Path != full {
 		is = " leads to " + text.Plain(to.Path) + ", which is"
 	}
 	return text.Plain(full) + is + " not visible in the sandbox; to open its directory, use -r " +
@@ -86,7 +86,7 @@ func (v *View) hiddenHint(name string) string {
 // runnable reports why the file at an absolute path cannot be executed inside.
 func (v *View) runnable(name, full string) error {
 	shown := text.Plain(name)
-	to, ok := v.visible(full)
+	to, ok := v.Visible(full)
 	switch {
 	case !ok && to.Info.Kind != host.Absent:
 		if Shows(v.Access(to.Path)) { // a link on the way is what is missing
@@ -130,7 +130,7 @@ func (v *View) interpreter(shown, path string) error {
 	if full[0] != '/' {
 		full = host.Join(v.Host.StartDir(), full)
 	}
-	if to, ok := v.visible(full); !ok || to.Info.Kind != host.File {
+	if to, ok := v.Visible(full); !ok || to.Info.Kind != host.File {
 		return notExecutable(shown + ": its interpreter " + text.Plain(word) + " is not in the sandbox")
 	}
 	return nil

@@ -18,6 +18,7 @@ type EnvChange struct {
 	Name   string
 	Action string // pass, drop, or set by sbx
 	Source string
+	Value  string // what sbx sets for a tool, without what is the caller's
 }
 
 // Environment returns the variables of the command in the caller's order, then
@@ -53,17 +54,17 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 			d = policy.Verdict{Pass: true, Source: policy.Inherited}
 		}
 		if !d.Pass {
-			changes = append(changes, EnvChange{name, "drop", d.Source})
+			changes = append(changes, EnvChange{Name: name, Action: "drop", Source: d.Source})
 			continue
 		}
-		changes = append(changes, EnvChange{name, "pass", d.Source})
+		changes = append(changes, EnvChange{Name: name, Action: "pass", Source: d.Source})
 		switch name {
 		case "PATH":
 			value = v.prunePath(value)
 		case "PWD":
 			value = v.Inside(pwd)
 		case "SHELL":
-			if _, ok := v.visible(value); !ok {
+			if _, ok := v.Visible(value); !ok {
 				value = "/bin/sh"
 			}
 		}
@@ -75,7 +76,7 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 		if source == "" {
 			source = "sbx"
 		}
-		changes = append(changes, EnvChange{o.Name, "set", source})
+		changes = append(changes, EnvChange{Name: o.Name, Action: "set", Source: source})
 	}
 	slices.SortStableFunc(changes, func(a, b EnvChange) int { return strings.Compare(a.Name, b.Name) })
 	return env, late, changes
@@ -154,7 +155,7 @@ func (v *View) holdsTemp(dir string) bool {
 	if m := v.At(to.Path); m != nil && m.Rule.Access == policy.Private {
 		return true
 	}
-	_, seen := v.visible(dir)
+	_, seen := v.Visible(dir)
 	return seen && to.Info.Kind == host.Dir && v.Access(to.Path) == policy.Write
 }
 
@@ -172,7 +173,7 @@ func (v *View) prunePath(path string) string {
 			keep = append(keep, dir)
 			continue
 		}
-		if to, ok := v.visible(dir); ok && to.Info.Kind == host.Dir && !slices.Contains(shims, to.Path) {
+		if to, ok := v.Visible(dir); ok && to.Info.Kind == host.Dir && !slices.Contains(shims, to.Path) {
 			keep = append(keep, v.Inside(dir))
 		}
 	}

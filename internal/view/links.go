@@ -71,9 +71,9 @@ func (v *View) carries(l host.Hop) bool {
 	return slices.ContainsFunc(v.Links, func(o host.Hop) bool { return o.Path == l.Path })
 }
 
-// visible resolves a path as the sandbox will see it. ok is false when it or
+// Visible resolves a path as the sandbox will see it. ok is false when it or
 // a link on the way does not exist inside.
-func (v *View) visible(path string) (host.Resolved, bool) {
+func (v *View) Visible(path string) (host.Resolved, bool) {
 	to, err := v.Res.Resolve(filepath.Clean(path))
 	if err != nil || to.Info.Kind == host.Absent || !Shows(v.Access(to.Path)) {
 		return to, false

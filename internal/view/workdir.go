@@ -121,7 +121,7 @@ func (v *View) KeepPWD() string {
 // CheckWorkingDir refuses a working directory that the sandbox would not have: bwrap
 // would silently start in the home directory.
 func (v *View) CheckWorkingDir(cwd string) error {
-	if _, ok := v.visible(cwd); ok {
+	if _, ok := v.Visible(cwd); ok {
 		return nil
 	}
 	if v.Access(cwd) == policy.Private {

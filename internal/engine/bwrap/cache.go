@@ -40,7 +40,11 @@ func addCache(r *engine.Run) error {
 		case m.Rule.Lent > 0:
 			v.Entries = slices.DeleteFunc(v.Entries, func(o view.Entry) bool { return o.Path == m.Path })
 		default:
-			return engine.Fail(text.Plain(at)+" is no directory in the private cache, and nothing can be opened through it",
+			what := "no directory"
+			if info, _ := v.Host.FS.Lstat(src + at[len(dst):]); info.Kind == host.Link {
+				what = "a link"
+			}
+			return engine.Fail(text.Plain(at)+" is "+what+" in the private cache, and nothing can be opened through it",
 				"remove "+text.Plain(src+at[len(dst):]))
 		}
 	}

@@ -106,23 +106,6 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error
 	return nil
 }
 
-// macCaches are variables for tools that keep their caches in ~/Library/Caches
-// or the home itself, whatever XDG_CACHE_HOME says.
-var macCaches = []struct {
-	name, dir string
-	online    bool // offline the tool reads what there is
-}{
-	{"GOCACHE", "go-build", false},
-	{"PIP_CACHE_DIR", "pip", true},
-	{"YARN_CACHE_FOLDER", "yarn", true},
-	{"npm_config_cache", "npm", true},
-	{"POETRY_CACHE_DIR", "poetry", true},
-	{"GOLANGCI_LINT_CACHE", "golangci-lint", false},
-	{"CCACHE_DIR", "ccache", false},
-	{"SCCACHE_DIR", "sccache", false},
-	{"CLANG_MODULE_CACHE_PATH", "clang", false},
-}
-
 // macVariables are the variables that make tools work where the home is closed
 // and not empty.
 func macVariables(r *engine.Run, tmp string) []policy.Var {
@@ -134,13 +117,6 @@ func macVariables(r *engine.Run, tmp string) []policy.Var {
 	}
 	if !set("TMUX_TMPDIR") {
 		out = append(out, policy.Var{Name: "TMUX_TMPDIR", Value: short(tmp)})
-	}
-	if r.CacheDst != "" {
-		for _, c := range macCaches {
-			if !set(c.name) && (r.Policy.Network || !c.online) {
-				out = append(out, policy.Var{Name: c.name, Value: host.Join(r.CacheDst, c.dir)})
-			}
-		}
 	}
 	// git ends at a file of settings that is there and may not be read.
 	refused := func(name string) bool {

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// tool is a program that downloads, as far as the variables that it goes by are
+// sbx's to set: nothing is that the user has set, in the environment or in a file that
+// the tool reads inside.
+type tool struct {
+	name    string
+	dir     string // in the private cache; "" for none
+	filled  string // what is in there once it has downloaded something
+	outside string // its cache without a sandbox, below the home directory
+	files   []string
+	set     []setting
+}
+
+// setting is a variable. In its value $CACHE is the tool's directory in the private
+// cache, $OUTSIDE its cache without a sandbox, and $OLD what the variable says
+// without sbx; a word with $OUTSIDE is left out where that cannot be seen.
+type setting struct {
+	name, value string
+	when        when
+	old         string   // what the tool takes where the variable is not set
+	keys        []string // by which its files say the same; "" is any content
+}
+
+type when uint8
+
+const (
+	kept     when = iota // there is a private cache
+	instead              // so, and the tool cannot read two: offline one that was never filled does not replace the other
+	fallback             // so, and the other can be read
+	unfed                // as instead, the other can be read, and the network is off
+	offline              // the network is off
+	onMac                // as instead, with sandbox-exec: elsewhere the tool goes by XDG_CACHE_HOME
+)
+
+// reasons are what explain says.
+var reasons = [...]string{kept: "private cache", instead: "private cache", onMac: "private cache",
+	fallback: "the host's cache, read-only", unfed: "the host's cache, read-only", offline: "the network is off"}
+
+var (
+	npmrc    = []string{"./.npmrc", "~/.npmrc", "/etc/npmrc", "/usr/etc/npmrc"}
+	mavenrc  = []string{"./.mvn/maven.config", "./.mvn/jvm.config", "~/.m2/settings.xml"}
+	pipConf  = []string{"~/.config/pip/pip.conf", "~/.pip/pip.conf", "/etc/pip.conf"}
+	nugetrc  = []string{"./nuget.config", "./NuGet.Config", "~/.nuget/NuGet/NuGet.Config"}
+	mavenSet = []string{"-Dmaven.repo.local", "<localRepository>"}
+)
+
+// mavenRepo is what Maven 3.9 understands, and of which 3.8 ignores the second half.
+const mavenRepo = "$OLD -Dmaven.repo.local=$CACHE -Dmaven.repo.local.tail=$OUTSIDE"
+
+// tools are those whose downloads last, in the order of docs/profiles.md.
+var tools = [...]tool{
+	{"npm", "npm", "_cacache", ".npm/_cacache", npmrc, []setting{
+		{name: "npm_config_cache", value: "$CACHE", when: instead, keys: []string{"cache"}},
+		{name: "npm_config_logs_max", value: "0", keys: []string{"logs-max"}}, // no one finds them outside
+		{name: "npm_config_fetch_retries", value: "0", when: offline, keys: []string{"fetch-retries"}}}},
+	{"pnpm", "pnpm", "store", ".local/share/pnpm/store", append(npmrc, "./pnpm-workspace.yaml"), []setting{
+		{name: "PNPM_HOME", value: "$CACHE", when: instead},
+		{name: "pnpm_config_store_dir", value: "$CACHE/store", when: instead, keys: []string{"store-dir", "storeDir"}},
+		{name: "pnpm_config_fetch_retries", value: "0", when: offline, keys: []string{"fetch-retries", "fetchRetries"}}}},
+	{"yarn", "yarn", "cache", ".yarn/berry", []string{"./.yarnrc.yml", "~/.yarnrc.yml"}, []setting{
+		{name: "YARN_GLOBAL_FOLDER", value: "$CACHE", when: instead, keys: []string{"globalFolder"}},
+		{name: "YARN_CACHE_FOLDER", value: "$CACHE/v1", when: onMac, keys: []string{"cacheFolder"}},
+		{name: "YARN_HTTP_RETRY", value: "0", when: offline, keys: []string{"httpRetry"}}}},
+	{"go", "go-mod", "cache/download", "go/pkg/mod", []string{"~/.config/go/env"}, []setting{
+		// Not always: what was looked up in the checksum database lies with the modules.
+		{name: "GOMODCACHE", value: "$CACHE", when: instead, keys: []string{"GOMODCACHE"}},
+		{name: "GOPROXY", value: "file://$OUTSIDE/cache/download,$OLD", when: unfed,
+			old: "https://proxy.golang.org,direct", keys: []string{"GOPROXY"}},
+		// What GOPRIVATE names is not asked of others either way: there is no network.
+		{name: "GONOPROXY", value: "none", when: unfed, keys: []string{"GONOPROXY", "GOPROXY"}},
+		{name: "GOCACHE", value: "$CACHE/../go-build", when: onMac, keys: []string{"GOCACHE"}}}},
+	{"pip", "pip", "http-v2", "Library/Caches/pip", pipConf, []setting{
+		{name: "PIP_CACHE_DIR", value: "$CACHE", when: onMac, keys: []string{"cache-dir"}},
+		{name: "PIP_RETRIES", value: "0", when: offline, keys: []string{"retries"}}}},
+	{"uv", "", "", "", nil, []setting{{name: "UV_HTTP_RETRIES", value: "0", when: offline}}},
+	{"cargo", "cargo", "registry", ".cargo/registry", []string{"~/.cargo/config.toml", "~/.cargo/config"}, []setting{
+		{name: "CARGO_HOME", value: "$CACHE", when: instead, keys: []string{""}}}},
+	{"cargo", "", "", "", []string{"./.cargo/config.toml", "~/.cargo/config.toml"}, []setting{
+		{name: "CARGO_NET_RETRY", value: "0", when: offline, keys: []string{"retry"}}}},
+	{"maven", "maven", "", ".m2/repository", mavenrc, []setting{
+		{name: "MAVEN_ARGS", value: mavenRepo, keys: mavenSet},
+		{name: "MAVEN_OPTS", value: mavenRepo, when: instead, keys: mavenSet}}}, // Maven before 3.9
+	{"gradle", "gradle", "", ".gradle/caches/modules-2", []string{"~/.gradle/gradle.properties"}, []setting{
+		{name: "GRADLE_USER_HOME", value: "$CACHE", keys: []string{""}},
+		{name: "GRADLE_RO_DEP_CACHE", value: "$OUTSIDE/..", when: fallback, keys: []string{""}}}},
+	{"bundler", "gem", "", "", []string{"./.bundle/config", "~/.bundle/config"}, []setting{
+		{name: "GEM_HOME", value: "$CACHE", keys: []string{"BUNDLE_PATH"}},
+		{name: "BUNDLE_USER_CACHE", value: "$CACHE/../bundler", keys: []string{"BUNDLE_USER_CACHE"}},
+		{name: "BUNDLE_RETRY", value: "0", when: offline, keys: []string{"BUNDLE_RETRY"}}}},
+	{"composer", "composer", "repo", "Library/Caches/composer", nil, []setting{
+		{name: "COMPOSER_CACHE_DIR", value: "$CACHE", when: onMac}}},
+	{"nuget", "nuget", "", ".nuget/packages", nugetrc, []setting{
+		{name: "NUGET_PACKAGES", value: "$CACHE", keys: []string{`<add key="globalPackagesFolder"`}},
+		{name: "NUGET_FALLBACK_PACKAGES", value: "$OLD;$OUTSIDE", when: fallback,
+			keys: []string{"<fallbackPackageFolders"}}}},
+	{"poetry", "poetry", "cache", "Library/Caches/pypoetry", nil, []setting{
+		{name: "POETRY_CACHE_DIR", value: "$CACHE", when: onMac}}},
+	{"golangci-lint", "golangci-lint", "", "", nil, []setting{
+		{name: "GOLANGCI_LINT_CACHE", value: "$CACHE", when: onMac}}},
+	{"ccache", "ccache", "", "", nil, []setting{{name: "CCACHE_DIR", value: "$CACHE", when: onMac}}},
+	{"sccache", "sccache", "", "", nil, []setting{{name: "SCCACHE_DIR", value: "$CACHE", when: onMac}}},
+	{"clang", "clang", "", "", nil, []setting{{name: "CLANG_MODULE_CACHE_PATH", value: "$CACHE", when: onMac}}},
+}
+
+// toolVar is a variable that sbx sets for a tool.
+type toolVar struct {
+	policy.Var
+	own, why string // what of the value is not the caller's; for explain
+}
+
+// toolVariables are those of all tools.
+func (r *Run) toolVariables() []toolVar {
+	var out []toolVar
+	for i := range tools {
+		t := toolRun{Run: r, tool: &tools[i]}
+		t.find()
+		for j := range t.set {
+			if s := &t.set[j]; t.counts(s) {
+				if v, ok := t.variable(s); ok {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// toolRun is a tool in a run.
+type toolRun struct {
+	*Run
+	*tool
+	there  string // its cache without a sandbox, "" where that cannot be seen
+	theirs bool   // which the command may write: it is all that the tool needs
+	has    bool   // the private cache has something for it
+}
+
+// find looks at the caches of the tool.
+func (t *toolRun) find() {
+	if t.CacheDst == "" || t.dir == "" || len(t.Host.Homes) == 0 {
+		return
+	}
+	if t.outside != "" {
+		at := host.Join(t.Host.Homes[0], t.outside)
+		if gopath, _, _ := strings.Cut(t.caller("GOPATH"), ":"); t.name == "go" && strings.HasPrefix(gopath, "/") {
+			at = path.Join(gopath, "pkg/mod")
+		}
+		to, ok := t.View.Visible(at)
+		if ok && to.Info.Kind == host.Dir {
+			t.there, t.theirs = at, t.View.Access(to.Path) == policy.Write
+		}
+	}
+	if t.cacheSrc != "" {
+		info, err := t.Host.FS.Lstat(path.Join(t.cacheSrc, t.dir, t.filled))
+		t.has = err == nil && info.Kind == host.Dir
+	}
+}
+
+// counts reports whether a setting is for this run.
+func (t *toolRun) counts(s *setting) bool {
+	if s.when == offline {
+		return !t.Policy.Network
+	}
+	if t.CacheDst == "" || t.theirs {
+		return false
+	}
+	private := t.Policy.Network || t.has || t.there == ""
+	switch s.when {
+	case instead:
+		return private
+	case fallback:
+		return t.there != ""
+	case unfed:
+		return t.there != "" && t.has && !t.Policy.Network
+	case onMac:
+		return t.Engine == host.EngineSeatbelt && (private || t.outside == "")
+	}
+	return true
+}
+
+// caller is what a variable says without sbx.
+func (t *toolRun) caller(name string) string {
+	value, _ := host.LookupEnv(t.Host.Environ, name)
+	return value
+}
+
+// variable gives a setting its value, unless that is the user's.
+func (t *toolRun) variable(s *setting) (v toolVar, ok bool) {
+	old, named := s.old, false
+	if slices.ContainsFunc(t.Policy.EnvSet, func(o policy.Var) bool { return strings.EqualFold(o.Name, s.name) }) {
+		return v, false
+	}
+	for _, kv := range t.Host.Environ {
+		if len(kv) <= len(s.name) || kv[len(s.name)] != '=' || !strings.EqualFold(kv[:len(s.name)], s.name) {
+			continue
+		}
+		value := kv[len(s.name)+1:]
+		appends := strings.Contains(s.value, "$OLD") && t.Policy.Env(kv[:len(s.name)]).Pass &&
+			!strings.Contains(value, "maven.repo.local")
+		if !appends && !t.usual(value) {
+			return v, false
+		}
+		old, named = value, true
+	}
+	if t.settled(s.keys) {
+		return v, false
+	}
+	home := path.Join(t.CacheDst, t.dir)
+	var words []string
+	for word := range strings.SplitSeq(s.value, " ") {
+		if t.there == "" && strings.Contains(word, "$OUTSIDE") {
+			continue
+		}
+		word = strings.NewReplacer("file://$OUTSIDE", fileURL(t.there), "$CACHE", home, "$OUTSIDE", t.there).Replace(word)
+		if strings.HasPrefix(word, "/") {
+			word = path.Clean(word)
+		}
+		words = append(words, word)
+	}
+	v.Name, v.why = s.name, reasons[s.when]+" ("+t.name+")"
+	v.own = strings.Join(words, " ")
+	if t.name == "maven" && strings.ContainsAny(home+t.there, " \t\n\"'\\*?[$`") {
+		return v, false // its script takes words apart at blanks
+	}
+	v.Value = strings.Trim(strings.Replace(v.own, "$OLD", old, 1), " ;")
+	shown := "" // the rest is what the tool would take without
+	if !named {
+		shown = s.old
+	}
+	v.own = strings.Trim(strings.Replace(v.own, "$OLD", shown, 1), " ,;")
+	return v, true
+}
+
+// usual reports whether a value of the caller's only says what the tool would do
+// without it, as npm tells its scripts.
+func (t *toolRun) usual(value string) bool {
+	if len(t.Host.Homes) == 0 || t.outside == "" {
+		return false
+	}
+	home := t.Host.Homes[0]
+	return value != home && policy.Within(value, home) && policy.Within(host.Join(home, t.outside), path.Clean(value))
+}
+
+// maxSettings bounds what is read of a tool's file.
+const maxSettings = 64 << 10
+
+// settled reports whether a file that the tool reads inside has one of the keys.
+func (t *toolRun) settled(keys []string) bool {
+	if len(keys) == 0 {
+		return false
+	}
+	for _, file := range t.files {
+		for _, at := range t.places(file) {
+			to, ok := t.View.Visible(at)
+			if !ok || to.Info.Kind != host.File {
+				continue
+			}
+			data, err := t.Host.FS.Head(to.Path, maxSettings)
+			if err != nil || slices.ContainsFunc(keys, func(key string) bool { return hasKey(string(data), key) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// places are where a file of a tool may be.
+func (t *toolRun) places(file string) []string {
+	switch {
+	case file[0] == '/':
+		return []string{file}
+	case file[0] == '.':
+		out := []string{host.Join(t.Host.CWD, file[2:])}
+		if root := t.Request.Root; root != "" && root != t.Host.CWD {
+			out = append(out, host.Join(root, file[2:]))
+		}
+		return out
+	case len(t.Host.Homes) > 0:
+		return []string{host.Join(t.Host.Homes[0], file[2:])}
+	}
+	return nil
+}
+
+// hasKey reports whether a line of settings begins with a key.
+func hasKey(text, key string) bool {
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), key)
+		if ok && (key == "" || rest == "" || strings.ContainsAny(rest[:1], " \t=:>") || strings.HasPrefix(key, "<")) {
+			return true
+		}
+	}
+	return false
+}
+
+// fileURL is a path as an element of GOPROXY.
+func fileURL(path string) string {
+	u := url.URL{Scheme: "file", Path: path}
+	return strings.NewReplacer(",", "%2C", "|", "%7C").Replace(u.String())
+}
+
+// describe says in the report what sbx set for tools, and why.
+func describe(changes []view.EnvChange, vars []toolVar) {
+	for _, v := range vars {
+		for i := range changes {
+			if c := &changes[i]; c.Name == v.Name && c.Action == "set" {
+				c.Source, c.Value = v.why, v.own
+			}
+		}
+	}
+}
