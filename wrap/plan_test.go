@@ -473,6 +473,8 @@ func TestGrantsThroughLinks(t *testing.T) {
 /home/u/sshlink -> /home/u/.ssh
 /home/u/keylink -> /home/u/.ssh/id_rsa
 /home/u/outlink -> /srv/out
+/home/u/docs/outlink -> ../../../srv/out
+/home/u/theirs -> /srv/out uid=1001
 /srv/rootlink -> /srv/out
 /home/u/src/app/planted -> /srv/data
 /home/u/src/app/plantedkey -> /home/u/.ssh/id_rsa
@@ -489,11 +491,16 @@ func TestGrantsThroughLinks(t *testing.T) {
 		{"read a secret by its name", policy.Profile{Read: flagPaths("-r", "/home/u/.ssh")}, ""},
 		{"read a secret through a link", policy.Profile{Read: flagPaths("-r", "/home/u/sshlink")}, "-r: /home/u/sshlink leads to /home/u/.ssh, which is hidden (secrets); to open it, name it"},
 		{"read in a secret through a link", policy.Profile{Read: flagPaths("-r", "/home/u/keylink")}, "-r: /home/u/keylink leads to /home/u/.ssh/id_rsa, which is hidden (secrets); to open it, name it"},
-		{"read through a planted link", policy.Profile{Read: flagPaths("-r", "/home/u/src/app/planted/x")}, "-r: /home/u/src/app/planted is a link to /srv/data/x in a directory the sandbox can write; to open the target, name it"},
+		{"read through a planted link", policy.Profile{Read: flagPaths("-r", "/home/u/src/app/planted/x")}, "-r: /home/u/src/app/planted is a link to /srv/data in a directory the sandbox can write; to open the target, name it: /srv/data/x"},
 		{"read a secret through a planted link", policy.Profile{Read: flagPaths("-r", "/home/u/src/app/plantedkey")}, "-r: /home/u/src/app/plantedkey leads to /home/u/.ssh/id_rsa, which is hidden (secrets); to open it, name it"},
 		{"read through a link that stays in the tree", policy.Profile{Read: flagPaths("-r", "/home/u/src/app/inner")}, ""},
 		{"write by name", policy.Profile{Write: flagPaths("-w", "/srv/out")}, ""},
-		{"write through one's own link", policy.Profile{Write: flagPaths("-w", "/home/u/outlink")}, "-w: /home/u/outlink is a link to /srv/out; to make the target writable, name it"},
+		{"write through one's own link", policy.Profile{Write: flagPaths("-w", "/home/u/outlink")}, ""},
+		{"write through a link in a directory that may have been a project", policy.Profile{Write: flagPaths("-w", "/home/u/docs/outlink")}, "-w: /home/u/docs/outlink is a link to ../../../srv/out, and a command could have made it; to make the target writable, name it: /srv/out"},
+		{"write through another user's link", policy.Profile{Write: flagPaths("-w", "/home/u/theirs")}, "-w: /home/u/theirs is a link to /srv/out, and a command could have made it; to make the target writable, name it: /srv/out"},
+		{"write what does not exist in a writable tree", policy.Profile{Write: flagPaths("-w", "/home/u/src/app/build/out")}, ""},
+		{"write what does not exist elsewhere", policy.Profile{Write: flagPaths("-w", "/srv/no such")}, `-w: "/srv/no such": no such file or directory`},
+		{"write what does not exist through a planted link", policy.Profile{Write: flagPaths("-w", "/home/u/src/app/planted/new")}, "-w: /home/u/src/app/planted/new: no such file or directory"},
 		{"write through root's link", policy.Profile{Write: flagPaths("-w", "/srv/rootlink")}, ""},
 		{"write to the system", policy.Profile{Write: flagPaths("-w", "/usr/lib")}, "-w: /usr/lib belongs to the system (/usr) and is never made writable"},
 		{"write to the system through a link", policy.Profile{Write: flagPaths("-w", "/home/u/etclink")}, "-w: /etc belongs to the system (/etc) and is never made writable"},

@@ -77,7 +77,7 @@ func (c *Context) widerThan(outer *engine.Manifest) error {
 		return wide(outer, "--no-sandbox")
 	}
 	for _, r := range c.Policy.Rules {
-		if r.Must && r.Access == policy.Write && !c.Host.FS.Access(r.Path, 'w') {
+		if r.Must && r.Access == policy.Write && !c.writes(r.Path) {
 			return wide(outer, "writing "+text.Plain(r.Path))
 		}
 		if r.Must && r.Access == policy.Read && !c.Host.FS.Access(r.Path, 'r') {
@@ -85,6 +85,15 @@ func (c *Context) widerThan(outer *engine.Manifest) error {
 		}
 	}
 	return nil
+}
+
+// writes reports whether a path can be written, or made if it does not exist.
+func (c *Context) writes(path string) bool {
+	info, err := c.Host.FS.Lstat(path)
+	for ; err == nil && info.Kind == host.Absent && path != "/"; info, err = c.Host.FS.Lstat(path) {
+		path = policy.Dir(path)
+	}
+	return err == nil && c.Host.FS.Access(path, 'w')
 }
 
 // Already is the error for what an existing sandbox cannot add.

@@ -97,6 +97,9 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 	if err := v.CheckWorkingDir(h.StartDir()); err != nil {
 		return nil, err
 	}
+	if err := v.CheckHome(pol); err != nil {
+		return nil, err
+	}
 	p.Pwd = v.KeepPWD()
 	vars, tools := append(p.variables(pol), vars...), r.toolVariables()
 	for _, t := range tools {

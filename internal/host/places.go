@@ -84,6 +84,23 @@ func (h *Host) TrustedLink(l Hop) bool {
 	return l.UID == 0 && l.Dir == 0 && (h.UID != 0 || !policy.WithinAny(l.Path, work...))
 }
 
+// OwnLink reports whether a link was made outside of any sandbox: it is the caller's
+// or root's, and lies where no tree can be made writable, as in the home directory
+// itself. What lies in /tmp need not be the caller's idea.
+func (h *Host) OwnLink(l Hop) bool {
+	own := func(uid int) bool { return uid == 0 || uid == h.UID }
+	at, shared := policy.Dir(l.Path), []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp"}
+	if !own(l.UID) || !own(l.Dir) || slices.Contains(shared, at) {
+		return false
+	}
+	for dir := at; dir != "/"; dir = policy.Dir(dir) {
+		if h.Writable(dir) == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // CanCreateIn reports whether the caller, and so the command, can make something
 // in a directory.
 func (h *Host) CanCreateIn(dir string) bool {

@@ -2,7 +2,10 @@
 
 package policy
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Verdict says what happens to one environment variable and why.
 type Verdict struct {
@@ -94,3 +97,25 @@ func overlap(p, q string) bool {
 // ValidName reports whether name can be the name of an environment variable
 // as shells have it.
 func ValidName(name string) bool { return name != "" && varName(name) == name }
+
+// addHome makes the home directory that the command is told of a private one, where
+// nothing of the host's is shown.
+func (pol *Policy) addHome() {
+	home := pol.Home()
+	if home == "/" || !strings.HasPrefix(home, "/") || path.Clean(home) != home || Within(home, "/proc") {
+		return
+	}
+	if s := pol.literal(home); s.Rule() == nil && (pol.Access(home) == Private || pol.Access(home) == Unseen) {
+		pol.Add(Rule{Path: home, Access: Private, Layer: User, Source: pol.Where["env_set.HOME"]})
+	}
+}
+
+// Home is the value that HOME is set to, "" where it is the caller's.
+func (pol *Policy) Home() string {
+	for _, v := range pol.EnvSet {
+		if v.Name == "HOME" {
+			return v.Value
+		}
+	}
+	return ""
+}

@@ -184,6 +184,7 @@ type grant struct {
 func (l *layers) findGrants(vars Vars) {
 	e := expander{Vars: &vars}
 	l.grants = nil
+	l.grants = nil
 	for i := range l.parts {
 		p := &l.parts[i]
 		if p.Layer == Builtin || p.first == i {

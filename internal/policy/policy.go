@@ -197,6 +197,7 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	if pol.Project = vars.project(); pol.Project != vars.CWD && pol.Access(pol.Project) != Write {
 		pol.Project = vars.CWD
 	}
+	pol.addHome()
 	if err != nil || !pol.CWDReadOnly {
 		return pol, err
 	}

@@ -152,17 +152,16 @@ func validateHidden(found []resolvedRule, p *resolvedRule) error {
 // validateLinks refuses a grant through a link that a command could have made and
 // that gives more than the command has anyway.
 func (v *View) validateLinks(p *resolvedRule) error {
-	to := text.Plain(p.to.Path)
 	for _, l := range p.to.Links {
+		link, to := text.Plain(l.Path)+" is a link to "+text.Plain(l.Text), text.Plain(p.to.Path)
 		if (p.planted || v.Access(policy.Dir(l.Path)) == policy.Write) && wider(p.rule.Access, v.Access(p.to.Path)) {
-			return fmt.Errorf("%s is a link to %s in a directory the sandbox can write; to open the target, name it",
-				text.Plain(l.Path), to)
+			return fmt.Errorf("%s in a directory the sandbox can write; to open the target, name it: %s", link, to)
 		}
 		if p.rule.Layer == policy.Builtin && v.Host.Shared(l) {
 			return fmt.Errorf("%s is a link in a directory that sandboxes may have written", text.Plain(l.Path))
 		}
-		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin && !v.Host.TrustedLink(l) {
-			return fmt.Errorf("%s is a link to %s; to make the target writable, name it", text.Plain(l.Path), to)
+		if p.rule.Access == policy.Write && p.rule.Layer != policy.Builtin && !v.Host.TrustedLink(l) && !v.Host.OwnLink(l) {
+			return fmt.Errorf("%s, and a command could have made it; to make the target writable, name it: %s", link, to)
 		}
 	}
 	return nil

@@ -40,6 +40,7 @@ type View struct {
 	vetted      map[string]error  // what sources said
 	stores      []string          // where sbx remembers runs; see ran
 	silentRules []silentRule
+	missing     []resolvedRule // what flags make writable and does not exist
 
 	// Files of the project, see conceal.
 	Hidden  []string
@@ -83,6 +84,12 @@ func build(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*V
 	if err := v.validateGrants(found); err != nil {
 		return nil, err
 	}
+	for _, m := range v.missing {
+		if !v.canMake(m.to) {
+			return nil, failed(m.rule.Source+": "+text.Plain(m.name)+": no such file or directory",
+				"for a directory, make it first: mkdir -p "+text.ShellWord(m.name))
+		}
+	}
 	for _, m := range v.silentRules {
 		// What is hidden or protected there cannot be found.
 		if Shows(v.Access(m.at.Point)) {
@@ -96,6 +103,19 @@ func build(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*V
 	v.keepLinks(found)
 	v.looseLinks(found)
 	return v, nil
+}
+
+// canMake reports whether the command can make what does not exist.
+func (v *View) canMake(at host.Resolved) bool {
+	for _, l := range at.Links {
+		if !v.Host.TrustedLink(l) && !v.Host.OwnLink(l) {
+			return false
+		}
+	}
+	dir, err := at, error(nil)
+	for ; err == nil && dir.Info.Kind == host.Absent; dir, err = v.Res.Resolve(policy.Dir(dir.Path)) {
+	}
+	return err == nil && dir.Info.Kind == host.Dir && v.Access(at.Path) == policy.Write
 }
 
 // RemapTo shows the working directory at another path, which has to be one
@@ -170,6 +190,9 @@ func (v *View) resolve(out []resolvedRule, pol *policy.Policy, r *policy.Rule, n
 		return out, nil
 	case err != nil:
 		return nil, RuleError(r, err)
+	case absent && r.Must && r.Access == policy.Write:
+		v.missing = append(v.missing, resolvedRule{rule: r, name: name, to: to})
+		return out, nil
 	case absent && r.Must:
 		return nil, RuleError(r, errors.New(text.Plain(name)+": no such file or directory"))
 	}

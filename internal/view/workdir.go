@@ -69,7 +69,7 @@ func hides(pol *policy.Policy, path string, open func(dir string) bool) (bool, p
 // that is hidden, the project is not. What a client chose as its project is none.
 func holdsProject(h *host.Host) func(dir string) bool {
 	return func(dir string) bool {
-		root := host.WorkTree(h.FS, h.CWD, h.UID, h.Homes)
+		root := h.Project(h.CWD).Root
 		return !h.Unpinned && root != dir && policy.Within(root, dir)
 	}
 }
@@ -141,4 +141,31 @@ func (v *View) CheckWorkingDir(cwd string) error {
 	}
 	return failed("the working directory "+text.Plain(cwd)+" is not visible in the sandbox",
 		"cd to a project, or open it "+how)
+}
+
+// CheckHome refuses a home directory of the command's own that would not exist: the
+// policy makes a private one where it shows nothing.
+func (v *View) CheckHome(pol *policy.Policy) error {
+	home := pol.Home()
+	if !strings.HasPrefix(home, "/") {
+		return nil
+	}
+	at, _ := v.Outside(filepath.Clean(home))
+	to, err := v.Res.Resolve(at)
+	if err != nil {
+		return failed(pol.Where["env_set.HOME"]+": HOME: "+err.Error(), "")
+	}
+	where, name := pol.Where["env_set.HOME"]+": HOME is ", text.Plain(home)
+	switch a := v.Access(to.Path); {
+	case at == "/", Shows(a) && to.Info.Kind == host.Dir, a == policy.Private && !v.NoMounts && v.Has(to.Path):
+		return nil
+	case Shows(a):
+		return failed(where+name+", which is not a directory", "make it first: mkdir -p "+text.ShellWord(home)+
+			"; or name one that does not exist, such as /tmp/home: it is made inside")
+	case v.NoMounts && a != policy.Block:
+		v.Once = append(v.Once, "HOME is "+name+", which does not exist inside: there are no private directories here")
+		return nil
+	}
+	return failed(where+name+", which does not exist inside",
+		"name another directory, such as /tmp/home: it is made inside")
 }
