@@ -2,14 +2,16 @@
 
 // Package hint explains in one line why a command may have failed in a sandbox:
 // what was out of reach, by which rule, and what changes that. Start with [Line].
+// And it tells what the command left in directories that end with the sandbox: [Left].
 //
-// It runs in a process that process 1 of the sandbox starts after the command has
-// failed and everything else in the sandbox has ended. It parses the command only
-// then, and knows no more than `sbx why` does inside: whether the host has a file
-// that is not visible cannot be told. What the command has left may be a trap:
-// nothing is opened, listed or executed but files of the kernel, only looked at by
-// name, and process 1 ends this process when it takes too long. A hint decides
-// nothing and protects nothing.
+// It runs in a process that process 1 of the sandbox starts after the command and
+// everything else in the sandbox have ended. It parses the command only then, and
+// knows no more than `sbx why` does inside: whether the host has a file that is not
+// visible cannot be told. What the command has left may be a trap: nothing is opened
+// or executed but files of the kernel, only looked at by name; Left lists directories
+// of file systems in memory, follows no link and enters no other mount; and process 1
+// ends this process when it takes too long. A hint decides nothing and protects
+// nothing.
 package hint
 
 import (
