@@ -207,7 +207,7 @@ func files(n int) string {
 
 // keep is what makes the files of a place last.
 func (h *hinter) keep(p *place, does string) string {
-	python, _ := path.Match(h.Home+"/.local/lib/python*", p.path)
+	python := strings.HasPrefix(p.path, h.Home+"/.local/lib/python")
 	shared := p.path == "/tmp" || p.path == "/var/tmp"
 	switch {
 	case python:

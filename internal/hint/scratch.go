@@ -13,12 +13,11 @@ import (
 // themselves. Names that are made up at random count as such, too (see madeUp).
 var scratch = struct{ home, tmp []string }{
 	home: strings.Fields(`.cache .npm/_logs .npm/_cacache .npm/_update-notifier-last-checked .config/configstore
-		.config/go/telemetry .local/state .*_history .zcompdump* .lesshst .viminfo .wget-hsts .gnupg .pki .java/.userPrefs
-		.cargo/.package-cache* .cargo/.global-cache .gradle/daemon .gradle/notifications .gradle/native .node-gyp
-		.dotnet/TelemetryStorageService .config/dconf .config/pulse .local/share/recently-used.xbel`),
-	tmp: strings.Fields(`tmp.* node-compile-cache* v8-compile-cache* npm-* yarn--* pnpm-* jest_* jest-* metro-* haste-map-*
-		tsx-* go-build* go-link-* gopls* pytest-of-* pip-* cargo-install* rustc* hsperfdata_* gradle* kotlin-* kotlin-daemon*
-		clr-debug-pipe-* dotnet-diagnostic-* .dotnet NuGetScratch* MSBuildTemp* .NET* tmux-* ssh-* gpg-* vim* emacs*
+		.config/*-nodejs .config/astro .config/turborepo .config/go/telemetry .config/dconf .config/pulse
+		.local/state .*_history .zcompdump* .lesshst .viminfo .wget-hsts .gnupg .pki .java/.userPrefs .cargo/.package-cache* .cargo/.global-cache .gradle/daemon .gradle/notifications .gradle/native .node-gyp
+		.dotnet/TelemetryStorageService .local/share/recently-used.xbel`),
+	tmp: strings.Fields(`tmp.* tmp???????? tmp????????.* claude-* node-compile-cache*
+		v8-compile-cache* npm-* yarn--* pnpm-* jest_* jest-* metro-* haste-map-* tsx-* go-build* go-link-* gopls* pytest-of-* pip-* cargo-install* rustc* hsperfdata_* gradle* kotlin-* clr-debug-pipe-* dotnet-diagnostic-* .dotnet NuGetScratch* MSBuildTemp* .NET* tmux-* ssh-* gpg-* vim* emacs*
 		.X*-lock .*-unix .org.chromium.* playwright* puppeteer* sess_* cc??????.[os] .lsp-* matplotlib-*`),
 }
 
@@ -41,35 +40,26 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// madeUp reports whether a name ends as mktemp(1) and its like in C, Python, Go and
-// Node end theirs: nine digits and more, six letters and digits and more after a
-// separator that change often between kinds, or tmp and eight.
+// madeUp reports whether a name ends as mktemp(1) and its like in Go and Node end
+// theirs: nine digits and more, or after a separator six letters and digits and more
+// that change between kinds more than once.
 func madeUp(name string) bool {
-	stem, _, _ := strings.Cut(name, ".")
-	if last, ok := strings.CutPrefix(stem, "tmp"); ok && len(last) == 8 && strings.Trim(last, lower+digits+"_") == "" {
+	if len(name)-len(strings.TrimRight(name, "0123456789")) >= 9 {
 		return true
 	}
-	if len(name)-len(strings.TrimRight(name, digits)) >= 9 {
-		return true
-	}
-	last := name[strings.LastIndexAny(name, ".-_")+1:]
-	if len(last) < 6 || len(last) == len(name) || strings.Trim(last, lower+upper+digits) != "" {
+	at := strings.LastIndexAny(name, ".-_")
+	if last := name[at+1:]; at < 0 || len(last) < 6 {
 		return false
 	}
-	changes, before := -1, ""
-	for _, r := range last {
-		for _, kind := range []string{lower, upper, digits} {
-			if strings.ContainsRune(kind, r) && kind != before {
-				before = kind
-				changes++
-			}
+	changes, before := -1, rune(0)
+	for _, r := range name[at+1:] {
+		kind := r &^ 0x1f // of a letter or digit in ASCII: 0x40, 0x60, 0x20
+		if kind == 0 || kind > 0x60 {
+			return false
+		}
+		if kind != before {
+			changes, before = changes+1, kind
 		}
 	}
 	return changes > 1
 }
-
-const (
-	lower  = "abcdefghijklmnopqrstuvwxyz"
-	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	digits = "0123456789"
-)

@@ -29,27 +29,23 @@ func (s *supervisor) tellPorts() {
 	}
 }
 
-// maxPorts bounds how many ports are named.
-const maxPorts = 5
-
-// portsText is "port 80 is" or "ports 80, 81 and 2 more are", "" for none.
+// portsText is "port 80 is" or "ports 80, 81, … are", of five at most, "" for none.
 func portsText(ports []int) string {
 	slices.Sort(ports)
 	ports = slices.Compact(ports)
-	if len(ports) == 0 {
-		return ""
-	}
-	text := "port " + strconv.Itoa(ports[0])
-	if len(ports) == 1 {
-		return text + " is"
-	}
-	for _, port := range ports[1:min(len(ports), maxPorts)] {
+	text, most := "", min(len(ports), 5)
+	for _, port := range ports[:most] {
 		text += ", " + strconv.Itoa(port)
 	}
-	if more := len(ports) - maxPorts; more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
+	switch {
+	case most == 0:
+		return ""
+	case most == 1:
+		return "port " + text[2:] + " is"
+	case most < len(ports):
+		text += ", …"
 	}
-	return "ports" + text[len("port"):] + " are"
+	return "ports " + text[2:] + " are"
 }
 
 // listening reads the local ports of /proc/net/tcp whose sockets listen: after a

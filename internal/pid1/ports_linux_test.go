@@ -37,10 +37,10 @@ func TestListening(t *testing.T) {
 
 func TestPortsText(t *testing.T) {
 	for want, ports := range map[string][]int{
-		"":                                   nil,
-		"port 80 is":                         {80, 80},
-		"ports 80, 81 are":                   {81, 80},
-		"ports 1, 2, 3, 4, 5 and 2 more are": {7, 6, 5, 4, 3, 2, 1},
+		"":                           nil,
+		"port 80 is":                 {80, 80},
+		"ports 80, 81 are":           {81, 80},
+		"ports 1, 2, 3, 4, 5, … are": {7, 6, 5, 4, 3, 2, 1},
 	} {
 		if got := portsText(ports); got != want {
 			t.Errorf("%v: %q", ports, got)
