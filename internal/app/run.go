@@ -91,6 +91,9 @@ func Prepare(inv Invocation) (*Run, error) {
 	if err != nil {
 		return c.unavailable(cmd, err)
 	}
+	if err := c.refuseHalf(cmd); err != nil {
+		return nil, err
+	}
 	plan, err := c.plan(cmd, by)
 	return &Run{plan, c}, err
 }

@@ -42,11 +42,21 @@ func Destructive(argv []string, homes ...string) string {
 	return r.found
 }
 
+// Each calls f for each simple command of a command line, in text given to a shell, too.
+func Each(argv []string, f func(words []string)) {
+	words := make([]string, 0, min(len(argv), maxWords))
+	for _, a := range argv[:min(len(argv), maxWords)] {
+		words = append(words, escape(a))
+	}
+	(&reader{each: f}).command(words)
+}
+
 // reader goes through a command line up to the first finding. It keeps a word as an
 // unquoted one of the shell: what had been quoted has backslashes before ~ and *.
 type reader struct {
 	found string
-	depth int // shells within shells
+	depth int                  // shells within shells
+	each  func(words []string) // what is done with a command in place of judging it
 	nodes int
 }
 
@@ -73,6 +83,12 @@ func (r *reader) command(words []string) {
 		case name == "eval":
 			r.text(plain(strings.Join(words[1:], " ")))
 			return
+		case !in(wrappers, name) && r.each != nil:
+			for i := range words {
+				words[i] = plain(words[i])
+			}
+			r.each(words)
+			return
 		case !in(wrappers, name):
 			for i := range rules {
 				r.add(rules[i].match(name, words[1:]))
@@ -81,7 +97,7 @@ func (r *reader) command(words []string) {
 		}
 		// The command is behind options, their values, and NAME=VALUE.
 		words = words[1:]
-		if i := slices.IndexFunc(words, known); i > 0 {
+		if i := slices.IndexFunc(words, func(w string) bool { return known(w) || r.each != nil && path.Base(w) == "git" }); i > 0 {
 			words = words[i:]
 		}
 	}
