@@ -34,6 +34,7 @@ const (
 	Dev                   // --dev DST
 	ROData                // [--perms] --ro-bind-data FD DST, the content being Data
 	RemountRO             // --remount-ro DST, not recursive
+	DevBind               // --dev-bind SRC DST: devices can be opened
 )
 
 // Op is one mount operation. Paths are absolute; one element per word of the
@@ -242,6 +243,8 @@ func (w *writer) op(o *Op) {
 		w.bind("--bind", o)
 	case ROBind:
 		w.bind("--ro-bind", o)
+	case DevBind:
+		w.bind("--dev-bind", o)
 	case Tmpfs:
 		w.perm(o)
 		if o.Size > 0 && !w.version.Less(HasSize) {

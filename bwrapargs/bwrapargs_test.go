@@ -40,6 +40,7 @@ func TestOps(t *testing.T) {
 		want map[Version]string
 	}{
 		{"bind", Op{Kind: Bind, Src: "/s", Dst: "/d"}, always("--bind /s /d")},
+		{"dev-bind", Op{Kind: DevBind, Src: "/s", Dst: "/d"}, always("--dev-bind /s /d")},
 		{"ro-bind", Op{Kind: ROBind, Src: "/s", Dst: "/d"}, always("--ro-bind /s /d")},
 		{"tmpfs", Op{Kind: Tmpfs, Dst: "/d"}, always("--tmpfs /d")},
 		{"tmpfs with a size", Op{Kind: Tmpfs, Dst: "/d", Size: 1 << 40},
@@ -202,6 +203,8 @@ func read(words []string, fds []FD) (a Args, err error) {
 			continue
 		case "--bind":
 			op.Kind, op.Src, op.Dst = Bind, take(), take()
+		case "--dev-bind":
+			op.Kind, op.Src, op.Dst = DevBind, take(), take()
 		case "--ro-bind":
 			op.Kind, op.Src, op.Dst = ROBind, take(), take()
 		case "--tmpfs":
@@ -314,9 +317,9 @@ func randomArgs(r *rand.Rand, odd string) Args {
 		a.Unsetenv = append(a.Unsetenv, odd)
 	}
 	for range r.IntN(20) {
-		op := Op{Kind: Kind(r.IntN(int(RemountRO) + 1)), Dst: path()}
+		op := Op{Kind: Kind(r.IntN(int(DevBind) + 1)), Dst: path()}
 		switch op.Kind {
-		case Bind, ROBind, Symlink:
+		case Bind, ROBind, DevBind, Symlink:
 			op.Src = path()
 		case ROData:
 			op.Data = []byte(path())

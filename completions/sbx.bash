@@ -29,6 +29,7 @@ _sbx() {
         --allow-write|-w) _sbx_files; return ;;
         --allow-read|-r) _sbx_files; return ;;
         --block) _sbx_files; return ;;
+        --device) return ;;
         --env) return ;;
         --workspace) _sbx_files; return ;;
         --git) mapfile -t COMPREPLY < <(compgen -W 'none commit full' -- "$cur"); return ;;
@@ -51,7 +52,7 @@ _sbx() {
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
         --entries) return ;;
     esac
-    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --net --no-net --env --read-only --workspace --git --cache --scope --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files='' tools=''
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --read-only --workspace --git --cache --scope --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
         list="explain why verify doctor agent profiles status tripwire init trust untrust shim activate alias completion man $run --"
     else

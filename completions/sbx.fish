@@ -78,6 +78,7 @@ complete -c sbx -n __sbx_run -l profile -s p -xa '(__sbx_profiles)' -d 'Profile:
 complete -c sbx -n __sbx_run -l allow-write -s w -rF -d 'Make PATH writable'
 complete -c sbx -n __sbx_run -l allow-read -s r -rF -d 'Make PATH readable, a hidden secret too'
 complete -c sbx -n __sbx_run -l block -rF -d 'Hide PATH'
+complete -c sbx -n __sbx_run -l device -x -d 'Open devices of the host: gpu, kvm, or a path in /dev that you may open'
 complete -c sbx -n __sbx_run -l net -d 'Share the network'
 complete -c sbx -n __sbx_run -l no-net -d 'No network, whatever the profile says'
 complete -c sbx -n __sbx_run -l env -x -d 'Let variables through by name or pattern (\'GH_*\'), or set one'

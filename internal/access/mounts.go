@@ -63,7 +63,8 @@ func (e *mounts) allow(v *Verdict, p place) {
 		v.Connect = may('w')
 	case host.Device:
 		// bwrap mounts the host's files so that devices cannot be opened.
-		v.Read, v.Write = p == devices && may('r'), p == devices && may('w')
+		open := p == devices || opensDevice(v)
+		v.Read, v.Write = open && may('r'), open && may('w')
 	}
 }
 
@@ -103,6 +104,8 @@ func (e *mounts) explain(v *Verdict, p place) string {
 		return "a copy of the host's, as git has it, read-only"
 	case v.To == v.Rule.Path && v.Rule.Source == view.SourceCleaned:
 		return "a copy of the host's without the credentials in it, read-only"
+	case opensDevice(v):
+		return "a device of the host's, which the policy opens"
 	case v.Kind == host.Device:
 		return "a device of the host's, which cannot be opened in a sandbox"
 	case v.Connect:
@@ -111,6 +114,11 @@ func (e *mounts) explain(v *Verdict, p place) string {
 		return "a pipe that is visible can be used both ways, read-only or not, as far as permissions go"
 	}
 	return ""
+}
+
+// opensDevice reports whether it is a device that the policy opens.
+func opensDevice(v *Verdict) bool {
+	return v.Kind == host.Device && v.Rule.Access == policy.Write && policy.Within(v.Rule.Path, "/dev")
 }
 
 // empty reports whether an empty file stands at a hidden path, which can be
@@ -133,7 +141,8 @@ func (e *mounts) remedy(v *Verdict, p place, path string, exists bool) (done boo
 			continue
 		}
 		if !v.Read || !v.Write {
-			v.Fixed = dir + " is the sandbox's own, and no flag changes that"
+			v.Fixed = dir + " is the sandbox's own, and no flag " +
+				map[bool]string{true: "but --device "}[dir == "/dev"] + "changes that"
 		}
 		return true
 	}

@@ -20,6 +20,7 @@ type Flags struct {
 	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable."`
 	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
 	Block      []string `placeholder:"PATH" help:"Hide PATH."`
+	Device     []string `placeholder:"NAME" help:"Open devices of the host: gpu, kvm, or a path in /dev that you may open."`
 	Net        bool     `xor:"net" help:"Share the network."`
 	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
 	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
@@ -108,6 +109,12 @@ func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
 			}
 			l.to.Items = append(l.to.Items, policy.Item{Text: full, Source: l.flag, Layer: policy.Flag, Must: true})
 		}
+	}
+	for _, name := range f.Device {
+		if !policy.ValidDevice(name) {
+			return nil, Failed("--device: "+text.Plain(name)+" is not gpu, kvm or a path in /dev", "")
+		}
+		p.Devices.Items = append(p.Devices.Items, policy.Item{Text: name, Source: "--device", Layer: policy.Flag})
 	}
 	if policy.SeccompFile(f.Seccomp) {
 		full, err := c.FlagPath("--seccomp", f.Seccomp)

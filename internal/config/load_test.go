@@ -254,6 +254,8 @@ func TestLoadErrors(t *testing.T) {
 		{"pattern", "[profiles.x]\nwritable_paths = ['/a*']",
 			`user.toml:2:19: "/a*": patterns are for blocked_paths and protected_paths, and in readonly_paths for what ` +
 				`lies in a directory of the system, as /lib*`},
+		{"device", "[profiles.x]\ndevices = ['kvm', '/etc/passwd']",
+			`user.toml:2:19: devices: want "gpu", "kvm" or a path in /dev, got "/etc/passwd"`},
 		{"replace in the middle", "[profiles.x]\nblocked_paths = ['/a', '!']",
 			`user.toml:2:24: blocked_paths: "!" replaces the list and has to come first in it`},
 		{"env pattern", "[profiles.x]\nenv_pass = ['A?']",

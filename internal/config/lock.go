@@ -140,7 +140,7 @@ func loosens(key string, c policy.Change, base, final *policy.Policy) bool {
 		return true
 	case key == "env_drop" && c.Key == "env_pass":
 		return opensDrop(c.What, base, final)
-	case c.What == "" || c.What[0] != '/':
+	case c.What == "" || c.What[0] != '/' || c.Key == "devices":
 		return false
 	}
 	ruled := func(a policy.Access) bool { r, _ := base.Decide(c.What); return r.Access == a }
@@ -182,6 +182,10 @@ func changeText(c policy.Change) string {
 // changeSource finds where the looser value comes from.
 func changeSource(c policy.Change, final *policy.Policy) string {
 	switch c.Key {
+	case "devices":
+		if i := slices.IndexFunc(final.Devices, func(it policy.Item) bool { return it.Text == c.What }); i >= 0 {
+			return final.Devices[i].Source
+		}
 	case "env_pass":
 		if i := slices.IndexFunc(final.EnvPass, func(it policy.Item) bool { return it.Text == c.What }); i >= 0 {
 			return final.EnvPass[i].Source
@@ -189,7 +193,7 @@ func changeSource(c policy.Change, final *policy.Policy) string {
 	case "env_set":
 		return final.Where["env_set."+c.What]
 	}
-	if c.What != "" && c.What[0] == '/' {
+	if c.What != "" && c.What[0] == '/' && c.Key != "devices" {
 		r, _ := final.Decide(c.What)
 		return r.Source
 	}

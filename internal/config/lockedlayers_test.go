@@ -45,6 +45,7 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"readonly_paths":  {"", "[profiles.moderate]\nreadonly_paths=['/srv']"},
 	"protected_paths": {"", "[profiles.moderate]\nprotected_paths=['!']"},
 	"blocked_paths":   {"", "[profiles.moderate]\nblocked_paths=['!']"},
+	"devices":         {"", "[profiles.moderate]\ndevices=['kvm']"},
 	"env_pass":        {"default_profile='strict'", "[profiles.strict]\nenv_pass=['X']"},
 	"env_drop":        {"", "[profiles.moderate]\nenv_pass=['GH_TOKEN']"},
 }

@@ -184,6 +184,8 @@ func (doc *document) item(key string, w word) error {
 		return doc.errorf(w.at, `%s: "!" replaces the list and has to come first in it`, key)
 	case len(w.text) > maxPath:
 		return doc.errorf(w.at, "%s: longer than %d bytes", key, maxPath)
+	case key == "devices" && !policy.ValidDevice(w.text):
+		return doc.errorf(w.at, `devices: want "gpu", "kvm" or a path in /dev, got %s`, short(w.text))
 	case strings.HasPrefix(key, "env_") && !validEnvPattern(w.text):
 		return doc.errorf(w.at, "%s: %s is not a variable name: want letters, digits, _ and, for any run of these, *",
 			key, short(w.text))

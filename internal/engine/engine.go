@@ -68,6 +68,9 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := v.OpenDevices(pol); err != nil {
+		return nil, err
+	}
 	v.Root, v.NoMounts = req.Root, t.NoMounts
 	p := &Plan{Engine: t.Name, Tier: t.Tier, Path: t.Path, Dirs: own}
 	p.Report.Policy, p.Report.View = pol, v

@@ -21,7 +21,8 @@ const (
 	Link
 	Socket
 	Fifo
-	Device
+	Device  // a character device
+	Disk    // a block device
 	Unknown // it exists, but may not be looked at
 )
 

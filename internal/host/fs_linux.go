@@ -32,7 +32,7 @@ func (o OS) ReadDir(path string) (entries []Entry, err error) {
 
 var direntKinds = [256]Kind{
 	syscall.DT_DIR: Dir, syscall.DT_REG: File, syscall.DT_LNK: Link, syscall.DT_SOCK: Socket, syscall.DT_FIFO: Fifo,
-	syscall.DT_BLK: Device, syscall.DT_CHR: Device,
+	syscall.DT_BLK: Disk, syscall.DT_CHR: Device,
 }
 
 // missed reports whether an error of lstat(2) says that nothing is there.

@@ -86,6 +86,8 @@ func infoOf(st *syscall.Stat_t) Info {
 		i.Kind = Socket
 	case syscall.S_IFIFO:
 		i.Kind = Fifo
+	case syscall.S_IFBLK:
+		i.Kind = Disk
 	default:
 		i.Kind = Device
 	}

@@ -94,6 +94,11 @@ func onlyIn(p, other *Policy, added bool) []Change {
 			add(pathKeys[r.Access], "!"+r.Path, "exception", added)
 		}
 	}
+	for _, it := range p.Devices {
+		if !hasText(other.Devices, it.Text) {
+			add("devices", it.Text, it.Text, added)
+		}
+	}
 	for _, it := range p.EnvPass {
 		if !hasText(other.EnvPass, it.Text) && !passesAnyway(other, p, it.Text) {
 			add("env_pass", it.Text, it.Text, added)

@@ -119,3 +119,8 @@ func (pol *Policy) Home() string {
 	}
 	return ""
 }
+
+// ValidDevice reports whether text names devices: a set of them, or a node.
+func ValidDevice(text string) bool {
+	return text == "gpu" || text == "kvm" || strings.HasPrefix(text, "/dev/") && path.Clean(text) == text
+}

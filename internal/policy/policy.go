@@ -43,6 +43,7 @@ type Policy struct {
 	FileSizeMB     float64 // of each file; 0: none
 	TmpfsLimitMB   int     // for each private directory
 
+	Devices          []Item // gpu, kvm, or paths in /dev
 	EnvPass, EnvDrop []Item // names or patterns
 	EnvSet           []Var  // sorted by name
 
@@ -169,7 +170,7 @@ func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, 
 
 func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	pol := &Policy{
-		Profiles: selected, EnvPass: p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),
+		Profiles: selected, Devices: p.Devices.Items, EnvPass: p.EnvPass.Items, EnvDrop: p.EnvDrop.Items, EnvSet: slices.Clone(p.EnvSet),
 		Where: p.Where,
 	}
 	pol.setScalars(&p.Profile)

@@ -44,6 +44,7 @@ type Profile struct {
 
 	Sorted []PathRef // of built-in profiles: all paths above in the order of their rules, see [SortPaths]
 
+	Devices          List  // gpu, kvm, or paths in /dev
 	EnvPass, EnvDrop List  // names, or patterns with *
 	EnvSet           []Var // sorted by name
 
@@ -111,11 +112,13 @@ var lists = []list{
 	{"readonly_paths", func(p *Profile) *List { return &p.Read }, Read},
 	{"protected_paths", func(p *Profile) *List { return &p.Protect }, Protect},
 	{"blocked_paths", func(p *Profile) *List { return &p.Block }, Block},
+	{"devices", func(p *Profile) *List { return &p.Devices }, 0},
 	{"env_pass", func(p *Profile) *List { return &p.EnvPass }, 0},
 	{"env_drop", func(p *Profile) *List { return &p.EnvDrop }, 0},
 }
 
-var pathLists, envLists = lists[:Block], lists[Block:]
+// The others are names of devices and variables.
+var pathLists, nameLists = lists[:Block], lists[Block:]
 
 // List returns the list with the given key as files name it, or nil.
 func (p *Profile) List(key string) *List {
@@ -153,7 +156,7 @@ func (p *Profile) addValues(src *Profile) {
 			p.where(k.Name, src.source(k.Name))
 		}
 	}
-	for _, l := range envLists {
+	for _, l := range nameLists {
 		l.of(p).add(l.of(src), src)
 	}
 	if src.Read.Replace {

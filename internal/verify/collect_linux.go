@@ -40,6 +40,7 @@ func collect(sub *Subject, plan *engine.Plan, planted *fixtures) *target {
 		OwnSession: plan.Report.OwnSession, Scoped: plan.Scoped(), Spaces: ownSpaces(),
 		Pass:   plan.Keep,
 		Helper: planted.helper, Word: planted.word, Env: environment(plan, planted), Plan: c.mounts,
+		Given: plan.Report.View.Devices(),
 	}
 	if sub.Remap != sub.Host.CWD {
 		c.target.Remap = sub.Remap
@@ -104,7 +105,7 @@ func (c *collector) walls(dir string) {
 			c.target.Closed = append(c.target.Closed, m.Path)
 		}
 	}
-	c.target.Devices = openDevices()
+	c.target.Devices = without(openDevices(), c.target.Given)
 }
 
 const doors = "/dev/mem /dev/kmsg /dev/kvm /dev/fuse /dev/net/tun /dev/loop-control /dev/ptmx /dev/vsock " +

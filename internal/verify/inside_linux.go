@@ -29,7 +29,7 @@ func Here(m *Manifest, homes []string) (*Report, error) {
 	tg.Own = ownFiles{Manifest: host.ManifestDir + "/policy.json", Dir: host.ManifestDir}
 	if tg.Walls {
 		tg.Own = ownFiles{Manifest: runManifest, Dir: runDir}
-		tg.Devices = openDevices()
+		tg.Devices = without(openDevices(), tg.Given)
 	}
 	checks := tg.checks()
 	answers := answerHere(number(checks))
@@ -50,6 +50,9 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 	}
 	var l mounts
 	for _, r := range m.Rules {
+		if r.Access == policy.Write && policy.Within(r.Path, "/dev") {
+			s.Given = append(s.Given, r.Path)
+		}
 		if strings.HasPrefix(r.Path, "/") && filepath.Clean(r.Path) == r.Path {
 			l = append(l, engine.Mounted{Path: r.Path, Access: r.Access, Closed: r.Closed})
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -59,7 +60,7 @@ func (p *prover) kernel() {
 	if p.Walls {
 		p.hostDevices()
 	} else {
-		p.self("devices", "", inProc, ownDevices)
+		p.self("devices", "", inProc, p.ownDevices)
 	}
 }
 
@@ -134,11 +135,17 @@ func (s *target) noCaps(self *selfInfo) (Verdict, string) {
 var usualDevices = []string{"console", "core", "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin",
 	"stdout", "tty", "urandom", "zero"}
 
-func ownDevices(self *selfInfo) (Verdict, string) {
-	left := without(self.Dev, usualDevices)
+func (p *prover) ownDevices(self *selfInfo) (Verdict, string) {
+	var given []string
+	for _, path := range p.Given {
+		top, _ := host.Cut(strings.TrimPrefix(path, "/dev/"))
+		given = append(given, top)
+	}
+	left := without(without(self.Dev, usualDevices), given)
 	return table{
 		{len(self.Dev) == 0, unchecked, "/dev cannot be listed"},
 		{len(left) > 0, hole, "there are devices of the host: " + some(left)},
+		{len(given) > 0, allowed, "the policy opens " + some(p.Given)},
 		{true, proved, "only the usual ones"},
 	}.decide()
 }

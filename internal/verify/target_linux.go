@@ -32,6 +32,7 @@ type target struct {
 	Frozen  []string // with Walls, writable directories in which nothing can be made
 	Closed  []string // with Walls, directories that are private in tier full
 	Devices []string // with Walls, of the host's, which outside can be opened
+	Given   []string // of the host's, which the policy opens
 	Mode    string   // with Walls, a path of the caller's own that does not matter
 
 	Hidden  []secret

@@ -104,6 +104,9 @@ func op(v *view.View, m view.Entry, size int64) (bwrapargs.Op, bool) {
 		}
 		return bwrapargs.Op{Kind: bwrapargs.Tmpfs, Dst: m.Path, Size: size, Perm: perm}, true
 	case policy.Write:
+		if m.Info.Kind == host.Device && policy.Within(m.Path, "/dev") { // see view.OpenDevices
+			return bwrapargs.Op{Kind: bwrapargs.DevBind, Src: src, Dst: m.Path}, true
+		}
 		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.Path, Held: identity(&m)}, true
 	case policy.Read, policy.Protect:
 		if m.Copied {

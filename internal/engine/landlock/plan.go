@@ -127,6 +127,12 @@ func addRules(r *engine.Run, c *ruleBuilder) {
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		add("/dev/"+name, device)
 	}
+	for _, path := range r.View.Devices() {
+		add(path, device)
+		if dir := policy.Dir(path); dir != "/dev" {
+			add(dir, landlock.ReadDir)
+		}
+	}
 	w.Rules = append(w.Rules, landlock.Rule{Path: tmp, Allow: landlock.Write},
 		landlock.Rule{Path: policy.Dir(tmp), Allow: landlock.ReadFile})
 	if len(p.Argv) > 0 && p.Path == h.Self {

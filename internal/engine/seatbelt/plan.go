@@ -96,6 +96,9 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error
 			"start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
 	case req.Remap != "":
 		return no("workspace ("+engine.Whence(pol, "workspace")+") is not available on macOS, where every path is shown where it is", "")
+	case len(pol.Devices) > 0:
+		return no("devices are not opened on macOS ("+pol.Devices[0].Source+"): there is no node for a GPU, and no KVM",
+			"leave it out")
 	case req.Filter != nil || policy.SeccompFile(pol.Seccomp):
 		return no("there are no system call filters on macOS ("+engine.Whence(pol, "seccomp")+")", "leave the file out")
 	case pol.Seccomp == "strict" && pol.Where["seccomp"] == "--seccomp":
