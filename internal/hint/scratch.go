@@ -12,16 +12,18 @@ import (
 // directory, and in a directory for temporary files what well-known tools leave there
 // themselves. Names that are made up at random count as such, too (see madeUp).
 var scratch = struct{ home, tmp []string }{
-	home: strings.Fields(`.cache .npm/_logs .npm/_cacache .npm/_update-notifier-last-checked .config/configstore
-		.config/*-nodejs .config/astro .config/turborepo .config/go/telemetry .config/dconf .config/pulse
-		.local/state .*_history .zcompdump* .lesshst .viminfo .wget-hsts .gnupg .pki .java/.userPrefs
-		.cargo/.package-cache* .cargo/.global-cache .gradle/daemon .gradle/notifications .gradle/native
-		.node-gyp .dotnet/TelemetryStorageService .local/share/recently-used.xbel`),
-	tmp: strings.Fields(`tmp.* tmp???????? tmp????????.* claude-* node-compile-cache* v8-compile-cache* npm-* yarn--* pnpm-*
-		jest_* jest-* metro-* haste-map-* tsx-* go-build* go-link-* gopls* pytest-of-* pip-* cargo-install*
-		rustc* hsperfdata_* gradle* kotlin-* clr-debug-pipe-* dotnet-diagnostic-* .dotnet NuGetScratch*
-		MSBuildTemp* .NET* tmux-* ssh-* gpg-* vim* emacs* .X*-lock .*-unix .org.chromium.* playwright*
-		puppeteer* sess_* cc??????.[os] .lsp-* matplotlib-*`),
+	home: strings.Fields(`.cache go/pkg/sumdb .npm/_logs .npm/_cacache .npm/_update-notifier-last-checked
+		.config/configstore .config/*-nodejs .config/astro .config/turborepo
+		.config/go/telemetry .config/dconf .config/pulse .local/state .*_history .zcompdump*
+		.lesshst .viminfo .wget-hsts .gnupg .pki .java/.userPrefs .cargo/.package-cache*
+		.cargo/.global-cache .gradle/daemon .gradle/notifications .gradle/native .node-gyp
+		.dotnet/TelemetryStorageService .local/share/recently-used.xbel`),
+	tmp: strings.Fields(`tmp.* tmp???????? tmp????????.* claude-* node-compile-cache* v8-compile-cache* npm-*
+		yarn--* pnpm-* jest_* jest-* metro-* haste-map-* tsx-* go-build* go-link-* gopls*
+		pytest-of-* pip-* cargo-install* rustc* hsperfdata_* gradle* kotlin-* clr-debug-pipe-*
+		dotnet-diagnostic-* .dotnet NuGetScratch* MSBuildTemp* .NET* tmux-* ssh-* gpg-* vim*
+		emacs* .X*-lock .*-unix .org.chromium.* playwright* puppeteer* sess_* cc??????.[os]
+		.lsp-* matplotlib-*`),
 }
 
 // containers are directories of the home in which each name belongs to another program.
