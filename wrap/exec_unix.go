@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/sbx-sandbox/sbx/internal/caches"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
@@ -20,11 +21,22 @@ func failed(reason string) *host.Error {
 }
 
 // makeDirs makes the directories of a plan and, where one is for the run alone,
-// removes those of earlier runs.
+// removes those of earlier runs. The first run in a project removes the caches of
+// projects that are gone.
 func makeDirs(p *engine.Plan, h *host.Host) error {
 	for _, dir := range p.Dirs {
 		if _, err := ownfile.Make(dir, h.UID); err != nil {
 			return failed("sbx's own directory: " + err.Error())
+		}
+	}
+	if p.CacheDir != "" {
+		store := caches.Store{Dir: policy.Dir(p.CacheDir), UID: h.UID}
+		fresh, err := store.Note(host.Base(p.CacheDir), p.CacheOf)
+		if err != nil {
+			return failed("private cache: " + err.Error())
+		}
+		if fresh {
+			store.Sweep(func(path string) bool { return !h.OnRemote(path) })
 		}
 	}
 	if p.Session != "" {

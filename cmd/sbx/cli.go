@@ -79,6 +79,7 @@ type commandCLI struct {
 	Profiles   profilesCmd   `cmd:"" help:"List, show and compare profiles."`
 	Status     statusCmd     `cmd:"" help:"Show where you are: project, profile, config files, and what needs attention."`
 	Tripwire   tripwireCmd   `cmd:"" help:"Show what earlier runs left that your tools may run, and accept or remove it."`
+	Cache      cacheCmd      `cmd:"" help:"Show what the private caches of projects take, and remove them."`
 	Init       initCmd       `cmd:"" help:"Write a commented config file."`
 	Trust      trustCmd      `cmd:"" help:"Trust project files (.sbx.toml, .sbx.hcl), so that they may loosen the policy."`
 	Untrust    untrustCmd    `cmd:"" help:"Stop trusting project files."`
@@ -90,7 +91,7 @@ type commandCLI struct {
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
-var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "init",
+var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "cache", "init",
 	"trust", "untrust", "shim", "activate", "alias", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
@@ -114,6 +115,7 @@ home directory empty, the network off, secrets hidden.
   sbx profiles               list the profiles
   sbx init                   write a config file
   sbx status, tripwire       where you are, and what runs left behind
+  sbx cache                  what the caches of projects take
   sbx trust                  trust a project's .sbx.toml
   sbx activate, alias, completion, man
 

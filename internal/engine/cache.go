@@ -79,6 +79,6 @@ func (r *Run) cacheDir() (string, error) {
 	case !v.Host.FS.Access(dir+name, 'w'):
 		return unkept(text.Plain(dir+name) + " cannot be written")
 	}
-	r.Dirs = append(r.Dirs, missing...)
+	r.Dirs, r.CacheDir, r.CacheOf = append(r.Dirs, missing...), dir+name, r.Request.Root
 	return host.Join(parent.Path, host.Base(dir)) + name, nil
 }

@@ -45,6 +45,8 @@ type Plan struct {
 	Closed   []string     // of the caller's descriptors, for people
 	Pwd      string       // the working directory, by the caller's name for it
 	CacheDst string       // where the private cache is seen; "" without one
+	CacheDir string       // where it is kept; "" where it is not
+	CacheOf  string       // the directory whose it is
 	InitFD   int          // the descriptor that Init is read from
 }
 

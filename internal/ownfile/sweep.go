@@ -5,6 +5,7 @@ package ownfile
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -40,6 +41,15 @@ func Sweep(path string, uid int, limit time.Duration, over func(name string, age
 
 // aside begins the names of what was moved up to be removed.
 const aside = "aside."
+
+// SetAside gives an entry a name by which the next sweep of the directory removes it.
+func (d *Dir) SetAside(name string) error {
+	next := aside + strconv.FormatUint(rand.Uint64(), 36)
+	if err := unix.Renameat(d.fd, name, d.fd, next); err != nil {
+		return pathError("rename", d.join(name), err)
+	}
+	return nil
+}
 
 // sweeper removes trees that another process may be changing meanwhile. It holds
 // few descriptors however deep a tree is.
