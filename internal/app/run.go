@@ -148,11 +148,11 @@ func (c *Context) resolve(flags Flags) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	pol, err := policy.Resolve(c.Settings.Profiles, names, c.Vars, c.needs(), over)
+	pol, err := policy.Resolve(c.Settings.Profiles, names, c.Vars, c.needs(), c.agents(names), over)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Settings.KeepFloor(pol, asked, c.Vars, c.needs(), over); err != nil {
+	if err := c.Settings.KeepFloor(pol, asked, c.Vars, c.needs(), c.agents(names), over); err != nil {
 		return nil, err
 	}
 	if c.Settings.Direct && pol.TimeoutSeconds > 0 {

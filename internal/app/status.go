@@ -79,7 +79,7 @@ func (c *Context) tellStatus(p *engine.Plan) {
 		}
 		c.notice(n)
 	}
-	for _, n := range append(c.foreign(), p.Report.Once...) {
+	for _, n := range slices.Concat(c.foreign(), c.agentLines(), p.Report.Once) {
 		if flags.Verbose || !flags.Quiet && !c.Inv.Client && c.unsaid(n) {
 			c.notice(n + " (said once)")
 		}
