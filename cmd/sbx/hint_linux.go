@@ -65,7 +65,7 @@ func printHint(args []string) {
 	if status == 0 {
 		return
 	}
-	if line := hint.Line(b, say, status, args[end+1:]); line != "" {
+	if line := hint.Line(b, say, max(status, 0), args[end+1:]); line != "" {
 		_, _ = stdout.WriteString("hint: " + line + "\n")
 	}
 }

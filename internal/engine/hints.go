@@ -3,14 +3,17 @@
 package engine
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Hints says whether and how a failure is explained. A hint is one line on
@@ -62,6 +65,10 @@ func (r *Run) HintWords(vanishing []string) []string {
 	flags, _ := host.LookupEnv(h.Environ, "SBX_FLAGS")
 	if say.Tool != "" && flags != "" {
 		add("flags", "1")
+	}
+	if _, off := host.LookupEnv(r.Env, "HUSKY"); !off && mayWarn(r.Request.Command) && slices.ContainsFunc(r.View.Entries,
+		func(m view.Entry) bool { return strings.HasPrefix(m.Rule.Source, "git = ") }) {
+		words = append(words, pid1.HintAlways)
 	}
 	outer, _ := host.LookupEnv(h.Environ, "PATH")
 	inner, _ := host.LookupEnv(r.Env, "PATH")
@@ -115,6 +122,25 @@ func (r *Run) PortsHint() string {
 		return " (SBX_FLAGS=--net " + text.ShellWord(say.Tool) + " … shares the network)"
 	}
 	return " (--net shares the network)"
+}
+
+// mayWarn reports whether a command is git, or runs it, that may end with 0 though it
+// could not write its configuration or replace a file.
+func mayWarn(command []string) bool {
+	switch name := path.Base(command[0]); {
+	case slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, name):
+		return len(command) == 1 || slices.Contains([]string{"install", "i", "ci", "add"}, command[1])
+	case name != "git":
+		i := slices.IndexFunc(command, func(w string) bool { return strings.Contains(w, "git ") })
+		if i < 0 {
+			return false
+		}
+		command = strings.Fields(command[i])
+	}
+	return slices.ContainsFunc(command, func(w string) bool {
+		return slices.Contains([]string{"checkout", "switch", "branch", "merge", "pull", "rebase", "reset", "stash",
+			"restore", "cherry-pick", "revert", "am", "-u", "--set-upstream"}, w)
+	})
 }
 
 // lostDirs are the first directories of a PATH that another one has no more.

@@ -11,6 +11,7 @@ import (
 type indexEntry struct {
 	mode       uint32
 	staged     bool // it is one of several of a merge
+	unwritten  bool // it has no times
 	hash, name []byte
 }
 
@@ -86,6 +87,7 @@ func (x *indexReader) entry(e *indexEntry, first, thread bool) error {
 		return err
 	}
 	e.mode = binary.BigEndian.Uint32(data[24:])
+	e.unwritten = len(bytes.Trim(data[:24], "\x00")) == 0
 	e.hash = data[40 : 40+x.hash]
 	flags := binary.BigEndian.Uint16(data[fixed-2:])
 	e.staged = flags&0x3000 != 0

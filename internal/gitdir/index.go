@@ -106,6 +106,25 @@ func Tracked(index []byte, names map[string]bool) (found []Entry, ok bool) {
 	return nil, false
 }
 
+// Unwritten lists the files of an index that git has not written since it put them
+// there: those without times. A checkout leaves that of a file it could not replace.
+func Unwritten(index []byte) (names []string) {
+	for _, size := range []int{sha1.Size, sha256.Size} {
+		names = nil
+		x := &indexReader{data: index, hash: size}
+		if x.entries(func(e *indexEntry) {
+			if e.unwritten && !e.staged && e.mode&0o170000 == fileMode && len(names) < maxUnwritten {
+				names = append(names, string(e.name))
+			}
+		}) == nil {
+			return names
+		}
+	}
+	return nil
+}
+
+const maxUnwritten = 1024
+
 // Blob is the name of an object with a content (git-hash-object(1)), of as many
 // bytes as the repository's other names have.
 func Blob(data []byte, size int) []byte {

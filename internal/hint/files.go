@@ -128,24 +128,33 @@ func hostly(path string) bool {
 	return is("srv mnt media opt root home var run data boot", top)
 }
 
-// kept is about what exists, or could be made, where the command must not write.
-func (h *hinter) kept(a *access.Verdict, u *use) string {
-	m, exists := a.Rule, a.Kind != host.Absent
-	if a.Write || m == nil || u.fresh && exists {
-		return ""
-	}
+// state says by which rule a file cannot be written, "" where that is no one's
+// intent.
+func (h *hinter) state(a *access.Verdict) string {
 	text := h.shown(a.To)
 	switch {
-	case m.Access == policy.Block:
+	case a.Rule.Access == policy.Block:
 		text += " is hidden"
-	case m.Access == policy.Protect:
+	case a.Rule.Access == policy.Protect:
 		text += " is protected, since the host may run or read it later"
 	case h.Pinned(a.To):
 		return ""
 	default:
 		text += " is read-only"
 	}
-	text += h.rule(m)
+	return text + h.rule(a.Rule)
+}
+
+// kept is about what exists, or could be made, where the command must not write.
+func (h *hinter) kept(a *access.Verdict, u *use) string {
+	m, exists := a.Rule, a.Kind != host.Absent
+	if a.Write || m == nil || u.fresh && exists {
+		return ""
+	}
+	text := h.state(a)
+	if text == "" {
+		return ""
+	}
 	const does = " lets it be written"
 	for _, l := range a.Remedies {
 		switch {

@@ -7,8 +7,9 @@
 // It runs in a process that process 1 of the sandbox starts after the command and
 // everything else in the sandbox have ended. It parses the command only then, and
 // knows no more than `sbx why` does inside: whether the host has a file that is not
-// visible cannot be told. What the command has left may be a trap: nothing is opened
-// or executed but files of the kernel, only looked at by name; Left lists directories
+// visible cannot be told. What the command has left may be a trap: nothing is executed,
+// and nothing opened but files of the kernel, and regular ones of git's and npm's up to a
+// size; all else is only looked at by name; Left lists directories
 // of file systems in memory, follows no link and enters no other mount; and process 1
 // ends this process when it takes too long. A hint decides nothing and protects
 // nothing.
@@ -41,7 +42,8 @@ type Sandbox struct {
 }
 
 // Line explains the end of a command with a status, as a shell would have it. It
-// is "" where nothing is known.
+// is "" where nothing is known. What ended with 0 may not have done all: see
+// [engine.Hints].
 func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	if len(words) == 0 || interactive(words) {
 		return ""
@@ -49,8 +51,12 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	r := &reader{home: b.Home, cwd: b.CWD, live: true, last: true}
 	r.command(words[:min(len(words), maxWords)])
 	h := &hinter{b, say}
-	line := cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
-		h.tracing(r.debugger), h.network(r), h.files(r.uses), h.blank())
+	git, husky := h.git(status, r.gits), h.husky(status, r.installs)
+	line := cmp.Or(git, husky)
+	if r.outward = r.outward && husky == ""; status != 0 {
+		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
+			h.tracing(r.debugger), git, h.network(r), husky, h.files(r.uses), h.blank())
+	}
 	return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
 }
 

@@ -87,7 +87,7 @@ func (h *hinter) network(r *reader) string {
 	value, source := h.Setting("allow_network")
 	c := counted(h.Snmp, h.Snmp6)
 	switch {
-	case value == "true":
+	case value == "true" || h.unlocked(r.installs):
 		return ""
 	case r.outward || slices.ContainsFunc(r.borrowed, h.fetched):
 		if !c.cut() && c.unheard == 0 {

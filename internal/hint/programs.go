@@ -91,6 +91,9 @@ func (r *reader) command(words []string) {
 	r.borrow(name, args)
 	r.outward = r.outward || outward(name, args)
 	r.curious = r.curious || is(curious, name)
+	if is(ofNodes, name) && (len(args) == 0 || is("install i ci add prepare", args[len(args)-1]) || is("install i ci add", args[0])) {
+		r.installs = words
+	}
 	r.operands(name, args)
 }
 
@@ -283,17 +286,27 @@ func (r *reader) options(name string, args []string) (files []string) {
 
 // git is what of the words of git are files, with the directory of -C.
 func (r *reader) git(args []string) []string {
+	dir := r.cwd
 	for len(args) > 1 && (args[0] == "-C" || args[0] == "-c") {
 		if args[0] == "-C" {
 			r.add(args[1], false)
+			dir, _ = (&reader{cwd: dir}).path(args[1])
 		}
 		args = args[2:]
 	}
-	if len(args) == 0 || !is(filing, args[0]) {
+	if len(args) == 0 {
+		return nil
+	}
+	if len(r.gits) < maxGits {
+		r.gits = append(r.gits, gitCall{dir: dir, sub: args[0], args: args[1:], idle: !r.live})
+	}
+	if !is(filing, args[0]) {
 		return nil
 	}
 	return args[1:]
 }
+
+const maxGits = 8
 
 // leavesOut reports whether an option is about what is not to be looked at.
 func leavesOut(option string) bool {

@@ -35,8 +35,10 @@ type reader struct {
 	gains    string   // the program that is there to gain privileges
 	debugger string   // the program that looks into others
 	borrowed []borrowed
-	outward  bool // something in it is about other machines
-	curious  bool // a program in it goes there by itself, whatever it is told to do
+	gits     []gitCall
+	installs []string // the words that install the packages of a project, and run its prepare script
+	outward  bool     // something in it is about other machines
+	curious  bool     // a program in it goes there by itself, whatever it is told to do
 
 	shell   string // that reads the script, "" for none
 	errexit bool

@@ -13,6 +13,13 @@ import "unicode/utf8"
 // two count: "notice: …", "hint: …".
 const hintName = "--hint-of-sandbox"
 
+// HintAlways is one of the words: a command that ended with 0 may have something to be
+// explained. Its status is then [Succeeded].
+const (
+	HintAlways = "always=1"
+	Succeeded  = -1
+)
+
 // maxHint bounds a line, in bytes, and maxLines their number: a pipe takes them whole.
 const (
 	maxHint  = 1024

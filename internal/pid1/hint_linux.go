@@ -40,13 +40,16 @@ func (s *supervisor) lastWords(outOfMemory bool) {
 	}
 }
 
-// fault is the status of a failure that was the command's own, else 0.
+// fault is the status of a failure that was the command's own, or [Succeeded], else 0.
 func (s *supervisor) fault() int {
 	exited, n := s.status.Exited(), s.status.ExitStatus()
 	if !exited {
 		n = int(s.status.Signal())
 	}
 	status, ok := ownFault(exited, n)
+	if exited && n == 0 && slices.Contains(s.config.Hints, HintAlways) {
+		status, ok = Succeeded, true
+	}
 	if !ok || s.meddled() {
 		return 0
 	}

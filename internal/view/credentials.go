@@ -3,7 +3,9 @@
 package view
 
 import (
+	"bytes"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +171,9 @@ func (c *cleaner) repository(dir string, depth int) {
 		switch sub := host.Join(to.Path, e.Name); {
 		case strings.HasPrefix(e.Name, "config") && e.Kind != host.Dir:
 			c.git(sub, 0)
+			if e.Name == "config" && depth > 0 {
+				c.settled(sub, to.Path)
+			}
 		case e.Name == "remotes" || e.Name == "branches":
 			c.remotes(sub)
 		}
@@ -179,6 +184,33 @@ func (c *cleaner) repository(dir string, depth int) {
 		return true
 	})
 	c.modules(host.Join(to.Path, "modules"), depth+1)
+}
+
+// settled shows the protected settings of a submodule without core.worktree where that
+// says no more than the place of its file .git: when it is set, `git submodule update`
+// writes it anew, even if nothing changes, and stops when it cannot.
+func (c *cleaner) settled(file, dir string) {
+	m := c.v.At(file)
+	if m == nil || m.Access != policy.Protect || m.Copied || c.v.NoMounts {
+		return
+	}
+	data, whole := c.g.content(host.Resolved{Path: file, Info: m.Info})
+	var line []byte
+	tree, found := "", 0
+	err := gitdir.Spans(data, func(s gitdir.Setting, _, setting []byte) {
+		if s.Name() == "core.worktree" {
+			tree, line, found = s.Value, setting, found+1
+		}
+	})
+	if err != nil || !whole || found != 1 || bytes.Count(data, line) != 1 {
+		return
+	}
+	if tree != "" && tree[0] != '/' {
+		tree = filepath.Join(dir, tree)
+	}
+	if own, ok := c.g.readPath(host.Join(tree, ".git"), tree, gitdir.Pointer); ok && own == dir {
+		m.Copied, m.Copy = true, bytes.Replace(data, line, nil, 1)
+	}
 }
 
 // remotes looks at a directory of files with URLs.

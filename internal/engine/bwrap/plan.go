@@ -85,7 +85,14 @@ func (e Engine) Plan(r *engine.Run) error {
 	for i := range a.Ops {
 		a.Ops[i].Dst = r.View.Inside(a.Ops[i].Dst)
 	}
-	if watched := masks(a.Ops, r.Policy); a.Init {
+	watched := masks(a.Ops, r.Policy)
+	for i := range watched { // one that is protected hides nothing, though it is a copy
+		path, _ := r.View.Outside(watched[i].Path)
+		if m := r.View.At(path); m != nil && m.Copied && m.Access == policy.Protect {
+			watched[i].Kind = pid1.Protects
+		}
+	}
+	if a.Init {
 		r.Init.Masks = watched
 	} else if len(watched) > 0 {
 		r.Gaps = append(r.Gaps, Unwatched)

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hint
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/access"
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// gitCall is a command of git's in the words.
+type gitCall struct {
+	dir  string   // where it runs, "" for who knows
+	sub  string   // the subcommand
+	args []string // behind it
+	idle bool     // its failure is not that of the whole
+}
+
+// operands are the words that are no options, and options those that are. Of some
+// the next word is the value.
+func (c *gitCall) operands(valued string) (operands, options []string) {
+	value := false
+	for _, a := range c.args {
+		switch {
+		case value:
+			value = false
+		case len(a) > 1 && a[0] == '-':
+			options, value = append(options, a), is(valued, a)
+		default:
+			operands = append(operands, a)
+		}
+	}
+	return operands, options
+}
+
+// option is the value of one that was given, "" also for none.
+func (c *gitCall) option(names string) (value string, given bool) {
+	for i, a := range c.args {
+		name, value, set := strings.Cut(a, "=")
+		switch {
+		case !is(names, name):
+		case set:
+			return value, true
+		default:
+			return strings.Join(c.args[i+1:min(i+2, len(c.args))], ""), true
+		}
+	}
+	return "", false
+}
+
+// repository is what git's own files say, as far as a hint needs it.
+type repository struct {
+	h                *hinter
+	top, dir, common string
+	settings         []gitdir.Setting
+}
+
+// maxGitFile bounds, in bytes, a file of git's that is read.
+const maxGitFile = 1 << 20
+
+// content reads a file that the command may have left: none but a regular one.
+func (h *hinter) content(path string, most int) []byte {
+	info, err := h.FS.Lstat(path)
+	if err != nil || info.Kind != host.File {
+		return nil
+	}
+	data, _ := h.FS.Content(path, info, most)
+	return data
+}
+
+// repository finds the one that a directory is in.
+func (h *hinter) repository(dir string) *repository {
+	r := &repository{h: h}
+	for r.top = dir; ; r.top = path.Dir(r.top) {
+		r.dir = path.Join(r.top, ".git")
+		if kind := h.Ask(r.dir).Kind; kind == host.File {
+			to, ok := strings.CutPrefix(strings.TrimSpace(string(h.content(r.dir, 4096))), "gitdir: ")
+			if !path.IsAbs(to) {
+				to = path.Join(r.top, to)
+			}
+			if r.dir = path.Clean(to); !ok {
+				return nil
+			}
+			break
+		} else if kind == host.Dir {
+			break
+		}
+		if r.top == "/" || r.top == "." {
+			return nil
+		}
+	}
+	if r.common = r.dir; path.Base(path.Dir(r.dir)) == "worktrees" {
+		r.common = path.Dir(path.Dir(r.dir))
+	}
+	for _, file := range []string{h.Home + "/.config/git/config", h.Home + "/.gitconfig", r.config()} {
+		_ = gitdir.Each(h.content(file, maxGitFile), func(s gitdir.Setting) { r.settings = append(r.settings, s) })
+	}
+	return r
+}
+
+func (r *repository) config() string { return r.common + "/config" }
+
+// get is the last value of a setting.
+func (r *repository) get(section, sub, key string) (value string) {
+	for _, s := range r.settings {
+		if s.Section == section && s.Sub == sub && s.Key == key {
+			value = s.Value
+		}
+	}
+	return value
+}
+
+// branch is the current one, "" for none.
+func (r *repository) branch() string {
+	name, _ := strings.CutPrefix(strings.TrimSpace(string(r.h.content(r.dir+"/HEAD", 4096))), "ref: refs/heads/")
+	return name
+}
+
+// made reports whether a branch was written by itself, as git does with new ones.
+func (r *repository) made(name string) bool {
+	return name != "" && !strings.Contains(name, "..") && r.h.exists(r.common+"/refs/heads/"+name)
+}
+
+// git is about what git could not write, sign or reach. Where its own configuration
+// is what it could not write, it may end with 0.
+func (h *hinter) git(status int, calls []gitCall) string {
+	for i := range calls {
+		c := &calls[i]
+		if c.dir == "" || status != 0 && c.idle || slices.Contains(c.args, "") {
+			continue
+		}
+		r := h.repository(c.dir)
+		if r == nil {
+			continue
+		}
+		line := h.unconfigured(c, r, status)
+		if status != 0 {
+			line = cmp.Or(line, h.unsigned(c, r, status), h.unreached(c, r))
+		}
+		if line = cmp.Or(line, h.unreplaced(c, r)); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// unconfigured is about settings that git wanted to write.
+func (h *hinter) unconfigured(c *gitCall, r *repository, status int) string {
+	a := h.Ask(r.config())
+	if a.Write || a.Rule == nil || a.Kind != host.File {
+		return ""
+	}
+	left, redo := r.left(c, status)
+	if redo == nil {
+		return ""
+	}
+	if !slices.ContainsFunc(a.Remedies, func(l access.Remedy) bool { return slices.Contains(l.Flags, "--git") }) {
+		return h.kept(&a, &use{path: a.Path, write: true})
+	}
+	if h.say.Config || h.say.Tool != "" || h.locked("git") {
+		return h.state(&a) + left + h.change("--git full", "git", `"full"`, " lets it be written")
+	}
+	flags := []string{"sbx", "--git", "full"}
+	for _, b := range r.remotes(c) {
+		if c.sub == "submodule" && b.Kind == host.Absent {
+			flags = append(flags, "-r", h.outside(b.Path))
+		}
+	}
+	return h.state(&a) + left + ": " + text.ShellLine(slices.Concat(flags, []string{"--"}, c.where(h), redo))
+}
+
+// where is git with the directory in which it runs.
+func (c *gitCall) where(h *hinter) []string {
+	if c.dir == h.CWD {
+		return []string{"git"}
+	}
+	return []string{"git", "-C", h.outside(c.dir)}
+}
+
+// left is what is missing in the configuration after a command, and the words for git
+// that bring it there; nil for nothing.
+func (r *repository) left(c *gitCall, status int) (left string, redo []string) {
+	same := append([]string{c.sub}, c.args...)
+	words, options := c.operands(map[string]string{"remote": "-t -m", "branch": "-u --set-upstream-to",
+		"push": "-o --push-option", "checkout": "-b -B", "switch": "-c -C", "submodule": "-b --branch --name --reference"}[c.sub])
+	first, last := strings.Join(words[:min(1, len(words))], ""), strings.Join(words[max(len(words)-1, 0):], "")
+	has := func(names string) bool {
+		return slices.ContainsFunc(options, func(o string) bool { name, _, _ := strings.Cut(o, "="); return is(names, name) })
+	}
+	switch {
+	case c.sub == "config" && status == 4 && !has("--global --system --file -f"),
+		c.sub == "remote" && is("set-url rm remove rename set-branches", first) && (status == 1 || status == 128),
+		c.sub == "remote" && first == "add" && len(words) > 2 && status == 128 && r.get("remote", words[1], "url") == "",
+		c.sub == "sparse-checkout" && status != 0 && is("set init add disable", first),
+		c.sub == "submodule" && status != 0 && (is("add sync deinit", first) || r.unregistered()):
+		return "", same
+	case c.sub == "branch" && has("-d -D --delete") && status == 0:
+		for _, name := range words {
+			if slices.ContainsFunc(r.settings, func(s gitdir.Setting) bool { return s.Section == "branch" && s.Sub == name }) && !r.made(name) {
+				return ", and keeps what it says of the branch " + text.Plain(name), []string{"config", "--remove-section", "branch." + name}
+			}
+		}
+	case c.sub == "branch" && has("-m -M --move") && status == 128 && len(words) == 2 && r.made(last) && !r.made(first):
+		return "", []string{"config", "--rename-section", "branch." + first, "branch." + last}
+	case c.sub == "branch" && has("-u --set-upstream-to"):
+		up, _ := c.option("-u --set-upstream-to")
+		return r.upstream(cmp.Or(first, r.branch()), up)
+	case status != 0 || has("--no-track"):
+	case c.sub == "push" && has("-u --set-upstream"):
+		remote := cmp.Or(first, "origin")
+		from, to, _ := strings.Cut(strings.TrimPrefix(strings.Join(words[min(1, len(words)):min(2, len(words))], ""), "+"), ":")
+		from = cmp.Or(strings.TrimPrefix(from, "HEAD"), r.branch())
+		return r.upstream(from, remote+"/"+cmp.Or(to, from))
+	case c.sub == "checkout" || c.sub == "switch":
+		name, _ := c.option("-b -B -c -C")
+		log, _, _ := strings.Cut(string(r.h.content(r.common+"/logs/refs/heads/"+first, maxGitFile)), "\n")
+		switch _, from, guessed := strings.Cut(log, "branch: Created from refs/remotes/"); {
+		case name != "":
+			return r.upstream(name, r.tracked(first))
+		case has("-t --track"):
+			up, _ := c.option("-t --track")
+			_, name, _ = strings.Cut(up, "/")
+			return r.upstream(name, up)
+		case guessed && len(words) == 1 && r.made(first):
+			return r.upstream(first, from)
+		}
+	case c.sub == "branch" && len(words) == 2 && len(options) == 0:
+		return r.upstream(first, r.tracked(last))
+	}
+	return "", nil
+}
+
+// tracked is a start of a new branch that git makes its upstream by itself.
+func (r *repository) tracked(start string) string {
+	remote, _, ok := strings.Cut(start, "/")
+	if !ok || r.get("remote", remote, "url") == "" || r.get("branch", "", "autosetupmerge") == "false" {
+		return ""
+	}
+	return start
+}
+
+// upstream looks whether a branch has the upstream that it was to get.
+func (r *repository) upstream(name, up string) (left string, redo []string) {
+	remote, branch, ok := strings.Cut(up, "/")
+	if !ok || r.get("remote", remote, "url") == "" {
+		remote, branch = ".", up
+	}
+	if up == "" || !r.made(name) || r.get("branch", name, "remote") == remote && r.get("branch", name, "merge") == "refs/heads/"+branch {
+		return "", nil
+	}
+	return ", and the branch " + text.Plain(name) + " does not track " + text.Plain(up), []string{"branch", "-u", up, name}
+}
+
+// submodules is what .gitmodules says.
+func (r *repository) submodules() (found []gitdir.Setting) {
+	_ = gitdir.Each(r.h.content(r.top+"/.gitmodules", maxGitFile), func(s gitdir.Setting) { found = append(found, s) })
+	return found
+}
+
+// unregistered reports whether a submodule is not in the configuration yet.
+func (r *repository) unregistered() bool {
+	return slices.ContainsFunc(r.submodules(), func(s gitdir.Setting) bool {
+		return s.Section == "submodule" && s.Key == "url" && r.get("submodule", s.Sub, "url") == ""
+	})
+}
+
+// unsigned is about signatures, whose keys are hidden.
+func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
+	tag := c.sub == "tag"
+	on := r.get(map[bool]string{true: "tag", false: "commit"}[tag], "", "gpgsign")
+	_, asked := c.option("-S --gpg-sign")
+	asked = asked || tag && has(c.args, 's')
+	key := strings.Replace(r.get("user", "", "signingkey"), "~/", h.Home+"/", 1)
+	switch {
+	case !is("commit tag merge revert cherry-pick am", c.sub), status != 128, !asked && !is("true yes on 1", strings.ToLower(on)):
+		return ""
+	case h.opened(h.Home + "/.gnupg"), path.IsAbs(key) && h.exists(strings.TrimSuffix(key, ".pub")):
+		return ""
+	}
+	args := []string{"--no-gpg-sign"}
+	after := " works without, and git commit --amend --no-edit -S outside signs it"
+	if tag {
+		args, after = []string{"-a"}, " works without; sign outside"
+	}
+	for _, a := range c.args {
+		if tag && a == "-s" || !tag && (a == "-S" || strings.HasPrefix(a, "--gpg-sign")) {
+			continue
+		}
+		args = append(args, a)
+	}
+	line := text.ShellLine(append(append(c.where(h), c.sub), args...))
+	if !h.say.Config && h.say.Tool == "" {
+		line = "sbx -- " + line
+	}
+	return "git signs here, and keys are hidden in the sandbox: " + line + after
+}
+
+// opened reports whether a rule shows a path.
+func (h *hinter) opened(path string) bool {
+	a := h.Ask(path)
+	return a.Rule != nil && view.Shows(a.Rule.Access)
+}
+
+// unreached is about remotes on this machine that are not visible.
+func (h *hinter) unreached(c *gitCall, r *repository) string {
+	to := "read"
+	if c.sub == "push" {
+		to = "write"
+	}
+	for _, a := range r.remotes(c) {
+		switch {
+		case a.Kind == host.Absent:
+			return h.unseen(&a, to, a.Path)
+		case to == "write" && !a.Write:
+			return h.kept(&a, &use{path: a.Path, write: true})
+		}
+	}
+	return ""
+}
+
+// remotes are those of a command that are directories of this machine.
+func (r *repository) remotes(c *gitCall) (found []access.Verdict) {
+	words, _ := c.operands("-o --push-option --depth --upload-pack --receive-pack -b --branch --name --reference")
+	var urls []string
+	switch first := strings.Join(words[:min(1, len(words))], ""); {
+	case c.sub == "submodule" && first == "add":
+		urls = words[1:min(2, len(words))]
+	case c.sub == "submodule":
+		for _, s := range append(r.settings, r.submodules()...) {
+			if s.Section == "submodule" && s.Key == "url" && !slices.Contains(urls, s.Value) {
+				urls = append(urls, s.Value)
+			}
+		}
+	case is("push fetch pull ls-remote", c.sub):
+		name := cmp.Or(first, r.get("branch", r.branch(), "remote"), "origin")
+		urls = append(urls, cmp.Or(r.get("remote", name, "url"), name))
+		if own := r.get("remote", name, "pushurl"); c.sub == "push" && own != "" {
+			urls[0] = own
+		}
+	}
+	for _, url := range urls {
+		url = strings.TrimPrefix(url, "file://")
+		slash := strings.IndexByte(url, '/')
+		if colon := strings.IndexByte(url, ':'); slash < 0 || colon >= 0 && colon < slash {
+			continue // of another machine
+		}
+		if !path.IsAbs(url) {
+			url = path.Join(r.top, url)
+		}
+		a := r.h.Ask(path.Clean(url))
+		if c.sub == "submodule" && (r.h.Secret(a.To) || policy.Within(r.h.Home, a.To)) {
+			continue // who writes .gitmodules opens nothing of the kind
+		}
+		found = append(found, a)
+	}
+	return found
+}
+
+// unreplaced is about files that git took from another commit and could not put in
+// their place: they are mounts inside.
+func (h *hinter) unreplaced(c *gitCall, r *repository) string {
+	if !is("checkout switch merge pull rebase reset stash restore cherry-pick revert am", c.sub) {
+		return ""
+	}
+	var names, plain, opens []string
+	for _, name := range gitdir.Unwritten(h.content(r.dir+"/index", maxIndex)) {
+		a := h.Ask(path.Join(r.top, name))
+		if a.Kind != host.File || a.Write || a.Rule == nil || a.Rule.Access == policy.Read && a.Rule.Source != view.SourceTracked {
+			continue
+		}
+		if names, plain = append(names, name), append(plain, text.Plain(name)); !slices.Contains(opens, a.Rule.Written) {
+			opens = append(opens, a.Rule.Written)
+		}
+		if len(names) == maxNamed {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	redo := append([]string{"git", "-C", h.outside(r.top), "checkout", "--"}, names...)
+	if r.top == h.CWD {
+		redo = slices.Delete(redo, 1, 3)
+	}
+	line := "git could not replace " + text.And(plain) + ", hidden or protected here, and a commit would put back " +
+		"what was there: "
+	if h.say.Config || h.say.Tool != "" || h.locked("protected_paths", "blocked_paths") {
+		return line + text.ShellLine(redo) + " outside replaces it"
+	}
+	words := []string{"sbx"}
+	for _, at := range opens {
+		words = append(words, "-w", at)
+	}
+	return line + text.ShellLine(append(append(words, "--"), redo...)) + " replaces it"
+}
+
+// maxIndex bounds, in bytes, an index that is read.
+const maxIndex = 32 << 20

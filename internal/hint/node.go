@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hint
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
+
+// reads reads a JSON file of the working directory.
+func (h *hinter) reads(name string, into any) bool {
+	return json.Unmarshal(h.content(h.CWD+"/"+name, 8<<20), into) == nil
+}
+
+// dependencies are those that a package, or a lock file for it, names.
+type dependencies struct {
+	Dependencies, DevDependencies, OptionalDependencies, PeerDependencies map[string]string
+}
+
+// unlocked reports whether npm ci fails by its lock file, with the network or
+// without: there is none, or it is for another package.json.
+func (h *hinter) unlocked(words []string) bool {
+	if len(words) < 2 || words[0] != "npm" || !slices.Contains(words[1:], "ci") {
+		return false
+	}
+	var project dependencies
+	var lock struct{ Packages map[string]dependencies }
+	switch {
+	case !h.reads("package.json", &project):
+		return false
+	case !h.exists(h.CWD+"/package-lock.json") && !h.exists(h.CWD+"/npm-shrinkwrap.json"):
+		return true
+	}
+	return h.reads("package-lock.json", &lock) && lock.Packages != nil && !reflect.DeepEqual(lock.Packages[""], project)
+}
+
+// husky is about the hooks that a project's prepare script sets up when its packages
+// are installed. It may end with 0 when that fails.
+func (h *hinter) husky(status int, words []string) string {
+	var project struct{ Scripts struct{ Prepare string } }
+	if words == nil || !h.reads("package.json", &project) || !strings.Contains(project.Scripts.Prepare, "husky") {
+		return ""
+	}
+	r := h.repository(h.CWD)
+	if r == nil {
+		return ""
+	}
+	a := h.Ask(r.config())
+	if dir := h.Ask(h.CWD + "/.husky"); status != 0 && dir.Rule != nil && !dir.Write {
+		a = dir
+	} else if strings.HasPrefix(r.get("core", "", "hookspath"), ".husky") {
+		return ""
+	}
+	if a.Write || a.Rule == nil {
+		return ""
+	}
+	line := "HUSKY=0 " + text.ShellLine(words)
+	if !h.say.Config && h.say.Tool == "" {
+		line = "sbx --env HUSKY=0 -- " + text.ShellLine(words)
+	}
+	return "husky cannot set up hooks: " + h.state(&a) + ": " + line + " goes on without; npm run prepare outside sets them up"
+}
