@@ -33,6 +33,9 @@ func (v *View) LookCommand(name, path string) (string, error) {
 		return full, v.runnable(name, full)
 	}
 	full, err := lookpath.Find(path, name, func(file string) error {
+		if v.Host.ByName && file[0] != '/' {
+			return lookpath.ErrNone // what lies in the project is no tool
+		}
 		full := v.started(file)
 		to, ok := v.Visible(full)
 		if !ok || to.Info.Kind == host.Dir || v.Host.IsShim(v.Res, full, name, to) {
