@@ -35,7 +35,7 @@ _sbx() {
         --git) mapfile -t COMPREPLY < <(compgen -W 'none commit full' -- "$cur"); return ;;
         --cache) mapfile -t COMPREPLY < <(compgen -W 'none private' -- "$cur"); return ;;
         --scope) mapfile -t COMPREPLY < <(compgen -W 'cwd project' -- "$cur"); return ;;
-        --protect) mapfile -t COMPREPLY < <(compgen -W 'enforce watch' -- "$cur"); return ;;
+        --protect) mapfile -t COMPREPLY < <(compgen -W 'auto enforce' -- "$cur"); return ;;
         --seccomp) mapfile -t COMPREPLY < <(compgen -W 'default strict dev off' -- "$cur"); ((${#COMPREPLY[@]})) || _sbx_files; return ;;
         --new-session) mapfile -t COMPREPLY < <(compgen -W 'auto yes no' -- "$cur"); return ;;
         --keep-fd) return ;;

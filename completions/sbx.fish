@@ -91,7 +91,7 @@ complete -c sbx -n __sbx_run -l workspace -rF -d 'Show the project at PATH insid
 complete -c sbx -n __sbx_run -l git -xa 'none commit full' -d 'How much of .git is writable: none, commit or full'
 complete -c sbx -n __sbx_run -l cache -xa 'none private' -d 'Where ~/.cache goes: none or private (to the project)'
 complete -c sbx -n __sbx_run -l scope -xa 'cwd project' -d 'What is writable: project (the work tree or workspace around the working directory) or cwd'
-complete -c sbx -n __sbx_run -l protect -xa 'enforce watch' -d 'Protected paths where the engine cannot make them read-only: enforce (nothing can be created beside them) or watch (report changes)'
+complete -c sbx -n __sbx_run -l protect -xa 'auto enforce' -d 'Protected paths where the engine cannot make them read-only: auto (put back after the run) or enforce (nothing can be created beside them)'
 complete -c sbx -n __sbx_run -l seccomp -rFa 'default strict dev off' -d 'System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI'
 complete -c sbx -n __sbx_run -l new-session -xa 'auto yes no' -d 'Run in a new session, without the terminal: auto, yes or no'
 complete -c sbx -n __sbx_run -l share-pid -d 'Share the processes of the host: they can be seen and, before Linux 6.12, signalled'

@@ -2318,6 +2318,7 @@ var builtin = [...]policy.Profile{
 		Seccomp:      "strict",
 		Git:          "none",
 		Cache:        "none",
+		Protected:    "enforce",
 		Environment:  "list",
 		MinTier:      "full",
 		Private: policy.List{Items: []policy.Item{

@@ -12,6 +12,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
@@ -60,7 +61,7 @@ func judgeWalls(o *oracle, p *engine.Plan) (bad []string) {
 			continue
 		}
 		n, a, has := o.fs.nodes[path], o.access(path), allowed(o.fs, w, path)
-		if a == policy.Protect && p.Report.Policy.Protected == "watch" {
+		if a == policy.Protect && p.Report.Policy.Protected == "auto" {
 			continue // may be written where that spares its neighbours; TestWatched
 		}
 		if p.CacheDst != "" && policy.Within(path, p.CacheDst) {
@@ -227,7 +228,6 @@ func TestLandlockRefuses(t *testing.T) {
 		"tier full":          {func(m *machine) { m.over.MinTier = "full" }, "tier full"},
 		"strict":             {func(m *machine) { m.profiles = []string{"strict"} }, "tier full (strict)"},
 		"no filter":          {func(m *machine) { m.over.Seccomp = "off" }, `seccomp = "off"`},
-		"time limit":         {func(m *machine) { m.over.TimeoutSeconds = 2 }, "a time limit"},
 		"session":            {func(m *machine) { m.over.NewSession = "yes" }, "new_session"},
 		"workspace":          {func(m *machine) { m.request.Remap = "/workspace" }, "--workspace"},
 		"datagrams on stdin": {func(m *machine) { m.fds = []host.FD{{Num: 0, Kind: host.FDPair, Loose: true}} }, "standard input is a socket"},
@@ -258,16 +258,25 @@ func TestLandlockRefuses(t *testing.T) {
 	}
 }
 
-// With protect = "watch" what is protected can be changed and is looked at, and
-// what is hidden stays so.
+// With protect = "auto" what is protected can be changed where its directory would have
+// to be closed, and is looked at; of what git runs copies are kept. What is hidden stays
+// so, and what lies beside it is protected.
 func TestWatched(t *testing.T) {
 	m := user(debian + home("/home/u", "1000") + repo("/home/u/src/app"))
-	m.landlock, m.over.Protected = 7, "watch"
+	m.landlock = 7
 	p, fs, err := m.plan(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/home/u/src/app/.envrc", "/home/u/src/app/.git/hooks", "/home/u/src/app/.git/config", "/home/u/src/app/.vscode"} {
+	for _, path := range []string{"/home/u/src/app/.envrc", "/home/u/src/app/.vscode"} {
+		if allowed(fs, &p.Confined.Ruleset, path)&landlock.WriteFile != 0 || slices.Contains(p.Report.Exposed, path) {
+			t.Errorf("%s can be written beside a hidden file", path)
+		}
+	}
+	for _, path := range []string{"/home/u/src/app/.git/hooks", "/home/u/src/app/.git/config"} {
+		if !slices.Contains(p.Report.Copied, path) || p.Init == nil || p.Init.Group != pid1.Beside {
+			t.Errorf("no copy is kept of %s: %q", path, p.Report.Copied)
+		}
 		if !slices.Contains(p.Report.Exposed, path) {
 			t.Errorf("%s is not watched: %q", path, p.Report.Exposed)
 		}

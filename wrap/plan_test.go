@@ -129,7 +129,7 @@ func TestDescriptors(t *testing.T) {
 					if c.profile == "strict" || c.fail.Text != "" && c.fd.Size > 0 {
 						continue
 					}
-					m.over.Protected = "watch"
+					m.over.Protected = "auto"
 				}
 				p, _, err := m.plan(t)
 				if d := cmp.Diff(c.fail, statusOf(err)); d != "" || err != nil {

@@ -27,7 +27,7 @@ type world struct {
 	git   string
 	pwd   string // as the caller's shell has it
 	minor int    // of bwrap's version
-	watch bool   // protect = "watch"
+	watch bool   // protect = "auto"
 	abi   int    // of Landlock, which takes the place of bwrap; 0 for bwrap
 	mac   bool   // sandbox-exec takes its place
 }
@@ -131,8 +131,8 @@ func (w *world) dirs(path string) bool {
 
 func (w *world) policy() *policy.Policy {
 	p := &policy.Policy{Profiles: []string{"test"}, Git: w.git, Cache: "none", Seccomp: "default", NewSession: "auto", Environment: "inherit", Limits: "enforce", MinTier: "reduced", TmpfsLimitMB: 1}
-	if w.watch {
-		p.Protected = "watch"
+	if p.Protected = "enforce"; w.watch {
+		p.Protected = "auto"
 	}
 	if w.cache != "" {
 		p.Cache = "private"

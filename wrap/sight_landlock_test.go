@@ -113,7 +113,7 @@ func TestAnswersAgreeWithLandlock(t *testing.T) {
 	}
 	for _, s := range shapes {
 		m := s.m
-		m.landlock = 7
+		m.landlock, m.over.Protected = 7, "enforce"
 		p, fs, err := m.plan(t)
 		if err != nil {
 			t.Fatal(s.name, err)
@@ -207,7 +207,7 @@ func TestWalledManifestSaysTheSame(t *testing.T) {
 func TestAskWalled(t *testing.T) {
 	const app, home = "/home/u/src/app", "/home/u"
 	m := shapes[0].m
-	m.landlock = 7
+	m.landlock, m.over.Protected = 7, "enforce"
 	m.more = `
 /home/u/src/app/s.sock socket
 /home/u/src/app/pipe fifo
@@ -229,7 +229,7 @@ func TestAskWalled(t *testing.T) {
 /srv/tree/in/hidden uid=1000
 /srv/tree/in/shut/x uid=1000
 `
-	m.over = policy.Profile{Read: flagPaths("--allow-read", "/srv/tree"), Block: flagPaths("--block", "/srv/tree/in/hidden", "/srv/tree/in/shut")}
+	m.over = policy.Profile{Protected: "enforce", Read: flagPaths("--allow-read", "/srv/tree"), Block: flagPaths("--block", "/srv/tree/in/hidden", "/srv/tree/in/shut")}
 	p, fs, err := m.plan(t)
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestAskWalled(t *testing.T) {
 			t.Errorf("%s can be connected to", c.path)
 		}
 	}
-	m.landlock = 9
+	m.landlock, m.over.Protected = 9, "enforce"
 	p, _, err = m.plan(t)
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func TestAskWalled(t *testing.T) {
 // Inside, the directory of the run is known.
 func TestEnter(t *testing.T) {
 	m := shapes[0].m
-	m.landlock = 7
+	m.landlock, m.over.Protected = 7, "enforce"
 	m.more = "/run/user/1000/sbx/77.x/policy.json mode=400\n/run/user/1000/sbx/77.x/tmp/f\n/run/user/1000/sbx/other/tmp/f\n"
 	p, fs, err := m.plan(t)
 	if err != nil {

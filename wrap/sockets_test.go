@@ -118,7 +118,7 @@ func TestDeafWalls(t *testing.T) {
 	for _, profile := range []string{"moderate", "permissive"} {
 		m := user(debian + home("/home/u", "1000"))
 		m.more, m.landlock, m.profiles = "/opt/app/s socket\n/srv/x/s socket\n", engine.ABIUnix, []string{profile}
-		m.over.Protected = "watch"
+		m.over.Protected = "auto"
 		m.over.Read, m.over.Write = flagPaths("--allow-read", "/opt/app/s"), flagPaths("--allow-write", "/srv/x")
 		p, _, err := m.plan(t)
 		if err != nil {

@@ -193,7 +193,7 @@ func splitNames(words []string) (names []string) {
 
 // words are the values that flags with a fixed set of words take.
 var words = map[string][]string{
-	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"enforce", "watch"}, "scope": {"cwd", "project"},
+	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"auto", "enforce"}, "scope": {"cwd", "project"},
 	"seccomp":     {"default", "strict", "dev", "off"},
 	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt},
 	"min-tier":  {"full", "reduced"},

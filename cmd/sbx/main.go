@@ -56,6 +56,9 @@ func main() {
 		printHint(args)
 		return
 	}
+	if app.IsAfter(args) {
+		os.Exit(app.After(args))
+	}
 	if host.IsAsk(args) {
 		host.Ask(args)
 		return

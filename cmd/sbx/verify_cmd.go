@@ -134,6 +134,7 @@ func (c *verifyCmd) here(outer *engine.Manifest) (*verify.Report, error) {
 		Seccomp: outer.Seccomp, Scoped: outer.Scoped, Gaps: outer.Gaps, Landlock: outer.Engine == host.EngineLandlock,
 		Rules: outer.Rules(),
 	}
+	m.Restored = m.Landlock && outer.Protect == "auto"
 	var homes []string
 	h, err := host.Detect()
 	if err == nil {

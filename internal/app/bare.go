@@ -92,9 +92,11 @@ func (c *Context) withoutSandbox(cmd command) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan.Limit = c.Policy.TimeoutSeconds
-	if engine.Wanted(c.Policy).Any() {
-		Say("warning", "without a sandbox no limit on memory, processors, processes or files holds")
+	if c.Policy != nil { // none inside a sandbox, whose limits stay
+		plan.Limit = c.Policy.TimeoutSeconds
+		if engine.Wanted(c.Policy).Any() {
+			Say("warning", "without a sandbox no limit on memory, processors, processes or files holds")
+		}
 	}
 	if cmd.argv0 != "" {
 		plan.Argv = append([]string{cmd.argv0}, plan.Argv[1:]...)

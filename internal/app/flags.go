@@ -29,7 +29,7 @@ type Flags struct {
 	Git        string   `placeholder:"LEVEL" help:"How much of .git is writable: none, commit or full."`
 	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
 	Scope      string   `placeholder:"WHAT" help:"What is writable: project (the work tree or workspace around the working directory) or cwd."`
-	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: enforce (nothing can be created beside them) or watch (report changes)."`
+	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: auto (put back after the run) or enforce (nothing can be created beside them)."`
 	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
 	NewSession string   `placeholder:"WHEN" help:"Run in a new session, without the terminal: auto, yes or no."`
 	SharePID   bool     `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`

@@ -78,6 +78,9 @@ func Prepare(inv Invocation) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.recoverCopies(); err != nil {
+		return nil, err
+	}
 	c.TellNotices()
 	c.hintTrust()
 	cmd, err := inv.command(c)

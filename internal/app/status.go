@@ -142,6 +142,9 @@ func statusLine(p *engine.Plan, cwd string) string {
 	if p.Report.Filter != nil {
 		parts = append(parts, "filter "+p.Report.Filter.String())
 	}
+	if len(p.Report.Copied) > 0 {
+		parts = append(parts, "git hooks unguarded while running")
+	}
 	if n := len(p.Gaps) - p.Report.Usual; n > 0 {
 		parts = append(parts, "gaps "+strconv.Itoa(n))
 	}

@@ -65,7 +65,10 @@ func (c *Context) Watch(p *engine.Plan) error {
 			cannot.Err.Error())
 		return nil
 	}
-	return TripwireError(err)
+	if err != nil {
+		return TripwireError(err)
+	}
+	return c.keepCopies(p, root, changes)
 }
 
 // tellChanges says what is new; a client hears of it once.
@@ -130,7 +133,8 @@ func (c *Context) elsewhere(root string, watched []tripwire.Watch) (out []projec
 	return out
 }
 
-// withExposed adds what exists and is not protected but watched, as it is now.
+// withExposed adds what exists and is not protected but watched, as it is now. What is
+// put back after the run needs no watch.
 func withExposed(p *engine.Plan) ([]tripwire.Watch, error) {
 	watched := slices.Clone(p.Report.Watch)
 	for _, more := range []struct {
@@ -138,11 +142,19 @@ func withExposed(p *engine.Plan) ([]tripwire.Watch, error) {
 		paths []string
 	}{{tripwire.Kept, p.Report.Exposed}, {tripwire.Place, p.Report.Movable}} {
 		for _, path := range more.paths {
-			state, err := tripwire.Look(more.kind, path)
+			kind := more.kind
+			if slices.Contains(p.Report.Copied, path) {
+				continue
+			}
+			state, err := tripwire.Look(kind, path)
+			if err != nil && kind == tripwire.Kept {
+				kind = tripwire.Name // a part of what is in it
+				state, err = tripwire.Look(kind, path)
+			}
 			if err != nil {
 				return nil, err
 			}
-			watched = append(watched, tripwire.Watch{Kind: more.kind, Path: path, State: state})
+			watched = append(watched, tripwire.Watch{Kind: kind, Path: path, State: state})
 		}
 	}
 	return watched, nil

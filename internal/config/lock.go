@@ -70,8 +70,8 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 			what = "with Landlock the interfaces and connections of the host can be listed"
 		case key == "tmpfs_limit_mb":
 			what = "with Landlock temporary files have no bound"
-		case key == "protected_paths" && final.Protected == "watch":
-			what = "with Landlock and protect = watch they can be changed"
+		case key == "protected_paths" && final.Protected != "enforce":
+			what = "with Landlock they can be changed, but for protect = enforce"
 		}
 		if what != "" {
 			return &LockedError{Key: key, By: s.Where["locked."+key], What: what}

@@ -27,7 +27,7 @@ var lockLoosened = map[string]struct{ base, loose string }{
 	"seccomp":                 {"", "[profiles.moderate]\nseccomp='off'"},
 	"git":                     {"", "[profiles.moderate]\ngit='full'"},
 	"scope":                   {"[profiles.moderate]\nscope='cwd'", "[profiles.moderate]\nscope='project'"},
-	"protect":                 {"", "[profiles.moderate]\nprotect='watch'"},
+	"protect":                 {"[profiles.moderate]\nprotect='enforce'", "[profiles.moderate]\nprotect='auto'"},
 	"environment":             {"default_profile='strict'", "[profiles.strict]\nenvironment='inherit'"},
 	"limits":                  {"", "[profiles.moderate]\nlimits='best-effort'"},
 	"on_unmasked":             {"", "[profiles.moderate]\non_unmasked='warn'"},

@@ -72,6 +72,7 @@ type Report struct {
 	// the same, since the policy says that they are to be watched.
 	Exposed []string
 	Movable []string // directories that these lie in, which can be put in another's place
+	Copied  []string // of Exposed, and of names that do not exist, those that are put back after the run
 
 	View       *view.View
 	SelfInside bool              // sbx itself is in ManifestDir

@@ -11,6 +11,17 @@ var Executed = []string{
 	"gitdir",
 }
 
+// Obeyed reports whether git runs what is at such a path in a git directory, or looks
+// elsewhere for what it runs.
+func Obeyed(path string) bool {
+	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "info/attributes"} {
+		if strings.HasSuffix(path, "/"+name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Linked is the same as Executed for the private directory of a linked work tree,
 // .git/worktrees/NAME (git-worktree(1)).
 var Linked = []string{"commondir", "gitdir", "config.worktree"}

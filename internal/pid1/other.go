@@ -19,5 +19,8 @@ func DefaultSignals() {}
 // BeforeExec does nothing on other systems.
 func BeforeExec() {}
 
+// Die gives the exit status of a wait status.
+func Die(status int) int { return status >> 8 & 0xff }
+
 // Run fails: other systems have no such process 1.
 func Run([]string) int { return 125 }

@@ -65,7 +65,7 @@ func TestDiffScalars(t *testing.T) {
 		{"seccomp strict", func(p *Policy) { p.Seccomp = "strict" },
 			Change{"seccomp", "strict", "default", "strict", false}},
 		{"git", func(p *Policy) { p.Git = "full" }, Change{"git", "full", "commit", "full", true}},
-		{"protect", func(p *Policy) { p.Protected = "watch" }, Change{"protect", "watch", "enforce", "watch", true}},
+		{"protect", func(p *Policy) { p.Protected = "auto" }, Change{"protect", "auto", "enforce", "auto", true}},
 		{"environment", func(p *Policy) { p.Environment = "inherit" },
 			Change{"environment", "inherit", "list", "inherit", true}},
 		{"on_unmasked", func(p *Policy) { p.OnUnmasked = "warn" }, Change{"on_unmasked", "warn", "end", "warn", true}},

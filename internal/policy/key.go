@@ -48,7 +48,7 @@ var keys = [...]Key{
 		Field: func(p *Profile) any { return &p.Cache }, policy: func(p *Policy) any { return &p.Cache }},
 	{Name: "scope", Words: []string{"cwd", "project"}, unsaid: "project",
 		Field: func(p *Profile) any { return &p.Scope }, policy: func(p *Policy) any { return &p.Scope }},
-	{Name: "protect", Words: []string{"enforce", "watch"}, unsaid: "enforce",
+	{Name: "protect", Words: []string{"enforce", "auto"}, unsaid: "auto",
 		Field: func(p *Profile) any { return &p.Protected }, policy: func(p *Policy) any { return &p.Protected }},
 	{Name: "environment", Words: []string{"inherit", "list"}, rank: []string{"list", "inherit"}, unsaid: "list",
 		Field: func(p *Profile) any { return &p.Environment }, policy: func(p *Policy) any { return &p.Environment }},

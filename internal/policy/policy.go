@@ -30,7 +30,7 @@ type Policy struct {
 	Git         string // none, commit, full
 	Cache       string // none, private
 	Scope       string // cwd, project: what $PROJECT is
-	Protected   string // enforce, watch: what becomes of protected paths where they cannot be made read-only
+	Protected   string // enforce, auto: what becomes of protected paths where they cannot be made read-only
 	Environment string // inherit, list
 	Limits      string // enforce, best-effort
 	MinTier     string // full, reduced

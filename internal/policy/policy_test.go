@@ -143,7 +143,7 @@ func TestResolve(t *testing.T) {
 	}
 	want := &Policy{
 		Profiles: []string{"a", "b"}, Network: true, NewSession: "auto", Seccomp: "strict", Git: "full", Cache: "none",
-		Project: "/w", Dirs: []string{"/w"}, Scope: "project", Protected: "enforce", Environment: "list",
+		Project: "/w", Dirs: []string{"/w"}, Scope: "project", Protected: "auto", Environment: "list",
 		Limits: "enforce", MinTier: "reduced", OnUnmasked: "end", Procs: 5, FileSizeMB: 2, TmpfsLimitMB: defaultTmpfsMB,
 		EnvSet: []Var{{"A", "x"}, {"Z", "/h"}},
 		Rules: []Rule{{Path: "/h/x", Access: Block}, {Path: "/w", Access: Write, OfCWD: true},
@@ -213,10 +213,10 @@ func TestKeys(t *testing.T) {
 		t.Error("lists are mixed up")
 	}
 	full := &Profile{AllowNetwork: No, SharePID: Yes, ReadOnly: Yes, Workspace: "/w", NewSession: "yes", Seccomp: "off", Git: "full", Cache: "none",
-		Scope: "cwd", Protected: "watch", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "warn",
+		Scope: "cwd", Protected: "auto", Environment: "list", Limits: "enforce", MinTier: "full", OnUnmasked: "warn",
 		TimeoutSeconds: 1.5, MemoryLimitMB: 2, CPUs: .25, Procs: 3, FileSizeMB: .5, TmpfsLimitMB: 4}
 	want := []Scalar{{"allow_network", "false"}, {"share_pid", "true"}, {"read_only", "true"}, {"workspace", "/w"}, {"new_session", "yes"}, {"seccomp", "off"},
-		{"git", "full"}, {"cache", "none"}, {"scope", "cwd"}, {"protect", "watch"}, {"environment", "list"}, {"limits", "enforce"},
+		{"git", "full"}, {"cache", "none"}, {"scope", "cwd"}, {"protect", "auto"}, {"environment", "list"}, {"limits", "enforce"},
 		{"min_tier", "full"}, {"on_unmasked", "warn"}, {"timeout_seconds", "1.5"}, {"memory_limit_mb", "2"},
 		{"cpus", "0.25"}, {"procs", "3"}, {"file_size_limit_mb", "0.5"}, {"tmpfs_limit_mb", "4"}}
 	if d := cmp.Diff(want, full.Scalars()); d != "" {

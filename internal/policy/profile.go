@@ -25,7 +25,7 @@ type Profile struct {
 	Git          string // none, commit, full
 	Cache        string // none, private
 	Scope        string // cwd, project
-	Protected    string // enforce, watch
+	Protected    string // enforce, auto
 	Environment  string // inherit, list
 	Limits       string // enforce, best-effort
 	MinTier      string // full, reduced

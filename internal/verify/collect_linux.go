@@ -268,7 +268,7 @@ func within(path string, dirs []string) bool {
 func (c *collector) guarded() {
 	c.seen = make(map[string]bool)
 	for _, path := range c.plan.Report.Exposed {
-		c.guard(path, nil, `protect = "watch": it is looked at afterwards`)
+		c.guard(path, nil, restored)
 	}
 	for _, m := range c.mounts {
 		tree := c.mounts.writableTree(m.Path)

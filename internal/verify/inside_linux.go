@@ -58,6 +58,10 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 		}
 	}
 	for i := range l {
+		if m.Restored && l[i].Access == policy.Protect {
+			s.Guarded = append(s.Guarded, guardedPath{Path: l[i].Path, Kind: kind(l[i].Path), Opened: restored})
+			continue
+		}
 		s.rule(l, &l[i], kind)
 	}
 	writable := func(dir string) bool { return m.Writable == nil || m.Writable(dir) }
@@ -81,6 +85,9 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 	}
 	return s
 }
+
+// restored says what becomes of a protected path that can be changed.
+const restored = `protect = "auto": it is put back or told of after the run`
 
 // said is an access in the words of the manifest.
 func (a access) said() string { return a.Access.String() + " " + text.Plain(a.Path) }

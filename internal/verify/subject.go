@@ -52,6 +52,7 @@ type Manifest struct {
 	Seccomp           string
 	Scoped, Gaps      []string // as in [engine.Plan]
 	Landlock          bool     // it is the engine
+	Restored          bool     // protected paths can be changed, and are put back or told of after the run
 	Rules             []view.Rule
 
 	// Writable reports whether something can be made in a directory where a rule

@@ -138,6 +138,9 @@ func (g *gitGuard) opened(a policy.Access) []string {
 	return out
 }
 
+// FromGit reports whether a rule is about what git runs or obeys.
+func FromGit(r *policy.Rule) bool { return strings.HasPrefix(r.Source, "git = ") }
+
 func (g *gitGuard) add(path string, a policy.Access) {
 	g.rules = append(g.rules, policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "git = " + g.pol.Git})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -24,6 +25,7 @@ type View struct {
 	replaceableLinks []host.Hop    // the links that those are about, at protected names
 	listed           string        // the directory that list looked at last
 	absentNames      []string      // where protected names would be
+	AbsentGit        []string      // of these, what git would run or obey in a git directory
 	patterns         []namePattern // patterns of protected names
 	table            *host.MountTable
 	remap            string     // where the working directory is seen; "" is where it is
@@ -198,6 +200,9 @@ func (v *View) resolve(out []resolvedRule, pol *policy.Policy, r *policy.Rule, n
 	}
 	if _, member := slices.BinarySearch(pol.Members, policy.Dir(r.Path)); absent && r.Access == policy.Protect && !member {
 		v.absentNames = append(v.absentNames, to.Path)
+		if FromGit(r) && gitdir.Obeyed(to.Path) {
+			v.AbsentGit = append(v.AbsentGit, to.Path)
+		}
 	}
 	if absent && r.Access != policy.Private && len(to.Links) == 0 && (IsGrant(r) || !v.DenyAbsent) ||
 		v.PointsToSystem(r, to) {

@@ -26,7 +26,7 @@ func (Engine) Traits() engine.Traits {
 }
 
 func (Engine) Arrange(r *engine.Run) error {
-	r.View.Watched = r.Policy.Protected == "watch"
+	r.View.Watched = r.Policy.Protected != "enforce"
 	r.Confined = &engine.Confined{NoCaps: r.Host.UID == 0}
 	return nil
 }
@@ -47,7 +47,7 @@ func (e Engine) Plan(r *engine.Run) error {
 	if p.Path, p.Argv, err = r.Words(h.Self); err != nil {
 		return err
 	}
-	c, err := buildRules(v)
+	c, err := buildRules(v, r.Policy)
 	if err != nil {
 		return err
 	}
@@ -60,10 +60,13 @@ func (e Engine) Plan(r *engine.Run) error {
 	if err := addFilters(r); err != nil {
 		return err
 	}
-	if p.Limit = r.Policy.TimeoutSeconds; p.Limit > 0 {
+	if len(c.copied) > 0 {
+		p.Report.Copied = append(c.copied, v.AbsentGit...)
+	}
+	if p.Limit = r.Policy.TimeoutSeconds; p.Limit > 0 || len(c.copied) > 0 {
 		p.Init = &pid1.InitConfig{Group: pid1.Beside, Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs}
 	}
-	p.Gaps = slices.Concat(c.gaps, notes, p.Gaps)
+	p.Gaps = slices.Concat(c.gaps, notes, c.unguarded(), p.Gaps)
 	p.Report.Ruleset, p.Report.Made = &p.Confined.Ruleset, p.Dirs
 	if e.Chosen.Lack != nil {
 		p.Lack = e.Chosen.Lack.Reason
@@ -191,6 +194,9 @@ func (Engine) Unenforced(r *engine.Run) []string {
 	if !pol.Network {
 		gaps = append(gaps, engine.GapLoopback)
 	}
+	if r.Init != nil && (h.Landlock < engine.ABIScope || pol.SharePID) {
+		gaps = append(gaps, "the command can end sbx, its parent: no time limit holds then, and what it changed is put back by the next run")
+	}
 	if h.Landlock < engine.ABIScope && !pol.SharePID {
 		gaps = append(gaps, engine.GapSignals+" (Landlock here is version "+strconv.Itoa(h.Landlock)+"; 6 and Linux 6.12 prevent it)")
 	}
@@ -201,6 +207,19 @@ func (Engine) Unenforced(r *engine.Run) []string {
 		gaps = append(gaps, "nothing can be renamed or linked from one directory to another (Landlock here is version 1)")
 	}
 	return gaps
+}
+
+// unguarded says what can be changed while the command runs.
+func (c *ruleBuilder) unguarded() (out []string) {
+	if n := len(c.copied); n > 0 {
+		out = append(out, "what git runs and other protected paths ("+strconv.Itoa(n)+
+			") can be changed while the command runs: sbx stays as its parent, and puts them back when all of it has ended")
+	}
+	if n := len(c.exposed) - len(c.copied); n > 0 {
+		out = append(out, "names that tools obey by themselves ("+strconv.Itoa(n)+
+			") can be changed: what changed is said after the run, and by sbx status (protect = \"enforce\" closes the directory instead)")
+	}
+	return out
 }
 
 // notes are the gaps in what a command would expect to be able to do where the
@@ -214,9 +233,6 @@ func (c *ruleBuilder) notes(h *host.Host) []string {
 		}
 		out = append(out, "nothing can be made, removed or renamed directly in "+text.FirstOf(names, 4)+
 			": something there is protected or hidden, and Landlock cannot tell it from the rest")
-	}
-	if n := len(c.exposed); n > 0 {
-		out = append(out, "protected paths ("+strconv.Itoa(n)+") can be changed, and the next run and sbx status report what changed (protect = \"watch\")")
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {

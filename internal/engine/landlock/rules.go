@@ -19,15 +19,18 @@ import (
 // by entry: it is there when the plan is made or does not exist at all. Nothing
 // is ever given that the view does not give.
 type ruleBuilder struct {
-	v     *view.View
-	rules []landlock.Rule
-	gaps  []string
-	err   error
+	v       *view.View
+	rulesOf []policy.Rule // of the policy
+	rules   []landlock.Rule
+	gaps    []string
+	err     error
 
 	frozen   []string // writable directories in which nothing new can be made
 	unlisted []string // readable directories whose names cannot be read
 	exposed  []string // protected paths that can be changed, and are looked at afterwards
+	copied   []string // of these, and of names that do not exist, those that are put back
 	moved    []string // the directories that these lie in
+	hidden   []string // paths whose directories are closed in any case
 }
 
 // region is a place with rights of its own.
@@ -43,8 +46,8 @@ type region struct {
 const maxCarved = 16 << 10
 
 // buildRules returns the rules for the files of a view.
-func buildRules(v *view.View) (*ruleBuilder, error) {
-	c := &ruleBuilder{v: v}
+func buildRules(v *view.View, pol *policy.Policy) (*ruleBuilder, error) {
+	c := &ruleBuilder{v: v, rulesOf: pol.Rules}
 	c.grant(region{path: "/", dir: true}, c.regions(), 0)
 	return c, c.err
 }
@@ -53,6 +56,11 @@ func buildRules(v *view.View) (*ruleBuilder, error) {
 // /proc are no matter of the policy's.
 func (c *ruleBuilder) regions() []region {
 	out := []region{{path: "/dev", dir: true}, {path: "/proc", dir: true}}
+	for i := range c.v.Entries {
+		if m := &c.v.Entries[i]; m.Access == policy.Block && !m.Redundant && !c.closed(m.Info, m.Path) {
+			c.hidden = append(c.hidden, m.Path)
+		}
+	}
 	for i := range c.v.Entries {
 		m := &c.v.Entries[i]
 		if m.Redundant || m.Pinned || policy.Within(m.Path, "/dev") || policy.Within(m.Path, "/proc") {
@@ -63,8 +71,7 @@ func (c *ruleBuilder) regions() []region {
 		case policy.Write:
 			s.allow = landlock.Write
 		case policy.Protect:
-			if c.v.Watched {
-				c.expose(m.Path)
+			if c.v.Watched && c.expose(m) {
 				continue
 			}
 			s.allow = landlock.Read
@@ -88,14 +95,51 @@ func (c *ruleBuilder) regions() []region {
 	return out
 }
 
-// expose notes a protected path that can be changed, and the directories that
-// could be taken away with it.
-func (c *ruleBuilder) expose(path string) {
+// expose notes a protected path in a writable directory, which can be changed then,
+// and the directories that could be taken away with it. What git runs, and what no
+// built-in profile names, is put back after the run; that a copy can be kept of it is
+// the condition.
+func (c *ruleBuilder) expose(m *view.Entry) bool {
+	path := m.Path
+	if c.v.Access(policy.Dir(path)) != policy.Write || slices.ContainsFunc(c.hidden, func(h string) bool {
+		return policy.Within(h, policy.Dir(path))
+	}) {
+		return false // closing the directory costs nothing
+	}
+	if m.Rule.Layer != policy.Builtin || slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
+		return r.Path == path && view.FromGit(&r)
+	}) {
+		if nodes, bytes := 512, int64(1<<20); !c.fits(path, m.Info, &nodes, &bytes) {
+			return false
+		}
+		c.copied = append(c.copied, path)
+	}
 	c.exposed = append(c.exposed, path)
 	for dir := policy.Dir(path); c.v.Access(policy.Dir(dir)) == policy.Write &&
 		!slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
 		c.moved = append(c.moved, dir)
 	}
+	return true
+}
+
+// fits reports whether a copy of a file or directory is small enough to be kept.
+func (c *ruleBuilder) fits(path string, info host.Info, nodes *int, bytes *int64) bool {
+	*nodes--
+	if info.Kind == host.File {
+		*bytes -= info.Size
+	}
+	if info.Kind != host.Dir || *nodes < 0 {
+		return *nodes >= 0 && *bytes >= 0
+	}
+	entries, err := c.v.Res.Entries(path)
+	for _, e := range entries {
+		below := host.Join(path, e.Name)
+		info, err := c.v.Host.FS.Lstat(below)
+		if err != nil || !c.fits(below, info, nodes, bytes) {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // closed reports whether the caller cannot use what is hidden, and neither can

@@ -25,7 +25,7 @@ func TestForSeatbelt(t *testing.T) {
 	}
 	for name, change := range map[string]func(p *engine.Plan){
 		"bwrap": func(p *engine.Plan) { p.Engine = host.EngineBwrap }, "another program": func(p *engine.Plan) { p.Path = "/tmp/sandbox-exec" }, "nothing": func(p *engine.Plan) { *p = engine.Plan{} },
-		"stage": func(p *engine.Plan) { p.Init = &pid1.InitConfig{} }, "Landlock": func(p *engine.Plan) { p.Confined = &engine.Confined{} }, "time": func(p *engine.Plan) { p.Limit = 1 },
+		"stage": func(p *engine.Plan) { p.Init = &pid1.InitConfig{} }, "Landlock": func(p *engine.Plan) { p.Confined = &engine.Confined{} },
 		"descriptors": func(p *engine.Plan) { p.FDs = []bwrapargs.FD{{}} }, "copies": func(p *engine.Plan) { p.Copy = []int{0} }, "anew": func(p *engine.Plan) { p.Reopen = []int{0} },
 		"control groups": func(p *engine.Plan) { p.Limits.Cgroups = []limits.Cgroup{{}} }, "a program in front": func(p *engine.Plan) { p.Limits.Prefix = []string{"/bin/sh"} },
 	} {

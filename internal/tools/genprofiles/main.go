@@ -30,6 +30,7 @@ type profile struct {
 	Seccomp      string            `toml:"seccomp"`
 	Git          string            `toml:"git"`
 	Cache        string            `toml:"cache"`
+	Protected    string            `toml:"protect"`
 	Environment  string            `toml:"environment"`
 	Limits       string            `toml:"limits"`
 	MinTier      string            `toml:"min_tier"`
@@ -186,7 +187,7 @@ func (s sources) profile(name string) policy.Profile {
 	out := policy.Profile{
 		Name: name, Source: "built-in", Extends: p.Extends, Module: p.Module,
 		AllowNetwork: choice(p.AllowNetwork), SharePID: choice(p.SharePID),
-		NewSession: p.NewSession, Seccomp: p.Seccomp, Git: p.Git, Cache: p.Cache,
+		NewSession: p.NewSession, Seccomp: p.Seccomp, Git: p.Git, Cache: p.Cache, Protected: p.Protected,
 		Environment: p.Environment, Limits: p.Limits, MinTier: p.MinTier, TmpfsLimitMB: p.TmpfsLimitMB,
 
 		Private: own(func(p *profile) []string { return p.Private }),
