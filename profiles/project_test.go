@@ -64,7 +64,7 @@ func TestProjectOpensNothingHidden(t *testing.T) {
 		for i, cwd := range cwds {
 			vars := policy.Vars{CWD: cwd, Root: root, Home: "/home/u"}
 			was := resolved(t, old, mine, vars)
-			vars.Project, vars.Members = root, []string{root + "/m"}
+			vars.Project, vars.Members = root, []policy.Member{{Dir: root + "/m"}}
 			for _, up := range slices.Backward(cwds[:i]) {
 				vars.Dirs = append(vars.Dirs, up)
 			}

@@ -220,7 +220,10 @@ func TestProject(t *testing.T) {
 			h := &host.Host{Facts: host.Facts{FS: newFS(t, 1000, files, c.more)},
 				Caller: host.Caller{UID: 1000, GID: 1000, Homes: []string{"/home/u"}}, Places: host.Places{Config: "/home/u/.config/sbx"}}
 			got := h.Project(c.cwd)
-			members := strings.TrimPrefix(strings.Join(got.Members, " "), app+"/")
+			members := ""
+			for _, m := range got.Members {
+				members += strings.TrimPrefix(m.Dir, app+"/")
+			}
 			if got.Root != c.root || got.Whole != c.whole || members != c.members {
 				t.Errorf("%+v, want %+v", got, c)
 			}

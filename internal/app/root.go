@@ -53,6 +53,9 @@ func (c Caller) at(cwd, project string) *Caller {
 	p := h.Project(project)
 	c.Vars.Root, c.Vars.Members = p.Root, p.Members
 	c.Vars.Dirs = slices.Concat(p.Dirs, host.Between(project, cwd), host.Between(project, h.Dir))
+	if policy.Within(h.Dir, project) {
+		c.Vars.Dirs = append(c.Vars.Dirs, h.Dir)
+	}
 	return &c
 }
 

@@ -11,10 +11,10 @@ import (
 
 // Project is what a working directory is a part of.
 type Project struct {
-	Root    string   // of the git work tree that holds it, else of its workspace, else itself
-	Whole   string   // Root where a command may write all of it, else the working directory
-	Dirs    []string // Root and the directories between it and the working directory
-	Members []string // directories that a workspace file in Root lists, sorted
+	Root    string          // of the git work tree that holds it, else of its workspace, else itself
+	Whole   string          // Root where a command may write all of it, else the working directory
+	Dirs    []string        // Root and the directories between it and the working directory
+	Members []policy.Member // what a workspace file in Root lists, sorted
 }
 
 // maxBetween bounds the directories between a project and the working directory:

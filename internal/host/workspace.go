@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Bounds of what the files of a workspace are searched for. They are written by
@@ -52,7 +54,7 @@ func (h *Host) workspaceFiles(dir string) (patterns []string, found bool) {
 }
 
 // members are the directories in root that its workspace files list.
-func (h *Host) members(root string) []string {
+func (h *Host) members(root string) []policy.Member {
 	patterns, _ := h.workspaceFiles(root)
 	m := memberSearch{h: h, left: maxMemberNames}
 	for _, p := range patterns {
@@ -62,7 +64,18 @@ func (h *Host) members(root string) []string {
 		}
 	}
 	slices.Sort(m.found)
-	return m.found
+	out := make([]policy.Member, len(m.found))
+	for i, dir := range m.found {
+		out[i].Dir = dir
+		if entries, err := h.FS.ReadDir(dir); err == nil {
+			out[i].Names = make([]string, len(entries))
+			for j, e := range entries {
+				out[i].Names[j] = strings.ToLower(e.Name)
+			}
+			slices.Sort(out[i].Names)
+		}
+	}
+	return out
 }
 
 type memberSearch struct {

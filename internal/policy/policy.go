@@ -19,7 +19,7 @@ type Policy struct {
 	Lent     []string // directories that [Rule.Lent] counts from 1
 	Project  string   // the tree that the run is about: what $PROJECT grants, else the working directory
 	Dirs     []string // the working directory and [Vars.Dirs]
-	Members  []string // [Vars.Members]
+	Members  []Member // [Vars.Members]
 
 	Network     bool
 	SharePID    bool
@@ -232,16 +232,7 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 		pol.Rules, _ = p.rules(pol.Rules, other, element.elsewhere)
 	}
 	pol.addAround(p, vars)
-	for _, dir := range slices.Concat(vars.Dirs, vars.Members) {
-		if dir == vars.CWD {
-			continue
-		}
-		there := vars
-		there.CWD = dir
-		pol.Rules, _ = p.rules(pol.Rules, there, func(it element) bool {
-			return (it.access == Block || it.access == Protect) && it.below("$CWD/")
-		})
-	}
+	pol.addDirs(p, vars)
 	sortRules(pol.Rules)
 	pol.unhide()
 	pol.yield()
@@ -299,6 +290,36 @@ func (pol *Policy) unhide() {
 		}
 		pol.Rules = slices.Delete(pol.Rules, first, i)
 		i = first
+	}
+}
+
+// addDirs hides and protects in the other directories of the project what is hidden
+// and protected in the working directory.
+func (pol *Policy) addDirs(p *layers, vars Vars) {
+	if len(vars.Dirs) < 2 && len(vars.Members) == 0 {
+		return // the working directory alone
+	}
+	rules, _ := p.rules(nil, vars, func(it element) bool {
+		return (it.access == Block || it.access == Protect) && it.below("$CWD/")
+	})
+	add := func(dir string, m *Member) {
+		for _, r := range rules {
+			rest := strings.TrimPrefix(r.Path[len(vars.CWD):], "/")
+			if first, _, _ := strings.Cut(rest, "/"); m == nil || m.Has(first) {
+				r.Path = dir + "/" + rest
+				pol.Rules = append(pol.Rules, r)
+			}
+		}
+	}
+	for _, dir := range vars.Dirs {
+		if dir != vars.CWD {
+			add(dir, nil)
+		}
+	}
+	for i := range vars.Members {
+		if m := &vars.Members[i]; !slices.Contains(vars.Dirs, m.Dir) {
+			add(m.Dir, m)
+		}
 	}
 }
 

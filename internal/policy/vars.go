@@ -20,7 +20,7 @@ type Vars struct {
 	Around  string   // root of the outermost work tree around Root; "" for Root itself
 	Project string   // Root where it may be writable as a whole; "" for CWD
 	Dirs    []string // more directories of the project: what is hidden or protected in CWD is in these, too,
-	Members []string // and in these, sorted, as far as it exists
+	Members []Member // and in these, as far as it exists
 	Home    string
 	Home2   string // a second home directory to hide and protect in: passwd's, when HOME says another
 	TmpDir  string // "" when TMPDIR is unset: $TMPDIR is then /tmp
@@ -31,6 +31,21 @@ type Vars struct {
 	Run     string // $XDG_RUNTIME_DIR; "" when unset: rules that name it are dropped
 	Lent    []Lent // directories that variables of the tools' own name
 	Also    *Vars  // what variables say that are not believed: only hides and protects; nil for none
+}
+
+// Member is a directory that the file of a workspace lists.
+type Member struct {
+	Dir   string
+	Names []string // what is in it, in lower case and sorted; nil where that cannot be read
+}
+
+// Has reports whether there is something by a name, or one that matches.
+func (m *Member) Has(name string) bool {
+	if name = strings.ToLower(name); m.Names == nil || strings.ContainsAny(name, "*?") {
+		return m.Names == nil || slices.ContainsFunc(m.Names, func(n string) bool { return Match(name, n) })
+	}
+	_, ok := slices.BinarySearch(m.Names, name)
+	return ok
 }
 
 // variables are those that a path may hold, with their values.

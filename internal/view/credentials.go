@@ -59,7 +59,7 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 		c.tree(dir)
 	}
 	tops := appendNew(appendNew(nil, root), v.Host.CWD)
-	for _, dir := range slices.Concat(g.trees, g.pol.Dirs, g.pol.Members) {
+	for _, dir := range slices.Concat(g.trees, g.pol.Dirs) {
 		tops = appendNew(tops, dir)
 	}
 	for _, dir := range g.opened(policy.Read) {
@@ -68,10 +68,15 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 			tops = appendNew(tops, dir)
 		}
 	}
-	for _, top := range tops {
-		for _, name := range []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"} {
+	for _, name := range []string{".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"} {
+		for _, top := range tops {
 			if top != "" {
 				c.file(host.Join(top, name), credentials.Lines)
+			}
+		}
+		for i := range g.pol.Members {
+			if m := &g.pol.Members[i]; m.Has(name) && !slices.Contains(tops, m.Dir) {
+				c.file(host.Join(m.Dir, name), credentials.Lines)
 			}
 		}
 	}

@@ -198,7 +198,7 @@ func (v *View) resolve(out []resolvedRule, pol *policy.Policy, r *policy.Rule, n
 	case absent && r.Must:
 		return nil, RuleError(r, errors.New(text.Plain(name)+": no such file or directory"))
 	}
-	if _, member := slices.BinarySearch(pol.Members, policy.Dir(r.Path)); absent && r.Access == policy.Protect && !member {
+	if absent && r.Access == policy.Protect {
 		v.absentNames = append(v.absentNames, to.Path)
 		if FromGit(r) && gitdir.Obeyed(to.Path) {
 			v.AbsentGit = append(v.AbsentGit, to.Path)
