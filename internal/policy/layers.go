@@ -201,10 +201,11 @@ func (l *layers) findGrants(vars Vars) {
 }
 
 // overruled reports whether a profile that extends the part says something else of
-// the rule's path.
+// the rule's path, or of the project that the working directory is in.
 func (l *layers) overruled(part int, r *Rule) bool {
 	return slices.ContainsFunc(l.grants, func(g grant) bool {
-		return g.first <= part && part < g.part && g.Path == r.Path && g.overrules(r)
+		around := g.OfCWD && r.OfCWD && r.Access <= Read && Within(r.Path, g.Path)
+		return g.first <= part && part < g.part && (g.Path == r.Path || around) && g.overrules(r)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 func TestOverrule(t *testing.T) {
 	vars := Vars{CWD: "/w", Root: "/w", Home: "/h"}
+	below := Vars{CWD: "/w/sub", Root: "/w", Project: "/w", Home: "/h"}
 	profile := func(name string, layer Layer, extends string, p Profile) *Profile {
 		p.Name, p.Layer = name, layer
 		if extends != "" {
@@ -65,8 +66,18 @@ func TestOverrule(t *testing.T) {
 			profile("b", User, "a", Profile{Write: Words("$CWD")})), []string{"b"}, "/w", Read},
 		{"a private directory", set(profile("a", Builtin, "", Profile{Write: Words("$HOME/c")}),
 			profile("b", User, "a", Profile{Private: Words("~/c")})), []string{"b"}, "/h/c", Private},
+		{"the project, below it", set(profile("a", Builtin, "", reads),
+			profile("b", User, "a", Profile{Write: Words("$PROJECT")})), []string{"b"}, "/w/sub", Write},
+		{"the project beside, below it", set(profile("a", Builtin, "", reads),
+			profile("b", User, "", Profile{Write: Words("$PROJECT")})), []string{"a", "b"}, "/w/sub", Read},
+		{"the project, and what is hidden below", set(profile("a", User, "", Profile{Block: Words("/w/sub")}),
+			profile("b", User, "a", Profile{Write: Words("$PROJECT")})), []string{"b"}, "/w/sub", Unseen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			vars := vars
+			if c.path == below.CWD {
+				vars = below
+			}
 			pol, err := Resolve(c.set, c.names, vars)
 			if err != nil {
 				t.Fatal(err)
