@@ -388,6 +388,23 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+// A server of the host's loopback does not exist inside, one of the command's own does.
+func TestLoopback(t *testing.T) {
+	const off = "the network is off (moderate: allow_network = false), and no server of the host's loopback is here: --net turns it on"
+	for script, told := range map[string]bool{"curl http://127.0.0.1:80": true, "curl localhost:80/x": true, "wget -q 'http://[::1]:8080'": true, "curl localhost": true,
+		"curl http://localhostile": false, "make": false} {
+		for _, failed := range []string{"1", "0"} {
+			for _, accepted := range []string{"0", "1"} {
+				b := box()
+				b.Snmp = "Tcp: ActiveOpens PassiveOpens AttemptFails\nTcp: 1 " + accepted + " " + failed + "\n"
+				if got, want := after(b, engine.Hints{}, 1, script), told && failed == "1" && accepted == "0"; (got == off) != want {
+					t.Errorf("%s, %s failed, %s accepted: %q", script, failed, accepted, got)
+				}
+			}
+		}
+	}
+}
+
 // Whatever a command holds, reading it ends, and the line is one.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"cat ~/x > $HOME/y 2>/dev/null || true", "cat <<E\nx\nE\n", "a $(b '(' \"$(c)\") `d` ${e", "x=(a b); f() { g; }", "a\\", "<", ">", "2>", "<<", "<<<", "&>", ">&", "\"", "'", "$", "${", "$(", "`", "~", "[", "{", "((((", "))))", "a>b<c>>d", "\x00", "eval 'eval \"x\"'", "bash -o", "cat /srv/\x1b[31m", "[[ -f x ]]"} {

@@ -16,6 +16,8 @@ type traffic struct {
 	heard     uint64 // datagrams to one on which a process does
 	sent      uint64 // datagrams
 	discarded uint64 // packets that were not sent, for an error that was still to be told
+	refused   uint64 // connections that were not made
+	accepted  uint64 // and those that were, to this namespace
 }
 
 // cut reports whether something tried to reach beyond the loopback. In a
@@ -50,6 +52,8 @@ func counted(snmp, snmp6 string) traffic {
 		unheard:   n["Udp:NoPorts"] + n["Udp6NoPorts"],
 		heard:     n["Udp:InDatagrams"] + n["Udp6InDatagrams"],
 		sent:      n["Udp:OutDatagrams"] + n["Udp6OutDatagrams"],
+		refused:   n["Tcp:AttemptFails"],
+		accepted:  n["Tcp:PassiveOpens"],
 	}
 }
 
@@ -85,10 +89,12 @@ func number(s string) uint64 {
 // there are none that sbx had to do with.
 func (h *hinter) network(r *reader) string {
 	value, source := h.Setting("allow_network")
-	c := counted(h.Snmp, h.Snmp6)
+	c, text := counted(h.Snmp, h.Snmp6), "the network is off"+h.by("allow_network")
 	switch {
 	case value == "true" || h.unlocked(r.installs):
 		return ""
+	case r.near && c.refused > 0 && c.accepted == 0:
+		text += ", and no server of the host's loopback is here"
 	case r.outward || slices.ContainsFunc(r.borrowed, h.fetched):
 		if !c.cut() && c.unheard == 0 {
 			return ""
@@ -96,11 +102,24 @@ func (h *hinter) network(r *reader) string {
 	case r.curious && !c.often(), !c.cut():
 		return ""
 	}
-	text := "the network is off" + h.by("allow_network")
 	if source == "--no-net" && !h.locked("allow_network") && !h.say.Config && h.say.Tool == "" {
 		return text + ": --net instead of --no-net turns it on"
 	}
 	return text + h.change("--net", "allow_network", "true", " turns it on")
+}
+
+// loopback reports whether a word is an address on the loopback, as a URL or without
+// its scheme.
+func loopback(word string) bool {
+	if _, rest, ok := strings.Cut(word, "://"); ok {
+		word = rest
+	}
+	for _, local := range []string{"localhost:", "localhost/", "127.", "[::1]"} {
+		if strings.HasPrefix(word, local) {
+			return true
+		}
+	}
+	return word == "localhost"
 }
 
 // fetched reports whether npx and its like would have to fetch a program.
