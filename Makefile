@@ -46,7 +46,7 @@ test: ## run the tests; what fails or is skipped is shown, then the count
 	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m $(TESTFLAGS) ./...
 
 everyday: ## run everyday commands with each profile and engine (tests/everyday)
-	@SBX_TEST_EVERYDAY=all CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m $(TESTFLAGS) ./tests/everyday
+	@SBX_TEST_EVERYDAY=all CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m ./tests/everyday $(TESTFLAGS)
 
 bench: build ## measure the start of sbx against raw bwrap; fails above the ceilings
 	@CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/bench -sbx '$(BIN)/sbx' $(BENCHFLAGS)

@@ -3,7 +3,7 @@
 // Package everyday has no code: its tests run everyday commands in throw-away
 // projects, first without sbx, then with each profile and engine, and compare.
 //
-// testdata/*.txt says which commands, and what has to come of each; see table_test.go
+// testdata/rows/*.txt says which commands, and what has to come of each; see table_test.go
 // for the form. go test runs a quick part, make everyday all. docs/compatibility.md is
 // written from the same table.
 package everyday

@@ -30,7 +30,7 @@ var quickWays = []string{"moderate"}
 // is compared is the exit status, what the command printed, and the project after it.
 // Where the table expects a refusal, the hint has to come and its remedy to work.
 func TestEveryday(t *testing.T) {
-	tab, err := readTable("testdata/*.txt")
+	tab, err := readTable("testdata/rows/*.txt")
 	must(t, err)
 	var seen counts
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "answer") }))

@@ -5,6 +5,7 @@
 package everyday
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ var sbxPath string
 
 func TestMain(m *testing.M) {
 	jailtest.Enter()
+	if flag.Parse(); *update {
+		os.Exit(m.Run()) // of the page, for which nothing is run
+	}
 	os.Exit(withSbx(m))
 }
 
@@ -29,6 +33,10 @@ func withSbx(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // other users run it, too
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	if sbxPath = os.Getenv("SBX_TEST_BINARY"); sbxPath == "" {
 		sbxPath = filepath.Join(dir, "sbx")
 		if err := testenv.Build(sbxPath, "github.com/sbx-sandbox/sbx/cmd/sbx"); err != nil {
