@@ -20,7 +20,7 @@ type tool struct {
 	name    string
 	dir     string // in the private cache; "" for none
 	filled  string // what is in there once it has downloaded something
-	outside string // its cache without a sandbox, below the home directory
+	outside string // its cache without a sandbox, below the home directory; | stands between several
 	files   []string
 	set     []setting
 }
@@ -44,11 +44,12 @@ const (
 	unfed                // as instead, the other can be read, and the network is off
 	offline              // the network is off
 	onMac                // as instead, with sandbox-exec: elsewhere the tool goes by XDG_CACHE_HOME
+	closed               // as kept, with the network, where the home directory is closed and not empty
 )
 
 // reasons are what explain says.
 var reasons = [...]string{kept: "private cache", instead: "private cache", onMac: "private cache",
-	fallback: "the host's cache, read-only", unfed: "the host's cache, read-only", offline: "the network is off"}
+	closed: "private cache", fallback: "the host's cache, read-only", unfed: "the host's cache, read-only", offline: "the network is off"}
 
 var (
 	npmrc    = []string{"./.npmrc", "~/.npmrc", "/etc/npmrc", "/usr/etc/npmrc"}
@@ -63,9 +64,11 @@ const mavenRepo = "$OLD -Dmaven.repo.local=$CACHE -Dmaven.repo.local.tail=$OUTSI
 
 // tools are those whose downloads last, in the order of docs/profiles.md.
 var tools = [...]tool{
-	{"npm", "npm", "_cacache", ".npm/_cacache", npmrc, []setting{
+	{"npm", "npm", "_cacache/content-v2", ".npm/_cacache", npmrc, []setting{
 		{name: "npm_config_cache", value: "$CACHE", when: instead, keys: []string{"cache"}},
 		{name: "npm_config_logs_max", value: "0", keys: []string{"logs-max"}}, // no one finds them outside
+		// It would fill the cache with news of npm alone.
+		{name: "npm_config_update_notifier", value: "false", keys: []string{"update-notifier"}},
 		{name: "npm_config_fetch_retries", value: "0", when: offline, keys: []string{"fetch-retries"}}}},
 	{"pnpm", "pnpm", "store", ".local/share/pnpm/store", append(npmrc, "./pnpm-workspace.yaml"), []setting{
 		{name: "PNPM_HOME", value: "$CACHE", when: instead},
@@ -82,12 +85,14 @@ var tools = [...]tool{
 			old: "https://proxy.golang.org,direct", keys: []string{"GOPROXY"}},
 		// What GOPRIVATE names is not asked of others either way: there is no network.
 		{name: "GONOPROXY", value: "none", when: unfed, keys: []string{"GONOPROXY", "GOPROXY"}},
-		{name: "GOCACHE", value: "$CACHE/../go-build", when: onMac, keys: []string{"GOCACHE"}}}},
+		{name: "GOCACHE", value: "$CACHE/../go-build", when: onMac, keys: []string{"GOCACHE"}},
+		// In there go notes how far it knows the checksum database.
+		{name: "GOPATH", value: "$CACHE/../go", when: closed, keys: []string{"GOPATH"}}}},
 	{"pip", "pip", "http-v2", "Library/Caches/pip", pipConf, []setting{
 		{name: "PIP_CACHE_DIR", value: "$CACHE", when: onMac, keys: []string{"cache-dir"}},
 		{name: "PIP_RETRIES", value: "0", when: offline, keys: []string{"retries"}}}},
 	{"uv", "", "", "", nil, []setting{{name: "UV_HTTP_RETRIES", value: "0", when: offline}}},
-	{"cargo", "cargo", "registry", ".cargo/registry", []string{"~/.cargo/config.toml", "~/.cargo/config"}, []setting{
+	{"cargo", "cargo", "registry|git", ".cargo/registry|.cargo/git", []string{"~/.cargo/config.toml", "~/.cargo/config"}, []setting{
 		{name: "CARGO_HOME", value: "$CACHE", when: instead, keys: []string{""}}}},
 	{"cargo", "", "", "", []string{"./.cargo/config.toml", "~/.cargo/config.toml"}, []setting{
 		{name: "CARGO_NET_RETRY", value: "0", when: offline, keys: []string{"retry"}}}},
@@ -153,8 +158,11 @@ func (t *toolRun) find() {
 	if t.CacheDst == "" || t.dir == "" || len(t.Host.Homes) == 0 {
 		return
 	}
-	if t.outside != "" {
-		at := host.Join(t.Host.Homes[0], t.outside)
+	for outside := range strings.SplitSeq(t.outside, "|") {
+		if outside == "" || t.there != "" {
+			break
+		}
+		at := host.Join(t.Host.Homes[0], outside)
 		if gopath, _, _ := strings.Cut(t.caller("GOPATH"), ":"); t.name == "go" && strings.HasPrefix(gopath, "/") {
 			at = path.Join(gopath, "pkg/mod")
 		}
@@ -163,9 +171,11 @@ func (t *toolRun) find() {
 			t.there, t.theirs = at, t.View.Access(to.Path) == policy.Write
 		}
 	}
-	if t.cacheSrc != "" {
-		info, err := t.Host.FS.Lstat(path.Join(t.cacheSrc, t.dir, t.filled))
-		t.has = err == nil && info.Kind == host.Dir
+	for filled := range strings.SplitSeq(t.filled, "|") {
+		if t.cacheSrc != "" && !t.has {
+			info, err := t.Host.FS.Lstat(path.Join(t.cacheSrc, t.dir, filled))
+			t.has = err == nil && info.Kind == host.Dir
+		}
 	}
 }
 
@@ -185,6 +195,8 @@ func (t *toolRun) counts(s *setting) bool {
 		return t.there != ""
 	case unfed:
 		return t.there != "" && t.has && !t.Policy.Network
+	case closed:
+		return t.View.NoMounts && t.Policy.Network
 	case onMac:
 		return t.Engine == host.EngineSeatbelt && (private || t.outside == "")
 	}
@@ -251,7 +263,8 @@ func (t *toolRun) usual(value string) bool {
 		return false
 	}
 	home := t.Host.Homes[0]
-	return value != home && policy.Within(value, home) && policy.Within(host.Join(home, t.outside), path.Clean(value))
+	outside, _, _ := strings.Cut(t.outside, "|")
+	return value != home && policy.Within(value, home) && policy.Within(host.Join(home, outside), path.Clean(value))
 }
 
 // maxSettings bounds what is read of a tool's file.

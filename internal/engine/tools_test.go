@@ -42,6 +42,8 @@ func TestToolDocs(t *testing.T) {
 				private = append(private, word+" ¹")
 			case onMac:
 				private = append(private, word+" ²")
+			case closed:
+				private = append(private, word+" ³")
 			case fallback, unfed:
 				outside = append(outside, word)
 			case offline:
