@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,16 @@ func Whence(pol *policy.Policy, key string) string {
 		return where
 	}
 	return "profile " + strings.Join(pol.Profiles, "+")
+}
+
+// Workspace names the setting that shows the working directory elsewhere as the person
+// wrote it.
+func Workspace(pol *policy.Policy) string {
+	const flag = "--workspace"
+	if where := cmp.Or(pol.Where["workspace"], flag); where != flag {
+		return where + ": workspace"
+	}
+	return flag
 }
 
 // ManifestName is the file in the directory of a run that says what

@@ -122,12 +122,12 @@ func (v *View) canMake(at host.Resolved) bool {
 
 // RemapTo shows the working directory at another path, which has to be one
 // that no rule says anything about.
-func (v *View) RemapTo(path string) error {
+func (v *View) RemapTo(path, setting string) error {
 	if path == "" || path == v.Host.CWD {
 		return nil
 	}
 	if over := v.nearest(policy.Dir(v.Host.CWD)); v.Host.CWD != "/" && over != nil && Shows(over.Access) {
-		return failed("workspace: the working directory lies in "+text.Plain(over.Path)+", which is visible at "+
+		return failed(setting+": the working directory lies in "+text.Plain(over.Path)+", which is visible at "+
 			"its own place", "run from the root of the work tree, with a profile that does not show what is above")
 	}
 	taken := v.nearest(path) != nil
@@ -135,7 +135,7 @@ func (v *View) RemapTo(path string) error {
 		taken = taken || policy.Within(path, own)
 	}
 	if path[0] != '/' || path == "/" || taken {
-		return failed("workspace: "+text.Plain(path)+" is not a free place in the sandbox",
+		return failed(setting+": "+text.Plain(path)+" is not a free place in the sandbox",
 			"use a new name at the top, like /workspace")
 	}
 	v.remap = path

@@ -31,7 +31,7 @@ func (Engine) Arrange(r *engine.Run) error {
 	if err := r.View.HideSockets(r.Policy); err != nil {
 		return err
 	}
-	return r.View.RemapTo(r.Request.Remap)
+	return r.View.RemapTo(r.Request.Remap, engine.Workspace(r.Policy))
 }
 
 func (Engine) Own(r *engine.Run) ([]policy.Var, error) {

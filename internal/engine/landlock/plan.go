@@ -103,7 +103,7 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error
 		return no("new_session = \"yes\" is not available with Landlock ("+engine.Whence(pol, "new_session")+")",
 			"use setsid(1) in front of sbx")
 	case req.Remap != "":
-		return no("workspace ("+engine.Whence(pol, "workspace")+") is not available with Landlock, which shows every path where it is", full)
+		return no(engine.Workspace(pol)+" is not available with Landlock, which shows every path where it is", full)
 	}
 	return nil
 }

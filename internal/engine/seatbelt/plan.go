@@ -95,7 +95,7 @@ func (Engine) Refuse(req engine.Request, pol *policy.Policy, _ *host.Host) error
 		return no("new_session = \"yes\" is not available on macOS ("+engine.Whence(pol, "new_session")+")",
 			"start sbx itself from a session of its own, or leave it out: typing into the terminal is refused all the same")
 	case req.Remap != "":
-		return no("workspace ("+engine.Whence(pol, "workspace")+") is not available on macOS, where every path is shown where it is", "")
+		return no(engine.Workspace(pol)+" is not available on macOS, where every path is shown where it is", "")
 	case len(pol.Devices) > 0:
 		return no("devices are not opened on macOS ("+pol.Devices[0].Source+"): there is no node for a GPU, and no KVM",
 			"leave it out")
