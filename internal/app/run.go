@@ -94,10 +94,13 @@ func Prepare(inv Invocation) (*Run, error) {
 	if err != nil {
 		return c.unavailable(cmd, err)
 	}
-	if err := c.refuseHalf(cmd); err != nil {
+	plan, err := c.plan(cmd, by)
+	if err == nil {
+		err = c.refuseHalf(cmd, plan)
+	}
+	if err != nil {
 		return nil, err
 	}
-	plan, err := c.plan(cmd, by)
 	return &Run{plan, c}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/risk"
@@ -17,16 +18,23 @@ import (
 // refuseHalf refuses a command of git that changes the work tree where only a part of
 // that can be written: git leaves the rest as it is, may end with 0 all the same, and
 // the next commit takes back what others did.
-func (c *Context) refuseHalf(cmd command) (err error) {
-	if c.Vars.CWD == "" || c.Policy.Project == c.Vars.Root && c.Vars.Root == c.Boundary ||
+func (c *Context) refuseHalf(cmd command, p *engine.Plan) (err error) {
+	if c.Vars.CWD == "" || c.Policy.Project == c.Vars.Root && c.Vars.Root == c.Boundary && len(p.Report.Frozen) == 0 ||
 		!slices.ContainsFunc(cmd.words, func(w string) bool { return strings.Contains(w, "git") }) {
 		return nil
 	}
 	risk.Each(cmd.words, func(words []string) {
 		name, dir := changesTree(words, c.Host.StartDir())
 		top, part := c.gitTop(dir), c.Policy.Project
-		if err != nil || name == "" || top == "" || c.Policy.Access(top) == policy.Write ||
-			!policy.Within(part, top) || c.Policy.Access(part) != policy.Write {
+		if err != nil || name == "" || top == "" || !policy.Within(part, top) || c.Policy.Access(part) != policy.Write {
+			return
+		}
+		if c.Policy.Access(top) == policy.Write {
+			frozen := func(dir string) bool { return policy.Within(dir, top) && !policy.Within(dir, top+"/.git") }
+			if i := slices.IndexFunc(p.Report.Frozen, frozen); i >= 0 {
+				err = Failed("git "+name+" changes all of the work tree "+text.Plain(top)+", and nothing can be replaced directly in "+
+					text.Plain(p.Report.Frozen[i])+": something there is hidden or protected", "run it outside, or with bwrap: sbx doctor says what that needs here")
+			}
 			return
 		}
 		line := ""

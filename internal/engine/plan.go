@@ -74,6 +74,8 @@ type Report struct {
 	Movable []string // directories that these lie in, which can be put in another's place
 	Copied  []string // of Exposed, and of names that do not exist, those that are put back after the run
 
+	Frozen []string // writable directories in which nothing can be made or removed
+
 	View       *view.View
 	SelfInside bool              // sbx itself is in ManifestDir
 	Files      map[string]string // what process 1 opens anew: paths inside, and on the host

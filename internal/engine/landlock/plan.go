@@ -55,7 +55,7 @@ func (e Engine) Plan(r *engine.Run) error {
 		return err
 	}
 	notes := c.notes(h)
-	p.Report.Notes, p.Report.Exposed, p.Report.Movable = notes, c.exposed, c.moved
+	p.Report.Notes, p.Report.Exposed, p.Report.Movable, p.Report.Frozen = notes, c.exposed, c.moved, c.frozen
 	addRules(r, c)
 	if err := addFilters(r); err != nil {
 		return err
