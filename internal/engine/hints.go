@@ -66,8 +66,7 @@ func (r *Run) HintWords(vanishing []string) []string {
 	if say.Tool != "" && flags != "" {
 		add("flags", "1")
 	}
-	if _, off := host.LookupEnv(r.Env, "HUSKY"); !off && mayWarn(r.Request.Command) && slices.ContainsFunc(r.View.Entries,
-		func(m view.Entry) bool { return strings.HasPrefix(m.Rule.Source, "git = ") }) {
+	if _, off := host.LookupEnv(r.Env, "HUSKY"); !off && r.mayWarn(r.Request.Command) {
 		words = append(words, pid1.HintAlways)
 	}
 	outer, _ := host.LookupEnv(h.Environ, "PATH")
@@ -124,10 +123,17 @@ func (r *Run) PortsHint() string {
 	return " (--net shares the network)"
 }
 
-// mayWarn reports whether a command is git, or runs it, that may end with 0 though it
-// could not write its configuration or replace a file.
-func mayWarn(command []string) bool {
+// mayWarn reports whether a command may end with 0 though not all is as it says: git, or
+// what runs it, that could not write its configuration or replace a file; cargo, which
+// installs elsewhere.
+func (r *Run) mayWarn(command []string) bool {
+	guarded := slices.ContainsFunc(r.View.Entries,
+		func(m view.Entry) bool { return strings.HasPrefix(m.Rule.Source, "git = ") })
 	switch name := path.Base(command[0]); {
+	case name == "cargo":
+		return len(command) > 1 && command[1] == "install"
+	case !guarded:
+		return false
 	case slices.Contains([]string{"npm", "pnpm", "yarn", "bun"}, name):
 		return len(command) == 1 || slices.Contains([]string{"install", "i", "ci", "add"}, command[1])
 	case name != "git":

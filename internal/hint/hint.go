@@ -52,7 +52,7 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	r.command(words[:min(len(words), maxWords)])
 	h := &hinter{b, say}
 	git, husky := h.git(status, r.gits), h.husky(status, r.installs)
-	line := cmp.Or(git, husky)
+	line := cmp.Or(git, husky, h.crates(r.crates))
 	if r.outward = r.outward && husky == ""; status != 0 {
 		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
 			h.tracing(r.debugger), git, h.network(r), husky, h.files(r.uses), h.blank())

@@ -36,6 +36,7 @@ type reader struct {
 	debugger string   // the program that looks into others
 	borrowed []borrowed
 	gits     []gitCall
+	crates   []string // the words of cargo install
 	installs []string // the words that install the packages of a project, and run its prepare script
 	outward  bool     // something in it is about other machines
 	near     bool     // or about a server on the loopback

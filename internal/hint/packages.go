@@ -64,3 +64,18 @@ func (h *hinter) husky(status int, words []string) string {
 	}
 	return "husky cannot set up hooks: " + h.state(&a) + ": " + line + " goes on without; npm run prepare outside sets them up"
 }
+
+// crates is about where cargo install has put programs: where sbx had it put what it
+// fetches.
+func (h *hinter) crates(words []string) string {
+	if words == nil || slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.HasPrefix(w, "--root") }) ||
+		!h.exists(h.Home+"/.cache/cargo/bin") || h.say.Config || h.say.Tool != "" || h.locked("readonly_paths") {
+		return ""
+	}
+	flags := []string{"sbx", "-w", h.Home + "/.cargo"}
+	if _, source := h.Setting("allow_network"); source == "--net" {
+		flags = append(flags, "--net")
+	}
+	line := slices.Concat(flags, []string{"--"}, words[:2], []string{"--root", h.Home + "/.cargo"}, words[2:])
+	return "cargo installs for this project alone, in its private ~/.cache: " + text.ShellLine(line) + " installs for you"
+}
