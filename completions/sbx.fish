@@ -22,6 +22,7 @@ complete -c sbx -n '__sbx_in doctor; and __sbx_first' -a 'claude codex gemini qw
 complete -c sbx -n '__sbx_in doctor' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in doctor' -l min-tier -xa 'full reduced' -d 'The tier that is wanted: full or reduced; default is the configured one'
 complete -c sbx -n '__sbx_in doctor' -l json -d 'Print JSON'
+complete -c sbx -n '__sbx_in doctor' -l fix -d 'Show the command that gives the full tier, and run it after a question on a terminal'
 complete -c sbx -n '__sbx_in agent; and __sbx_first' -a 'claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot'
 complete -c sbx -n '__sbx_in agent' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in agent' -l profile -s p -xa '(__sbx_profiles)' -d 'Profile for the commands. Again to add more'

@@ -26,6 +26,7 @@ import (
 type doctorCmd struct {
 	MinTier string `placeholder:"TIER" enum:"full,reduced," default:"" help:"The tier that is wanted: full or reduced; default is the configured one."`
 	JSON    bool   `name:"json" help:"Print JSON."`
+	Fix     bool   `help:"Show the command that gives the full tier, and run it after a question on a terminal."`
 	Client  string `arg:"" optional:"" help:"A coding agent: say where its commands land, by trying it."`
 }
 
@@ -39,6 +40,7 @@ type diagnosis struct {
 	Checks   []check `json:"checks"`
 
 	remedy []string // what would make the tier full
+	fix    string   // of these, a command that sbx may run
 }
 
 func (c *doctorCmd) Run() error {
@@ -46,6 +48,9 @@ func (c *doctorCmd) Run() error {
 		return c.client()
 	}
 	d := c.diagnose()
+	if c.Fix {
+		return c.fix(d)
+	}
 	return tell(c.JSON, d, d.OK, host.StatusFailed)
 }
 
@@ -227,6 +232,7 @@ func (d *diagnosis) fails(engine string, err error, more ...string) bool {
 	var none *host.Unavailable
 	if errors.As(err, &none) {
 		reason, d.Cause, d.remedy = none.Reason, string(none.Cause), append(more, none.Hints...)
+		d.fix = none.Fix(os.Geteuid() == 0)
 		d.add(engine, "bad", reason, d.remedy...)
 		return true
 	}

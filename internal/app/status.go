@@ -92,7 +92,9 @@ func (c *Context) tellStatus(p *engine.Plan) {
 	}
 	if !flags.Verbose && !IsTerminal(2) {
 		if p.Lack != "" { // less than there could be is never without a word
-			Say("notice", "tier "+p.Tier+": "+p.Lack+" (sbx doctor says what to do; --engine landlock accepts this tier)")
+			if !slices.ContainsFunc(p.Report.Notes, func(n string) bool { return strings.HasSuffix(n, p.Lift) }) {
+				Say("notice", "tier "+p.Tier+": "+p.Lack+"; "+p.Lift)
+			}
 		}
 		return
 	}

@@ -38,6 +38,7 @@ type Plan struct {
 	Confined *Confined        // what this process puts around itself, with Landlock; nil elsewhere
 	Limits   limits.Means     // what holds the limits on memory, processors, processes and files
 	Lack     string           // why the tier is not full, "" when it is or the engine was asked for by name
+	Lift     string           // what to do about that
 	Gaps     []string         // what the engine cannot enforce, one line each
 	Report   Report           // what explain and the status line show
 

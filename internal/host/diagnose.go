@@ -50,6 +50,36 @@ type Unavailable struct {
 
 func (u *Unavailable) Error() string { return u.Reason }
 
+// Lift says what gives a run with Landlock all that bwrap gives. u is nil when no one
+// asked for bwrap.
+func (u *Unavailable) Lift() string {
+	switch {
+	case u == nil:
+		return "bwrap lifts that (leave out --engine landlock)"
+	case len(u.Hints) == 0:
+		return "sbx doctor says what lifts that"
+	}
+	return "to lift that: " + u.Hints[0]
+}
+
+// Fix is the command that does what is missing, "" when that is for a person to decide:
+// a setting for every program, or something outside of the container.
+func (u *Unavailable) Fix(root bool) string {
+	if len(u.Hints) == 0 || u.Cause != CauseMissing && u.Cause != causeAppArmor && u.Cause != causeOld {
+		return ""
+	}
+	line := u.Hints[0]
+	first, _, _ := strings.Cut(line, " ")
+	known := first == "sudo" || first == "doas" || root && (slices.Contains([]string{"apparmor_parser", "install"}, first) ||
+		slices.ContainsFunc(managers, func(m struct{ ids, line string }) bool {
+			return strings.Contains(m.line, "sudo "+first+" ") || strings.Contains(m.line, "doas "+first+" ")
+		}))
+	if !known || strings.Contains(line, "sysctl") {
+		return ""
+	}
+	return line
+}
+
 // Diagnostics are what the diagnosis of a failed probe looks at. They choose words
 // and hints; nothing is allowed or refused by them.
 type Diagnostics struct {

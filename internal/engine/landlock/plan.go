@@ -54,7 +54,7 @@ func (e Engine) Plan(r *engine.Run) error {
 	if err := checkSockets(v, h); err != nil {
 		return err
 	}
-	notes := c.notes(h)
+	notes := c.notes(h, e.Chosen.Lack)
 	p.Report.Notes, p.Report.Exposed, p.Report.Movable, p.Report.Frozen = notes, c.exposed, c.moved, c.frozen
 	addRules(r, c)
 	if err := addFilters(r); err != nil {
@@ -69,7 +69,7 @@ func (e Engine) Plan(r *engine.Run) error {
 	p.Gaps = slices.Concat(c.gaps, notes, c.unguarded(), p.Gaps)
 	p.Report.Ruleset, p.Report.Made = &p.Confined.Ruleset, p.Dirs
 	if e.Chosen.Lack != nil {
-		p.Lack = e.Chosen.Lack.Reason
+		p.Lack, p.Lift = e.Chosen.Lack.Reason, e.Chosen.Lack.Lift()
 	}
 	return nil
 }
@@ -209,6 +209,16 @@ func (Engine) Unenforced(r *engine.Run) []string {
 	return gaps
 }
 
+// inTheWay is why the first directory is closed.
+func (c *ruleBuilder) inTheWay() string {
+	for _, path := range c.hidden {
+		if policy.Within(path, c.frozen[0]) {
+			return text.Plain(path[len(c.frozen[0])+1:]) + " there is hidden"
+		}
+	}
+	return "something there is protected"
+}
+
 // unguarded says what can be changed while the command runs.
 func (c *ruleBuilder) unguarded() (out []string) {
 	if n := len(c.copied); n > 0 {
@@ -224,7 +234,7 @@ func (c *ruleBuilder) unguarded() (out []string) {
 
 // notes are the gaps in what a command would expect to be able to do where the
 // policy lets it write.
-func (c *ruleBuilder) notes(h *host.Host) []string {
+func (c *ruleBuilder) notes(h *host.Host, lack *host.Unavailable) []string {
 	var out []string
 	if len(c.frozen) > 0 {
 		var names []string
@@ -232,7 +242,7 @@ func (c *ruleBuilder) notes(h *host.Host) []string {
 			names = append(names, text.Plain(dir))
 		}
 		out = append(out, "nothing can be made, removed or renamed directly in "+text.FirstOf(names, 4)+
-			": something there is protected or hidden, and Landlock cannot tell it from the rest")
+			": "+c.inTheWay()+", and Landlock cannot tell it from the rest; "+lack.Lift())
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {
