@@ -191,7 +191,7 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 		vars.Project = ""
 	}
 	err := pol.addRules(p, vars)
-	if err == nil && vars.project() != vars.CWD && pol.closesProject(vars.Project, vars.CWD) {
+	if err == nil && pol.closesProject(p, &vars) {
 		pol.Rules, pol.Lent, vars.Project = nil, nil, ""
 		err = pol.addRules(p, vars)
 	}
@@ -205,15 +205,18 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 	return pol.ReadOnly(pol.Project), nil
 }
 
-// closesProject reports whether a rule makes the project writable, and one that a
+// closesProject reports whether a profile makes the project writable, and what a
 // person wrote takes that away from it or from the working directory: only the
 // latter is meant then.
-func (pol *Policy) closesProject(root, cwd string) bool {
-	if !slices.ContainsFunc(pol.Rules, func(r Rule) bool { return r.OfCWD && r.Access == Write && r.Path == root }) {
+func (pol *Policy) closesProject(p *layers, vars *Vars) bool {
+	granted := slices.ContainsFunc(p.parts, func(l part) bool {
+		return slices.ContainsFunc(l.Write.Items, func(it Item) bool { return it.Text == "$PROJECT" })
+	})
+	if !granted || vars.project() == vars.CWD {
 		return false
 	}
-	r, _ := pol.Decide(cwd)
-	return pol.Access(root) != Write || pol.Access(cwd) != Write && r.Layer > Builtin
+	r, _ := pol.Decide(vars.CWD)
+	return pol.Access(vars.Project) != Write || pol.Access(vars.CWD) != Write && r.Layer > Builtin
 }
 
 // defaultTmpfsMB bounds each private directory: memory is what it takes.

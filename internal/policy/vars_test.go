@@ -221,3 +221,37 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// A profile that makes the project writable writes the working directory alone where
+// a person's rule takes the rest away, or asks for that.
+func TestProjectIsCWD(t *testing.T) {
+	base := &Profile{Name: "base", Write: Words("$PROJECT"), Protect: Words("$CWD/.hooks"), Block: Words("$CWD/.env")}
+	for _, c := range []struct {
+		name       string
+		mine       Profile
+		cwd        string
+		project    string
+		root, here Access
+	}{
+		{"the project", Profile{}, "/w/a", "/w", Write, Write},
+		{"scope", Profile{Scope: "cwd"}, "/w/a", "/w/a", Unseen, Write},
+		{"a read-only root", Profile{Read: Words("/w")}, "/w/a", "/w/a", Read, Write},
+		{"a hidden root", Profile{Block: Words("/w")}, "/w/a", "/w/a", Unseen, Write},
+		{"a read-only directory of the project", Profile{Read: Words("/w/a")}, "/w/a/b", "/w/a/b", Unseen, Write},
+		{"a read-only working directory", Profile{Read: Words("$CWD")}, "/w/a", "/w/a", Unseen, Read},
+		{"a protected name of the project", Profile{}, "/w/.hooks/x", "/w", Write, Protect},
+		{"a hidden name of the project", Profile{}, "/w/.env", "/w", Write, Block},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.mine.Name, c.mine.Layer, c.mine.Extends = "mine", User, []string{"base"}
+			vars := Vars{CWD: c.cwd, Root: "/w", Project: "/w", Dirs: []string{"/w"}}
+			pol, err := Resolve(Set{"base": {base}, "mine": {&c.mine}}, []string{"mine"}, vars)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if root, here := pol.Access("/w"), pol.Access(c.cwd); pol.Project != c.project || root != c.root || here != c.here {
+				t.Errorf("%s, root %v, working directory %v", pol.Project, root, here)
+			}
+		})
+	}
+}
