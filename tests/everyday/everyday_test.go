@@ -86,17 +86,22 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 	}
 }
 
-// remedy looks for a remedy in what was printed, and tries it.
+// remedy looks for a remedy in what was printed, and tries it. One may lead to another:
+// " => " is between them.
 func (l *lane) remedy(t *testing.T, r *row, flags []string, remedy string, bare, got outcome) {
 	t.Helper()
-	if !slices.ContainsFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
-		return (strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")) && strings.Contains(line, remedy)
-	}) {
-		t.Errorf("%s: no hint names %q:\n%s", r.at, remedy, got.stderr)
+	flags = slices.Clone(flags)
+	for step := range strings.SplitSeq(remedy, " => ") {
+		if !slices.ContainsFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
+			return (strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")) && strings.Contains(line, step)
+		}) {
+			t.Errorf("%s: no hint names %q:\n%s", r.at, step, got.stderr)
+		}
+		flags = append(flags, strings.Fields(strings.ReplaceAll(step, "~", l.home))...)
+		got = l.do(t, r, flags)
 	}
-	more := strings.Fields(os.Expand(strings.ReplaceAll(remedy, "~", l.home), func(string) string { return "" }))
-	if diff := bare.diff(l.do(t, r, append(slices.Clone(flags), more...))); diff != "" {
-		t.Errorf("%s: with %s: %s", r.at, remedy, diff)
+	if diff := bare.diff(got); diff != "" {
+		t.Errorf("%s: with %s: %s\n%s", r.at, remedy, diff, got.stderr)
 	}
 }
 

@@ -23,7 +23,8 @@ import (
 //	    KEY: VALUE                           about the command above
 //
 // A project is a file in testdata/projects. REMEDY is what the hint tells the user to
-// add, and is tried: words before "--", or a whole command after ":". Keys:
+// add, words before "--", and is tried; of several with " => " between them each is named
+// when those before it are there. Keys:
 //
 //	strict, moderate, permissive, landlock: ok | REASON [=> REMEDY]
 //	need: PROGRAM...      without these the row is skipped
