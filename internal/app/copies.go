@@ -10,6 +10,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/copies"
 	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -29,6 +30,9 @@ type after struct {
 	Root     string
 	Quiet    bool
 	Told     []string // changed paths that were told before the run
+	Words    []string // of the command, when its failure is to be explained
+	Network  bool
+	Remedy   string
 }
 
 func (c *Context) copies() copies.Store {
@@ -56,6 +60,12 @@ func (c *Context) keepCopies(p *engine.Plan, root string, told []tripwire.Change
 	a := after{Copies: c.copies(), Tripwire: c.records().Dir, Root: root, Quiet: c.Inv.Flags.Quiet}
 	for _, t := range told {
 		a.Told = append(a.Told, t.Path)
+	}
+	if n := len(strings.Join(p.Argv, " ")); c.hints().On && n < 4096 {
+		a.Words, a.Network, a.Remedy = p.Argv, c.Policy.Network, "--engine bwrap has all that"
+		if p.Lack != "" {
+			a.Remedy = "sbx doctor says how to get bubblewrap, which has all that"
+		}
 	}
 	err := c.Host.CheckOwnDir(a.Copies.Dir)
 	var fds []int
@@ -97,6 +107,11 @@ func After(args []string) int {
 		if len(alarms) > 0 {
 			Say("notice", "new or changed by this run or beside it, and your tools may run it: "+
 				fewPaths(alarms, a.Root)+" (sbx tripwire shows it)")
+		}
+	}
+	if code := status >> 8 & 0xff; status&0xff == 0 && code != 0 && code != host.StatusTimeout && code != host.StatusFailed {
+		if line := hint.Landlock(a.Words, a.Network, a.Remedy); line != "" {
+			Say("hint", line)
 		}
 	}
 	return pid1.Die(status)

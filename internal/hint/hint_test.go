@@ -392,7 +392,7 @@ func TestNetwork(t *testing.T) {
 func TestLoopback(t *testing.T) {
 	const off = "the network is off (moderate: allow_network = false), and no server of the host's loopback is here: --net turns it on"
 	for script, told := range map[string]bool{"curl http://127.0.0.1:80": true, "curl localhost:80/x": true, "wget -q 'http://[::1]:8080'": true, "curl localhost": true,
-		"curl http://localhostile": false, "make": false} {
+		"curl http://localhostile": false, "make": false, "dial tcp 127.0.0.1:9": false} {
 		for _, failed := range []string{"1", "0"} {
 			for _, accepted := range []string{"0", "1"} {
 				b := box()

@@ -90,7 +90,7 @@ func (r *reader) command(words []string) {
 	}
 	r.borrow(name, args)
 	r.outward = r.outward || outward(name, args)
-	r.near = r.near || slices.ContainsFunc(args, loopback)
+	r.near = r.near || is(outgoing, name) && slices.ContainsFunc(args, loopback)
 	r.curious = r.curious || is(curious, name)
 	if is(ofNodes, name) && (len(args) == 0 || is("install i ci add prepare", args[len(args)-1]) || is("install i ci add", args[0])) {
 		r.installs = words

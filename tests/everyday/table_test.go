@@ -24,7 +24,7 @@ import (
 //
 // A project is a file in testdata/projects. REMEDY is what the hint tells the user to
 // add, words before "--", and is tried; of several with " => " between them each is named
-// when those before it are there. Keys:
+// when those before it are there; "none" is none. Keys:
 //
 //	strict, moderate, permissive, landlock: ok | REASON [=> REMEDY]
 //	need: PROGRAM...      without these the row is skipped
@@ -175,6 +175,9 @@ func (t *table) expect(r *row, way, value string) error {
 	}
 	if !own {
 		remedy = t.reasons[i].remedy
+	}
+	if remedy == "none" {
+		remedy = ""
 	}
 	r.want[way] = verdict{t.reasons[i], remedy}
 	return nil
