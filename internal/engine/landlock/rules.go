@@ -96,17 +96,19 @@ func (c *ruleBuilder) regions() []region {
 }
 
 // expose notes a protected path in a writable directory, which can be changed then,
-// and the directories that could be taken away with it. What git runs, and what no
-// built-in profile names, is put back after the run; that a copy can be kept of it is
-// the condition.
+// and the directories that could be taken away with it. What git runs is put
+// back after the run; that a copy can be kept of it is the condition.
 func (c *ruleBuilder) expose(m *view.Entry) bool {
 	path := m.Path
+	if m.Rule.Layer != policy.Builtin || m.Rule.Source == "secrets" || !policy.Within(path, c.v.Root) {
+		return false // the user's own word, sbx's own directories, and trees that were opened besides
+	}
 	if c.v.Access(policy.Dir(path)) != policy.Write || slices.ContainsFunc(c.hidden, func(h string) bool {
 		return policy.Within(h, policy.Dir(path))
 	}) {
 		return false // closing the directory costs nothing
 	}
-	if m.Rule.Layer != policy.Builtin || slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
+	if slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
 		return r.Path == path && view.FromGit(&r)
 	}) {
 		if nodes, bytes := 512, int64(1<<20); !c.fits(path, m.Info, &nodes, &bytes) {
