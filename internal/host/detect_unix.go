@@ -37,6 +37,11 @@ func Detect() (*Host, error) {
 		tripwire.Apart = h.OnRemote
 	}
 	h.CWD = workingDir(cwd)
+	for _, home := range h.Homes { // getcwd knows no links, and secrets are not to be opened from there
+		if real, err := filepath.EvalSymlinks(home); err == nil && !slices.Contains(h.Homes, real) {
+			h.Homes = append(h.Homes, real)
+		}
+	}
 	var err error
 	if h.FDs, err = Descriptors(); err != nil {
 		return nil, &Error{StatusFailed, "cannot list the open descriptors: " + err.Error(), noDescriptors}

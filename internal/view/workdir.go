@@ -19,9 +19,7 @@ import (
 func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	r, ok := pol.Decide(h.CWD)
 	if hidden, b := hides(pol, h.CWD, holdsProject(h)); hidden {
-		return nil, failed("the working directory "+text.Plain(h.CWD)+" is hidden ("+b.Source+": blocked "+
-			text.Plain(b.Path)+")",
-			"cd to a project first")
+		return nil, hiddenDir(h.CWD, &b)
 	}
 	if !ok || r.Path != h.CWD || r.Access != policy.Write && r.Access != policy.Read {
 		return pol, nil
@@ -63,6 +61,27 @@ func hides(pol *policy.Policy, path string, open func(dir string) bool) (bool, p
 		}
 	}
 	return false, policy.Rule{}
+}
+
+func hiddenDir(cwd string, b *policy.Rule) error {
+	return failed("the working directory "+text.Plain(cwd)+" is hidden ("+b.Source+": blocked "+text.Plain(b.Path)+")",
+		"cd to a project first")
+}
+
+// hidesDir is [hides] by where the rules lead: a home directory may be a link.
+func (v *View) hidesDir(cwd string) *policy.Rule {
+	for m := v.nearest(cwd); m != nil; m = v.parent(m) {
+		switch r := m.Rule; {
+		case m.Pinned:
+		case r.Access != policy.Block:
+			if r.Access != policy.Private && r.Layer > policy.Builtin {
+				return nil
+			}
+		case r.Layer <= policy.System || !holdsProject(v.Host)(m.Path):
+			return r
+		}
+	}
+	return nil
 }
 
 // holdsProject reports whether the project of a run lies below a directory: where
@@ -121,6 +140,9 @@ func (v *View) KeepPWD() string {
 // CheckWorkingDir refuses a working directory that the sandbox would not have: bwrap
 // would silently start in the home directory.
 func (v *View) CheckWorkingDir(cwd string) error {
+	if b := v.hidesDir(v.Host.CWD); b != nil {
+		return hiddenDir(v.Host.CWD, b)
+	}
 	if _, ok := v.Visible(cwd); ok {
 		return nil
 	}
