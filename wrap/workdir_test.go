@@ -185,6 +185,7 @@ func TestProject(t *testing.T) {
 /tmp/x/y/ uid=1000
 `
 	const app, deep = "/home/u/src/app", "/home/u/src/app/sub/deep"
+	const mod, crate, pkg = app + "/sub/go.mod = module x\n", app + "/sub/Cargo.toml = [package]\n", app + "/sub/package.json = {}\n"
 	long := app + strings.Repeat("/d", 40)
 	for _, c := range []struct {
 		name, more, cwd, root, whole, members string
@@ -205,15 +206,31 @@ func TestProject(t *testing.T) {
 		{"/tmp", "/tmp/.git/ uid=1000", "/tmp/x/y", "/tmp/x/y", "/tmp/x/y", ""},
 		{"sbx's own configuration", "/home/u/.config/sbx/ uid=1000\n/home/u/.config/.git/\n/home/u/.config/nvim/ uid=1000", "/home/u/.config/nvim", "/home/u/.config", "/home/u/.config/nvim", ""},
 		{"too deep", app + "/.git/\n" + long + "/", long, app, long, ""},
-		{"go.work", app + "/go.work = use ./sub", deep, app, app, "sub"},
-		{"cargo", app + "/Cargo.toml = [workspace]\\nmembers = [\"s*\"]", deep, app, app, "sub"},
-		{"a crate", app + "/Cargo.toml = [package]\\nname = \"workspace\"", deep, deep, deep, ""},
-		{"npm", app + `/package.json = {"workspaces": {"packages": ["./sub/*", "../x", "!y", "/"]}}`, deep, app, app, "sub/deep"},
-		{"a package", app + `/package.json = {"name": "workspaces"}`, deep, deep, deep, ""},
-		{"pnpm", app + "/pnpm-workspace.yaml = packages:\\n  - 'sub'\\n", deep, app, app, "sub"},
-		{"another's go.work", app + "/go.work uid=1001", deep, deep, deep, ""},
-		{"go.work in the home", "/home/u/go.work = use ./src", deep, deep, deep, ""},
-		{"git before a workspace", app + "/sub/.git/\n" + app + "/go.work = use ./sub", deep, app + "/sub", app + "/sub", ""},
+		{"go.work", mod + app + "/go.work = use ./sub", deep, app, app, "sub"},
+		{"go.work, a module between", mod + app + "/sub/deep/go.mod = x\n" + app + "/go.work = use ./sub", deep, deep, deep, ""},
+		{"go.work, no module", app + "/go.work = use ./sub", deep, deep, deep, ""},
+		{"go.work that uses nothing", mod + app + "/go.work = go 1.24", deep, deep, deep, ""},
+		{"cargo", crate + app + "/Cargo.toml = [workspace]\\nmembers = [\"s*\"]", deep, app, app, "sub"},
+		{"cargo without members", crate + app + "/Cargo.toml = [workspace]\\nmembers = []", deep, deep, deep, ""},
+		{"cargo excludes", crate + app + "/Cargo.toml = [workspace]\\nmembers = [\"*\"]\\nexclude = [\"sub\"]", deep, deep, deep, ""},
+		{"a path dependency", crate + app + "/Cargo.toml = [workspace]\\n[dependencies]\\na = \"1\"\\nb = {path = \"sub\"}", deep, app, app, "sub"},
+		{"a crate", crate + app + "/Cargo.toml = [package]\\nname = \"workspace\"", deep, deep, deep, ""},
+		{"npm", pkg + app + `/package.json = {"workspaces": {"packages": ["./sub/*", "s?b", "../x", "!y", "/"]}}`, deep, app, app, "subsub/deep"},
+		{"npm lists nothing of it", pkg + app + `/package.json = {"workspaces": ["nothing", "sub/*"]}`, deep, deep, deep, ""},
+		{"npm lists nothing", pkg + app + `/package.json = {"workspaces": []}`, deep, deep, deep, ""},
+		{"npm takes it out", pkg + app + `/package.json = {"workspaces": ["*", "!s*"]}`, deep, deep, deep, ""},
+		{"npm, any depth", pkg + app + `/package.json = {"workspaces": ["**"]}`, deep, app, app, "/home/u/src/appsub"},
+		{"npm, any depth below", app + "/sub/deep/package.json = {}\n" + app + `/package.json = {"workspaces": ["./sub/**/deep/"]}`, deep, app, app, "sub/deep"},
+		{"npm leaves hidden directories out", app + "/.x/package.json = {}\n" + app + `/package.json = {"workspaces": ["*"]}`, app + "/.x", app + "/.x", app + "/.x", ""},
+		{"in the root of a workspace", app + `/package.json = {"workspaces": ["x"]}`, app, app, app, ""},
+		{"not a directory in the root", app + `/package.json = {"workspaces": ["x"]}`, app + "/sub", app + "/sub", app + "/sub", ""},
+		{"past a workspace that lists others", pkg + app + "/package.json = {\"workspaces\": [\"x\"]}\n" + `/home/u/src/package.json = {"workspaces": ["app/sub"]}`, deep, "/home/u/src", "/home/u/src", "sub"},
+		{"a package", pkg + app + `/package.json = {"name": "workspaces"}`, deep, deep, deep, ""},
+		{"pnpm", pkg + app + "/pnpm-workspace.yaml = packages:\\n  - 'sub'\\n", deep, app, app, "sub"},
+		{"pnpm takes it out", pkg + app + "/pnpm-workspace.yaml = packages:\\n  - '*'\\n  - '!**/sub/**'\\n", deep, deep, deep, ""},
+		{"another's go.work", mod + app + "/go.work uid=1001", deep, deep, deep, ""},
+		{"go.work in the home", mod + "/home/u/go.work = use ./src/app/sub", deep, deep, deep, ""},
+		{"git before a workspace", mod + app + "/sub/.git/\n" + app + "/go.work = use ./sub", deep, app + "/sub", app + "/sub", ""},
 		{"members of a work tree", app + "/.git/\n" + app + "/go.work = use ./sub", app, app, app, "sub"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -67,16 +67,18 @@ func (h *Host) ownDir(dir string) bool {
 }
 
 // workspace is the nearest directory upwards, cwd included, that has a file which
-// makes a workspace of it; cwd where there is none.
+// makes a workspace of it and lists the member that cwd is in; cwd where there is none.
 func (h *Host) workspace(cwd string) string {
-	for dir := cwd; dir != "/" && h.Writable(dir) == nil; dir = policy.Dir(dir) {
+	dir := cwd
+	for range maxBetween + 1 {
 		own, err := h.FS.Lstat(dir)
-		if err != nil {
+		if dir == "/" || err != nil || h.Writable(dir) != nil {
 			break
 		}
-		if _, found := h.workspaceFiles(dir); found && own.UID == h.UID {
+		if own.UID == h.UID && h.isWorkspace(dir, cwd) {
 			return dir
 		}
+		dir = policy.Dir(dir)
 	}
 	return cwd
 }

@@ -5,6 +5,7 @@ package host
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -23,44 +24,111 @@ const (
 	maxMemberDepth   = 8
 )
 
-// workspaceFiles make a workspace of the directory they are in. Each function
-// returns the patterns of the members, with "/", and whether there is a workspace.
+// workspaceFiles make a workspace of the directory they are in, when they list
+// members: directories with the manifest. Each function returns the patterns of
+// those, with "/", and with "!" in front what is none.
 var workspaceFiles = [...]struct {
-	name    string
-	members func(data []byte) (patterns []string, ok bool)
+	name, manifest string
+	members        func(data []byte) (patterns []string)
 }{
-	{"go.work", goWork}, {"Cargo.toml", cargoWorkspace}, {"package.json", npmWorkspaces},
-	{"pnpm-workspace.yaml", pnpmWorkspace},
+	{"go.work", "go.mod", goWork}, {"Cargo.toml", "Cargo.toml", cargoWorkspace},
+	{"package.json", "package.json", npmWorkspaces}, {"pnpm-workspace.yaml", "package.json", pnpmWorkspace},
 }
 
-// workspaceFiles returns the patterns of all members that files in a directory list,
-// and whether there is such a file.
-func (h *Host) workspaceFiles(dir string) (patterns []string, found bool) {
-	for _, f := range workspaceFiles {
-		at := Join(dir, f.name)
-		info, err := h.FS.Lstat(at)
-		if err != nil || info.Kind != File || info.UID != h.UID || info.Size > maxWorkspaceFile {
-			continue
-		}
-		data, err := h.FS.Head(at, maxWorkspaceFile)
-		if err != nil {
-			continue
-		}
-		if members, ok := f.members(data); ok {
-			patterns, found = append(patterns, members...), true
+// patterns are those of the members that a file lists, cleaned.
+func (h *Host) patterns(file string, members func(data []byte) []string) (out []string) {
+	info, err := h.FS.Lstat(file)
+	if err != nil || info.Kind != File || info.UID != h.UID || info.Size > maxWorkspaceFile {
+		return nil
+	}
+	data, err := h.FS.Head(file, maxWorkspaceFile)
+	if err != nil {
+		return nil
+	}
+	for _, p := range members(data) {
+		p, not := strings.CutPrefix(p, "!")
+		p = path.Clean(strings.TrimSuffix(p, "/"))
+		switch {
+		case p == "." || p[0] == '/' || strings.HasPrefix(p, ".."):
+		case not:
+			out = append(out, "!"+p)
+		default:
+			out = append(out, p)
 		}
 	}
-	return patterns, found
+	return out
+}
+
+// isWorkspace reports whether a file in dir lists the member that holds cwd: from
+// anywhere else the tools do not find the workspace either.
+func (h *Host) isWorkspace(dir, cwd string) bool {
+	for _, f := range workspaceFiles {
+		patterns := h.patterns(Join(dir, f.name), f.members)
+		if len(patterns) > 0 && cwd == dir {
+			return true
+		}
+		for at := cwd; len(patterns) > 0 && at != dir; at = policy.Dir(at) {
+			if info, err := h.FS.Lstat(Join(at, f.manifest)); err == nil && info.Kind == File {
+				if listed(patterns, at[len(dir)+1:]) {
+					return true
+				}
+				break
+			}
+		}
+	}
+	return false
+}
+
+// listed reports whether patterns name a path below the workspace. What one of them
+// takes out stays out.
+func listed(patterns []string, below string) (in bool) {
+	elements := strings.Split(below, "/")
+	odd := slices.ContainsFunc(elements, func(e string) bool { return e[0] == '.' || e == "node_modules" })
+	for _, p := range patterns {
+		p, not := strings.CutPrefix(p, "!")
+		if (not || !odd || p == below) && matchElements(strings.Split(p, "/"), elements) {
+			if in = !not; not {
+				return false
+			}
+		}
+	}
+	return in
+}
+
+// matchElements matches the elements of a path; "**" is any number of them.
+func matchElements(pattern, elements []string) bool {
+	i, j, star, from := 0, 0, -1, 0
+	for j < len(elements) {
+		ok := false
+		if i < len(pattern) {
+			ok, _ = path.Match(pattern[i], elements[j])
+		}
+		switch {
+		case i < len(pattern) && pattern[i] == "**":
+			star, from, i = i, j, i+1
+		case ok:
+			i, j = i+1, j+1
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
+			return false
+		}
+	}
+	for i < len(pattern) && pattern[i] == "**" {
+		i++
+	}
+	return i == len(pattern)
 }
 
 // members are the directories in root that its workspace files list.
 func (h *Host) members(root string) []policy.Member {
-	patterns, _ := h.workspaceFiles(root)
 	m := memberSearch{h: h, left: maxMemberNames}
-	for _, p := range patterns {
-		p = path.Clean(strings.TrimSuffix(p, "/"))
-		if p != "." && !strings.HasPrefix(p, "!") && !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "..") {
-			m.find(root, strings.Split(p, "/"), 0)
+	for _, f := range workspaceFiles {
+		for _, p := range h.patterns(Join(root, f.name), f.members) {
+			if p[0] != '!' {
+				m.find(root, strings.Split(p, "/"), 0)
+			}
 		}
 	}
 	slices.Sort(m.found)
@@ -87,8 +155,9 @@ type memberSearch struct {
 // find adds the directories below dir that the elements of a pattern name. "**" is
 // any number of directories, of which those with a package.json count.
 func (m *memberSearch) find(dir string, rest []string, depth int) {
+	m.left--
 	switch {
-	case depth > maxMemberDepth || len(m.found) == maxMembers:
+	case depth > maxMemberDepth || len(m.found) == maxMembers || m.left < 0:
 	case len(rest) == 0:
 		if !slices.Contains(m.found, dir) {
 			m.found = append(m.found, dir)
@@ -124,7 +193,7 @@ func (m *memberSearch) matching(dir, pattern string, rest []string, depth int) {
 	}
 }
 
-func goWork(data []byte) (members []string, ok bool) {
+func goWork(data []byte) (members []string) {
 	in := false
 	for line := range strings.Lines(string(data)) {
 		line, _, _ = strings.Cut(line, "//")
@@ -141,39 +210,59 @@ func goWork(data []byte) (members []string, ok bool) {
 			members = append(members, strings.Trim(words[1], "\"`"))
 		}
 	}
-	return members, true
+	return members
 }
 
-func cargoWorkspace(data []byte) (members []string, ok bool) {
+// cargoWorkspace counts the path dependencies of the root, too, as cargo does.
+func cargoWorkspace(data []byte) (members []string) {
 	if !bytes.Contains(data, []byte("workspace")) {
-		return nil, false // nor is the rest read
+		return nil // nor is the rest read
 	}
+	type dependencies map[string]any
 	var file struct {
-		Workspace *struct{ Members []string }
+		Workspace *struct {
+			Members, Exclude []string
+			Dependencies     dependencies
+		}
+		Dependencies dependencies
+		Dev          dependencies `toml:"dev-dependencies"`
+		Build        dependencies `toml:"build-dependencies"`
 	}
 	if toml.Unmarshal(data, &file) != nil || file.Workspace == nil {
-		return nil, false
+		return nil
 	}
-	return file.Workspace.Members, true
+	members = file.Workspace.Members
+	for _, deps := range []dependencies{file.Workspace.Dependencies, file.Dependencies, file.Dev, file.Build} {
+		for _, name := range slices.Sorted(maps.Keys(deps)) {
+			dep, _ := deps[name].(map[string]any)
+			if at, ok := dep["path"].(string); ok {
+				members = append(members, at)
+			}
+		}
+	}
+	for _, dir := range file.Workspace.Exclude {
+		members = append(members, "!"+dir, "!"+dir+"/**")
+	}
+	return members
 }
 
-func npmWorkspaces(data []byte) (members []string, ok bool) {
+func npmWorkspaces(data []byte) (members []string) {
 	if !bytes.Contains(data, []byte(`"workspaces"`)) {
-		return nil, false
+		return nil
 	}
 	var file struct{ Workspaces json.RawMessage }
 	var of struct{ Packages []string }
 	if json.Unmarshal(data, &file) != nil || file.Workspaces == nil {
-		return nil, false
+		return nil
 	}
 	if json.Unmarshal(file.Workspaces, &of.Packages) == nil || json.Unmarshal(file.Workspaces, &of) == nil {
-		return of.Packages, true
+		return of.Packages
 	}
-	return nil, false
+	return nil
 }
 
 // pnpmWorkspace reads the list called packages, as pnpm's documentation writes it.
-func pnpmWorkspace(data []byte) (members []string, ok bool) {
+func pnpmWorkspace(data []byte) (members []string) {
 	in := false
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimRight(line, " \r\n")
@@ -194,5 +283,5 @@ func pnpmWorkspace(data []byte) (members []string, ok bool) {
 			}
 		}
 	}
-	return members, true
+	return members
 }
