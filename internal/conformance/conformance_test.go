@@ -77,7 +77,7 @@ func TestConformance(t *testing.T) {
 			for profile, name := range Profiles {
 				t.Run(name, func(t *testing.T) {
 					h := newHost(t)
-					a := h.actor(t, sbx, "--engine", engine.name, "--min-tier", engine.tier, "-p", name, "--")
+					a := h.actor(t, sbx, "--engine", engine.name, "--min-tier", engine.tier, "-p", name, "--protect", "enforce", "--")
 					mismatches, err := Compare(engine.name, engine.version, profile,
 						func(r Row) (bool, string, error) { return h.judge(t, r, a.do) })
 					for _, m := range mismatches {

@@ -27,7 +27,8 @@ import (
 
 // mutants are sandboxes of the Landlock engine with one wall missing: what that
 // does to the plan of the run, and what has to be found in it, all of it and
-// nothing else. A star at the end stands for anything.
+// nothing else. A star at the end stands for anything. Protected paths are enforced,
+// but where the name begins with auto.
 var mutants = []struct {
 	name string
 	edit func(p *engine.Plan, dir string)
@@ -81,6 +82,16 @@ var mutants = []struct {
 		p.Confined.Ruleset.Rules = slices.DeleteFunc(p.Confined.Ruleset.Rules,
 			func(r landlock.Rule) bool { return r.Path == p.Session+"/tmp" })
 	}, []string{"unchecked protected control $TMPDIR", "hole kernel set-user-id bit"}},
+	// What git runs is put back after the run, and all else is as closed as ever.
+	{"auto", func(p *engine.Plan, _ string) {}, nil},
+	{"auto, hooks", allow(landlock.MakeReg, "proj/.git/hooks"), nil},
+	{"auto, fifos", allow(landlock.MakeFifo, "proj"), []string{"hole protected make $DIR/proj", "hole residue left *"}},
+	{"auto, hidden file", allow(landlock.ReadFile, "proj/.env"), []string{"hole hidden read $DIR/proj/.env"}},
+	{"auto, protected file", allow(landlock.WriteFile|landlock.Truncate, "proj/.envrc"),
+		[]string{"hole protected write, move, link $DIR/proj/.envrc"}},
+	{"auto, everything in the project", allow(landlock.Write, "proj"),
+		[]string{"hole hidden read *", "hole protected write, move, link *", "hole protected make *",
+			"hole protected replace $DIR/proj/.mcp.json", "hole outside create $DIR/proj*"}},
 }
 
 func rule(p *engine.Plan, path string, allow landlock.FS) {
@@ -130,7 +141,7 @@ func TestMain(m *testing.M) {
 	case IsProbe(args):
 		os.Exit(Probe(args))
 	case len(args) == 2 && args[0] == mutantWord:
-		sub, err := subject()
+		sub, err := subject(args[1])
 		if err == nil {
 			var p *engine.Plan
 			if p, err = sub.Plan(); err == nil {
@@ -150,7 +161,11 @@ func TestMain(m *testing.M) {
 }
 
 // subject is a run by the profile moderate in the working directory.
-func subject() (*Subject, error) {
+func subject(mutant string) (*Subject, error) {
+	protect := "enforce"
+	if strings.HasPrefix(mutant, "auto") {
+		protect = "auto"
+	}
 	h, err := host.Detect()
 	if err != nil {
 		return nil, err
@@ -164,7 +179,7 @@ func subject() (*Subject, error) {
 	h.Own = vars.Own()
 	h.Links = vars.Links()
 	pol, err := policy.Resolve(profiles.Builtin(), []string{"moderate"}, vars,
-		&policy.Profile{Name: "flags", Layer: policy.Flag,
+		&policy.Profile{Name: "flags", Layer: policy.Flag, Protected: protect,
 			EnvPass: policy.List{Items: []policy.Item{{Text: "MUTANT_DIR", Source: "test", Layer: policy.Flag}}}})
 	if err != nil {
 		return nil, err
@@ -186,7 +201,7 @@ func TestFindsHolesInWalls(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			dir := mutantWorld(t)
-			sub, err := subject()
+			sub, err := subject(m.name)
 			if err != nil {
 				t.Fatal(err)
 			}
