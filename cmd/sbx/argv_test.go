@@ -145,7 +145,7 @@ func TestNames(t *testing.T) {
 				t.Errorf("said %q", said)
 			}
 			// Errors that name it are one line, without what drives a terminal.
-			_, said, status = w.run(w.proj, "sbx", "-w", "./no/such/"+name, "--", "true")
+			_, said, status = w.run(w.proj, "sbx", "-w", "../no/such/"+name, "--", "true")
 			if status != 125 || strings.Count(said, "\n") > 2 || strings.ContainsAny(said, "\x1b\x01\x7f") {
 				t.Errorf("status %d: said %q", status, said)
 			}
