@@ -160,7 +160,7 @@ func TestModerateStillOpens(t *testing.T) {
 		~/.asdf ~/.bun ~/.cargo/bin ~/.cargo/registry ~/.cargo/git ~/.cargo/env ~/.deno ~/.dotnet ~/.elan ~/.fnm ~/.ghcup ~/.goenv ~/.jenv ~/.juliaup
 		~/.krew/bin ~/.linuxbrew ~/.local/bin ~/.local/share/fnm ~/.local/share/mise ~/.local/share/pnpm ~/.local/share/uv ~/.local/share/pipx
 		~/.local/lib ~/.local/pipx ~/.m2/repository ~/.nix-profile ~/.nodenv ~/.npm-global ~/.nvm ~/.opam ~/.pyenv ~/.rbenv ~/.rustup ~/.rvm ~/.sdkman
-		~/.volta ~/.yarn ~/bin ~/go/bin ~/go/pkg ~/sdk ~/miniconda3 ~/anaconda3`) {
+		~/.volta ~/.yarn ~/bin ~/go/bin ~/go/pkg/mod ~/go/pkg/sumdb ~/sdk ~/miniconda3 ~/anaconda3`) {
 		path = strings.Replace(path, "~", "/home/u", 1)
 		if a := p.Access(path); a != policy.Read {
 			t.Errorf("%s: %s", path, a)
