@@ -45,6 +45,9 @@ func (c *Context) Watch(p *engine.Plan) error {
 	if err != nil {
 		return TripwireError(err)
 	}
+	if err = c.wider(store, root); err != nil {
+		return TripwireError(err)
+	}
 	var changes []tripwire.Change
 	here := []project{{root, watched}}
 	for _, in := range append(here, c.elsewhere(root, watched[len(p.Report.Watch):])...) {
@@ -69,6 +72,28 @@ func (c *Context) Watch(p *engine.Plan) error {
 		return TripwireError(err)
 	}
 	return c.keepCopies(p, root, changes)
+}
+
+// wider tells, once, of a project that was a smaller one in an earlier run: a command
+// can leave the file that makes it so. What was recorded for that one is kept.
+func (c *Context) wider(store tripwire.Store, root string) error {
+	now := c.Policy.Project
+	if c.Inv.Flags.Quiet || now == c.Host.CWD || !policy.Within(c.Host.CWD, now) || c.Policy.Access(now) != policy.Write {
+		return nil
+	}
+	var below []string
+	for dir := c.Host.CWD; dir != root && policy.Within(dir, root); dir = policy.Dir(dir) {
+		below = append(below, dir)
+	}
+	was, err := store.Adopt(root, below)
+	if len(was) > 0 && was[0] != now && policy.Within(was[0], now) {
+		Say("notice", "the project is "+text.Plain(now)+" now ("+c.Host.MadeBy(now, c.Host.CWD)+" there), and all of it can be written: in an earlier "+
+			"run it was "+text.Plain(was[0])+" (--scope cwd keeps to the working directory; said once)")
+	}
+	if errors.As(err, new(*tripwire.UnwritableError)) {
+		return nil // said when the changes are recorded
+	}
+	return err
 }
 
 // tellChanges says what is new; a client hears of it once.

@@ -75,12 +75,20 @@ func (h *Host) workspace(cwd string) string {
 		if dir == "/" || err != nil || h.Writable(dir) != nil {
 			break
 		}
-		if own.UID == h.UID && h.isWorkspace(dir, cwd) {
+		if own.UID == h.UID && h.workspaceFile(dir, cwd) != "" {
 			return dir
 		}
 		dir = policy.Dir(dir)
 	}
 	return cwd
+}
+
+// MadeBy is the name of what makes root the project of a directory in it.
+func (h *Host) MadeBy(root, cwd string) string {
+	if info, err := h.FS.Lstat(Join(root, ".git")); err == nil && info.Kind != Absent {
+		return ".git"
+	}
+	return cmp.Or(h.workspaceFile(root, cwd), "a workspace file")
 }
 
 // Outermost returns the root of the outermost work tree around root: a command

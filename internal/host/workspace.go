@@ -59,24 +59,24 @@ func (h *Host) patterns(file string, members func(data []byte) []string) (out []
 	return out
 }
 
-// isWorkspace reports whether a file in dir lists the member that holds cwd: from
-// anywhere else the tools do not find the workspace either.
-func (h *Host) isWorkspace(dir, cwd string) bool {
+// workspaceFile is the name of the file in dir that lists the member that holds cwd:
+// from anywhere else the tools do not find the workspace either.
+func (h *Host) workspaceFile(dir, cwd string) string {
 	for _, f := range workspaceFiles {
 		patterns := h.patterns(Join(dir, f.name), f.members)
 		if len(patterns) > 0 && cwd == dir {
-			return true
+			return f.name
 		}
 		for at := cwd; len(patterns) > 0 && at != dir; at = policy.Dir(at) {
 			if info, err := h.FS.Lstat(Join(at, f.manifest)); err == nil && info.Kind == File {
 				if listed(patterns, at[len(dir)+1:]) {
-					return true
+					return f.name
 				}
 				break
 			}
 		}
 	}
-	return false
+	return ""
 }
 
 // listed reports whether patterns name a path below the workspace. What one of them

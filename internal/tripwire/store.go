@@ -213,6 +213,54 @@ func (f *files) save(r *record) error {
 	return f.dir.Write(name, data, true) // lasting
 }
 
+// Adopt joins the records of directories in root, which were roots themselves when they
+// were written, to that of root, and returns those that there were.
+func (s Store) Adopt(root string, dirs []string) (was []string, err error) {
+	f, err := s.open()
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.close()
+	for _, dir := range dirs {
+		r, err := f.record(dir)
+		if err != nil {
+			return was, err
+		}
+		if len(r.entries) > 0 {
+			was = append(was, dir)
+		}
+	}
+	if len(was) == 0 {
+		return nil, nil
+	}
+	return was, s.change(func(f *files) error {
+		r, err := f.record(root)
+		for i := 0; i < len(was) && err == nil; i++ {
+			err = f.adopt(r, was[i])
+		}
+		return err
+	})
+}
+
+// adopt puts what is older, or not in r, of the record of dir into r. The record of
+// dir stays when one holds not so much.
+func (f *files) adopt(r *record, dir string) error {
+	of, err := f.record(dir)
+	if err != nil || len(r.entries)+len(of.entries) > maxWatched {
+		return err
+	}
+	for _, e := range of.entries {
+		if known := r.at(e.kind, e.path); known == nil || known.time > e.time {
+			r.put([]entry{e})
+		}
+	}
+	if err = f.save(r); err == nil {
+		of.entries = nil
+		err = f.save(of)
+	}
+	return err
+}
+
 // Accept forgets the entries of changed paths: a thing that exists is protected
 // from the next run on, and one that can still be replaced is recorded anew. A
 // name that came to a pattern or a directory joins those that are known.
