@@ -55,7 +55,7 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	line := cmp.Or(git, husky, h.crates(r.crates))
 	if r.outward = r.outward && husky == ""; status != 0 {
 		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
-			h.tracing(r.debugger), git, h.network(r), husky, h.files(r.uses), h.blank())
+			h.tracing(r.debugger), git, h.packed(status, r.programs), h.network(r), husky, h.files(r.uses), h.blank())
 	}
 	return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
 }

@@ -33,6 +33,9 @@ func Landlock(words []string, network bool, remedy string) (line string) {
 	switch {
 	case !network && (r.outward || r.near):
 		return "the network is off, and with Landlock so is the loopback: --net turns both on"
+	case !network && r.packs:
+		return "npm adds what it packs to its cache, and while the network is off that is the host's, which " +
+			"cannot be written: --net gives the project its own"
 	case known(terminals):
 		lack += " and no Unix sockets"
 	case tmp || known(temporary):

@@ -38,6 +38,19 @@ func (h *hinter) unlocked(words []string) bool {
 	return h.reads("package-lock.json", &lock) && lock.Packages != nil && !reflect.DeepEqual(lock.Packages[""], project)
 }
 
+// packed is about npm's cache: without the network that may be the host's, and npm adds
+// to it what it packs or installs from a file. Its status is the number of the error.
+func (h *hinter) packed(status int, programs []string) string {
+	const readOnly = 256 - 30 // EROFS
+	value, _ := h.Setting("allow_network")
+	a := h.Ask(h.Home + "/.npm/_cacache")
+	if status != readOnly || value == "true" || !slices.Contains(programs, "npm") || a.Rule == nil || !a.Seen || a.Write {
+		return ""
+	}
+	return "npm adds what it packs to its cache, and while the network is off that is the host's, which " +
+		"cannot be written" + h.change("--net", "allow_network", "true", " gives the project its own")
+}
+
 // husky is about the hooks that a project's prepare script sets up when its packages
 // are installed. It may end with 0 when that fails.
 func (h *hinter) husky(status int, words []string) string {

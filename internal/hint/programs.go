@@ -95,6 +95,7 @@ func (r *reader) command(words []string) {
 	if is(ofNodes, name) && (len(args) == 0 || is("install i ci add prepare", args[len(args)-1]) || is("install i ci add", args[0])) {
 		r.installs = words
 	}
+	r.packs = r.packs || name == "npm" && slices.Contains(args, "pack")
 	if name == "cargo" && len(args) > 0 && args[0] == "install" {
 		r.crates = words
 	}

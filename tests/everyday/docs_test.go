@@ -42,21 +42,19 @@ func page(tab *table, odd []place) string {
 	if err != nil {
 		panic(err)
 	}
-	b.Write(intro)
+	head, rest, _ := strings.Cut(string(intro), "\n\n")
+	m, l := count(tab.rows, "moderate"), count(tab.rows, "landlock")
+	fmt.Fprintf(&b, "%s\n\nOf %d everyday commands %d work with bwrap as without sbx, %d are refused on purpose and %d are\n"+
+		"broken; with Landlock %d, %d and %d.\n\n%s", head, len(tab.rows), m["ok"], m["refused"], m["broken"], l["ok"], l["refused"], l["broken"], rest)
 	fmt.Fprintf(&b, "\n## Counts\n\n%d commands, as the tables below have them:\n\n", len(tab.rows))
 	b.WriteString("| | tried | as without sbx | refused by the profile | broken |\n|---|---|---|---|---|\n")
 	for _, way := range ways {
-		n := map[string]int{}
-		for _, r := range tab.rows {
-			switch v, not := r.want[way.name]; {
-			case slices.Contains(r.not, way.name):
-			case not:
-				n[v.reason.kind]++
-			default:
-				n["ok"]++
-			}
-		}
+		n := count(tab.rows, way.name)
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", titles[way.name], n["ok"]+n["refused"]+n["broken"], n["ok"], n["refused"], n["broken"])
+	}
+	b.WriteString("\nBroken of those tried, by group:\n\n| | moderate, bwrap | moderate, Landlock |\n|---|---|---|\n")
+	for _, g := range tab.groups {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", g.title, broken(g.rows, "moderate"), broken(g.rows, "landlock"))
 	}
 	b.WriteString("\n## Reasons\n\n| | | what the hint says |\n|---|---|---|\n")
 	for _, x := range tab.reasons {
@@ -66,11 +64,11 @@ func page(tab *table, odd []place) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s: %s | %s |\n", x.name, x.kind, x.text, remedy)
 	}
-	b.WriteString("\n## Commands\n\n`ok` is: as without sbx. `-` was not tried, since it would take long.\n")
+	b.WriteString("\n## Commands\n\n`ok` is: as without sbx. `-` was not tried: of strict and permissive\nevery third, so that all are tried in a few minutes.\n")
 	for _, g := range tab.groups {
 		fmt.Fprintf(&b, "\n### %s\n\n| in | command | strict | moderate | permissive | Landlock |\n|---|---|---|---|---|---|\n", g.title)
 		for _, r := range g.rows {
-			fmt.Fprintf(&b, "| %s | %s |", strings.TrimSuffix(r.block.project+"/"+r.block.dir, "/"), cell(r.command))
+			fmt.Fprintf(&b, "| %s | %s |", strings.TrimSuffix(r.block.project+"/"+r.dir, "/"), cell(r.command))
 			for _, way := range ways {
 				fmt.Fprintf(&b, " %s |", r.verdict(way.name))
 			}
@@ -82,6 +80,24 @@ func page(tab *table, odd []place) string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.title, p.verdict("moderate"), p.verdict("landlock"))
 	}
 	return b.String()
+}
+
+// count is how many rows have which verdict.
+func count(rows []*row, way string) tally {
+	t := tally{}
+	for _, r := range rows {
+		if !slices.Contains(r.not, way) {
+			t.add(r, way, false, false)
+		}
+	}
+	return t
+}
+
+// broken is a cell: how many, and in percent.
+func broken(rows []*row, way string) string {
+	n := count(rows, way)
+	total := n["ok"] + n["refused"] + n["broken"]
+	return fmt.Sprintf("%d of %d (%.1f %%)", n["broken"], total, 100*float64(n["broken"])/float64(total))
 }
 
 var titles = map[string]string{"strict": "strict, bwrap", "moderate": "moderate, bwrap", "permissive": "permissive, bwrap", "landlock": "moderate, Landlock"}

@@ -53,7 +53,9 @@ func TestEveryday(t *testing.T) {
 			})
 		}
 	})
-	t.Log(seen.String())
+	for _, line := range seen.lines() {
+		t.Log(line)
+	}
 }
 
 // try runs a row in all ways.
@@ -72,7 +74,7 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 			needEngine(t, way.flags[1])
 			got := l.do(t, r, way.flags)
 			diff := bare.diff(got)
-			seen.add(r, way.name, diff == "")
+			defer func() { seen.add(counted{r, way.name, diff == "", t.Failed()}) }()
 			want, refused := r.want[way.name]
 			switch {
 			case !refused && diff != "":
@@ -130,49 +132,71 @@ func (a *outcome) diff(b outcome) string {
 	return strings.Join(said, "\n")
 }
 
-// counts is how many rows work, by way and group.
+// counts is what came of the rows, by way.
 type counts struct {
 	mu   sync.Mutex
 	rows []counted
 }
 
 type counted struct {
-	r   *row
-	way string
-	ok  bool
+	r             *row
+	way           string
+	works, failed bool // failed: not as the table says
 }
 
-func (c *counts) add(r *row, way string, ok bool) {
+func (c *counts) add(n counted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rows = append(c.rows, counted{r, way, ok})
+	c.rows = append(c.rows, n)
 }
 
-func (c *counts) String() string {
-	var b strings.Builder
+// lines are what testsum prints, a line for each way. A row that ends otherwise than
+// the table says counts as broken.
+func (c *counts) lines() (out []string) {
 	for _, way := range ways {
-		groups, works, total := map[string]int{}, 0, 0
-		var names []string
+		t, total := tally{}, 0
 		for _, n := range c.rows {
-			if n.way != way.name {
-				continue
-			}
-			if total++; n.ok {
-				works++
-				continue
-			}
-			if groups[n.r.group.name]++; groups[n.r.group.name] == 1 {
-				names = append(names, n.r.group.name)
+			if n.way == way.name {
+				total++
+				t.add(n.r, way.name, n.failed, n.works)
 			}
 		}
-		fmt.Fprintf(&b, "%s: %d of %d work as without sbx;", way.name, works, total)
-		slices.Sort(names)
-		for _, name := range names {
-			fmt.Fprintf(&b, " %s -%d", name, groups[name])
+		if total > 0 {
+			out = append(out, fmt.Sprintf("everyday: %s: %d of %d work as without sbx, %d refused by design%s, %d broken%s",
+				titles[way.name], t["ok"], total, t["refused"], t.reasons("refused"), t["broken"], t.reasons("broken")))
 		}
-		b.WriteString("\n")
 	}
-	return b.String()
+	return out
+}
+
+// tally counts by verdict, and by "VERDICT GROUP: REASON".
+type tally map[string]int
+
+func (t tally) add(r *row, way string, failed, works bool) {
+	kind, why := "ok", ""
+	switch v, not := r.want[way]; {
+	case failed && !works:
+		kind, why = "broken", "not as expected"
+	case not && !failed:
+		kind, why = v.reason.kind, v.reason.name
+	}
+	t[kind]++
+	t[kind+" "+why]++
+}
+
+// reasons are those of a verdict.
+func (t tally) reasons(kind string) string {
+	var out []string
+	for name, n := range t {
+		if why, ok := strings.CutPrefix(name, kind+" "); ok {
+			out = append(out, fmt.Sprintf("%s %d", why, n))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	slices.Sort(out)
+	return " (" + strings.Join(out, ", ") + ")"
 }
 
 func needTools(t *testing.T, names []string) {

@@ -77,8 +77,9 @@ func environment(l *lane) []string {
 			path += ":" + filepath.Dir(file)
 		}
 	}
+	user := fmt.Sprintf("ada%d", os.Getuid()) // pytest names a directory in /tmp after it
 	const when = "2026-01-02T03:04:05Z"
-	return []string{"HOME=" + l.home, "PATH=" + l.home + "/bin:" + filepath.Dir(sbxPath) + ":" + path, "LANG=C.UTF-8", "TERM=dumb", "USER=ada", "LOGNAME=ada",
+	return []string{"HOME=" + l.home, "PATH=" + l.home + "/bin:" + filepath.Dir(sbxPath) + ":" + path, "LANG=C.UTF-8", "TERM=dumb", "USER=" + user, "LOGNAME=" + user,
 		"SHELL=/bin/bash", "GIT_AUTHOR_DATE=" + when, "GIT_COMMITTER_DATE=" + when, "GIT_CONFIG_NOSYSTEM=1",
 		"GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "CGO_ENABLED=0", "SOURCE_DATE_EPOCH=1767323045",
 		// Java takes the home directory from passwd.
@@ -118,7 +119,7 @@ func (l *lane) run(dir string, env, flags, words []string) outcome {
 	if flags != nil {
 		words = slices.Concat([]string{sbxPath}, flags, []string{"--"}, words)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/usr/bin/env", words...) // which looks in the lane's PATH
 	var stdout, stderr bytes.Buffer
@@ -130,7 +131,7 @@ func (l *lane) run(dir string, env, flags, words []string) outcome {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		out.status, out.stderr = -1, out.stderr+"\n(5 minutes are over)"
+		out.status, out.stderr = -1, out.stderr+"\n(2 minutes are over)"
 	case errors.As(err, &exit):
 		if out.status = exit.ExitCode(); out.status < 0 {
 			out.status = 128 + int(exit.Sys().(syscall.WaitStatus).Signal())
@@ -157,7 +158,7 @@ var builtin = map[string]bool{"cd": true, "umask": true, "ulimit": true, "comman
 func (l *lane) do(t *testing.T, r *row, flags []string) outcome {
 	t.Helper()
 	l.restore(t)
-	out := l.run(filepath.Join(l.project, r.block.dir), r.env, flags, words(strings.ReplaceAll(r.command, "$URL", serverURL)))
+	out := l.run(filepath.Join(l.project, r.dir), r.env, flags, words(strings.ReplaceAll(r.command, "$URL", serverURL)))
 	if r.output == "any" {
 		out.stdout = ""
 	}

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,6 +104,7 @@ func (s *summary) endTest(e event, t test) {
 		fmt.Print(strings.Join(s.out[t], ""))
 	case e.Action == "pass":
 		s.passed++
+		s.counts(t)
 	case s.needed(why):
 		s.failed++
 		s.lost[e.Package] = true
@@ -110,6 +112,15 @@ func (s *summary) endTest(e event, t test) {
 	default:
 		s.skipped++
 		fmt.Printf("skip  %s %s: %s\n", short(e.Package), e.Test, why)
+	}
+}
+
+// counts prints what a test that passed has counted: lines that begin with its package.
+func (s *summary) counts(t test) {
+	for _, line := range s.out[t] {
+		if m := logLine.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil && strings.HasPrefix(m[1], path.Base(t.pkg)+": ") {
+			fmt.Println(m[1])
+		}
 	}
 }
 
