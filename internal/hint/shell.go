@@ -132,6 +132,10 @@ func (r *reader) stmt(s *syntax.Stmt, live, last bool) {
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
+		if len(c.Args) == 0 {
+			r.substituted(c.Assigns, live, last)
+			break
+		}
 		r.command(r.words(c.Args))
 	case *syntax.BinaryCmd:
 		r.binary(c, live, last)
@@ -169,6 +173,20 @@ func (r *reader) stmt(s *syntax.Stmt, live, last bool) {
 			r.stmt(c.Stmt, live, last)
 		}
 	}
+}
+
+// substituted reads commands whose output variables get: f=$(mktemp) ends as mktemp does.
+func (r *reader) substituted(assigns []*syntax.Assign, live, last bool) {
+	cwd := r.cwd
+	for _, a := range assigns {
+		if a.Value == nil || len(a.Value.Parts) != 1 {
+			continue
+		}
+		if sub, ok := a.Value.Parts[0].(*syntax.CmdSubst); ok {
+			r.list(sub.Stmts, live, last)
+		}
+	}
+	r.cwd = cwd
 }
 
 func (r *reader) binary(c *syntax.BinaryCmd, live, last bool) {
