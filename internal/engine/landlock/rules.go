@@ -100,7 +100,7 @@ func (c *ruleBuilder) regions() []region {
 // back after the run; that a copy can be kept of it is the condition.
 func (c *ruleBuilder) expose(m *view.Entry) bool {
 	path := m.Path
-	if m.Rule.Layer != policy.Builtin || m.Rule.Source == "secrets" || !policy.Within(path, c.v.Root) {
+	if m.Rule.Layer != policy.Builtin || m.Rule.Source == "secrets" || !c.ofProject(path) {
 		return false // the user's own word, sbx's own directories, and trees that were opened besides
 	}
 	if c.v.Access(policy.Dir(path)) != policy.Write || slices.ContainsFunc(c.hidden, func(h string) bool {
@@ -122,6 +122,16 @@ func (c *ruleBuilder) expose(m *view.Entry) bool {
 		c.moved = append(c.moved, dir)
 	}
 	return true
+}
+
+// ofProject reports whether a path is in the project, or in a directory outside that
+// git keeps for it, as it does for a submodule and a linked work tree.
+func (c *ruleBuilder) ofProject(path string) bool {
+	return policy.Within(path, c.v.Root) || slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
+		return r.Path == path && view.FromGit(&r)
+	}) && !slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
+		return r.Layer != policy.Builtin && r.Access == policy.Write && policy.Within(path, r.Path)
+	})
 }
 
 // fits reports whether a copy of a file or directory is small enough to be kept.
