@@ -158,6 +158,9 @@ var builtin = map[string]bool{"cd": true, "umask": true, "ulimit": true, "comman
 func (l *lane) do(t *testing.T, r *row, flags []string) outcome {
 	t.Helper()
 	l.restore(t)
+	if r.fresh {
+		must(t, remove(l.home+"/.cache/sbx"))
+	}
 	out := l.run(filepath.Join(l.project, r.dir), r.env, flags, words(strings.ReplaceAll(r.command, "$URL", serverURL)))
 	if r.output == "any" {
 		out.stdout = ""

@@ -34,6 +34,7 @@ import (
 //	ignore: NAME...       files that differ from run to run
 //	keep: PATH            below the home directory; what is there counts, too
 //	env: NAME=VALUE       one more variable
+//	fresh                 the project's private cache is empty
 //	quick                 part of make test
 //	not: WAY...           not tried, since it would take too long; see sparse
 type row struct {
@@ -51,6 +52,7 @@ type row struct {
 	ignore  []string
 	keep    []string
 	env     []string
+	fresh   bool
 	quick   bool
 	not     []string
 }
@@ -228,6 +230,8 @@ func (t *table) key(key, value string) (err error) {
 		r.keep = append(r.keep, value)
 	case "env":
 		r.env = append(r.env, value)
+	case "fresh":
+		r.fresh = true
 	case "quick":
 		r.quick = true
 	case "not":
