@@ -70,7 +70,7 @@ func (c *Context) keepCopies(p *engine.Plan, root string, told []tripwire.Change
 	err := c.Host.CheckOwnDir(a.Copies.Dir)
 	var fds []int
 	if err == nil {
-		fds, err = a.Copies.Take(p.Report.Copied, p.Report.Movable)
+		fds, err = a.Copies.Take(p.Report.Copied, p.Report.Above)
 	}
 	if err != nil {
 		return Failed("no copies can be kept of what git runs here, and Landlock cannot make it read-only: "+err.Error(),

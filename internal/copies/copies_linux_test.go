@@ -3,7 +3,10 @@
 package copies
 
 import (
+	"errors"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +62,68 @@ func TestRecover(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(top + "/f"); string(got) != "good" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Whatever a command leaves, what is kept is as before.
+func TestPutBack(t *testing.T) {
+	long := strings.Repeat("h", 255)
+	for name, do := range map[string]func(git string) error{
+		"control":         func(git string) error { return os.WriteFile(git+"/config", []byte("evil"), 0o644) },
+		"a long name":     func(git string) error { return os.WriteFile(git+"/hooks/"+long, nil, 0o755) },
+		"a long name far": func(git string) error { return os.MkdirAll(git+"/hooks/"+long+"/x", 0o755) },
+		"the next name": func(git string) error {
+			return errors.Join(os.Mkdir(git+"/.sbx-"+strconv.Itoa(os.Getpid()), 0o700), os.Remove(git+"/config"))
+		},
+		"a link above what is new": func(git string) error {
+			return errors.Join(os.Rename(git+"/info", git+"/i"), os.WriteFile(git+"/i/attributes", nil, 0o644),
+				os.Symlink("i", git+"/info"))
+		},
+		"a link where no directory was": func(git string) error {
+			return errors.Join(os.WriteFile(git+"/hooks/absent", nil, 0o644), os.Symlink("hooks", git+"/none"))
+		},
+		"modes": func(git string) error {
+			return errors.Join(os.Chmod(git+"/config", 0), os.Chmod(git+"/hooks", 0), os.Chmod(git, 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := t.TempDir()
+			git := top + "/.git"
+			must(t, errors.Join(os.MkdirAll(git+"/hooks", 0o755), os.Mkdir(git+"/info", 0o755),
+				os.WriteFile(git+"/config", []byte("good"), 0o644), os.WriteFile(git+"/hooks/h", nil, 0o755),
+				os.Mkdir(top+"/in", 0o755), os.Symlink("../in", git+"/mine")))
+			s := Store{Dir: top + "/state/copies", UID: os.Geteuid()}
+			fds, err := s.Take([]string{git + "/config", git + "/hooks", git + "/info/attributes", git + "/none/absent",
+				git + "/mine/x"}, []string{git, git + "/info", git + "/none", git + "/mine"})
+			must(t, err)
+			defer closeAll(fds)
+			must(t, do(git))
+			res, err := s.Finish(fds[0])
+			must(t, errors.Join(append(res.Failed, err)...))
+			if !res.Something() {
+				t.Error("nothing was done")
+			}
+			got, err := os.ReadFile(git + "/config")
+			if err != nil || string(got) != "good" {
+				t.Errorf("%q, %v", got, err)
+			}
+			if names, err := os.ReadDir(git + "/hooks"); err != nil || len(names) != 1 {
+				t.Errorf("%v, %v", names, err)
+			}
+			for _, path := range []string{git + "/info/attributes", git + "/none"} {
+				if info, err := os.Stat(path); err == nil {
+					t.Errorf("%s: %v", path, info.Mode())
+				}
+			}
+			for _, path := range []string{git, git + "/hooks"} {
+				if info, err := os.Lstat(path); err != nil || info.Mode() != os.ModeDir|0o755 {
+					t.Errorf("%s: %v, %v", path, info, err)
+				}
+			}
+			if to, _ := os.Readlink(git + "/mine"); to != "../in" {
+				t.Errorf("the user's own link: %q", to)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ package copies
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"io"
 	"maps"
@@ -39,7 +40,7 @@ func (s Store) restore(r *record, held bool) Result {
 	}
 	for _, k := range r.Kept {
 		at, err := p.parent(policy.Dir(k.Path), k.Node.Kind != absent)
-		if err == unix.ENOENT {
+		if err == unix.ENOENT || k.Node.Kind == absent && notDir(err) { // by a link that was there before the run
 			continue
 		}
 		if err == nil {
@@ -56,7 +57,7 @@ func (s Store) restore(r *record, held bool) Result {
 // returned moves a directory back that was moved away.
 func (p *putter) returned(d keptDir) {
 	var st unix.Stat_t
-	if unix.Lstat(d.Path, &st) == nil && uint64(st.Dev) == d.Dev && st.Ino == d.Ino {
+	if d.FD < 0 || unix.Lstat(d.Path, &st) == nil && uint64(st.Dev) == d.Dev && st.Ino == d.Ino {
 		return
 	}
 	where, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(d.FD))
@@ -87,7 +88,7 @@ func (p *putter) returned(d keptDir) {
 func (p *putter) parent(path string, make bool) (int, error) {
 	at, err := openDir(path)
 	if err == nil {
-		open(at)
+		p.open(at, path)
 		return at, nil
 	}
 	if at, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
@@ -99,10 +100,10 @@ func (p *putter) parent(path string, make bool) (int, error) {
 		mine := slices.ContainsFunc(p.dirs, func(d keptDir) bool { return d.Path == done })
 		next, err := openAt(at, name, unix.O_PATH|unix.O_DIRECTORY)
 		if err == unix.EACCES {
-			open(at)
+			p.open(at, policy.Dir(done))
 			next, err = openAt(at, name, unix.O_PATH|unix.O_DIRECTORY)
 		}
-		if mine && (err == unix.ELOOP || err == unix.ENOTDIR) {
+		if mine && notDir(err) {
 			if err = p.move(at, done); err == nil {
 				p.Moved, err = append(p.Moved, done), unix.ENOENT
 			}
@@ -117,16 +118,30 @@ func (p *putter) parent(path string, make bool) (int, error) {
 			return -1, err
 		}
 	}
-	open(at)
+	p.open(at, path)
 	return at, nil
 }
 
-// open lets the user use a directory of theirs, whatever its mode was made.
-func open(fd int) {
-	var st unix.Stat_t
-	if unix.Fstat(fd, &st) == nil && st.Mode&0o700 != 0o700 && int(st.Uid) == os.Geteuid() {
-		_ = unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), st.Mode&0o7777|0o700)
+// notDir reports whether a link or a file is where a directory was to be opened.
+func notDir(err error) bool { return err == unix.ELOOP || err == unix.ENOTDIR }
+
+// open lets the user use a directory that is kept, or leads to one, again.
+func (p *putter) open(fd int, path string) {
+	if open(fd) {
+		for _, d := range p.dirs {
+			if d.Path == path && d.Mode&0o700 == 0o700 {
+				_ = unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), d.Mode)
+			}
+		}
 	}
+}
+
+// open lets the user use a directory of theirs, whatever its mode was made, and
+// reports whether it had to.
+func open(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&0o700 != 0o700 && int(st.Uid) == os.Geteuid() &&
+		unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), st.Mode&0o7777|0o700) == nil
 }
 
 // put makes a name in a directory what it was.
@@ -218,8 +233,7 @@ func (p *putter) dir(at int, path string, want *node) error {
 // file writes a file anew and puts it in its place. On a full disk one that is there
 // gives its own room.
 func (p *putter) file(at int, path string, want *node, inPlace bool) error {
-	next := ".sbx-" + strconv.Itoa(os.Getpid())
-	_ = unix.Unlinkat(at, next, 0)
+	next := ".sbx-" + rand.Text() // which the command cannot have taken
 	err := writeNew(at, next, want)
 	if err == nil {
 		err = p.replace(at, next, path)
@@ -283,6 +297,7 @@ func (p *putter) moveAs(at int, name, as string) error {
 		}
 	}
 	p.moves++
+	as = as[:min(len(as), 200)] // of 255
 	to := strconv.Itoa(p.moves) + "-" + as
 	err := unix.Renameat(at, name, p.aside, to)
 	if err == unix.EXDEV {
@@ -291,7 +306,7 @@ func (p *putter) moveAs(at int, name, as string) error {
 	if err == nil || err == unix.ENOENT {
 		return err
 	}
-	return unix.Renameat(at, name, at, as+".sbx-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return unix.Renameat(at, name, at, as+".sbx-"+rand.Text())
 }
 
 func moveFar(at int, name string, aside int, to string) error {

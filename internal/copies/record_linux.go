@@ -26,11 +26,12 @@ type kept struct {
 	Node *node
 }
 
-// keptDir is a directory that the command could move away. FD leads to it as long as
-// the run lasts.
+// keptDir is a directory that the command could move away, or make. FD leads to it as
+// long as the run lasts; -1 is none.
 type keptDir struct {
 	Path     string
 	Dev, Ino uint64
+	Mode     uint32
 	FD       int
 }
 

@@ -59,23 +59,31 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 		if err != nil {
 			return err
 		}
-		if fds = append(fds, fd); len(dirs) > maxDirs {
-			dirs = dirs[:maxDirs]
-		}
+		fds = append(fds, fd)
 		if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			return err
 		}
 		for _, path := range dirs {
 			var st unix.Stat_t
 			at, err := openDir(path)
-			if err == nil {
+			switch {
+			case err == nil:
 				err = unix.Fstat(at, &st)
+			case notDir(err): // it is not what the command can replace
+				continue
+			case err == unix.ENOENT:
+				at, err = -1, nil
 			}
 			if err != nil {
 				return errors.New(text.Plain(path) + ": " + err.Error())
 			}
-			fds = append(fds, at)
-			r.Dirs = append(r.Dirs, keptDir{path, uint64(st.Dev), st.Ino, at})
+			if len(fds) > maxDirs {
+				unix.Close(at)
+				at = -1
+			} else if at >= 0 {
+				fds = append(fds, at)
+			}
+			r.Dirs = append(r.Dirs, keptDir{path, uint64(st.Dev), st.Ino, st.Mode & 0o7777, at})
 		}
 		data, err := json.Marshal(r)
 		if err == nil {

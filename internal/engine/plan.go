@@ -73,6 +73,7 @@ type Report struct {
 	// the same, since the policy says that they are to be watched.
 	Exposed []string
 	Movable []string // directories that these lie in, which can be put in another's place
+	Above   []string // these, and those of copied names that do not exist
 	Copied  []string // of Exposed, and of names that do not exist, those that are put back after the run
 
 	Frozen []string // writable directories in which nothing can be made or removed

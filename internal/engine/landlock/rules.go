@@ -117,11 +117,16 @@ func (c *ruleBuilder) expose(m *view.Entry) bool {
 		c.copied = append(c.copied, path)
 	}
 	c.exposed = append(c.exposed, path)
+	c.movable(path)
+	return true
+}
+
+// movable notes the directories above a path that the command can move away or make.
+func (c *ruleBuilder) movable(path string) {
 	for dir := policy.Dir(path); c.v.Access(policy.Dir(dir)) == policy.Write &&
 		!slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
 		c.moved = append(c.moved, dir)
 	}
-	return true
 }
 
 // ofProject reports whether a path is in the project, or in a directory outside that
