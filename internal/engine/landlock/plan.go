@@ -61,10 +61,11 @@ func (e Engine) Plan(r *engine.Run) error {
 		return err
 	}
 	if len(c.copied) > 0 {
-		for _, path := range v.AbsentGit {
+		more := append(c.links, v.AbsentGit...)
+		for _, path := range more {
 			c.movable(path)
 		}
-		p.Report.Copied, p.Report.Above = append(c.copied, v.AbsentGit...), c.moved
+		p.Report.Copied, p.Report.Above = append(c.copied, more...), c.moved
 	}
 	if p.Limit = r.Policy.TimeoutSeconds; p.Limit > 0 || len(c.copied) > 0 {
 		p.Init = &pid1.InitConfig{Group: pid1.Beside, Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs}

@@ -25,12 +25,14 @@ type ruleBuilder struct {
 	gaps    []string
 	err     error
 
-	frozen   []string // writable directories in which nothing new can be made
-	unlisted []string // readable directories whose names cannot be read
-	exposed  []string // protected paths that can be changed, and are looked at afterwards
-	copied   []string // of these, and of names that do not exist, those that are put back
-	moved    []string // the directories that these lie in
-	hidden   []string // paths whose directories are closed in any case
+	frozen   []string        // writable directories in which nothing new can be made
+	unlisted []string        // readable directories whose names cannot be read
+	exposed  []string        // protected paths that can be changed, and are looked at afterwards
+	copied   []string        // of these, and of names that do not exist, those that are put back
+	moved    []string        // the directories that these lie in
+	git      map[string]bool // see ofGit
+	links    []string        // that lead there, and can be changed
+	hidden   []string        // paths whose directories are closed in any case
 }
 
 // region is a place with rights of its own.
@@ -108,9 +110,7 @@ func (c *ruleBuilder) expose(m *view.Entry) bool {
 	}) {
 		return false // closing the directory costs nothing
 	}
-	if slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
-		return r.Path == path && view.FromGit(&r)
-	}) {
+	if c.ofGit()[path] {
 		if nodes, bytes := 512, int64(1<<20); !c.fits(path, m.Info, &nodes, &bytes) {
 			return false
 		}
@@ -119,6 +119,32 @@ func (c *ruleBuilder) expose(m *view.Entry) bool {
 	c.exposed = append(c.exposed, path)
 	c.movable(path)
 	return true
+}
+
+// ofGit are the places that the policy protects because git obeys them, wherever links
+// lead. The links on the way can be changed as well, so copies are kept of them too.
+func (c *ruleBuilder) ofGit() map[string]bool {
+	if c.git != nil {
+		return c.git
+	}
+	c.git = map[string]bool{}
+	for i := range c.rulesOf {
+		r := &c.rulesOf[i]
+		if r.Access != policy.Protect || !view.FromGit(r) {
+			continue
+		}
+		to, err := c.v.Res.Resolve(r.Path)
+		if c.git[r.Path] = true; err != nil {
+			continue
+		}
+		c.git[to.Path] = true
+		for _, l := range to.Links {
+			if c.v.Access(policy.Dir(l.Path)) == policy.Write && !slices.Contains(c.links, l.Path) {
+				c.links = append(c.links, l.Path)
+			}
+		}
+	}
+	return c.git
 }
 
 // movable notes the directories above a path that the command can move away or make.
