@@ -4,6 +4,7 @@ package wrap
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -213,6 +214,7 @@ func TestProject(t *testing.T) {
 		{"cargo", crate + app + "/Cargo.toml = [workspace]\\nmembers = [\"s*\"]", deep, app, app, "sub"},
 		{"cargo without members", crate + app + "/Cargo.toml = [workspace]\\nmembers = []", deep, deep, deep, ""},
 		{"cargo excludes", crate + app + "/Cargo.toml = [workspace]\\nmembers = [\"*\"]\\nexclude = [\"sub\"]", deep, deep, deep, ""},
+		{"a file that takes long to read", crate + app + "/Cargo.toml = [workspace]\\nmembers = [\"s*\"]" + strings.Repeat("#", 64<<10), deep, deep, deep, ""},
 		{"a path dependency", crate + app + "/Cargo.toml = [workspace]\\n[dependencies]\\na = \"1\"\\nb = {path = \"sub\"}", deep, app, app, "sub"},
 		{"a crate", crate + app + "/Cargo.toml = [package]\\nname = \"workspace\"", deep, deep, deep, ""},
 		{"npm", pkg + app + `/package.json = {"workspaces": {"packages": ["./sub/*", "s?b", "../x", "!y", "/"]}}`, deep, app, app, "subsub/deep"},
@@ -245,5 +247,37 @@ func TestProject(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, c)
 			}
 		})
+	}
+}
+
+// lookups counts the names that a file system is asked for and gives.
+type lookups struct {
+	host.FS
+	n int
+}
+
+func (l *lookups) ReadDir(path string) ([]host.Entry, error) {
+	entries, err := l.FS.ReadDir(path)
+	l.n += len(entries) + 1
+	return entries, err
+}
+
+func (l *lookups) Lstat(path string) (host.Info, error) { l.n++; return l.FS.Lstat(path) }
+
+// A workspace file that lists the same large directory, or what does not exist, again
+// and again costs the next start no more than some thousand names.
+func TestProjectIsBounded(t *testing.T) {
+	const root = "/home/u/src/app"
+	for pattern, n := range map[string]int{"d/*": 50, "none": 10_000} {
+		files := "/ uid=0\n/home/u/ uid=1000\n"
+		for i := range 1000 {
+			files += fmt.Sprintf("%s/d/f%d\n", root, i)
+		}
+		list := strings.Repeat(`"`+pattern+`",`, n)
+		fs := &lookups{FS: newFS(t, 1000, files, root+`/package.json = {"workspaces": [`+list+`"d"]}`)}
+		h := &host.Host{Facts: host.Facts{FS: fs}, Caller: host.Caller{UID: 1000, GID: 1000, Homes: []string{"/home/u"}}}
+		if h.Project(root); fs.n < 4000 || fs.n > 6000 {
+			t.Errorf("%s: %d names", pattern, fs.n)
+		}
 	}
 }

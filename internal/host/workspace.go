@@ -20,7 +20,8 @@ import (
 const (
 	maxWorkspaceFile = 1 << 20 // bytes
 	maxMembers       = 200
-	maxMemberNames   = 4096 // in directories, where a pattern is matched
+	maxTOML          = 64 << 10 // of Cargo.toml: time to read it grows with the square of its keys
+	maxMemberNames   = 4096     // looked up, or in directories where a pattern is matched
 	maxMemberDepth   = 8
 )
 
@@ -215,7 +216,7 @@ func goWork(data []byte) (members []string) {
 
 // cargoWorkspace counts the path dependencies of the root, too, as cargo does.
 func cargoWorkspace(data []byte) (members []string) {
-	if !bytes.Contains(data, []byte("workspace")) {
+	if len(data) > maxTOML || !bytes.Contains(data, []byte("workspace")) {
 		return nil // nor is the rest read
 	}
 	type dependencies map[string]any
