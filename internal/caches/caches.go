@@ -123,8 +123,9 @@ func (s Store) names() ([]string, error) {
 	return slices.DeleteFunc(names, other), err
 }
 
-// maxFiles bounds how many files of a cache are looked at.
-const maxFiles = 300_000
+// maxFiles bounds how many files of a cache are looked at, and maxDepth how deep: from
+// each file on the way leads through all directories above it.
+const maxFiles, maxDepth = 300_000, 64
 
 // Measure adds up what a cache takes. It follows no link.
 func (s Store) Measure(c *Cache) {
@@ -134,7 +135,7 @@ func (s Store) Measure(c *Cache) {
 	}
 	defer root.Close()
 	n := 0
-	_ = fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if n++; n > maxFiles {
 			c.More = true
 			return fs.SkipAll
@@ -146,6 +147,10 @@ func (s Store) Measure(c *Cache) {
 			if st, ok := info.Sys().(*syscall.Stat_t); ok {
 				c.Bytes += st.Blocks * 512
 			}
+		}
+		if strings.Count(name, "/") >= maxDepth && d.IsDir() {
+			c.More = true
+			return fs.SkipDir
 		}
 		if err != nil { // it cannot be read
 			return fs.SkipDir

@@ -123,3 +123,28 @@ func TestRemove(t *testing.T) {
 		t.Error("left: ", left, " kept: ", exists(kept))
 	}
 }
+
+// A command can make directories in directories without end.
+func TestMeasureDeep(t *testing.T) {
+	s, _, file := store(t)
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	for range 1000 {
+		if err := root.Mkdir("d", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		next, err := root.OpenRoot("d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = root.Close()
+		root = next
+	}
+	c := Cache{Name: name}
+	if s.Measure(&c); !c.More || c.Bytes <= 0 || c.Bytes > 1000*512 {
+		t.Errorf("looked at all of it: %+v", c)
+	}
+}
