@@ -12,8 +12,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// The modules that open an agent with keys. Their files hold what is the same everywhere;
-// where the socket is, only the caller knows.
+// The modules of [config.Agents].
 const (
 	sshAgent = "ssh-agent"
 	gpgAgent = "gpg-agent"
@@ -25,14 +24,8 @@ func (c *Context) agents(names []string) *policy.Profile {
 	p := &policy.Profile{Name: "agents", Layer: policy.User}
 	has := func(module string) bool {
 		return slices.ContainsFunc(names, func(name string) bool {
-			found := name == module
-			if c.Settings.Where != nil && !found { // without files no profile extends one
-				_ = c.Settings.Profiles.Walk(name, func(p *policy.Profile, _ int) error {
-					found = found || p.Name == module
-					return nil
-				}, nil)
-			}
-			return found
+			// Without files no profile extends one.
+			return name == module || c.Settings.Where != nil && c.Settings.Profiles.Holds(name, module)
 		})
 	}
 	open := func(module string, paths ...string) {

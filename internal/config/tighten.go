@@ -307,12 +307,21 @@ func shown(path string, views []*policy.Policy) bool {
 	return true
 }
 
+// Agents are the modules that open an agent with keys. Their files hold what is the same
+// everywhere: where the socket is, only the caller knows, and no comparison of policies.
+var Agents = []string{"ssh-agent", "gpg-agent"}
+
 // isWider reports whether a profile as it now stands gives anything that the
 // trusted default profile does not give.
 func (t *tightener) isWider(name string) (bool, error) {
 	base, err := t.base()
 	if err != nil {
 		return false, err
+	}
+	if slices.ContainsFunc(Agents, func(agent string) bool {
+		return t.Profiles.Holds(name, agent) && !t.trusted.Holds(t.usual, agent)
+	}) {
+		return true, nil
 	}
 	p, err := policy.Resolve(t.Profiles, []string{name}, t.vars)
 	if err != nil {

@@ -70,6 +70,16 @@ func (s Set) Module(name string) bool {
 	return err == nil
 }
 
+// Holds reports whether a profile is among those that name stands for.
+func (s Set) Holds(name, profile string) bool {
+	found := false
+	_ = s.Walk(name, func(p *Profile, _ int) error {
+		found = found || p.Name == profile
+		return nil
+	}, nil)
+	return found
+}
+
 // Flatten returns the profile called name with all its parents laid under it.
 // It fails with a [*Error] for an unknown name or a cycle.
 func (s Set) Flatten(name string) (*Profile, error) {
