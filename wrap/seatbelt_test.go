@@ -134,6 +134,7 @@ func macCases() map[string]machine {
 		change(&m)
 		out["mac-"+name] = m
 	}
+	add("subdirectory", "/Users/u/src/app/sub/x\n", func(m *machine) { m.cwd = "/Users/u/src/app/sub" })
 	for _, profile := range []string{"strict", "moderate", "permissive"} {
 		add(profile, "", func(m *machine) { m.profiles = []string{profile} })
 	}

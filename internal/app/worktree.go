@@ -24,22 +24,28 @@ func (c *Context) refuseHalf(cmd command, p *engine.Plan) (err error) {
 		return nil
 	}
 	risk.Each(cmd.words, func(words []string) {
-		name, dir := changesTree(words, c.Host.StartDir())
+		name, dir := c.changesTree(words, c.Host.StartDir())
 		top, part := c.gitTop(dir), c.Policy.Project
-		if err != nil || name == "" || top == "" || !policy.Within(part, top) || c.Policy.Access(part) != policy.Write {
-			return
+		if tree := os.Getenv("GIT_WORK_TREE"); tree != "" && tree[0] == '/' {
+			top = path.Clean(tree)
+		} else if tree != "" {
+			top = host.Join(dir, tree)
 		}
-		if c.Policy.Access(top) == policy.Write {
-			frozen := func(dir string) bool { return policy.Within(dir, top) && !policy.Within(dir, top+"/.git") }
-			if i := slices.IndexFunc(p.Report.Frozen, frozen); i >= 0 {
-				err = Failed("git "+name+" changes all of the work tree "+text.Plain(top)+", and nothing can be replaced directly in "+
-					text.Plain(p.Report.Frozen[i])+": something there is hidden or protected", "run it outside, or with bwrap: sbx doctor says what that needs here")
-			}
+		if err != nil || name == "" || top == "" || !policy.Within(part, top) || c.Policy.Access(part) != policy.Write {
 			return
 		}
 		line := ""
 		for _, w := range words {
 			line += " " + text.ShellWord(w)
+		}
+		if c.Policy.Access(top) == policy.Write {
+			frozen := func(dir string) bool { return policy.Within(dir, top) && !policy.Within(dir, top+"/.git") }
+			if i := slices.IndexFunc(p.Report.Frozen, frozen); i >= 0 {
+				err = Failed("git "+name+" changes all of the work tree "+text.Plain(top)+", and nothing can be replaced directly in "+
+					text.Plain(p.Report.Frozen[i])+": something there is hidden or protected",
+					"outside of the sandbox it can (inside with bwrap: sbx doctor):"+line)
+			}
+			return
 		}
 		how := "sbx -w " + text.ShellWord(top) + " --" + line
 		switch {
@@ -72,9 +78,9 @@ func (c *Context) gitTop(dir string) string {
 
 // changesTree is the command of git by which a line changes files wherever they lie in
 // the work tree, and the directory it starts in; "" for any other.
-func changesTree(words []string, dir string) (name, in string) {
+func (c *Context) changesTree(words []string, dir string) (name, in string) {
 	if len(words) == 0 || words[0] != "git" && !strings.HasSuffix(words[0], "/git") ||
-		os.Getenv("GIT_DIR")+os.Getenv("GIT_WORK_TREE") != "" {
+		os.Getenv("GIT_DIR") != "" && os.Getenv("GIT_WORK_TREE") == "" { // the work tree is where it starts
 		return "", ""
 	}
 	words = words[1:]
@@ -99,15 +105,26 @@ func changesTree(words []string, dir string) (name, in string) {
 	has := func(options ...string) bool {
 		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
 	}
+	var operands []string
+	for _, a := range args {
+		if a == "-" || !strings.HasPrefix(a, "-") {
+			operands = append(operands, a)
+		}
+	}
 	switch name {
 	case "merge", "rebase", "pull", "am", "cherry-pick", "revert", "bisect", "sparse-checkout":
+		if has("--quit") {
+			return "", ""
+		}
 	case "checkout", "switch": // of named files, or a new branch from here
-		operands := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
-		if has("--") || len(operands) == 1 && has("-b", "-B", "-c", "-C", "--create") {
+		if has("--") || len(operands) == 0 ||
+			len(operands) == 1 && has("-b", "-B", "-c", "-C", "--create") ||
+			name == "checkout" && c.namesFiles(args, operands, dir) {
 			return "", ""
 		}
 	case "stash":
-		if has("list", "show", "drop", "clear", "create", "store", "--") {
+		if has("list", "show", "drop", "clear", "create", "store", "--") ||
+			len(operands) > 1 && len(operands) == len(args) && args[0] == "push" {
 			return "", ""
 		}
 	case "reset":
@@ -118,4 +135,25 @@ func changesTree(words []string, dir string) (name, in string) {
 		return "", ""
 	}
 	return name, path.Clean(dir)
+}
+
+// namesFiles reports whether git checkout takes its operands for files: behind the first
+// always, and that where it is a file, which git takes for no branch.
+func (c *Context) namesFiles(args, operands []string, dir string) bool {
+	plain := []string{"-f", "-q", "-p", "-m", "--force", "--quiet", "--patch", "--merge", "--ours", "--theirs"}
+	for _, a := range args {
+		if !slices.Contains(operands, a) && !slices.Contains(plain, a) {
+			return false // it may make a branch
+		}
+	}
+	first := operands[0]
+	if len(operands) > 1 || strings.ContainsAny(first, "*?[") && !strings.ContainsAny(first, ":{") {
+		return true
+	}
+	file := host.Join(dir, first)
+	if first != "" && first[0] == '/' {
+		file = first
+	}
+	info, err := c.Host.FS.Lstat(path.Clean(file))
+	return err == nil && info.Kind != host.Absent
 }
