@@ -43,7 +43,7 @@ func (c *doctorCmd) fix(d *diagnosis) error {
 	}
 	run := exec.Command("/bin/sh", "-c", d.fix)
 	run.Env = []string{"PATH=" + fixPath, "TERM=" + os.Getenv("TERM"), "LANG=" + os.Getenv("LANG")}
-	run.Dir, run.Stdin, run.Stdout, run.Stderr = "/", os.Stdin, os.Stdout, os.Stderr
+	run.Dir, run.Stdin, run.Stdout, run.Stderr = "/", os.Stdin, os.Stderr, os.Stderr
 	if err := run.Run(); err != nil {
 		return app.Failed("that failed: "+err.Error(), d.fix)
 	}
