@@ -89,7 +89,7 @@ func (h *Host) TrustedLink(l Hop) bool {
 // itself. What lies in /tmp need not be the caller's idea.
 func (h *Host) OwnLink(l Hop) bool {
 	own := func(uid int) bool { return uid == 0 || uid == h.UID }
-	at, shared := policy.Dir(l.Path), []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp"}
+	at, shared := policy.Dir(l.Path), []string{"/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp"}
 	if !own(l.UID) || !own(l.Dir) || slices.Contains(shared, at) {
 		return false
 	}
