@@ -94,38 +94,6 @@ func (v *View) RemoveCredentials(root string, g *gitGuard) error {
 	return c.report()
 }
 
-// mise shows which versions of tools the user has chosen, where mise's own directory
-// is visible: its shims run other versions without a word when they cannot read that.
-func (c *cleaner) mise() {
-	h := c.v.Host
-	if len(h.Homes) == 0 || c.v.NoMounts {
-		return
-	}
-	place := func(variable, inHome string) (host.Resolved, error) {
-		dir, _ := host.LookupEnv(h.Environ, variable)
-		if dir == "" {
-			dir = h.Homes[0] + inHome
-		}
-		return c.v.Res.Resolve(filepath.Clean(dir))
-	}
-	data, err := place("XDG_DATA_HOME", "/.local/share")
-	if own := c.v.At(host.Join(data.Path, "mise")); err != nil || own == nil || !Shows(own.Access) || own.Info.Kind != host.Dir {
-		return
-	}
-	dir, err := place("XDG_CONFIG_HOME", "/.config")
-	to, unread := c.v.Res.Resolve(host.Join(dir.Path, "mise/config.toml"))
-	if err != nil || unread != nil || to.Info.Kind != host.File || len(to.Links) > 0 || to.Info.UID != h.UID ||
-		c.v.At(to.Path) != nil || c.v.Access(to.Path) != policy.Private {
-		return
-	}
-	text, whole := c.g.content(to)
-	if copied := credentials.Mise(text); whole && copied != nil {
-		m := Entry{Path: to.Path, Info: to.Info}
-		m.turn(copied)
-		c.made = append(c.made, m)
-	}
-}
-
 // merge adds what was made to the view.
 func (c *cleaner) merge() error {
 	v := c.v
@@ -418,12 +386,6 @@ func (c *cleaner) closed(to host.Resolved) bool {
 		(to.Info.Kind != host.Dir || !c.v.Host.FS.Access(to.Path, 'x'))
 }
 
-// withheld is a file with the names of the credentials in it.
-type withheld struct {
-	path  string
-	names []string
-}
-
 // file has a settings file shown without what clean takes out of it, and returns
 // what is in it.
 func (c *cleaner) file(path string, clean func(name string, data []byte) ([]byte, []string, error)) []byte {
@@ -510,53 +472,3 @@ func (c *cleaner) show(to host.Resolved, copied []byte, names []string, good boo
 		c.cut = append(c.cut, w)
 	}
 }
-
-// report says what was left out, or could not be, once for all files.
-func (c *cleaner) report() error {
-	if len(c.cut) > 0 {
-		c.v.Once = append(c.v.Once, "shown without credentials: "+c.list(c.cut)+"; -r FILE shows one whole")
-	}
-	if len(c.had) == 0 {
-		return nil
-	}
-	const remedy = "better kept by a credential helper or in a variable (in CI persist-credentials: false)"
-	text := "the command can read the credentials in " + c.list(c.had)
-	if !c.v.NoMounts {
-		c.v.Loose = append(c.v.Loose, text+", which git = full lets it write: "+remedy)
-		return nil
-	}
-	text += ", of which this engine can show no copy without them"
-	if StrictWalls(c.g.pol) {
-		return failed(text, remedy)
-	}
-	c.v.Loose = append(c.v.Loose, text+": "+remedy)
-	return nil
-}
-
-// list names files with the settings in them.
-func (c *cleaner) list(files []withheld) string {
-	var all []string
-	for _, w := range files {
-		var names []string
-		for _, n := range w.names {
-			names = append(names, text.Plain(n))
-		}
-		path := c.v.Host.Shown(w.path)
-		if policy.Within(w.path, c.v.Host.CWD) {
-			path = text.Plain(w.path[len(c.v.Host.CWD)+1:])
-		}
-		all = append(all, path+" ("+few(names, " more")+")")
-	}
-	return few(all, " more files")
-}
-
-// few names the first of many.
-func few(names []string, more string) string {
-	if n := len(names) - maxNamed; n > 0 {
-		names = append(names[:maxNamed], strconv.Itoa(n)+more)
-	}
-	return strings.Join(names, ", ")
-}
-
-// maxNamed bounds how many hidden files a line names.
-const maxNamed = 3
