@@ -36,6 +36,7 @@ var usualPrograms = []struct {
 }
 
 func TestUsualPrograms(t *testing.T) {
+	needEveryday(t)
 	needBwrap(t)
 	t.Parallel()
 	from, err := filepath.Abs("testdata/programs")

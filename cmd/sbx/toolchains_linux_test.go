@@ -54,6 +54,7 @@ var toolchains = []struct {
 }
 
 func TestToolchains(t *testing.T) {
+	needEveryday(t)
 	needBwrap(t)
 	t.Parallel()
 	for _, tc := range toolchains {
@@ -267,4 +268,13 @@ func fillRuby(t *testing.T, w *world) {
 	w.write(t, "dep/lib/dep.rb", "module Dep; N = 3; end\n")
 	w.write(t, "dep/dep.gemspec", "Gem::Specification.new { |s| s.name = 'dep'; s.version = '1.0.0'; s.summary = 'x'; s.authors = ['x']; s.files = ['lib/dep.rb'] }\n")
 	w.do(t, "dep", `gem build -q dep.gemspec && gem install -q --local --user-install --no-document dep-1.0.0.gem`)
+}
+
+// needEveryday skips a minute of compilers and virtual machines, which .ci/run has
+// beside tests/everyday.
+func needEveryday(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SBX_TEST_EVERYDAY") != "all" {
+		t.Skip("takes a minute: SBX_TEST_EVERYDAY=all runs it")
+	}
 }
