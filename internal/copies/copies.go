@@ -8,7 +8,7 @@
 // one: a record that no process has locked. What another run of that moment keeps is
 // believed before what is there now, which its command may have changed.
 //
-// Nothing is lost: what is in the place of a kept file, or new, is moved to a directory
+// Nothing is lost: what stands where a kept file was, or is new, is moved to a directory
 // beside the records. No link is followed, whatever the command put up; it may also have
 // closed, moved or replaced the directories above.
 package copies

@@ -230,7 +230,7 @@ func (p *putter) dir(at int, path string, want *node) error {
 	return err
 }
 
-// file writes a file anew and puts it in its place. On a full disk one that is there
+// file writes a new file and renames it over the old one. On a full disk one that is there
 // gives its own room.
 func (p *putter) file(at int, path string, want *node, inPlace bool) error {
 	next := ".sbx-" + rand.Text() // which the command cannot have taken
@@ -258,7 +258,7 @@ func (p *putter) file(at int, path string, want *node, inPlace bool) error {
 	return err
 }
 
-// replace puts a new file in the place of what is there, which it moves away.
+// replace puts a new file where something else is, which it moves away.
 func (p *putter) replace(at int, next, path string) error {
 	err := unix.Renameat2(at, next, at, base(path), unix.RENAME_EXCHANGE)
 	if err == nil {

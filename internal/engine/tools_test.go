@@ -65,6 +65,6 @@ func TestToolDocs(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(have, b.String()); diff != "" {
-		t.Errorf("go test ./internal/engine -run ToolDocs -update writes it anew (-file +table):\n%s", diff)
+		t.Errorf("go test ./internal/engine -run ToolDocs -update writes it again (-file +table):\n%s", diff)
 	}
 }

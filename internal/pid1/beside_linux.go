@@ -25,7 +25,7 @@ const (
 )
 
 // Stay makes this process the parent of a command where there is no process 1: it
-// executes sbx anew in this process, with all signals blocked. It returns only when
+// executes sbx again in this process, with all signals blocked. It returns only when
 // that fails.
 func Stay(cfg *InitConfig, env []string) error {
 	words := append([]string{"sbx", besideName, ""}, cfg.Argv...)

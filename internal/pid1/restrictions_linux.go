@@ -59,7 +59,7 @@ func (cfg *InitConfig) restrictions() (w restrictions, err error) {
 	return w, err
 }
 
-// input is a file as standard input that was opened anew: process 1 keeps a
+// input is a file as standard input that was opened again: process 1 keeps a
 // descriptor of the caller's and one of the command's; -1 is none.
 type input struct {
 	caller, command int
