@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -64,7 +64,7 @@ func (p *putter) returned(d keptDir) {
 	if err != nil || unix.Lstat(where, &st) != nil || uint64(st.Dev) != d.Dev || st.Ino != d.Ino {
 		return // it is gone
 	}
-	from, err := openDir(policy.Dir(where))
+	from, err := openat.Dir(policy.Dir(where))
 	if err != nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (p *putter) returned(d keptDir) {
 		return
 	}
 	defer unix.Close(to)
-	if unix.Fstatat(to, base(d.Path), &st, unix.AT_SYMLINK_NOFOLLOW) == nil && p.move(to, d.Path) != nil {
+	if openat.Stat(to, base(d.Path), &st) == nil && p.move(to, d.Path) != nil {
 		return
 	}
 	open(from)
@@ -86,22 +86,22 @@ func (p *putter) returned(d keptDir) {
 // parent opens a directory by a path that has no links in it. What the command put in
 // the place of one that it could move is moved away, and what it closed is opened.
 func (p *putter) parent(path string, make bool) (int, error) {
-	at, err := openDir(path)
+	at, err := openat.Dir(path)
 	if err == nil {
 		p.open(at, path)
 		return at, nil
 	}
-	if at, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+	if at, err = openat.Dir("/"); err != nil {
 		return -1, err
 	}
 	done := ""
 	for _, name := range strings.Split(path[1:], "/") {
 		done += "/" + name
 		mine := slices.ContainsFunc(p.dirs, func(d keptDir) bool { return d.Path == done })
-		next, err := openAt(at, name, unix.O_PATH|unix.O_DIRECTORY)
+		next, err := openat.Open(at, name, unix.O_PATH|unix.O_DIRECTORY, 0)
 		if err == unix.EACCES {
 			p.open(at, policy.Dir(done))
-			next, err = openAt(at, name, unix.O_PATH|unix.O_DIRECTORY)
+			next, err = openat.Open(at, name, unix.O_PATH|unix.O_DIRECTORY, 0)
 		}
 		if mine && notDir(err) {
 			if err = p.move(at, done); err == nil {
@@ -110,7 +110,7 @@ func (p *putter) parent(path string, make bool) (int, error) {
 		}
 		if err == unix.ENOENT && make && mine {
 			if err = unix.Mkdirat(at, name, 0o755); err == nil {
-				next, err = openAt(at, name, unix.O_PATH|unix.O_DIRECTORY)
+				next, err = openat.Open(at, name, unix.O_PATH|unix.O_DIRECTORY, 0)
 			}
 		}
 		unix.Close(at)
@@ -148,7 +148,7 @@ func open(fd int) bool {
 func (p *putter) put(at int, path string, want *node) error {
 	var st unix.Stat_t
 	name := base(path)
-	err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := openat.Stat(at, name, &st)
 	if err != nil && err != unix.ENOENT {
 		return err
 	}
@@ -162,7 +162,7 @@ func (p *putter) put(at int, path string, want *node) error {
 	case want.Kind == file && there && is == unix.S_IFREG && want.same(at, name, &st):
 		return nil
 	case want.Kind == link && there && is == unix.S_IFLNK:
-		if now, err := linkText(at, name); err == nil && bytes.Equal(now, want.Data) {
+		if now, err := openat.Readlink(at, name); err == nil && now == string(want.Data) {
 			return nil
 		}
 	case want.Kind == dir && there && is == unix.S_IFDIR:
@@ -197,20 +197,20 @@ func (n *node) same(at int, name string, st *unix.Stat_t) bool {
 	if st.Mode&0o7777 != n.Mode || st.Size != int64(len(n.Data)) || uint64(st.Nlink) > n.Links {
 		return false
 	}
-	now, err := content(at, name, st.Size)
+	now, err := openat.ReadFile(at, name, int(st.Size))
 	return err == nil && bytes.Equal(now, n.Data)
 }
 
 // dir makes what is in a directory what it was.
 func (p *putter) dir(at int, path string, want *node) error {
-	fd, err := openAt(at, base(path), unix.O_PATH|unix.O_DIRECTORY)
+	fd, err := openat.Open(at, base(path), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
 	open(fd)
 	var news []string
-	err = eachName(fd, ".", func(_ int, name string) error {
+	err = openat.EachName(fd, ".", func(_ int, name string) error {
 		if want.Below[name] == nil {
 			news = append(news, name)
 		}
@@ -243,7 +243,7 @@ func (p *putter) file(at int, path string, want *node, inPlace bool) error {
 	}
 	_ = unix.Unlinkat(at, next, 0)
 	if full := err == unix.ENOSPC || err == unix.EDQUOT; full && inPlace {
-		fd, e := openAt(at, base(path), unix.O_WRONLY)
+		fd, e := openat.Open(at, base(path), unix.O_WRONLY, 0)
 		if e != nil {
 			return err
 		}
@@ -273,12 +273,12 @@ func (p *putter) replace(at int, next, path string) error {
 }
 
 func writeNew(at int, name string, want *node) error {
-	fd, err := unix.Openat(at, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	fd, err := openat.Open(at, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := writeAll(fd, want.Data); err != nil {
+	if err := openat.Write(fd, want.Data); err != nil {
 		return err
 	}
 	return unix.Fchmod(fd, want.Mode)
@@ -324,70 +324,6 @@ func moveFar(at int, name string, aside int, to string) error {
 		err = unix.Unlinkat(at, name, 0)
 	}
 	return err
-}
-
-// openDir opens a directory by a path that must not have links in it.
-func openDir(path string) (int, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
-	if err != unix.ENOSYS && err != unix.EPERM { // before Linux 5.6, or a container's filter
-		return fd, err
-	}
-	if fd, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil || path == "/" {
-		return fd, err
-	}
-	for _, name := range strings.Split(path[1:], "/") {
-		next, err := openAt(fd, name, unix.O_PATH|unix.O_DIRECTORY)
-		unix.Close(fd)
-		if fd = next; err != nil {
-			return -1, err
-		}
-	}
-	return fd, nil
-}
-
-func openAt(at int, name string, flags int) (int, error) {
-	return unix.Openat(at, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-}
-
-func content(at int, name string, size int64) ([]byte, error) {
-	fd, err := openAt(at, name, unix.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, size+1))
-}
-
-func linkText(at int, name string) ([]byte, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(at, name, buf)
-	return buf[:max(n, 0)], err
-}
-
-// eachName calls do for the names in a directory.
-func eachName(at int, name string, do func(fd int, name string) error) error {
-	fd, err := openAt(at, name, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return err
-	}
-	d := os.NewFile(uintptr(fd), name)
-	defer d.Close()
-	for {
-		names, err := d.Readdirnames(256)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := do(fd, name); err != nil {
-				return err
-			}
-		}
-	}
 }
 
 // base is the last element of a path.

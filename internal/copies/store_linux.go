@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -54,8 +55,8 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 				r.Kept[i].adopt(other.Kept)
 			}
 		}
-		fd, err := unix.Open(s.Dir+"/"+begin+strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(time.Now().UnixNano(), 36),
-			unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		name := begin + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+		fd, err := openat.Open(unix.AT_FDCWD, s.Dir+"/"+name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 		}
 		for _, path := range dirs {
 			var st unix.Stat_t
-			at, err := openDir(path)
+			at, err := openat.Dir(path)
 			switch {
 			case err == nil:
 				err = unix.Fstat(at, &st)
@@ -87,10 +88,10 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 		}
 		data, err := json.Marshal(r)
 		if err == nil {
-			err = writeAll(fd, data)
+			err = openat.Write(fd, data)
 		}
 		if err != nil {
-			_ = os.Remove("/proc/self/fd/" + strconv.Itoa(fd))
+			_ = d.Remove(name)
 		}
 		return err
 	})
@@ -175,7 +176,7 @@ func (s Store) each(d *ownfile.Dir, do func(name string, fd int, free bool)) err
 		if !strings.HasPrefix(name, begin) {
 			continue
 		}
-		fd, err := unix.Open(s.Dir+"/"+name, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		fd, err := openat.Open(unix.AT_FDCWD, s.Dir+"/"+name, unix.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
@@ -205,30 +206,15 @@ func read(fd int) (*record, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	data := make([]byte, st.Size)
-	for n := 0; n < len(data); {
-		k, err := unix.Pread(fd, data[n:], int64(n))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || k == 0 {
-			return nil, errors.Join(err, errors.New("the record is cut short"))
-		}
-		n += k
+	if _, err := unix.Seek(fd, 0, unix.SEEK_SET); err != nil {
+		return nil, err
+	}
+	data, err := openat.Read(fd, st.Size, int(st.Size))
+	if err != nil {
+		return nil, err
 	}
 	r := new(record)
 	return r, json.Unmarshal(data, r)
-}
-
-func writeAll(fd int, data []byte) error {
-	for len(data) > 0 {
-		n, err := unix.Write(fd, data)
-		if err != nil && err != unix.EINTR {
-			return err
-		}
-		data = data[max(n, 0):]
-	}
-	return nil
 }
 
 func closeAll(fds []int) {
@@ -244,7 +230,7 @@ var errMuch = errors.New("it is too large for a copy to be kept")
 
 // look reads what is at a path.
 func (b *budget) look(path string) (*node, error) {
-	at, err := openDir(policy.Dir(path))
+	at, err := openat.Dir(policy.Dir(path))
 	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP {
 		return &node{}, nil
 	}
@@ -257,7 +243,7 @@ func (b *budget) look(path string) (*node, error) {
 
 func (b *budget) node(at int, name string) (*node, error) {
 	var st unix.Stat_t
-	err := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := openat.Stat(at, name, &st)
 	if err == unix.ENOENT {
 		return &node{}, nil
 	}
@@ -271,13 +257,15 @@ func (b *budget) node(at int, name string) (*node, error) {
 		if b.bytes -= int(min(st.Size, maxBytes+1)); b.bytes < 0 {
 			return nil, errMuch
 		}
-		n.Data, err = content(at, name, st.Size)
+		n.Data, err = openat.ReadFile(at, name, int(st.Size))
 	case unix.S_IFLNK:
 		n.Kind = link
-		n.Data, err = linkText(at, name)
+		var text string
+		text, err = openat.Readlink(at, name)
+		n.Data = []byte(text)
 	case unix.S_IFDIR:
 		n.Kind, n.Below = dir, map[string]*node{}
-		err = eachName(at, name, func(fd int, name string) error {
+		err = openat.EachName(at, name, func(fd int, name string) error {
 			below, err := b.node(fd, name)
 			n.Below[name] = below
 			return err

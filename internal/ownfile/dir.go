@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/openat"
 )
 
 // UnsafeError tells why a file or directory is not believed.
@@ -37,7 +39,7 @@ func Make(path string, uid int) (made bool, err error) {
 		return err == nil, err
 	}
 	var st unix.Stat_t
-	if err := retry(func() error { return unix.Lstat(path, &st) }); err != nil {
+	if err := openat.Stat(unix.AT_FDCWD, path, &st); err != nil {
 		return false, pathError("lstat", path, err)
 	}
 	if err := checkKind(path, &st, unix.S_IFDIR); err != nil {
@@ -50,7 +52,7 @@ func Make(path string, uid int) (made bool, err error) {
 // directory that is about to be opened. Root's own is fine.
 func CheckAbove(path string, uid int) error {
 	var st unix.Stat_t
-	if err := retry(func() error { return unix.Lstat(path, &st) }); err != nil {
+	if err := openat.Stat(unix.AT_FDCWD, path, &st); err != nil {
 		return pathError("lstat", path, err)
 	}
 	if err := checkKind(path, &st, unix.S_IFDIR); err != nil {
@@ -72,10 +74,10 @@ type Dir struct {
 // Open opens a directory and refuses it, by an [*UnsafeError], unless it belongs
 // to the user and no one else can write in it. Other errors are those of open(2).
 func Open(path string, uid int) (*Dir, error) {
-	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := openat.Open(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil {
+		if openat.Stat(unix.AT_FDCWD, path, &st) == nil {
 			if err := checkKind(path, &st, unix.S_IFDIR); err != nil {
 				return nil, err
 			}
@@ -103,7 +105,7 @@ func (d *Dir) Close() { unix.Close(d.fd) }
 // believed.
 func (d *Dir) Read(name string, limit int) ([]byte, error) {
 	path := d.join(name)
-	fd, err := openAt(d.fd, name, unix.O_RDONLY, 0)
+	fd, err := openat.Open(d.fd, name, unix.O_RDONLY, 0)
 	switch {
 	case err == unix.ELOOP:
 		return nil, &UnsafeError{path, "it is a symbolic link"}
@@ -124,22 +126,14 @@ func (d *Dir) Read(name string, limit int) ([]byte, error) {
 	if st.Size > int64(limit) {
 		return nil, &UnsafeError{path, "it is larger than " + strconv.Itoa(limit) + " bytes"}
 	}
-	data := make([]byte, st.Size+1) // one more: it must not grow meanwhile
-	n := 0
-	for n < len(data) {
-		k, err := unix.Read(fd, data[n:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, pathError("read", path, err)
-		}
-		if k == 0 {
-			return data[:n], nil
-		}
-		n += k
+	data, err := openat.Read(fd, st.Size, int(st.Size))
+	switch {
+	case err != nil:
+		return nil, pathError("read", path, err)
+	case int64(len(data)) > st.Size:
+		return nil, &UnsafeError{path, "it changes while it is read"}
 	}
-	return nil, &UnsafeError{path, "it changes while it is read"}
+	return data, nil
 }
 
 // temporary begins the names of files that are being written.
@@ -149,20 +143,12 @@ const temporary = ".new-"
 // when the power fails, too.
 func (d *Dir) Write(name string, data []byte, sync bool) error {
 	next := temporary + strconv.FormatUint(rand.Uint64(), 36)
-	fd, err := openAt(d.fd, next, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
+	fd, err := openat.Open(d.fd, next, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
 		return pathError("create", d.join(next), err)
 	}
-	for rest := data; len(rest) > 0 && err == nil; {
-		var n int
-		n, err = unix.Write(fd, rest)
-		if err == unix.EINTR {
-			err = nil
-		}
-		rest = rest[max(n, 0):]
-	}
-	if sync && err == nil {
-		err = retry(func() error { return unix.Fsync(fd) })
+	if err = openat.Write(fd, data); sync && err == nil {
+		err = openat.Retry(func() error { return unix.Fsync(fd) })
 	}
 	if e := unix.Close(fd); err == nil {
 		err = e
@@ -188,7 +174,7 @@ func (d *Dir) Remove(name string) error {
 // Names returns the names in the directory, in any order. Files that a killed
 // process was writing are left out, and removed when they are an hour old.
 func (d *Dir) Names() (names []string, err error) {
-	err = eachName(d.fd, func(name string) error {
+	err = openat.EachName(d.fd, ".", func(_ int, name string) error {
 		if !strings.HasPrefix(name, temporary) {
 			names = append(names, name)
 		} else if age(d.fd, name) > time.Hour {
@@ -208,7 +194,7 @@ func (d *Dir) Names() (names []string, err error) {
 // since [Dir.Write] replaces files.
 func (d *Dir) Lock(name string, wait time.Duration) (unlock func(), err error) {
 	path := d.join(name)
-	fd, err := openAt(d.fd, name, unix.O_RDWR|unix.O_CREAT, 0o600)
+	fd, err := openat.Open(d.fd, name, unix.O_RDWR|unix.O_CREAT, 0o600)
 	if err == unix.ELOOP {
 		return nil, &UnsafeError{path, "it is a symbolic link"}
 	}
@@ -216,7 +202,7 @@ func (d *Dir) Lock(name string, wait time.Duration) (unlock func(), err error) {
 		return nil, pathError("open", path, err)
 	}
 	for end := time.Now().Add(wait); ; time.Sleep(500 * time.Microsecond) {
-		err = retry(func() error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
+		err = openat.Retry(func() error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 		if err == nil {
 			return func() { unix.Close(fd) }, nil
 		}
@@ -257,23 +243,6 @@ func checkKind(path string, st *unix.Stat_t, want uint32) error {
 		return &UnsafeError{path, "it is not a directory"}
 	}
 	return &UnsafeError{path, "it is not a regular file"}
-}
-
-func openAt(dir int, name string, flags int, mode uint32) (fd int, err error) {
-	err = retry(func() error {
-		fd, err = unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, mode)
-		return err
-	})
-	return fd, err
-}
-
-// retry calls again what a signal interrupted.
-func retry(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
 }
 
 func pathError(op, path string, err error) error { return &fs.PathError{Op: op, Path: path, Err: err} }

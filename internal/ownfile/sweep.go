@@ -4,14 +4,14 @@ package ownfile
 
 import (
 	"errors"
-	"io"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbx-sandbox/sbx/internal/openat"
 )
 
 // Sweep removes the entries of a directory of the user's that over is true of,
@@ -79,9 +79,9 @@ func (s *sweeper) remove(dir int, name string, depth int) {
 		_ = unix.Renameat(dir, name, s.top, aside+strconv.FormatInt(s.until.UnixNano(), 36)+"."+strconv.Itoa(s.moved))
 		return
 	}
-	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	fd, err := openat.Open(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err == unix.EACCES && unlock(dir, name) {
-		fd, err = openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		fd, err = openat.Open(dir, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	}
 	if err != nil {
 		return
@@ -103,16 +103,16 @@ func (s *sweeper) remove(dir int, name string, depth int) {
 func (s *sweeper) shrink(dir int, name string) bool {
 	const large, bit = 4 << 20, 2 << 20
 	var st unix.Stat_t
-	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG ||
+	if openat.Stat(dir, name, &st) != nil || !openat.Is(&st, unix.S_IFREG) ||
 		st.Blocks*512 < large {
 		return true
 	}
-	fd, err := openAt(dir, name, unix.O_WRONLY, 0)
+	fd, err := openat.Open(dir, name, unix.O_WRONLY, 0)
 	if err != nil {
 		return true
 	}
 	defer unix.Close(fd)
-	for unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink == 1 && st.Size > 0 {
+	for unix.Fstat(fd, &st) == nil && openat.Is(&st, unix.S_IFREG) && st.Nlink == 1 && st.Size > 0 {
 		if time.Now().After(s.until) {
 			return false
 		}
@@ -125,7 +125,7 @@ func (s *sweeper) shrink(dir int, name string) bool {
 
 // each calls do for the entries of an open directory until the time is over.
 func (s *sweeper) each(fd int, do func(name string) error) error {
-	return eachName(fd, func(name string) error {
+	return openat.EachName(fd, ".", func(_ int, name string) error {
 		if time.Now().After(s.until) {
 			return errLate
 		}
@@ -133,36 +133,10 @@ func (s *sweeper) each(fd int, do func(name string) error) error {
 	})
 }
 
-// eachName hands on the names in an open directory. It opens the directory anew,
-// and on macOS reads by a stream of the C library's: without one each call would
-// begin again and pass over as many names as it has given, which may be gone by then.
-func eachName(fd int, do func(name string) error) error {
-	again, err := openAt(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		return err
-	}
-	dir := os.NewFile(uintptr(again), ".")
-	defer dir.Close()
-	for {
-		names, err := dir.Readdirnames(256)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if err := do(name); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // age is the time since an entry was changed, 0 where that is not known.
 func age(dir int, name string) time.Duration {
 	var st unix.Stat_t
-	if unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+	if openat.Stat(dir, name, &st) != nil {
 		return 0
 	}
 	return time.Since(time.Unix(st.Ctim.Unix()))

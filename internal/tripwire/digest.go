@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"hash"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +25,7 @@ const (
 // change of the inode is one that a command cannot set.
 func fileText(dir int, name string, st *unix.Stat_t, limit int64) string {
 	if st.Size <= limit {
-		data, err := readAt(dir, name, int(limit))
+		data, err := openat.ReadFile(dir, name, int(limit))
 		if err == nil && int64(len(data)) <= limit {
 			return sum(data)
 		}
@@ -83,7 +84,7 @@ func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
 		d.cut, d.lost = true, true
 		return
 	}
-	f, err := openList(dir, name, name)
+	f, err := openat.List(dir, name, name)
 	var names []string
 	if err == nil {
 		defer f.Close()
@@ -107,21 +108,21 @@ func (d *digest) sub(dir int, name string, st *unix.Stat_t, depth int) {
 
 func (d *digest) entry(dir int, name string, depth int) {
 	var st unix.Stat_t
-	if err := statAt(dir, name, &st); err != nil {
+	if err := openat.Stat(dir, name, &st); err != nil {
 		d.add('?', name, "")
 		return
 	}
 	if d.stamps != nil {
 		d.stamps.see(dir, name, &st)
 		d.add('s', name, stamp(&st))
-		if is(&st, unix.S_IFDIR) {
+		if openat.Is(&st, unix.S_IFDIR) {
 			d.sub(dir, name, &st, depth+1)
 		}
 		return
 	}
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFLNK:
-		text, _ := readlinkAt(dir, name)
+		text, _ := openat.Readlink(dir, name)
 		d.add('l', name, text)
 	case unix.S_IFREG:
 		kind := byte('f')

@@ -3,12 +3,9 @@
 package tripwire
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,31 +13,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// openDir opens a directory for use with the calls that end in "at". A link on
-// the way is an error: the planner had resolved them all, so one that is there
-// now was put there since.
+// openDir opens a directory for the calls of openat. A link on the way is an error: the
+// planner had resolved them all, so one that is there now was put there since.
 func openDir(path string) (int, error) {
-	fd, err := openAt(unix.AT_FDCWD, "/", openPath|unix.O_DIRECTORY)
-	for elem := range strings.SplitSeq(path[1:], "/") {
-		if err != nil || elem == "" {
-			break
-		}
-		above := fd
-		fd, err = openAt(above, elem, openPath|unix.O_DIRECTORY)
-		var st unix.Stat_t
-		if err != nil && statAt(above, elem, &st) == nil && is(&st, unix.S_IFLNK) {
-			err = errLinked
-		}
-		unix.Close(above)
+	fd, err := openat.Dir(path)
+	switch err {
+	case nil:
+		return fd, nil
+	case unix.ELOOP:
+		err = errLinked
 	}
-	if err != nil {
-		return -1, fail(path, err)
-	}
-	return fd, nil
+	return -1, fail(path, err)
 }
 
 // errLinked is what became of a directory above a watched name.
@@ -54,85 +42,9 @@ func absent(err error) error {
 	return err
 }
 
-// openAt opens no link, and waits for nothing.
-func openAt(dir int, name string, flags int) (fd int, err error) {
-	if flags&unix.O_DIRECTORY == 0 {
-		flags |= unix.O_NONBLOCK | unix.O_NOCTTY
-	}
-	err = retry(func() error {
-		fd, err = unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		return err
-	})
-	return fd, err
-}
-
-func statAt(dir int, name string, st *unix.Stat_t) error {
-	return retry(func() error { return unix.Fstatat(dir, name, st, unix.AT_SYMLINK_NOFOLLOW) })
-}
-
-func readlinkAt(dir int, name string) (string, error) {
-	buf := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(dir, name, buf)
-	return string(buf[:max(n, 0)]), err
-}
-
-// readAt reads a regular file, at most limit bytes and one more that says there
-// is more. Anything but a regular file is an error.
-func readAt(dir int, name string, limit int) ([]byte, error) {
-	fd, err := openAt(dir, name, unix.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, err
-	}
-	if !is(&st, unix.S_IFREG) {
-		return nil, errors.New("not a regular file")
-	}
-	return readFD(fd, st.Size, limit)
-}
-
-// readFD reads at most limit bytes and one more. size is how many fstat(2) says
-// there are, 0 also for files of the kernel, whose end only reading finds.
-func readFD(fd int, size int64, limit int) ([]byte, error) {
-	buf := bytes.NewBuffer(make([]byte, 0, min(size, int64(limit))+bytes.MinRead))
-	_, err := buf.ReadFrom(io.LimitReader(reader(fd), int64(limit)+1))
-	return buf.Bytes(), err
-}
-
-// reader reads an open file.
-type reader int
-
-func (fd reader) Read(p []byte) (n int, err error) {
-	err = retry(func() error { n, err = unix.Read(int(fd), p); return err })
-	if n == 0 && err == nil {
-		err = io.EOF
-	}
-	return max(n, 0), err
-}
-
-func retry(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
-}
-
-// openList opens a directory to list it. path is what it is known by.
-func openList(dir int, name, path string) (*os.File, error) {
-	fd, err := openAt(dir, name, unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), path), nil
-}
-
 // namesIn returns the sorted names in a directory.
 func namesIn(dir int, name string) ([]string, error) {
-	f, err := openList(dir, name, name)
+	f, err := openat.List(dir, name, name)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +81,7 @@ func listDir(path string) ([]string, error) {
 
 // lstat is lstat(2).
 func lstat(path string) (st unix.Stat_t, err error) {
-	err = retry(func() error { return unix.Lstat(path, &st) })
+	err = openat.Stat(unix.AT_FDCWD, path, &st)
 	return st, err
 }
 
@@ -181,9 +93,6 @@ func exists(path string) bool {
 
 func mtime(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
 func ctime(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
-
-// is reports whether a file is of a kind: unix.S_IFREG, for one.
-func is(st *unix.Stat_t, kind uint32) bool { return uint32(st.Mode)&unix.S_IFMT == kind }
 
 func kindName(mode uint32) string { return cmp.Or(kindNames[mode&unix.S_IFMT], "device") }
 
@@ -209,7 +118,7 @@ func unreachable(err error) bool {
 func regular(path string) ([]byte, error) { return regularAt(unix.AT_FDCWD, path) }
 
 func regularAt(dir int, name string) ([]byte, error) {
-	data, err := readAt(dir, name, maxConfig)
+	data, err := openat.ReadFile(dir, name, maxConfig)
 	if err == nil && len(data) > maxConfig {
 		return nil, errLong
 	}
@@ -226,7 +135,7 @@ func readFile(path string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(dir)
-	return readAt(dir, base(path), limit)
+	return openat.ReadFile(dir, base(path), limit)
 }
 
 // cause is what an error says without the path.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -95,13 +96,13 @@ const maxIndex = 256 << 20
 // may become: not when it is young, nor when a process has it open for writing: what
 // is written to memory that the file is mapped to changes its time but once.
 func readIndex(path string, limit int) (data []byte, text string, rests bool, err error) {
-	fd, err := openAt(unix.AT_FDCWD, path, unix.O_RDONLY)
+	fd, err := openat.Open(unix.AT_FDCWD, path, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, "", false, fail(path, err)
 	}
 	defer unix.Close(fd)
 	var st, after unix.Stat_t
-	if err = unix.Fstat(fd, &st); err != nil || !is(&st, unix.S_IFREG) {
+	if err = unix.Fstat(fd, &st); err != nil || !openat.Is(&st, unix.S_IFREG) {
 		return nil, "", false, cmp.Or(err, errors.New("it is not a regular file"))
 	}
 	text = stamp(&st)
@@ -109,7 +110,7 @@ func readIndex(path string, limit int) (data []byte, text string, rests bool, er
 	if st.Size > int64(limit) {
 		return nil, text, false, errLong
 	}
-	if data, err = readFD(fd, st.Size, limit); err == nil && len(data) > limit {
+	if data, err = openat.Read(fd, st.Size, limit); err == nil && len(data) > limit {
 		err = errLong
 	}
 	return data, text, rests && unix.Fstat(fd, &after) == nil && stamp(&after) == text, err

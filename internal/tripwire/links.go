@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,7 +37,7 @@ func (s *survey) listed(f *os.File, dir string) {
 		s.unseen(dir, err)
 	}
 	fd := int(f.Fd())
-	objects, err := openAt(fd, "objects", openPath|unix.O_DIRECTORY)
+	objects, err := openat.Open(fd, "objects", openat.Path|unix.O_DIRECTORY, 0)
 	if err == nil {
 		defer unix.Close(objects)
 	}
@@ -54,7 +55,7 @@ func (s *survey) listed(f *os.File, dir string) {
 // walk lists a directory and those in it. What is not a directory was reported with
 // the names around it.
 func (s *survey) walk(parent int, name, path string, depth int) {
-	f, err := openList(parent, name, path)
+	f, err := openat.List(parent, name, path)
 	var below []string
 	switch err {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
@@ -109,13 +110,13 @@ func (s *survey) list(f *os.File, path string) (dirs []string, err error) {
 // at: a command can take the right to search a directory away, and give it back later.
 func (s *survey) odd(dir int, name, path string) {
 	var st unix.Stat_t
-	if statAt(dir, name, &st) == unix.ENOENT {
+	if openat.Stat(dir, name, &st) == unix.ENOENT {
 		return
 	}
 	switch kind := uint32(st.Mode) & unix.S_IFMT; {
 	case kind == unix.S_IFREG || kind == unix.S_IFDIR:
 	case kind == unix.S_IFLNK:
-		text, _ := readlinkAt(dir, name)
+		text, _ := openat.Readlink(dir, name)
 		s.add(path, "a link, and git writes to where it leads", text)
 	// A socket cannot be opened as a file, and git's file system monitor has one.
 	case kind != unix.S_IFSOCK || name != "fsmonitor--daemon.ipc":

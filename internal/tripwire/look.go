@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -47,7 +48,7 @@ func lookName(path string) (string, error) {
 // lookPlace tells one directory from another that was put in its place.
 func lookPlace(path string) (string, error) {
 	st, err := lstat(path)
-	if err != nil || !is(&st, unix.S_IFDIR) {
+	if err != nil || !openat.Is(&st, unix.S_IFDIR) {
 		return lookName(path)
 	}
 	// A number is given anew when a directory is gone; when it was made is not.
@@ -58,7 +59,7 @@ func lookPlace(path string) (string, error) {
 // wait for: more is an error, since a part of it could be changed unseen.
 func lookKept(path string) (string, error) {
 	st, err := lstat(path)
-	if err != nil || !is(&st, unix.S_IFDIR) {
+	if err != nil || !openat.Is(&st, unix.S_IFDIR) {
 		return lookName(path)
 	}
 	dir, err := openDir(policy.Dir(path))
@@ -79,7 +80,7 @@ func lookKept(path string) (string, error) {
 // stateAt is the state of a name in an open directory.
 func stateAt(dir int, name string) (string, error) {
 	var st unix.Stat_t
-	switch err := statAt(dir, name, &st); err {
+	switch err := openat.Stat(dir, name, &st); err {
 	case nil:
 	case unix.ENOENT:
 		return "", nil
@@ -88,7 +89,7 @@ func stateAt(dir int, name string) (string, error) {
 	}
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFLNK:
-		text, err := readlinkAt(dir, name)
+		text, err := openat.Readlink(dir, name)
 		return "link " + text, err
 	case unix.S_IFREG:
 		state := "file " + fileText(dir, name, &st, maxFile)
@@ -155,7 +156,7 @@ func nestedPath(dir, name string) string {
 // settings of its own.
 func lookSettings(path string) (string, error) {
 	st, err := lstat(path)
-	if err != nil || !is(&st, unix.S_IFREG) {
+	if err != nil || !openat.Is(&st, unix.S_IFREG) {
 		return "", absent(err)
 	}
 	data, err := readFile(path, maxConfig)

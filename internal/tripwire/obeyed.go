@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -215,8 +216,8 @@ func pickFrom(dir string) []string {
 			return nil, false
 		}
 		st, err := lstat(join(dir, rel))
-		if err != nil || !is(&st, unix.S_IFDIR) {
-			return nil, err == nil && is(&st, unix.S_IFLNK)
+		if err != nil || !openat.Is(&st, unix.S_IFDIR) {
+			return nil, err == nil && openat.Is(&st, unix.S_IFLNK)
 		}
 		below, _ := listDir(join(dir, rel))
 		return below, false

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"golang.org/x/sys/unix"
 )
@@ -98,7 +99,7 @@ func taken(dir, common string) bool {
 	}
 	return !slices.ContainsFunc([]string{"objects", "refs"}, func(name string) bool {
 		st, err := lstat(join(common, name))
-		return err != nil || !is(&st, unix.S_IFDIR)
+		return err != nil || !openat.Is(&st, unix.S_IFDIR)
 	})
 }
 

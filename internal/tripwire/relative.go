@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"golang.org/x/sys/unix"
 )
 
@@ -57,6 +58,6 @@ func alike(a, b, state string) bool {
 	}
 	return !slices.ContainsFunc(names, func(n string) bool {
 		st, err := lstat(filepath.Clean(join(a, n)))
-		return err != nil || is(&st, unix.S_IFLNK)
+		return err != nil || openat.Is(&st, unix.S_IFLNK)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -312,7 +313,7 @@ func (l *comparison) adopt(rec *record, path string) bool {
 		tree = policy.Dir(path)
 	}
 	st, err := lstat(path)
-	if rec.at(Repository, path) != nil || err != nil || !is(&st, unix.S_IFDIR) || tree == "" && !bare(path) {
+	if rec.at(Repository, path) != nil || err != nil || !openat.Is(&st, unix.S_IFDIR) || tree == "" && !bare(path) {
 		return false
 	}
 	r := repository{tree: tree}

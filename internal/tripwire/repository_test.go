@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
@@ -159,7 +160,7 @@ func TestTodo(t *testing.T) {
 		for text, want := range texts {
 			dir := tree(t, map[string]string{name: text})
 			s := newSurvey(noIndexes(), nil)
-			fd, err := openAt(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY)
+			fd, err := openat.Open(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

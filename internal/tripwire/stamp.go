@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -26,7 +27,7 @@ func stampAt(dir, rel string, now time.Time, rests bool) string {
 	}
 	s := &stamps{asks: rests}
 	text := s.of(unix.AT_FDCWD, path, &st)
-	if is(&st, unix.S_IFLNK) {
+	if openat.Is(&st, unix.S_IFLNK) {
 		text += s.target(dir, rel)
 	}
 	if s.written || s.newest > now.Add(-young).UnixNano() {
@@ -49,7 +50,7 @@ type stamps struct {
 // of is the stamp of a file, or of a directory with what is in it.
 func (s *stamps) of(dir int, name string, st *unix.Stat_t) string {
 	s.see(dir, name, st)
-	if !is(st, unix.S_IFDIR) {
+	if !openat.Is(st, unix.S_IFDIR) {
 		return stamp(st)
 	}
 	d := newDigest(s)
@@ -60,10 +61,10 @@ func (s *stamps) of(dir int, name string, st *unix.Stat_t) string {
 // see looks at a file.
 func (s *stamps) see(dir int, name string, st *unix.Stat_t) {
 	s.newest = max(s.newest, ctime(st))
-	if !s.asks || s.written || !is(st, unix.S_IFREG) {
+	if !s.asks || s.written || !openat.Is(st, unix.S_IFREG) {
 		return
 	}
-	fd, err := openAt(dir, name, unix.O_RDONLY)
+	fd, err := openat.Open(dir, name, unix.O_RDONLY, 0)
 	if s.written = err != nil || !unwritten(fd); err == nil {
 		unix.Close(fd)
 	}
@@ -76,11 +77,11 @@ func (s *stamps) target(dir, rel string) string {
 		return ""
 	}
 	defer f.Close()
-	if is(&st, unix.S_IFDIR) {
+	if openat.Is(&st, unix.S_IFDIR) {
 		return "->" + s.of(int(f.Fd()), ".", &st)
 	}
 	s.newest = max(s.newest, ctime(&st))
-	s.written = s.written || s.asks && is(&st, unix.S_IFREG) && !unwritten(int(f.Fd()))
+	s.written = s.written || s.asks && openat.Is(&st, unix.S_IFREG) && !unwritten(int(f.Fd()))
 	return "->" + stamp(&st)
 }
 
@@ -120,7 +121,7 @@ func lookListed(dir, rel string) (string, error) {
 	defer f.Close()
 	switch uint32(st.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
-		data, err := readFD(int(f.Fd()), st.Size, maxFile)
+		data, err := openat.Read(int(f.Fd()), st.Size, maxFile)
 		if err != nil || len(data) > maxFile {
 			return state + "\nfile " + stamp(&st), nil
 		}

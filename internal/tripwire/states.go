@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"golang.org/x/sys/unix"
 )
 
@@ -42,7 +43,7 @@ var laterFiles = []struct {
 
 // text tells of the odd lines of a file.
 func (s *survey) text(fd int, dir, path string, odd func(text string) []string) {
-	at, err := openAt(fd, filepath.Dir(path), openPath|unix.O_DIRECTORY)
+	at, err := openat.Open(fd, filepath.Dir(path), openat.Path|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return // reported with the names in the directory
 	}
@@ -55,7 +56,7 @@ func (s *survey) text(fd int, dir, path string, odd func(text string) []string) 
 	s.add(path, "", "")
 	if err != nil {
 		var st unix.Stat_t
-		_ = statAt(at, base(path), &st)
+		_ = openat.Stat(at, base(path), &st)
 		s.unread(path, "it could not be read: "+cause(err), number(ctime(&st)))
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/gitdir"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
@@ -179,7 +180,7 @@ func (s *survey) whole(at, dir, tree string) {
 		s.file(at, dir, name, name)
 	}
 	for _, name := range []string{"info", "objects", "objects/info", "refs"} {
-		if st, err := lstat(join(dir, name)); err == nil && !is(&st, unix.S_IFDIR) {
+		if st, err := lstat(join(dir, name)); err == nil && !openat.Is(&st, unix.S_IFDIR) {
 			s.add(at, name+" is not a directory", "")
 		}
 	}
@@ -189,7 +190,7 @@ func (s *survey) whole(at, dir, tree string) {
 // changing is what a command can make in a git directory whose settings and hooks
 // it cannot change.
 func (s *survey) changing(at, dir, tree string) {
-	f, err := openList(unix.AT_FDCWD, dir, dir)
+	f, err := openat.List(unix.AT_FDCWD, dir, dir)
 	switch {
 	case err == unix.ENOTDIR || err == unix.ELOOP:
 		if !s.seen[pair(dir, "")] {
@@ -267,14 +268,14 @@ func (s *survey) hooks(at, dir string) {
 		return
 	}
 	names, listed := namesAt(dir)
-	if err != nil || listed != nil || !is(&st, unix.S_IFDIR) || len(names) > maxEntries {
+	if err != nil || listed != nil || !openat.Is(&st, unix.S_IFDIR) || len(names) > maxEntries {
 		text, _ := os.Readlink(dir)
 		s.add(at, "hooks is not a directory that can be looked at", text+number(ctime(&st)))
 		return
 	}
 	for _, name := range names {
 		st, err := lstat(join(dir, name))
-		if !strings.HasSuffix(name, ".sample") || err != nil || !is(&st, unix.S_IFREG) {
+		if !strings.HasSuffix(name, ".sample") || err != nil || !openat.Is(&st, unix.S_IFREG) {
 			s.file(at, dir, name, "hooks/"+name)
 		}
 	}
@@ -346,7 +347,7 @@ func (s *survey) below(dir string) {
 // directories lists those in a directory, none where it cannot be reached, and
 // tells of links there. A link in its place was reported before.
 func (s *survey) directories(dir string) (names []string) {
-	f, err := openList(unix.AT_FDCWD, dir, dir)
+	f, err := openat.List(unix.AT_FDCWD, dir, dir)
 	if unreachable(err) {
 		return nil
 	}

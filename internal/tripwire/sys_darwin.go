@@ -2,10 +2,11 @@
 
 package tripwire
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
 
-// openPath opens a directory; it has to be one that may be listed.
-const openPath = unix.O_RDONLY
+	"github.com/sbx-sandbox/sbx/internal/openat"
+)
 
 // inMemory reports whether a directory is on a file system that does not note
 // the time of each write.
@@ -16,7 +17,7 @@ func born(_ string, st *unix.Stat_t) int64 { return st.Btim.Nano() }
 
 // reach is lstat(2): there are no links that lead each process elsewhere.
 func reach(path string, st *unix.Stat_t) error {
-	return retry(func() error { return unix.Lstat(path, st) })
+	return openat.Stat(unix.AT_FDCWD, path, st)
 }
 
 // unwritten reports whether no process has a file open for writing. Nothing here

@@ -7,12 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 )
-
-// openPath opens a directory that may be searched and not be listed, as /home
-// sometimes is.
-const openPath = unix.O_PATH
 
 // inMemory reports whether a directory is on a file system that does not note
 // the time of a write by mmap, as tmpfs does not before recent kernels.
@@ -42,7 +39,7 @@ var errMagic = errors.New("a link of the kernel's is on the way (/proc/self/cwd)
 func reach(path string, st *unix.Stat_t) error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	fd := -1
-	err := retry(func() (err error) { fd, err = unix.Openat2(unix.AT_FDCWD, path, &how); return err })
+	err := openat.Retry(func() (err error) { fd, err = unix.Openat2(unix.AT_FDCWD, path, &how); return err })
 	switch err {
 	case nil:
 		defer unix.Close(fd)
@@ -58,7 +55,7 @@ func reach(path string, st *unix.Stat_t) error {
 			return errors.Unwrap(err)
 		}
 		defer unix.Close(dir)
-		return statAt(dir, base(path), st)
+		return openat.Stat(dir, base(path), st)
 	}
 	return err
 }
