@@ -96,7 +96,7 @@ func Prepare(inv Invocation) (*Run, error) {
 	}
 	plan, err := c.plan(cmd, by)
 	if err == nil {
-		err = c.refuseHalf(cmd, plan)
+		err = c.refuseGit(cmd, plan)
 	}
 	if err != nil {
 		return nil, err

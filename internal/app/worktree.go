@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"slices"
@@ -15,49 +16,114 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// refuseHalf refuses a command of git that changes the work tree where only a part of
-// that can be written: git leaves the rest as it is, may end with 0 all the same, and
-// the next commit takes back what others did.
-func (c *Context) refuseHalf(cmd command, p *engine.Plan) (err error) {
-	if c.Vars.CWD == "" || c.Policy.Project == c.Vars.Root && c.Vars.Root == c.Boundary && len(p.Report.Frozen) == 0 ||
-		!slices.ContainsFunc(cmd.words, func(w string) bool { return strings.Contains(w, "git") }) {
+// refuseGit refuses commands of git which leave things half done where only a part of what
+// they change can be written: git may end with 0 all the same. What changes the work tree
+// leaves the rest as it is, and the next commit takes back what others did; a linked work
+// tree outside ends with the sandbox, and stays registered.
+func (c *Context) refuseGit(cmd command, p *engine.Plan) (err error) {
+	whole := c.Policy.Project == c.Vars.Root && c.Vars.Root == c.Boundary && len(p.Report.Frozen) == 0
+	names := func(part string) bool {
+		return slices.ContainsFunc(cmd.words, func(w string) bool { return strings.Contains(w, part) })
+	}
+	if c.Vars.CWD == "" || !names("git") || whole && !names("worktree") {
 		return nil
 	}
+	moved := names("cd ")
 	risk.Each(cmd.words, func(words []string) {
-		name, dir := c.changesTree(words, c.Host.StartDir())
-		top, part := c.gitTop(dir), c.Policy.Project
-		if tree := os.Getenv("GIT_WORK_TREE"); tree != "" && tree[0] == '/' {
-			top = path.Clean(tree)
-		} else if tree != "" {
-			top = host.Join(dir, tree)
-		}
-		if err != nil || name == "" || top == "" || !policy.Within(part, top) || c.Policy.Access(part) != policy.Write {
-			return
-		}
-		line := ""
-		for _, w := range words {
-			line += " " + text.ShellWord(w)
-		}
-		if c.Policy.Access(top) == policy.Write {
-			frozen := func(dir string) bool { return policy.Within(dir, top) && !policy.Within(dir, top+"/.git") }
-			if i := slices.IndexFunc(p.Report.Frozen, frozen); i >= 0 {
-				err = Failed("git "+name+" changes all of the work tree "+text.Plain(top)+", and nothing can be replaced directly in "+
-					text.Plain(p.Report.Frozen[i])+": something there is hidden or protected",
-					"outside of the sandbox it can (inside with bwrap: sbx doctor):"+line)
-			}
-			return
-		}
-		how := "sbx -w " + text.ShellWord(top) + " --" + line
+		g, ok := gitWords(words, c.Host.StartDir())
 		switch {
-		case c.Inv.Client:
-			how = "run it outside, or start from " + text.Plain(top)
-		case c.Host.ByName:
-			how = "SBX_FLAGS=" + text.ShellWord("-w "+text.ShellWord(top)) + line
+		case err != nil || !ok:
+		case g.name == "worktree":
+			err = c.refuseLinked(&g, moved)
+		case !whole && c.changesTree(&g):
+			err = c.refuseHalf(&g, p)
 		}
-		err = Failed("git "+name+" changes all of the work tree "+text.Plain(top)+", of which only "+
-			text.Plain(Below(part, top))+" can be written", "to let it: "+how)
 	})
 	return err
+}
+
+// refuseHalf is for a command that changes files wherever they lie in the work tree.
+func (c *Context) refuseHalf(g *gitCommand, p *engine.Plan) error {
+	top, part := c.gitTop(g.dir), c.Policy.Project
+	if tree := os.Getenv("GIT_WORK_TREE"); tree != "" {
+		top = from(g.dir, tree)
+	}
+	if top == "" || !policy.Within(part, top) || c.Policy.Access(part) != policy.Write {
+		return nil
+	}
+	what := "git " + g.name + " changes all of the work tree " + text.Plain(top)
+	if c.Policy.Access(top) != policy.Write {
+		return Failed(what+", of which only "+text.Plain(Below(part, top))+" can be written",
+			"to let it: "+cmp.Or(c.writing(top, g.line), "run it outside, or start from "+text.Plain(top)))
+	}
+	frozen := func(dir string) bool { return policy.Within(dir, top) && !policy.Within(dir, top+"/.git") }
+	if i := slices.IndexFunc(p.Report.Frozen, frozen); i >= 0 {
+		return Failed(what+", and nothing can be replaced directly in "+text.Plain(p.Report.Frozen[i])+
+			": something there is hidden or protected",
+			"outside of the sandbox it can (inside with bwrap: sbx doctor): "+g.line)
+	}
+	return nil
+}
+
+// writing is a line with a directory opened for writing, "" where the caller has none.
+func (c *Context) writing(dir, line string) string {
+	switch {
+	case c.Inv.Client:
+		return ""
+	case c.Host.ByName:
+		return "SBX_FLAGS=" + text.ShellWord("-w "+text.ShellWord(dir)) + " " + line
+	}
+	return "sbx -w " + text.ShellWord(dir) + " -- " + line
+}
+
+// refuseLinked is for linked work trees: one can be made where its directory lasts, and
+// those there are cannot be moved or removed, since both of their ends are protected.
+// Moved says that a shell may run it elsewhere.
+func (c *Context) refuseLinked(g *gitCommand, moved bool) error {
+	operands := g.operands("-b", "-B", "--reason", "--expire")
+	verb := strings.Join(operands[:min(1, len(operands))], "")
+	if verb == "prune" {
+		if linked, _ := c.Host.FS.ReadDir(c.gitTop(g.dir) + "/.git/worktrees"); len(linked) == 0 {
+			return nil
+		}
+		return Failed("git worktree prune takes linked work trees that are not visible in the sandbox for removed ones",
+			"outside of the sandbox: "+g.line)
+	}
+	if len(operands) < 2 || strings.Contains(operands[1], "$…") {
+		return nil
+	}
+	typed := operands[1]
+	file := from(g.dir, typed)
+	if rest, ok := strings.CutPrefix(typed, "~/"); ok && len(c.Host.Homes) > 0 {
+		file = path.Join(c.Host.Homes[0], rest)
+		g.line = strings.Replace(g.line, text.ShellWord(typed), text.ShellWord(file), 1)
+	} else if typed[0] != '/' && moved {
+		return nil
+	}
+	switch {
+	case verb == "add" && c.Policy.Access(file) != policy.Write:
+		how := c.writing(file, g.line)
+		if how != "" && c.Host.Writable(file) == nil {
+			how = "to let it: mkdir -p " + text.ShellWord(file) + " && " + how
+		} else {
+			how = "outside of the sandbox: " + g.line
+		}
+		return Failed("git worktree add makes "+text.Plain(file)+", which would end with the sandbox and stay registered", how)
+	case verb == "remove" || verb == "move":
+		if info, err := c.Host.FS.Lstat(file + "/.git"); err == nil && info.Kind == host.File {
+			return Failed("git worktree "+verb+" changes .git in "+text.Plain(file)+" and what it leads to, which are protected",
+				"outside of the sandbox: "+g.line)
+		}
+	}
+	return nil
+}
+
+// from is the file that a word names in a directory.
+func from(dir, word string) string {
+	if path.IsAbs(word) {
+		return path.Clean(word)
+	}
+	return path.Join(dir, word)
 }
 
 // gitTop is the root of the work tree that git finds from a directory: one that an
@@ -76,72 +142,76 @@ func (c *Context) gitTop(dir string) string {
 	return ""
 }
 
-// changesTree is the command of git by which a line changes files wherever they lie in
-// the work tree, and the directory it starts in; "" for any other.
-func (c *Context) changesTree(words []string, dir string) (name, in string) {
-	if len(words) == 0 || words[0] != "git" && !strings.HasSuffix(words[0], "/git") ||
+// gitCommand is a command of git's.
+type gitCommand struct {
+	dir, name string // where it runs, and the subcommand
+	args      []string
+	line      string // as a shell takes it
+}
+
+// gitWords reads a command line that starts in a directory.
+func gitWords(words []string, dir string) (g gitCommand, ok bool) {
+	if len(words) == 0 || path.Base(words[0]) != "git" ||
 		os.Getenv("GIT_DIR") != "" && os.Getenv("GIT_WORK_TREE") == "" { // the work tree is where it starts
-		return "", ""
+		return g, false
 	}
-	words = words[1:]
+	g.line, words = text.ShellLine(words), words[1:]
 	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
 		switch {
 		case strings.HasPrefix(words[0], "--git-dir"), strings.HasPrefix(words[0], "--work-tree"):
-			return "", ""
+			return g, false
 		case len(words) > 1 && words[0] == "-C":
-			if dir = host.Join(dir, words[1]); words[1] != "" && words[1][0] == '/' {
-				dir = words[1]
-			}
-			words = words[1:]
+			dir, words = from(dir, words[1]), words[1:]
 		case words[0] == "-c":
 			words = words[1:]
 		}
 		words = words[min(1, len(words)):]
 	}
 	if len(words) == 0 {
-		return "", ""
+		return g, false
 	}
-	name, args := words[0], words[1:]
-	has := func(options ...string) bool {
-		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
-	}
-	var operands []string
-	for _, a := range args {
-		if a == "-" || !strings.HasPrefix(a, "-") {
+	g.dir, g.name, g.args = path.Clean(dir), words[0], words[1:]
+	return g, true
+}
+
+func (g *gitCommand) has(options ...string) bool {
+	return slices.ContainsFunc(g.args, func(a string) bool { return slices.Contains(options, a) })
+}
+
+// operands are the words that are no options; of some the next word is the value.
+func (g *gitCommand) operands(valued ...string) (operands []string) {
+	for i, a := range g.args {
+		if (a == "-" || !strings.HasPrefix(a, "-")) && a != "" && (i == 0 || !slices.Contains(valued, g.args[i-1])) {
 			operands = append(operands, a)
 		}
 	}
-	switch name {
+	return operands
+}
+
+// changesTree reports whether a command changes files wherever they lie in the work tree.
+func (c *Context) changesTree(g *gitCommand) bool {
+	operands := g.operands()
+	switch g.name {
 	case "merge", "rebase", "pull", "am", "cherry-pick", "revert", "bisect", "sparse-checkout":
-		if has("--quit") {
-			return "", ""
-		}
+		return !g.has("--quit")
 	case "checkout", "switch": // of named files, or a new branch from here
-		if has("--") || len(operands) == 0 ||
-			len(operands) == 1 && has("-b", "-B", "-c", "-C", "--create") ||
-			name == "checkout" && c.namesFiles(args, operands, dir) {
-			return "", ""
-		}
+		return !g.has("--") && len(operands) > 0 &&
+			!(len(operands) == 1 && g.has("-b", "-B", "-c", "-C", "--create")) &&
+			!(g.name == "checkout" && c.namesFiles(g, operands))
 	case "stash":
-		if has("list", "show", "drop", "clear", "create", "store", "--") ||
-			len(operands) > 1 && len(operands) == len(args) && args[0] == "push" {
-			return "", ""
-		}
+		return !g.has("list", "show", "drop", "clear", "create", "store", "--") &&
+			!(len(operands) > 1 && len(operands) == len(g.args) && g.args[0] == "push")
 	case "reset":
-		if !has("--hard", "--merge", "--keep") {
-			return "", ""
-		}
-	default:
-		return "", ""
+		return g.has("--hard", "--merge", "--keep")
 	}
-	return name, path.Clean(dir)
+	return false
 }
 
 // namesFiles reports whether git checkout takes its operands for files: behind the first
 // always, and that where it is a file, which git takes for no branch.
-func (c *Context) namesFiles(args, operands []string, dir string) bool {
+func (c *Context) namesFiles(g *gitCommand, operands []string) bool {
 	plain := []string{"-f", "-q", "-p", "-m", "--force", "--quiet", "--patch", "--merge", "--ours", "--theirs"}
-	for _, a := range args {
+	for _, a := range g.args {
 		if !slices.Contains(operands, a) && !slices.Contains(plain, a) {
 			return false // it may make a branch
 		}
@@ -150,10 +220,6 @@ func (c *Context) namesFiles(args, operands []string, dir string) bool {
 	if len(operands) > 1 || strings.ContainsAny(first, "*?[") && !strings.ContainsAny(first, ":{") {
 		return true
 	}
-	file := host.Join(dir, first)
-	if first != "" && first[0] == '/' {
-		file = first
-	}
-	info, err := c.Host.FS.Lstat(path.Clean(file))
+	info, err := c.Host.FS.Lstat(from(g.dir, first))
 	return err == nil && info.Kind != host.Absent
 }
