@@ -58,9 +58,12 @@ func (c *Context) refuseHalf(g *gitCommand, p *engine.Plan) error {
 	}
 	frozen := func(dir string) bool { return policy.Within(dir, top) && !policy.Within(dir, top+"/.git") }
 	if i := slices.IndexFunc(p.Report.Frozen, frozen); i >= 0 {
+		how := "outside of the sandbox it can (inside with bwrap: sbx doctor): " + g.line
+		if p.Report.Reveal != "" && !c.Inv.Client && !c.Host.ByName {
+			how = "it can where nothing is hidden: sbx " + p.Report.Reveal + " -- " + g.line
+		}
 		return Failed(what+", and nothing can be replaced directly in "+text.Plain(p.Report.Frozen[i])+
-			": something there is hidden or protected",
-			"outside of the sandbox it can (inside with bwrap: sbx doctor): "+g.line)
+			": something there is hidden or protected", how)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 		if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			return err
 		}
-		for _, path := range dirs {
+		for _, path := range slices.Sorted(slices.Values(dirs)) { // one that was moved goes back before what is in it
 			var st unix.Stat_t
 			at, err := openat.Dir(path)
 			switch {

@@ -71,7 +71,7 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 	if err := v.OpenDevices(pol); err != nil {
 		return nil, err
 	}
-	v.Root, v.NoMounts = req.Root, t.NoMounts
+	v.Root, v.NoMounts, v.AbsentGit = req.Root, t.NoMounts, append(v.AbsentGit, git.NoHooks...)
 	p := &Plan{Engine: t.Name, Tier: t.Tier, Path: t.Path, Dirs: own}
 	p.Report.Policy, p.Report.View = pol, v
 	r := &Run{Plan: p, Request: req, Host: h, View: v, Policy: pol}

@@ -77,6 +77,7 @@ type Report struct {
 	Copied  []string // of Exposed, and of names that do not exist, those that are put back after the run
 
 	Frozen []string // writable directories in which nothing can be made or removed
+	Reveal string   // flags that show what closes those of the project, and so open them
 
 	View       *view.View
 	SelfInside bool              // sbx itself is in ManifestDir

@@ -33,18 +33,20 @@ type gitGuard struct {
 	tells bool     // what settings name is watched in place of protected
 	rules []policy.Rule
 	Watch []tripwire.Watch
-	Gaps  []string
-	Notes []string        // gaps that a person should hear of
-	done  map[string]bool // git directories and files looked at
-	left  int
-	inner int                   // nested repositories that may still be guarded one by one
-	pairs int                   // config files and work trees that share them
-	words int                   // of commands in settings that may still be looked for
-	more  int                   // the same, in work trees that a command can make
-	gits  []string              // git directories, see clean
-	rest  []string              // those that are not guarded
-	large []string              // directories that are not searched, see nested
-	texts map[string]configFile // see content
+	// NoHooks are directories of hooks that settings name and that do not exist.
+	NoHooks []string
+	Gaps    []string
+	Notes   []string        // gaps that a person should hear of
+	done    map[string]bool // git directories and files looked at
+	left    int
+	inner   int                   // nested repositories that may still be guarded one by one
+	pairs   int                   // config files and work trees that share them
+	words   int                   // of commands in settings that may still be looked for
+	more    int                   // the same, in work trees that a command can make
+	gits    []string              // git directories, see clean
+	rest    []string              // those that are not guarded
+	large   []string              // directories that are not searched, see nested
+	texts   map[string]configFile // see content
 }
 
 const (

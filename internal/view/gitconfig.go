@@ -160,6 +160,9 @@ func (g *gitGuard) namedAll(path string) {
 func (g *gitGuard) hooks(dir, root string) {
 	if dir != "" && root != "" && g.directory(dir, root, gitdir.Hooks) {
 		g.hookLinks(dir)
+		if to, err := g.res.Resolve(dir); err == nil && to.Info.Kind == host.Absent && g.inTrees(to.Path) {
+			g.NoHooks = appendNew(g.NoHooks, to.Path)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ package landlock
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -56,6 +57,7 @@ func (e Engine) Plan(r *engine.Run) error {
 	}
 	notes := c.notes(h, e.Chosen.Lack)
 	p.Report.Notes, p.Report.Exposed, p.Report.Movable, p.Report.Frozen = notes, c.exposed, c.moved, c.frozen
+	p.Report.Reveal = c.reveal(h.StartDir())
 	addRules(r, c)
 	if err := addFilters(r); err != nil {
 		return err
@@ -223,6 +225,22 @@ func (c *ruleBuilder) inTheWay() string {
 	return "something there is protected"
 }
 
+// reveal are the flags that show what closes the project's directories, "" where showing
+// it does not open them.
+func (c *ruleBuilder) reveal(cwd string) string {
+	var flags []string
+	for _, path := range c.hidden {
+		if policy.Within(path, c.v.Root) {
+			name := strings.TrimPrefix(path, cwd+"/")
+			flags = append(flags, "-r "+text.ShellWord(name))
+		}
+	}
+	if !c.v.Watched || len(flags) == 0 || len(flags) > 4 {
+		return ""
+	}
+	return strings.Join(flags, " ")
+}
+
 // unguarded says what can be changed while the command runs.
 func (c *ruleBuilder) unguarded() (out []string) {
 	if n := len(c.copied); n > 0 {
@@ -245,8 +263,12 @@ func (c *ruleBuilder) notes(h *host.Host, lack *host.Unavailable) []string {
 		for _, dir := range c.frozen {
 			names = append(names, text.Plain(dir))
 		}
+		opens := c.reveal(h.StartDir())
+		if opens != "" {
+			opens += " shows it and opens the directory of the project; "
+		}
 		out = append(out, "nothing can be made, removed or renamed directly in "+text.FirstOf(names, 4)+
-			": "+c.inTheWay()+", and Landlock cannot tell it from the rest; "+lack.Lift())
+			": "+c.inTheWay()+", and Landlock cannot tell it from the rest; "+opens+lack.Lift())
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {

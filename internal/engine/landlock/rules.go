@@ -72,12 +72,10 @@ func (c *ruleBuilder) regions() []region {
 		switch m.Access {
 		case policy.Write:
 			s.allow = landlock.Write
-		case policy.Protect:
+		case policy.Protect, policy.Read:
 			if c.v.Watched && c.expose(m) {
 				continue
 			}
-			s.allow = landlock.Read
-		case policy.Read:
 			s.allow = landlock.Read
 		case policy.Block:
 			if c.closed(m.Info, m.Path) {
@@ -97,28 +95,45 @@ func (c *ruleBuilder) regions() []region {
 	return out
 }
 
-// expose notes a protected path in a writable directory, which can be changed then,
-// and the directories that could be taken away with it. What git runs is put
-// back after the run; that a copy can be kept of it is the condition.
+// expose notes what the command can change in a writable directory, and the directories
+// that could be taken away with it: built-in protected paths, and what the user shows
+// that would be hidden. What git runs, and what is shown, is put back after the run; that
+// a copy can be kept of it is the condition. The rest is looked at.
 func (c *ruleBuilder) expose(m *view.Entry) bool {
-	path := m.Path
-	if m.Rule.Layer != policy.Builtin || m.Rule.Source == "secrets" || !c.ofProject(path) {
+	path, dir, git := m.Path, policy.Dir(m.Path), c.ofGit()
+	shown := m.Access == policy.Read && c.unhidden(m)
+	builtin := m.Access == policy.Protect && m.Rule.Layer == policy.Builtin && m.Rule.Source != "secrets"
+	if !shown && !(builtin && (git[path] || policy.Within(path, c.v.Root))) {
 		return false // the user's own word, sbx's own directories, and trees that were opened besides
 	}
-	if c.v.Access(policy.Dir(path)) != policy.Write || slices.ContainsFunc(c.hidden, func(h string) bool {
-		return policy.Within(h, policy.Dir(path))
-	}) {
+	covers := func(outer string) bool { return policy.Within(path, outer) }
+	if c.v.Access(dir) != policy.Write && !slices.ContainsFunc(c.exposed, covers) ||
+		slices.ContainsFunc(c.hidden, func(h string) bool { return policy.Within(h, dir) }) {
 		return false // closing the directory costs nothing
 	}
-	if c.ofGit()[path] {
-		if nodes, bytes := 512, int64(1<<20); !c.fits(path, m.Info, &nodes, &bytes) {
+	keep := shown
+	for at := range git { // husky's hooks lie in .husky/_, and run what is in .husky
+		keep = keep || policy.Within(at, path)
+	}
+	if nodes, bytes := 512, int64(1<<20); keep && !slices.ContainsFunc(c.copied, covers) {
+		if c.fits(path, m.Info, &nodes, &bytes) {
+			c.copied = append(c.copied, path)
+		} else if shown || git[path] {
 			return false
 		}
-		c.copied = append(c.copied, path)
 	}
 	c.exposed = append(c.exposed, path)
 	c.movable(path)
 	return true
+}
+
+// unhidden reports whether an entry is shown that a built-in profile hides: by the user, or
+// since git tracks it.
+func (c *ruleBuilder) unhidden(m *view.Entry) bool {
+	return m.Rule.Source == view.SourceTracked || m.Rule.Layer != policy.Builtin && slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
+		return r.Access == policy.Block && r.Layer == policy.Builtin && (r.Path == m.Path ||
+			r.Pattern && policy.Dir(r.Path) == policy.Dir(m.Path) && policy.Match(host.Base(r.Path), host.Base(m.Path)))
+	})
 }
 
 // ofGit are the places that the policy protects because git obeys them, wherever links
@@ -153,16 +168,6 @@ func (c *ruleBuilder) movable(path string) {
 		!slices.Contains(c.moved, dir); dir = policy.Dir(dir) {
 		c.moved = append(c.moved, dir)
 	}
-}
-
-// ofProject reports whether a path is in the project, or in a directory outside that
-// git keeps for it, as it does for a submodule and a linked work tree.
-func (c *ruleBuilder) ofProject(path string) bool {
-	return policy.Within(path, c.v.Root) || slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
-		return r.Path == path && view.FromGit(&r)
-	}) && !slices.ContainsFunc(c.rulesOf, func(r policy.Rule) bool {
-		return r.Layer != policy.Builtin && r.Access == policy.Write && policy.Within(path, r.Path)
-	})
 }
 
 // fits reports whether a copy of a file or directory is small enough to be kept.
