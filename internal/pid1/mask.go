@@ -37,9 +37,12 @@ func below(path, dir string) bool {
 }
 
 // watchedDirs lists the directories in which a mask can be taken away, each once:
-// those that hold one, and those on the way to them.
+// those that hold one, and those on the way to them. A directory comes after the
+// one that holds it: who begins to watch in this order misses nothing that is
+// made meanwhile.
 func watchedDirs(masks []Mask) (dirs []string) {
 	for i := range masks {
+		known := len(dirs)
 		for path := masks[i].Path; path != masks[i].Top && path != "/"; {
 			path = dirOf(path)
 			if slices.Contains(dirs, path) { // and so what is above it
@@ -47,6 +50,7 @@ func watchedDirs(masks []Mask) (dirs []string) {
 			}
 			dirs = append(dirs, path)
 		}
+		slices.Reverse(dirs[known:])
 	}
 	return dirs
 }

@@ -11,8 +11,8 @@ import (
 func TestWatchedDirs(t *testing.T) {
 	got := watchedDirs([]Mask{{Hides, "/p/.env", "/p"}, {Protects, "/p/.git/config", "/p"},
 		{Protects, "/p/.git/hooks", "/p"}, {Protects, "/p/.git/info/attributes", "/p"}, {Hides, "/h/.netrc", "/"},
-		{Hides, "/x", "/"}})
-	want := []string{"/p", "/p/.git", "/p/.git/info", "/h", "/"}
+		{Hides, "/x", "/"}, {Hides, "/h/a/b/c", "/"}})
+	want := []string{"/p", "/p/.git", "/p/.git/info", "/", "/h", "/h/a", "/h/a/b"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
