@@ -335,6 +335,9 @@ func stray(word string, left []string) error {
 			return app.Failed("unexpected word "+strconv.Quote(w),
 				"sbx "+text.ShellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
 		}
+		if i == 0 && (w == "help" || w == "version") {
+			return app.Failed("unexpected word "+strconv.Quote(w), "sbx --"+w)
+		}
 		line := append(slices.Clone(left[:i]), "--")
 		return app.Failed("unexpected word "+strconv.Quote(w)+": a command comes after --",
 			"sbx "+text.ShellLine(append(line, left[i:]...)))

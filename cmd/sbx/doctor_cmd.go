@@ -133,7 +133,10 @@ func (d *diagnosis) engines(h *host.Host, facts host.Diagnostics) engine.Chosen 
 func (d *diagnosis) result(settings bool) {
 	enough := d.Tier == "full" || d.Tier == "reduced" && d.Wanted == "reduced"
 	d.OK = enough && settings
-	full := d.remedy[:min(1, len(d.remedy))]
+	full := slices.Clone(d.remedy[:min(1, len(d.remedy))])
+	if d.fix != "" {
+		full = append(full, "sbx doctor --fix does that, once you have said so")
+	}
 	d.found(
 		finding{d.OK && d.Tier == "full", check{"result", "ok", "commands run in a sandbox of tier full", nil}},
 		finding{d.OK && d.Tier != "full", check{"result", "note",
@@ -346,7 +349,7 @@ func (d *diagnosis) limits(h *host.Host) {
 		want limits.Wanted
 	}{{"--memory", limits.Wanted{MemoryMB: 1024}}, {"--cpus", limits.Wanted{CPUs: 1}},
 		{"--procs", limits.Wanted{Procs: 64}}} {
-		means, err := limits.Choose(l.want, facts, limits.Options{Staged: !facts.Mac})
+		means, err := limits.Choose(l.want, facts, limits.Options{Staged: d.Engine == host.EngineBwrap})
 		var refused *limits.Refusal
 		if errors.As(err, &refused) {
 			d.add("limits", "note", l.flag+" cannot be enforced here: "+refused.Why, refused.Hint)

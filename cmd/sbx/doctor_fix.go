@@ -47,9 +47,13 @@ func (c *doctorCmd) fix(d *diagnosis) error {
 	if err := run.Run(); err != nil {
 		return app.Failed("that failed: "+err.Error(), d.fix)
 	}
-	if now := c.diagnose(); now.Tier != host.TierFull {
-		return app.Failed("something is left: tier "+now.Tier, "sbx doctor says what")
+	now := c.diagnose()
+	switch {
+	case now.Tier == host.TierFull:
+		fmt.Fprintln(stdout, "done: commands run in a sandbox of tier full")
+		return nil
+	case now.fix != "" && now.fix != d.fix: // Ubuntu: the package, then AppArmor's profile
+		return c.fix(now)
 	}
-	fmt.Fprintln(stdout, "done: commands run in a sandbox of tier full")
-	return nil
+	return app.Failed("something is left: tier "+now.Tier, "sbx doctor says what")
 }

@@ -32,7 +32,7 @@ func (r *Run) applyLimits() error {
 		}
 		if v.DenyAbsent {
 			refused.Hint = "macOS has no control groups: leave the limit out, or set limits = \"best-effort\" in a config file"
-		} else if v.NoMounts {
+		} else if v.NoMounts && refused.Key == "procs" {
 			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
 		}
 		return Fail(text, refused.Hint)

@@ -55,7 +55,7 @@ func (u *Unavailable) Error() string { return u.Reason }
 func (u *Unavailable) Lift() string {
 	switch {
 	case u == nil:
-		return "bwrap lifts that (leave out --engine landlock)"
+		return "--engine bwrap lifts that"
 	case len(u.Hints) == 0:
 		return "sbx doctor says what lifts that"
 	}

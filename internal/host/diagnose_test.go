@@ -167,7 +167,7 @@ func TestMissingAndOld(t *testing.T) {
 	if u.Cause != causeOld || u.Reason != "/usr/bin/bwrap is version 0.3.1; sbx needs 0.4.0 or newer" || u.Hints[0] != "sudo dnf install bubblewrap" {
 		t.Errorf("%+v", u)
 	}
-	if u := missing(Diagnostics{Distro: "debian", Root: true, Container: "docker"}); !slices.Equal(u.Hints, []string{"apt-get install bubblewrap", "better in the image of the container"}) {
+	if u := missing(Diagnostics{Distro: "debian", Root: true, Container: "docker"}); !slices.Equal(u.Hints, []string{"apt-get update && apt-get install bubblewrap", "better in the image of the container"}) {
 		t.Errorf("%+v", u)
 	}
 }

@@ -13,6 +13,7 @@ func TestFix(t *testing.T) {
 	}{
 		{CauseMissing, "sudo apt-get install bubblewrap", false, true},
 		{CauseMissing, "apt-get install bubblewrap", true, true},
+		{CauseMissing, "apt-get update && apt-get install bubblewrap", true, true},
 		{CauseMissing, "apt-get install bubblewrap", false, false}, // of whom the hint is not
 		{CauseMissing, "doas apk add bubblewrap", false, true},
 		{CauseMissing, "install the package bubblewrap with your package manager", false, false},

@@ -209,12 +209,16 @@ func installHint(distro string) string {
 }
 
 // Install is the line that installs bubblewrap. Root has no need of sudo: images of
-// containers seldom have it.
+// containers seldom have it, and those of Debian have no lists of packages.
 func (f Diagnostics) Install() string {
-	if f.Root {
-		return strings.NewReplacer("sudo ", "", "doas ", "").Replace(installHint(f.Distro))
+	line := installHint(f.Distro)
+	if f.Container != "" {
+		line = strings.Replace(line, "sudo apt-get", "sudo apt-get update && sudo apt-get", 1)
 	}
-	return installHint(f.Distro)
+	if f.Root {
+		line = strings.NewReplacer("sudo ", "", "doas ", "").Replace(line)
+	}
+	return line
 }
 
 // unavailable is a cause with its remedies on this machine.

@@ -54,7 +54,7 @@ func Nearest(word string, known []string) string {
 		return ""
 	}
 	for _, k := range known {
-		if d := distance(word, k); d < limit {
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < limit {
 			best, limit = k, d
 		}
 	}
