@@ -82,6 +82,10 @@ func (c *Context) PlanSelf(by engine.Chosen, words []string) (*engine.Plan, erro
 }
 
 func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
+	way, err := c.checkWay()
+	if err != nil {
+		return nil, err
+	}
 	filter, agreed, err := c.readFilter()
 	if err != nil {
 		return nil, err
@@ -101,6 +105,7 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 		Argv0: cmd.argv0, Filter: filter, Agreed: agreed, Tmp: c.Inv.tmp(), Hints: c.hints(),
 	}, &h)
 	if err == nil {
+		plan.Report.Once = append(plan.Report.Once, way...)
 		logger(flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
 			plan.Report.Command)
 	}

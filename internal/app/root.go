@@ -72,7 +72,7 @@ func toolDirectory(c Caller) (*Caller, error) {
 	if h.CWD == "" {
 		return &c, nil // refused when the plan is made
 	}
-	err := h.Writable(h.CWD)
+	err := h.Grantable(h.CWD)
 	if err == nil {
 		return &c, nil
 	}
@@ -163,10 +163,34 @@ func (c *Caller) unpinned(asked string) (root, by string) {
 	default:
 		return "", ""
 	}
-	if c.Host.Writable(root) != nil {
+	if c.Host.Grantable(root) != nil {
 		return "", ""
 	}
 	return root, by
+}
+
+// checkWay refuses a working directory to which the caller came by a link that a
+// command could have made: one in place of a directory of the project would open
+// whatever it leads to. A link that nothing is known against is told of.
+func (c *Context) checkWay() (told []string, err error) {
+	h := c.Host
+	if h.Client && !h.Unpinned || h.CWD == "" {
+		return nil, nil // where a command starts opens nothing
+	}
+	_, links := h.Logical(nil)
+	strays := slices.DeleteFunc(slices.Clone(links), func(l host.Hop) bool { return !h.Strays(l) })
+	if len(strays) == 0 || !view.OnlyAsCWD(c.Policy, h.CWD) {
+		return nil, nil
+	}
+	for _, l := range strays {
+		line := "the working directory is " + text.Plain(h.StartDir()) + ": " + text.Plain(l.Path) + " is a link"
+		if h.Unpinned || h.Suspect(l, c.records().Has) {
+			return nil, Failed(line+", and a command could have made it",
+				"if you mean to be there: cd "+text.ShellWord(h.StartDir()))
+		}
+		told = append(told, line)
+	}
+	return told, nil
 }
 
 // roots are the trees that the configuration names, canonical, and of a pattern

@@ -212,7 +212,7 @@ func (h *hinter) keep(p *place, does string) string {
 	switch {
 	case python:
 		return "; a venv in the project" + does
-	case shared || h.Host.Writable(p.path) != nil || h.Secret(p.path) || h.sbxOwn(p.path):
+	case shared || h.Host.Grantable(p.path) != nil || h.Secret(p.path) || h.sbxOwn(p.path):
 		if h.Ask(h.CWD).Write {
 			return "; what is in the project stays"
 		}

@@ -3,6 +3,9 @@
 package host
 
 import (
+	"path/filepath"
+	"strings"
+
 	"github.com/sbx-sandbox/sbx/bwrapargs"
 	"github.com/sbx-sandbox/sbx/internal/limits"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -106,6 +109,21 @@ func (h *Host) StartDir() string {
 		return h.Dir
 	}
 	return h.CWD
+}
+
+// Logical is where the command starts by the name that the caller's shell has for it
+// ($PWD), and the links in that name. The resolver may be nil.
+func (h *Host) Logical(res *Resolver) (pwd string, links []Hop) {
+	pwd, _ = LookupEnv(h.Environ, "PWD")
+	if pwd != h.StartDir() && strings.HasPrefix(pwd, "/") && filepath.Clean(pwd) == pwd {
+		if res == nil {
+			res = NewResolver(h.FS)
+		}
+		if to, err := res.Resolve(pwd); err == nil && to.Path == h.StartDir() {
+			return pwd, to.Links
+		}
+	}
+	return h.StartDir(), nil
 }
 
 // Shown is a path as a message has it: short where it lies in the home directory.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -22,7 +23,8 @@ var SharedDirs = []string{
 // SystemTrees are never writable at any depth: the host runs what is in them.
 var SystemTrees = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/boot", "/dev", "/proc", "/sys", "/run",
-	"/nix", "/gnu/store", "/System", "/Library", "/private/etc", "/private/var/db", "/private/var/run",
+	"/nix", "/gnu/store", "/var/spool/cron", "/var/spool/at", "/System", "/Library", "/private/etc", "/private/var/db",
+	"/private/var/run",
 }
 
 // Replaceable reports whether a canonical path lies where someone whose work
@@ -38,25 +40,25 @@ var systemExceptions = []string{"/usr/src", "/usr/local/src"}
 // writable tree.
 func (h *Host) Writable(path string) error {
 	if slices.Contains(SharedDirs, path) {
-		return &PlaceError{path, "is shared with everything else on this machine"}
+		return &PlaceError{path: path, why: "is shared with everything else on this machine"}
 	}
 	for _, home := range h.Homes {
 		if policy.Within(home, path) {
-			return &PlaceError{path, "is or holds the home directory"}
+			return &PlaceError{path: path, why: "is or holds the home directory"}
 		}
 	}
 	if h.Config != "" && (policy.Within(h.Config, path) || policy.Within(path, h.Config)) {
-		return &PlaceError{path, "is or holds the place of sbx's own configuration (" + text.Plain(h.Config) + ")"}
+		return &PlaceError{path: path, why: "is or holds the place of sbx's own configuration (" + text.Plain(h.Config) + ")"}
 	}
 	if h.Store != "" && path != h.Tmp && (policy.Within(h.Store, path) || policy.Within(path, h.Store)) {
-		return &PlaceError{path, "is or holds the place of sbx's sessions (" + text.Plain(h.Store) + ")"}
+		return &PlaceError{path: path, why: "is or holds the place of sbx's sessions (" + text.Plain(h.Store) + ")"}
 	}
 	if policy.WithinAny(path, systemExceptions...) && !slices.Contains(systemExceptions, path) {
 		return nil
 	}
 	for _, d := range SystemTrees {
 		if policy.Within(path, d) {
-			return &PlaceError{path, "belongs to the system (" + d + ")"}
+			return &PlaceError{path: path, why: "belongs to the system (" + d + ")"}
 		}
 	}
 	return nil
@@ -70,9 +72,53 @@ func (h *Host) Shared(l Hop) bool {
 	})
 }
 
-type PlaceError struct{ path, why string }
+// Grantable is Writable for a path that no person named: what is in some directories
+// is started at login, by the desktop, by shells or editors.
+func (h *Host) Grantable(path string) error {
+	if err := h.Writable(path); err != nil {
+		return err
+	}
+	starts := func(top string, names []string) bool {
+		rest, ok := strings.CutPrefix(path, top+"/")
+		return ok && slices.ContainsFunc(names, func(name string) bool {
+			return policy.Within(rest, name) || policy.Within(name, rest)
+		})
+	}
+	found := h.Config != "" && starts(policy.Dir(h.Config), startConfig)
+	for _, home := range h.Homes {
+		found = found || starts(home, startHome) || starts(home+"/.config", startConfig)
+	}
+	if found {
+		return &PlaceError{path: path, why: "is, holds or lies in a place where programs look for what they start",
+			Named: true}
+	}
+	return nil
+}
+
+// startConfig are such places below ~/.config, startHome those below a home directory.
+var (
+	startConfig = strings.Fields(`autostart autostart-scripts plasma-workspace systemd environment.d upstart
+		user-tmpfiles.d X11 fish zsh bash nushell powershell git direnv nvim vim emacs doom helix kak micro Code
+		VSCodium Cursor zed tmux kitty wezterm ghostty alacritty i3 sway hypr niri river bspwm sxhkd awesome qtile
+		openbox labwc polybar waybar rofi ranger lf yazi mpv`)
+	startHome = strings.Fields(`.local/share/applications .local/share/systemd .local/share/dbus-1
+		.local/share/kservices5 .local/share/kio .local/share/kwin .local/share/plasma .local/share/plasmashell
+		.local/share/gnome-shell .local/share/cinnamon .local/share/nautilus .local/share/nautilus-python
+		.local/share/nemo .local/share/file-manager .local/share/bash-completion .local/share/fish
+		.local/share/nvim .config/autostart .bashrc.d .zsh .zshrc.d .oh-my-zsh .emacs.d .doom.d .vim .tmux .xmonad
+		.fvwm .vscode .vscode-server .claude`)  // ~/Library is hidden as a whole
+)
+
+// PlaceError is a path that is not made writable, or not without being named.
+type PlaceError struct {
+	path, why string
+	Named     bool
+}
 
 func (e *PlaceError) Error() string {
+	if e.Named {
+		return text.Plain(e.path) + " " + e.why + ", and is made writable by name only"
+	}
 	return fmt.Sprintf("%s %s and is never made writable", text.Plain(e.path), e.why)
 }
 
@@ -88,17 +134,36 @@ func (h *Host) TrustedLink(l Hop) bool {
 // or root's, and lies where no tree can be made writable, as in the home directory
 // itself. What lies in /tmp need not be the caller's idea.
 func (h *Host) OwnLink(l Hop) bool {
-	own := func(uid int) bool { return uid == 0 || uid == h.UID }
-	at, shared := policy.Dir(l.Path), []string{"/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp"}
-	if !own(l.UID) || !own(l.Dir) || slices.Contains(shared, at) {
-		return false
-	}
-	for dir := at; dir != "/"; dir = policy.Dir(dir) {
-		if h.Writable(dir) == nil {
-			return false
+	return h.ours(l) && !h.someTree(l, func(string) bool { return true })
+}
+
+func (h *Host) ours(l Hop) bool {
+	return (l.UID == 0 || l.UID == h.UID) && h.ownDir(policy.Dir(l.Path))
+}
+
+// someTree reports whether a link lies in a tree that can be made writable and for
+// which is says yes.
+func (h *Host) someTree(l Hop, is func(dir string) bool) bool {
+	for dir := policy.Dir(l.Path); dir != "/"; dir = policy.Dir(dir) {
+		if h.Writable(dir) == nil && is(dir) {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// Strays reports whether a link on the way to the working directory leads out of
+// where a command that could have made it can write anyway.
+func (h *Host) Strays(l Hop) bool {
+	return (h.UID == 0 || !h.TrustedLink(l)) && !h.OwnLink(l) && !policy.Within(h.CWD, h.Project(policy.Dir(l.Path)).Whole)
+}
+
+// Suspect reports whether there is a sign that a link which strays is not the
+// caller's own: it came with a project, or lies where another user may write, or
+// where commands could, by what is known of earlier runs.
+func (h *Host) Suspect(l Hop, ran func(dir string) bool) bool {
+	dir := policy.Dir(l.Path)
+	return !h.ours(l) || h.Project(dir).Root != dir || h.MadeBy(dir, "") == ".git" || h.someTree(l, ran)
 }
 
 // CanCreateIn reports whether the caller, and so the command, can make something

@@ -36,7 +36,7 @@ func (h *Host) Project(cwd string) Project {
 		p.Root = h.workspace(cwd)
 	}
 	p.Dirs = Between(p.Root, cwd)
-	if p.Root != cwd && h.Writable(p.Root) == nil && len(p.Dirs) <= maxBetween && h.ownDir(cwd) &&
+	if p.Root != cwd && h.Grantable(p.Root) == nil && len(p.Dirs) <= maxBetween && h.ownDir(cwd) &&
 		!slices.ContainsFunc(p.Dirs, func(dir string) bool { return !h.ownDir(dir) }) {
 		p.Whole = p.Root
 	}

@@ -4,6 +4,8 @@ package tripwire
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +103,12 @@ func (s Store) Pending(root string) ([]Change, error) {
 func (l *comparison) inPlace() []Change {
 	slices.SortStableFunc(l.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(l.changes, func(a, b Change) bool { return a.Path == b.Path })
+}
+
+// Has reports whether there is a record of a root.
+func (s Store) Has(root string) bool {
+	_, err := os.Lstat(join(s.Dir, FileName(root)))
+	return s.Dir != "" && !errors.Is(err, fs.ErrNotExist)
 }
 
 // load reads the record of root and those of the directories above.

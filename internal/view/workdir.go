@@ -25,12 +25,14 @@ func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 		return pol, nil
 	}
 	var place *host.PlaceError
-	if err := h.Writable(h.CWD); !errors.As(err, &place) {
+	if err := h.Grantable(h.CWD); !errors.As(err, &place) || place.Named && (r.Access == policy.Read || !OnlyAsCWD(pol, h.CWD)) {
 		return pol, nil
 	}
 	if r.Access == policy.Write {
 		hint := "cd to a project first, or use --read-only"
-		if h.ByName {
+		if place.Named {
+			hint = "cd to a project, or name it: -w ."
+		} else if h.ByName {
 			hint = "cd to a project first, or say less in SBX_FLAGS and the config file: neither makes it writable"
 		}
 		return nil, failed("the working directory "+place.Error(), hint)
@@ -38,6 +40,14 @@ func workdir(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	// A read-only grant of the working directory alone would open everything at the
 	// root of everything. What a person named stays.
 	return without(pol, func(r policy.Rule) bool { return r.OfCWD && r.Access == policy.Read }), nil
+}
+
+// OnlyAsCWD reports whether the policy gives more of a directory for being the
+// working directory or its project than it would otherwise.
+func OnlyAsCWD(pol *policy.Policy, dir string) bool {
+	r, ok := pol.Decide(dir)
+	return ok && r.OfCWD && IsGrant(&r) &&
+		wider(r.Access, without(pol, func(r policy.Rule) bool { return r.OfCWD }).Access(dir))
 }
 
 // hides reports whether path is or lies below a blocked path that nothing deeper
@@ -122,16 +132,9 @@ func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 // has for it, and keeps the links in that name, so that pwd says the same
 // inside. bwrap sets PWD to it.
 func (v *View) KeepPWD() string {
-	pwd, _ := host.LookupEnv(v.Host.Environ, "PWD")
-	if !strings.HasPrefix(pwd, "/") || filepath.Clean(pwd) != pwd {
-		return v.Host.StartDir()
-	}
-	to, err := v.Res.Resolve(pwd)
-	if err != nil || to.Path != v.Host.StartDir() {
-		return v.Host.StartDir()
-	}
-	v.addLinks(to.Links)
-	if !v.carriesAll(to.Links) {
+	pwd, links := v.Host.Logical(v.Res)
+	v.addLinks(links)
+	if !v.carriesAll(links) {
 		return v.Host.StartDir()
 	}
 	return pwd

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestGrantable(t *testing.T) {
+	h := &Host{Caller: Caller{UID: 1000, Homes: []string{"/home/u", "/data/u"}}, Places: Places{Config: "/cfg/sbx"}}
+	const free, named, never = "free", "by name", "never"
+	for path, want := range map[string]string{
+		"/home/u/src/app": free, "/home/u/bin": free, "/home/u/.local/bin": free, "/home/u/.config/foo": free,
+		"/home/u/.local/share/chezmoi": free, "/home/u/.config/nvim-kickstart": free, "/cfg/tool": free,
+		"/home/u/.config/autostart": named, "/home/u/.config/systemd/user": named, "/data/u/.config/fish": named,
+		"/cfg/nvim/lua": named, "/home/u/.local/share/applications": named, "/home/u/.local/share": named,
+		"/home/u/.local": named, "/home/u/.emacs.d/lisp": named, "/home/u": never, "/home/u/.config": named,
+		"/cfg": never, "/var/spool/cron/crontabs": never, "/etc/x": never,
+	} {
+		got := free
+		var place *PlaceError
+		if err := h.Grantable(path); errors.As(err, &place) && place.Named {
+			got = named
+		} else if err != nil {
+			got = never
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
