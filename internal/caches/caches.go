@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/ownfile"
 )
 
@@ -41,7 +42,7 @@ const of = ".of"
 // new. What an earlier directory at the same path left is removed.
 func (s Store) Note(name, project string) (fresh bool, err error) {
 	path := s.Dir + "/" + name
-	want := strconv.FormatInt(born(project), 36) + project
+	want := strconv.FormatInt(openat.Born(project), 36) + project
 	have, err := os.Readlink(path + of)
 	if have == want {
 		return false, nil
@@ -88,7 +89,7 @@ func gone(link string) bool {
 	case err != nil:
 		return false
 	}
-	return !info.IsDir() || remade(link, strconv.FormatInt(born(project), 36)+project)
+	return !info.IsDir() || remade(link, strconv.FormatInt(openat.Born(project), 36)+project)
 }
 
 // List returns the caches by their projects. Those that reached says no of are not

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 )
 
 const name = "0123456789abcdef"
@@ -51,7 +52,7 @@ func TestNote(t *testing.T) {
 	if fresh, err := s.Note(name, project); err != nil || fresh || !exists(file) {
 		t.Error("moved: ", fresh, err)
 	}
-	if born(project) == 0 {
+	if openat.Born(project) == 0 {
 		t.Skip("this file system does not tell when a directory was made")
 	}
 	if err := os.Remove(project); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // version begins what [InitConfig.Encode] writes.
@@ -131,7 +132,7 @@ func integer[T ~int | ~byte | ~uint64](c *codec, v *T) {
 		c.out = append(strconv.AppendUint(c.out, uint64(*v), 10), ' ')
 		return
 	}
-	word, rest := cut(c.in, ' ')
+	word, rest := procfs.Cut(c.in, ' ')
 	n, err := strconv.ParseUint(word, 10, 64)
 	*v = T(n)
 	c.require(err == nil && len(word) < len(c.in) && uint64(*v) == n)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // hintTime is how long the process that explains a failure may take, in
@@ -34,7 +36,7 @@ func (s *supervisor) lastWords(outOfMemory bool) {
 	text := s.explain(status, left)
 	for range maxLines {
 		var line string
-		if line, text = cut(text, '\n'); showable(line) {
+		if line, text = procfs.Cut(text, '\n'); showable(line) {
 			say(line)
 		}
 	}
@@ -74,7 +76,7 @@ func (s *supervisor) explain(status int, left []string) string {
 		[]string{"until=" + strconv.FormatInt(now()+lookTime, 10), "--"}, s.config.Argv)
 	// Of the command's variables it looks at two.
 	env := slices.DeleteFunc(syscall.Environ(), func(v string) bool {
-		name, _ := cut(v, '=')
+		name, _ := procfs.Cut(v, '=')
 		return name != "HOME" && name != "PATH"
 	})
 	c := child{path: "/proc/self/exe", argv: argv, env: env, mask: everySignal, output: out}

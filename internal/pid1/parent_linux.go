@@ -177,7 +177,7 @@ func parseFront(text string) bool {
 	var fields [7]string // nothing, state ppid pgrp session tty_nr tpgid
 	text = text[name:]
 	for i := range fields {
-		fields[i], text = cut(text, ' ')
+		fields[i], text = procfs.Cut(text, ' ')
 	}
 	return name > 0 && text != "" && fields[3] == fields[6]
 }

@@ -53,15 +53,15 @@ func portsText(ports []int) string {
 func listening(text string) (ports []int) {
 	for text != "" {
 		var line, local, state string
-		line, text = cut(text, '\n')
-		_, line = cut(line, ':')
-		_, line = cut(line, ' ')
-		local, line = cut(line, ' ')
-		_, line = cut(line, ' ')
-		if state, _ = cut(line, ' '); state != "0A" {
+		line, text = procfs.Cut(text, '\n')
+		_, line = procfs.Cut(line, ':')
+		_, line = procfs.Cut(line, ' ')
+		local, line = procfs.Cut(line, ' ')
+		_, line = procfs.Cut(line, ' ')
+		if state, _ = procfs.Cut(line, ' '); state != "0A" {
 			continue
 		}
-		_, number := cut(local, ':')
+		_, number := procfs.Cut(local, ':')
 		if port, err := strconv.ParseUint(number, 16, 16); err == nil {
 			ports = append(ports, int(port))
 		}

@@ -5,11 +5,10 @@ package pid1
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 func TestParseStatus(t *testing.T) {
@@ -106,7 +105,7 @@ func TestStart(t *testing.T) {
 	n, err := r.Read(buf)
 	reapOne(pid)
 	got := strings.TrimSpace(string(buf[:n]))
-	want := "a b||y z|8|SigBlk:\t0000000000000800|" + procfs.Digits(uint64(pid)) + " " + procfs.Digits(uint64(pid))
+	want := "a b||y z|8|SigBlk:\t0000000000000800|" + strconv.Itoa(int(pid)) + " " + strconv.Itoa(int(pid))
 	if got != want {
 		t.Errorf("%q, want %q (%v)", got, want, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"syscall"
 	_ "unsafe" // for go:linkname
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // Process 1 begins before the rest of the program is initialised, and never
@@ -122,7 +124,7 @@ func readAll(fd int) ([]byte, error) {
 func mountsAsPlanned(expected []byte) bool {
 	for rest := string(expected); rest != ""; {
 		var record string
-		if record, rest = cut(rest, 0); !sameAsPlanned(record) {
+		if record, rest = procfs.Cut(rest, 0); !sameAsPlanned(record) {
 			return false
 		}
 	}
@@ -131,8 +133,8 @@ func mountsAsPlanned(expected []byte) bool {
 
 func sameAsPlanned(record string) bool {
 	sign := record[:min(1, len(record))]
-	first, rest := cut(record[len(sign):], ' ')
-	second, path := cut(rest, ' ')
+	first, rest := procfs.Cut(record[len(sign):], ' ')
+	second, path := procfs.Cut(rest, ' ')
 	dev, err1 := strconv.ParseUint(first, 10, 64)
 	ino, err2 := strconv.ParseUint(second, 10, 64)
 	var st syscall.Stat_t

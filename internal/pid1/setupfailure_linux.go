@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
 
 // setupFailure is what a bwrap says that gives up. The watchdog reads it, tells it, and
@@ -178,7 +180,7 @@ func (t *setupFailure) tell(how string) {
 
 // passed makes another program's line fit for a terminal.
 func passed(line string) string {
-	line, _ = cut(line, '\n')
+	line, _ = procfs.Cut(line, '\n')
 	b := []byte(line)
 	for i, c := range b {
 		if c == '\t' {

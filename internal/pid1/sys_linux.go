@@ -297,7 +297,7 @@ func shrink() {
 	text, _ := procfs.Head("/proc/self/maps", 4096) // the program comes first
 	for text != "" {
 		var line string
-		line, text = cut(text, '\n')
+		line, text = procfs.Cut(text, '\n')
 		if from, to, ok := program(line); ok {
 			_, _, _ = syscall.RawSyscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED)
 		}
@@ -307,8 +307,8 @@ func shrink() {
 // program reads a line of proc_pid_maps(5) and reports whether it is a part of
 // the program that no process can have written to: "400000-84e000 r-xp … /run/sbx/sbx".
 func program(line string) (from, to uintptr, ok bool) {
-	first, rest := cut(line, '-')
-	last, rest := cut(rest, ' ')
+	first, rest := procfs.Cut(line, '-')
+	last, rest := procfs.Cut(rest, ' ')
 	if len(rest) < 2 || rest[:2] != "r-" || rest[len(rest)-1] == ']' || rest[len(rest)-1] == ' ' {
 		return 0, 0, false
 	}

@@ -4,18 +4,6 @@ package pid1
 
 import "strconv"
 
-// cut divides a text at the first of a character; without one all is before it.
-// It stands in for package strings, which would be initialised before process 1:
-// see run_linux.go.
-func cut(s string, c byte) (before, after string) {
-	for i := range len(s) {
-		if s[i] == c {
-			return s[:i], s[i+1:]
-		}
-	}
-	return s, ""
-}
-
 // numberAfter reads the decimal number that follows the first of a key.
 func numberAfter(text, key string) (n int, ok bool) {
 	for ; len(text) > len(key); text = text[1:] {

@@ -2,7 +2,10 @@
 
 package procfs
 
-import "syscall"
+import (
+	"strconv"
+	"syscall"
+)
 
 // EachEntry calls do with the names in an open directory, but for "." and "..", and
 // their types (syscall.DT_DIR, …; DT_UNKNOWN where the file system does not tell),
@@ -24,7 +27,7 @@ func EachEntry(fd int, do func(name string, kind byte) bool) error {
 			if length <= nameAt || length > len(rest) {
 				break
 			}
-			name, _ := cut(string(rest[nameAt:length]), 0)
+			name, _ := Cut(string(rest[nameAt:length]), 0)
 			if name != "" && name != "." && name != ".." && !do(name, rest[kindAt]) {
 				return nil
 			}
@@ -51,7 +54,7 @@ func Names(dir string) (names []string, err error) {
 func Processes() (pids []int, err error) {
 	names, err := Names("/proc")
 	for _, name := range names {
-		if pid, ok := number(name); ok {
+		if pid, err := strconv.Atoi(name); err == nil {
 			pids = append(pids, pid)
 		}
 	}

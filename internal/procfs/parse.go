@@ -6,7 +6,7 @@ package procfs
 func Field(text, key string) string {
 	for text != "" {
 		var line string
-		line, text = cut(text, '\n')
+		line, text = Cut(text, '\n')
 		if len(line) > len(key) && line[:len(key)] == key && line[len(key)] == ':' {
 			return trim(line[len(key)+1:])
 		}
@@ -23,7 +23,7 @@ func startTime(text string) string {
 	}
 	rest, field := trim(text[end+1:]), ""
 	for range 20 {
-		field, rest = cut(rest, ' ')
+		field, rest = Cut(rest, ' ')
 	}
 	return trim(field)
 }
@@ -47,19 +47,19 @@ func Mounts(text string) func(yield func(Mount) bool) {
 		for text != "" {
 			var line, word string
 			var m Mount
-			line, text = cut(text, '\n')
-			m.ID, line = cut(line, ' ')
-			_, line = cut(line, ' ') // of the parent
-			m.Dev, line = cut(line, ' ')
-			m.Root, line = cut(line, ' ')
-			m.Point, line = cut(line, ' ')
-			m.Options, line = cut(line, ' ')
+			line, text = Cut(text, '\n')
+			m.ID, line = Cut(line, ' ')
+			_, line = Cut(line, ' ') // of the parent
+			m.Dev, line = Cut(line, ' ')
+			m.Root, line = Cut(line, ' ')
+			m.Point, line = Cut(line, ' ')
+			m.Options, line = Cut(line, ' ')
 			for line != "" && word != "-" { // optional fields
-				word, line = cut(line, ' ')
+				word, line = Cut(line, ' ')
 			}
-			m.Type, line = cut(line, ' ')
-			_, line = cut(line, ' ') // the source
-			m.Super, _ = cut(line, ' ')
+			m.Type, line = Cut(line, ' ')
+			_, line = Cut(line, ' ') // the source
+			m.Super, _ = Cut(line, ' ')
 			if m.Point == "" {
 				continue
 			}
@@ -81,15 +81,15 @@ type Cgroup struct {
 func Cgroups(text string) (groups []Cgroup) {
 	for text != "" {
 		var line, names, name string
-		line, text = cut(text, '\n')
-		_, line = cut(line, ':')
-		names, line = cut(line, ':')
+		line, text = Cut(text, '\n')
+		_, line = Cut(line, ':')
+		names, line = Cut(line, ':')
 		if line == "" {
 			continue
 		}
 		g := Cgroup{Path: line}
 		for names != "" {
-			name, names = cut(names, ',')
+			name, names = Cut(names, ',')
 			g.Controllers = append(g.Controllers, name)
 		}
 		groups = append(groups, g)
@@ -120,8 +120,9 @@ func unescape(s string) string {
 
 func octal(c byte) bool { return '0' <= c && c <= '7' }
 
-// cut divides a text at the first of a character; without one all is before it.
-func cut(s string, c byte) (before, after string) {
+// Cut divides a text at the first of a character; without one all is before it.
+// It stands in for package strings, which would be initialised before process 1.
+func Cut(s string, c byte) (before, after string) {
 	for i := range len(s) {
 		if s[i] == c {
 			return s[:i], s[i+1:]
@@ -138,28 +139,4 @@ func trim(s string) string {
 		s = s[:len(s)-1]
 	}
 	return s
-}
-
-// Digits and number stand in for strconv, which would have to be initialised
-// before process 1.
-func Digits(n uint64) string {
-	var b [20]byte
-	i := len(b)
-	for {
-		i--
-		b[i] = byte('0' + n%10)
-		if n /= 10; n == 0 {
-			return string(b[i:])
-		}
-	}
-}
-
-func number(s string) (n int, ok bool) {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' || n > 1<<30 {
-			return 0, false
-		}
-		n = n*10 + int(s[i]-'0')
-	}
-	return n, s != ""
 }

@@ -2,7 +2,10 @@
 
 package procfs
 
-import "syscall"
+import (
+	"strconv"
+	"syscall"
+)
 
 // Head returns the first n bytes of a file. It never waits: some of the kernel's
 // files hold back a reader until there is news.
@@ -90,14 +93,14 @@ func Status(key string) string {
 // MountID returns the number of the mount that an open file lies on, as the first
 // field of mountinfo has it, "" where that is not known.
 func MountID(fd int) string {
-	text, _ := Head("/proc/self/fdinfo/"+Digits(uint64(fd)), 4096)
+	text, _ := Head("/proc/self/fdinfo/"+strconv.Itoa(fd), 4096)
 	return Field(text, "mnt_id")
 }
 
 // Started returns when a process was started, in clock ticks since the machine
 // was, and "" when there is no such process or it is hidden.
 func Started(pid int) string {
-	text, _ := Head("/proc/"+Digits(uint64(pid))+"/stat", 4096)
+	text, _ := Head("/proc/"+strconv.Itoa(pid)+"/stat", 4096)
 	return startTime(text)
 }
 

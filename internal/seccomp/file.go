@@ -112,9 +112,6 @@ type scopes struct {
 	minKernel Kernel
 }
 
-// Name is the file's name as it was given.
-func (f *File) Name() string { return f.name }
-
 // Rules is the number of rules in the file, those for other machines included.
 func (f *File) Rules() int { return len(f.rules) }
 

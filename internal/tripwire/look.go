@@ -52,7 +52,7 @@ func lookPlace(path string) (string, error) {
 		return lookName(path)
 	}
 	// A number is given anew when a directory is gone; when it was made is not.
-	return fmt.Sprint("place ", uint64(st.Dev), " ", st.Ino, " ", born(path, &st)), nil
+	return fmt.Sprint("place ", uint64(st.Dev), " ", st.Ino, " ", openat.Born(path)), nil
 }
 
 // lookKept is lookName with all that is in a directory, up to what a run can

@@ -12,9 +12,6 @@ import (
 // the time of each write.
 func inMemory(string) bool { return false }
 
-// born is when a file was made.
-func born(_ string, st *unix.Stat_t) int64 { return st.Btim.Nano() }
-
 // reach is lstat(2): there are no links that lead each process elsewhere.
 func reach(path string, st *unix.Stat_t) error {
 	return openat.Stat(unix.AT_FDCWD, path, st)

@@ -21,16 +21,6 @@ func inMemory(dir string) bool {
 	return st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC
 }
 
-// born is when a file was made, 0 where the file system does not know.
-func born(path string, _ *unix.Stat_t) int64 {
-	var st unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, unix.STATX_BTIME, &st)
-	if err != nil || st.Mask&unix.STATX_BTIME == 0 {
-		return 0
-	}
-	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
-}
-
 // errMagic is what is said of a path that is another one for each process.
 var errMagic = errors.New("a link of the kernel's is on the way (/proc/self/cwd)")
 
