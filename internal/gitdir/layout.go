@@ -2,7 +2,10 @@
 
 package gitdir
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Executed is what lies in a git directory and makes git run programs or look
 // elsewhere (gitrepository-layout(5), git-config(1)).
@@ -14,12 +17,8 @@ var Executed = []string{
 // Obeyed reports whether git runs what is at such a path in a git directory, or looks
 // elsewhere for what it runs.
 func Obeyed(path string) bool {
-	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "info/attributes"} {
-		if strings.HasSuffix(path, "/"+name) {
-			return true
-		}
-	}
-	return false
+	names := []string{"hooks", "config", "config.worktree", "commondir", "info/attributes"}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(path, "/"+name) })
 }
 
 // Linked is the same as Executed for the private directory of a linked work tree,

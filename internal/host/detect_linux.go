@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/lookpath"
+	"github.com/sbx-sandbox/sbx/internal/openat"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/seccomp"
 )
@@ -180,16 +181,12 @@ func Memfd(data []byte) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	for off := 0; off < len(data); {
-		n, err := unix.Pwrite(fd, data[off:], int64(off))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			syscall.Close(fd)
-			return -1, err
-		}
-		off += n
+	if err = openat.Write(fd, data); err == nil {
+		_, err = unix.Seek(fd, 0, unix.SEEK_SET)
+	}
+	if err != nil {
+		syscall.Close(fd)
+		return -1, err
 	}
 	return fd, nil
 }

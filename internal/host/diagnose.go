@@ -188,7 +188,7 @@ func lastLine(text string) string {
 	if len(s) > 200 {
 		s = s[:200]
 	}
-	return OneLine(strings.ToValidUTF8(s, "?"))
+	return OneLine(s)
 }
 
 // withoutName is a line of bwrap's without "bwrap: ".

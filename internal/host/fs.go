@@ -295,14 +295,14 @@ const (
 	MaxName = 255
 )
 
-// OneLine makes the text of an error of the system fit to be shown.
+// OneLine makes a text, as of an error of the system, one line that no terminal obeys.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff {
 			return '?'
 		}
 		return r
-	}, s)
+	}, strings.ToValidUTF8(s, "?"))
 }
 
 func Digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

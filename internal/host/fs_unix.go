@@ -99,12 +99,11 @@ func (o OS) Readlink(path string) (string, error) {
 	if err := o.remotes.reach(path); err != nil {
 		return "", err
 	}
-	buf := make([]byte, 4096)
-	n, err := syscall.Readlink(path, buf)
+	to, err := procfs.Readlink(path)
 	if err != nil {
 		return "", &os.PathError{Op: "readlink", Path: path, Err: err}
 	}
-	return string(buf[:n]), nil
+	return to, nil
 }
 
 // Access is access(2) with the effective ids.

@@ -38,24 +38,18 @@ func Make(path string, uid int) (made bool, err error) {
 	if !errors.Is(err, fs.ErrExist) {
 		return err == nil, err
 	}
-	var st unix.Stat_t
-	if err := openat.Stat(unix.AT_FDCWD, path, &st); err != nil {
-		return false, pathError("lstat", path, err)
+	st, err := statDir(path)
+	if err == nil {
+		err = checkOwner(path, &st, uid)
 	}
-	if err := checkKind(path, &st, unix.S_IFDIR); err != nil {
-		return false, err
-	}
-	return false, checkOwner(path, &st, uid)
+	return false, err
 }
 
 // CheckAbove refuses a directory in which another user could replace the
 // directory that is about to be opened. Root's own is fine.
 func CheckAbove(path string, uid int) error {
-	var st unix.Stat_t
-	if err := openat.Stat(unix.AT_FDCWD, path, &st); err != nil {
-		return pathError("lstat", path, err)
-	}
-	if err := checkKind(path, &st, unix.S_IFDIR); err != nil {
+	st, err := statDir(path)
+	if err != nil {
 		return err
 	}
 	if st.Uid == 0 && (st.Mode&0o022 == 0 || st.Mode&unix.S_ISVTX != 0) {
@@ -76,11 +70,8 @@ type Dir struct {
 func Open(path string, uid int) (*Dir, error) {
 	fd, err := openat.Open(unix.AT_FDCWD, path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
-		var st unix.Stat_t
-		if openat.Stat(unix.AT_FDCWD, path, &st) == nil {
-			if err := checkKind(path, &st, unix.S_IFDIR); err != nil {
-				return nil, err
-			}
+		if _, is := statDir(path); errors.As(is, new(*UnsafeError)) {
+			return nil, is
 		}
 		return nil, pathError("open", path, err)
 	}
@@ -214,6 +205,14 @@ func (d *Dir) Lock(name string, wait time.Duration) (unlock func(), err error) {
 }
 
 func (d *Dir) join(name string) string { return d.path + "/" + name }
+
+// statDir says what is known of a directory, and refuses what is none.
+func statDir(path string) (st unix.Stat_t, err error) {
+	if err := openat.Stat(unix.AT_FDCWD, path, &st); err != nil {
+		return st, pathError("lstat", path, err)
+	}
+	return st, checkKind(path, &st, unix.S_IFDIR)
+}
 
 func check(path string, st *unix.Stat_t, uid int) error {
 	if err := checkOwner(path, st, uid); err != nil {

@@ -128,12 +128,10 @@ func Create(uid int, s Session) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return "", err
-	}
+	id := make([]byte, 8)
+	_, _ = rand.Read(id) // never fails
 	pid := os.Getpid()
-	dir = top + "/" + strconv.Itoa(pid) + "." + started(pid) + "." + processes() + "." + hex.EncodeToString(id[:])
+	dir = top + "/" + strconv.Itoa(pid) + "." + started(pid) + "." + processes() + "." + hex.EncodeToString(id)
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}

@@ -162,10 +162,9 @@ func plainOption(word string) bool {
 	case "--reject", "--ignore-space-change", "--ignore-whitespace":
 		return true
 	}
-	for _, name := range []string{"--whitespace=", "--directory=", "--exclude=", "--include="} {
-		if strings.HasPrefix(word, name) {
-			return true
-		}
+	named := []string{"--whitespace=", "--directory=", "--exclude=", "--include="}
+	if slices.ContainsFunc(named, func(name string) bool { return strings.HasPrefix(word, name) }) {
+		return true
 	}
 	return len(word) > 2 && (word[:2] == "-C" || word[:2] == "-p") && strings.Trim(word[2:], "0123456789") == ""
 }

@@ -152,7 +152,7 @@ func (c *collector) expand(r *policy.Rule) []string {
 	var out []string
 	names, _ := procfs.Names(policy.Dir(r.Path))
 	for _, n := range names {
-		path := below(policy.Dir(r.Path), n)
+		path := host.Join(policy.Dir(r.Path), n)
 		if policy.Match(base(r.Path), n) && !c.pol.Excepted(path) {
 			out = append(out, path)
 		}
@@ -160,8 +160,6 @@ func (c *collector) expand(r *policy.Rule) []string {
 	slices.Sort(out)
 	return out
 }
-
-func below(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
 
 func (c *collector) hidden() {
 	c.seen = make(map[string]bool)
@@ -216,7 +214,7 @@ func (c *collector) secret(path, opened string) {
 	}
 	c.target.Hidden = append(c.target.Hidden, h)
 	for _, name := range slices.Backward(way) {
-		if at := below(real, name); opened == "" && out.Kind == kindDir && !c.mounts.at(at).shows() {
+		if at := host.Join(real, name); opened == "" && out.Kind == kindDir && !c.mounts.at(at).shows() {
 			// The directories on the way show no more than the way.
 			c.secret(at, "")
 		}
@@ -228,7 +226,7 @@ func inner(dir string, names []string) []string {
 	const few = 3
 	var out []string
 	for _, n := range names {
-		path := below(dir, n)
+		path := host.Join(dir, n)
 		if kind := lkind(path); len(out) < few && (kind == kindFile || kind == kindDir) && permitted(path, unix.R_OK) {
 			out = append(out, path)
 		}
@@ -244,12 +242,12 @@ func (c *collector) links(dir string, names []string) {
 		ours = append(ours, canonical(home))
 	}
 	for _, n := range names {
-		path := below(dir, n)
+		path := host.Join(dir, n)
 		if lkind(path) != kindLink {
 			continue
 		}
 		real := canonical(path)
-		if real == path || !within(real, ours) || c.seen[real] || within(real, c.hides) {
+		if real == path || !policy.WithinAny(real, ours...) || c.seen[real] || policy.WithinAny(real, c.hides...) {
 			continue
 		}
 		if a := c.mounts.at(real); a.shows() && !a.shared() {
@@ -259,10 +257,6 @@ func (c *collector) links(dir string, names []string) {
 			c.target.Hidden = append(c.target.Hidden, secret{Path: real, Opened: a.Source + why})
 		}
 	}
-}
-
-func within(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return policy.Within(path, dir) })
 }
 
 func (c *collector) guarded() {

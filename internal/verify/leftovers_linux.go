@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -110,7 +111,7 @@ func (t tree) add(path string, skip []string, levels int) {
 	}
 	t[path] = e
 	for _, name := range names[:min(len(names), maxNames)] {
-		t.add(below(path, name), skip, levels-1)
+		t.add(host.Join(path, name), skip, levels-1)
 	}
 }
 

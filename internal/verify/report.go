@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -112,7 +113,7 @@ func (r *Report) Table(w io.Writer, all bool, colour func(sgr, text string) stri
 	if r.Inside {
 		title += " · from inside, without controls"
 	}
-	lines := []string{colour("1", line(title))}
+	lines := []string{colour("1", host.OneLine(title))}
 	var sections []string
 	for _, res := range r.Results {
 		if !slices.Contains(sections, res.Section) {
@@ -169,7 +170,7 @@ func (res *Result) line(all bool, colour func(sgr, text string) string) string {
 		title += " [" + res.Control + "]"
 	}
 	v := verdicts[res.Verdict]
-	return colour(v.sgr, v.word) + "  " + line(title)
+	return colour(v.sgr, v.word) + "  " + host.OneLine(title)
 }
 
 // subject is harmless to terminals and parsers, whatever a file is called.
@@ -177,7 +178,7 @@ func (res *Result) subject() string {
 	if strings.HasPrefix(res.Subject, "/") || res.Section == secEnv || res.Section == secSockets {
 		return plain(res.Subject)
 	}
-	return line(res.Subject) // words of this package's own
+	return host.OneLine(res.Subject) // words of this package's own
 }
 
 // plain is a name that may be missing.
@@ -186,16 +187,6 @@ func plain(s string) string {
 		return ""
 	}
 	return text.Plain(s)
-}
-
-// line makes a text one line that no terminal obeys.
-func line(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
 }
 
 // JSON writes the report for programs; its keys stay as they are. A name that is
@@ -214,7 +205,7 @@ func (r *Report) JSON(w io.Writer) error {
 		d.Summary[Verdict(v).json()] = n
 	}
 	for _, res := range r.Results {
-		res.Subject, res.Detail, res.Control = res.subject(), line(res.Detail), line(res.Control)
+		res.Subject, res.Detail, res.Control = res.subject(), host.OneLine(res.Detail), host.OneLine(res.Control)
 		d.Checks = append(d.Checks, res)
 	}
 	e := json.NewEncoder(w)
