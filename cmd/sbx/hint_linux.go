@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
-	"github.com/sbx-sandbox/sbx/internal/policy"
-	"github.com/sbx-sandbox/sbx/profiles"
 )
 
 // printHint tells what a command left, and explains why it failed, for process 1 of the sandbox that this
@@ -50,7 +47,7 @@ func printHint(args []string) {
 		data, _ := host.OS{}.Head(path, 16<<10)
 		return string(data)
 	}
-	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Secret: secretIn(home),
+	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Secret: hint.SecretIn(home),
 		Setting: m.Setting, Full: full,
 		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
 	if len(say.Left) > 0 {
@@ -74,20 +71,4 @@ func printHint(args []string) {
 func full(path string) bool {
 	var fs unix.Statfs_t
 	return unix.Statfs(path, &fs) == nil && fs.Blocks > 0 && fs.Bavail == 0
-}
-
-// secretIn tells the paths that built-in profiles hide as secrets: the manifest
-// leaves out those below a private directory.
-func secretIn(home string) func(path string) bool {
-	var dirs []string
-	for _, it := range profiles.Builtin()["secrets"][0].Block.Items {
-		dir := strings.NewReplacer("$HOME", home, "$XDG_CONFIG_HOME", home+"/.config", "$XDG_DATA_HOME",
-			home+"/.local/share").Replace(it.Text)
-		if !strings.ContainsAny(dir, "$*?[") {
-			dirs = append(dirs, dir)
-		}
-	}
-	return func(path string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return policy.Within(path, dir) })
-	}
 }

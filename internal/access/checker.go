@@ -34,6 +34,7 @@ type Checker struct {
 
 	// Ruleset is what the kernel lets through, with Landlock; nil where mounts decide.
 	Ruleset *landlock.Ruleset
+	Kept    bool // what is protected counts as that, also where it is put back after the run
 
 	// Seatbelt is set where sandbox-exec decides, by the rules; Network is what it was told.
 	Seatbelt, Network bool

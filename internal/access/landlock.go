@@ -99,6 +99,7 @@ func (e *rules) allow(v *Verdict, _ place) {
 		v.Read = may(landlock.ReadFile, 'r') && !Foreign(v.To)
 		v.Write = may(landlock.WriteFile, 'w')
 	}
+	v.Write = v.Write && !(e.Kept && v.Rule != nil && v.Rule.Access == policy.Protect)
 }
 
 func (e *rules) creates(dir, _ string) bool { return e.rights(dir)&landlock.MakeReg != 0 }

@@ -31,8 +31,12 @@ type after struct {
 	Quiet    bool
 	Told     []string // changed paths that were told before the run
 	Words    []string // of the command, when its failure is to be explained
-	Network  bool
-	Remedy   string
+	Hints    []string // and how
+	Manifest string
+	Home     string
+	CWD      string
+	PATH     string
+	Walls    hint.Walls
 }
 
 func (c *Context) copies() copies.Store {
@@ -61,10 +65,13 @@ func (c *Context) keepCopies(p *engine.Plan, root string, told []tripwire.Change
 	for _, t := range told {
 		a.Told = append(a.Told, t.Path)
 	}
-	if n := len(strings.Join(p.Argv, " ")); c.hints().On && n < 4096 {
-		a.Words, a.Network, a.Remedy = p.Argv, c.Policy.Network, "--engine bwrap has all that"
+	if n := len(strings.Join(p.Argv, " ")); p.Init.Hints != nil && n < 4096 {
+		env := func(name string) string { value, _ := host.LookupEnv(p.Env, name); return value }
+		a.Words, a.Hints, a.CWD = p.Argv, p.Init.Hints, c.Host.StartDir()
+		a.Manifest, a.Home, a.PATH = env("SBX_MANIFEST"), env("HOME"), env("PATH")
+		a.Walls = hint.Walls{Remedy: "--engine bwrap has all that", Reveal: p.Report.Reveal}
 		if p.Lack != "" {
-			a.Remedy = "sbx doctor says how to get bubblewrap, which has all that"
+			a.Walls.Remedy = "sbx doctor says how to get bubblewrap, which has all that"
 		}
 	}
 	err := c.Host.CheckOwnDir(a.Copies.Dir)
@@ -109,12 +116,26 @@ func After(args []string) int {
 				fewPaths(alarms, a.Root)+" (sbx tripwire shows it)")
 		}
 	}
-	if code := status >> 8 & 0xff; status&0xff == 0 && code != 0 && code != host.StatusTimeout && code != host.StatusFailed {
-		if line := hint.Landlock(a.Words, a.Network, a.Remedy); line != "" {
-			Say("hint", line)
-		}
+	if code := status >> 8 & 0xff; status&0xff == 0 && code != host.StatusTimeout && code != host.StatusFailed {
+		a.Walls.Undone = slices.ContainsFunc(res.Back, func(path string) bool { return host.Base(path) == "config" })
+		a.explain(code)
 	}
 	return pid1.Die(status)
+}
+
+// explain says why the command may have failed, and what git did in vain.
+func (a *after) explain(status int) {
+	if len(a.Words) == 0 || status == 0 && !a.Walls.Undone {
+		return
+	}
+	say := engine.ParseHints(a.Hints)
+	b, err := hint.OfRun(a.Manifest, a.Home, a.CWD, a.PATH, say)
+	if err != nil {
+		return
+	}
+	if line := hint.Landlock(b, say, status, a.Words, a.Walls); line != "" {
+		Say("hint", line)
+	}
 }
 
 // tellCopies says what was put back and what was moved away, also where it is to be

@@ -70,6 +70,9 @@ type manifestPath struct {
 	Pin    bool   `json:"pin"`   // no rule of its own: held in place for what is below it
 }
 
+// maxManifest bounds, in bytes, a manifest that is read.
+const maxManifest = 4 << 20
+
 // Inside returns what is known of the sandbox that this process runs
 // in, and false outside of any.
 func Inside() (*Manifest, bool) {
@@ -93,12 +96,19 @@ func Inside() (*Manifest, bool) {
 // walls, and whose; what the file says besides is for people: a command can name
 // another.
 func within(walls Manifest, file string) *Manifest {
-	const most = 4 << 20
-	data, err := host.OS{}.Head(file, most)
-	if m, ok := readManifest(data); err == nil && ok && m.Engine == walls.Engine {
+	if m, err := ManifestOf(file); err == nil && m.Engine == walls.Engine {
 		return m
 	}
 	return &walls
+}
+
+// ManifestOf reads the manifest in a file.
+func ManifestOf(file string) (*Manifest, error) {
+	data, err := host.OS{}.Head(file, maxManifest)
+	if m, ok := readManifest(data); ok && err == nil {
+		return m, nil
+	}
+	return nil, Fail("no manifest: "+file, "")
 }
 
 func readManifest(data []byte) (*Manifest, bool) {

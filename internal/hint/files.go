@@ -48,6 +48,10 @@ func (h *hinter) file(u *use) string {
 	switch {
 	case u.bare && !hidden && !astray:
 		return ""
+	case h.Ruleset != nil && own && !hidden:
+		return h.closed(&a, u.write)
+	case h.Ruleset != nil && a.Rule != nil && a.Rule.Access == policy.Write: // see frozen
+		return ""
 	case !u.write && !absent && !hidden: // what is visible is a matter of permissions
 		return ""
 	case !u.write:

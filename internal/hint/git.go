@@ -317,6 +317,8 @@ func (h *hinter) unreached(c *gitCall, r *repository) string {
 	}
 	for _, a := range r.remotes(c) {
 		switch {
+		case h.Ruleset != nil:
+			return h.closed(&a, to == "write")
 		case a.Kind == host.Absent:
 			return h.unseen(&a, to, a.Path)
 		case to == "write" && !a.Write:

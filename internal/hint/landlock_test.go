@@ -3,8 +3,12 @@
 package hint
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/landlock"
 )
 
 func TestLandlock(t *testing.T) {
@@ -15,10 +19,14 @@ func TestLandlock(t *testing.T) {
 	}{
 		{"curl localhost:3000", false, "--net turns both on"}, {"git fetch https://x", false, "--net turns both on"}, {"curl localhost:3000", true, ""},
 		{"tmux new -d", false, "pseudo terminals and no Unix"}, {"ls /tmp", false, "$TMPDIR: R"}, {"f=$(mktemp /tmp/x.XXX) && rm $f", true, "$TMPDIR: R"}, {"echo x >/dev/shm/y", true, "$TMPDIR: R"},
-		{"npm pack", false, "--net gives"}, {"npm pack", true, "$TMPDIR: R"}, {"npm test", false, "loopback while the network is off: R"}, {"cd x && python3 y", true, "$TMPDIR: R"},
+		{"npm pack", false, "--net gives"}, {"npm pack", true, "$TMPDIR: R"}, {"npm test", false, "the loopback is off with the network"}, {"cd x && python3 y", true, "$TMPDIR: R"},
+		{"cp main.go ~/d/x", false, ": -w ~/d/x lets it be written, once it exists"}, {"make install DESTDIR=$HOME/d/", false, "-w ~/d"}, {"cat /srv/x", false, ""},
+		{"go install .", false, "-w ~/go/bin"}, {"pip install --find-links ~/.ssh x", false, "~/.ssh holds secrets"}, {".venv/bin/pytest x", false, "semaphores by name"},
 		{"false", false, ""}, {"git commit -m x", false, ""}, {"grep x /tmpx", false, ""}, {"", false, ""}, {"bash", false, ""},
 	} {
-		got := Landlock([]string{"sh", "-c", tt.script}, tt.network, "R")
+		b := box()
+		b.Ruleset, b.Setting = &landlock.Ruleset{FS: landlock.Write}, func(string) (string, string) { return strconv.FormatBool(tt.network), "moderate" }
+		got := Landlock(b, engine.Hints{On: true}, 1, []string{"sh", "-c", tt.script}, Walls{Remedy: "R"})
 		if !strings.Contains(got, tt.want) || got != "" && tt.want == "" || strings.Contains(got, "loopback") && tt.network {
 			t.Errorf("%q, network %v: %q", tt.script, tt.network, got)
 		}

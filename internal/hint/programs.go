@@ -67,6 +67,9 @@ func (r *reader) command(words []string) {
 	if len(words) > 1 && path.Base(words[0]) == "command" && (words[1] == "-v" || words[1] == "-V") {
 		return // it only asks where a program is
 	}
+	if len(r.said) < 4*maxWords {
+		r.said = append(r.said, words...)
+	}
 	words = program(words)
 	if len(words) == 0 || words[0] == "" {
 		return

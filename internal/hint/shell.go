@@ -34,6 +34,7 @@ type reader struct {
 	programs []string // by names to be looked up in PATH
 	gains    string   // the program that is there to gain privileges
 	debugger string   // the program that looks into others
+	said     []string // all words of commands
 	borrowed []borrowed
 	gits     []gitCall
 	crates   []string // the words of cargo install

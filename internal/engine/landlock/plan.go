@@ -70,7 +70,8 @@ func (e Engine) Plan(r *engine.Run) error {
 		p.Report.Copied, p.Report.Above = append(c.copied, more...), c.moved
 	}
 	if p.Limit = r.Policy.TimeoutSeconds; p.Limit > 0 || len(c.copied) > 0 {
-		p.Init = &pid1.InitConfig{Group: pid1.Beside, Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs}
+		p.Init = &pid1.InitConfig{Group: pid1.Beside, Limit: p.Limit, OOM: -1, Parent: pid1.NoParentFDs,
+			Hints: r.HintWords(nil)}
 	}
 	p.Gaps = slices.Concat(c.gaps, notes, c.unguarded(), p.Gaps)
 	p.Report.Ruleset, p.Report.Made = &p.Confined.Ruleset, p.Dirs
