@@ -35,6 +35,7 @@ const (
 	ROData                // [--perms] --ro-bind-data FD DST, the content being Data
 	RemountRO             // --remount-ro DST, not recursive
 	DevBind               // --dev-bind SRC DST: devices can be opened
+	Overlay               // --overlay-src SRC --tmp-overlay DST: what is written over SRC ends with the sandbox
 )
 
 // Op is one mount operation. Paths are absolute; one element per word of the
@@ -68,6 +69,7 @@ var (
 	HasSize       = Version{0, 7, 0}  // --size
 	HasUserns     = Version{0, 8, 0}  // --disable-userns
 	HasBindFD     = Version{0, 10, 0} // --bind-fd, --ro-bind-fd
+	HasOverlay    = Version{0, 11, 0} // --tmp-overlay
 	FixedSymlink  = Version{0, 12, 0} // CVE-2026-87766
 )
 
@@ -245,6 +247,8 @@ func (w *writer) op(o *Op) {
 		w.bind("--ro-bind", o)
 	case DevBind:
 		w.bind("--dev-bind", o)
+	case Overlay:
+		w.add("--overlay-src", o.Src, "--tmp-overlay", o.Dst)
 	case Tmpfs:
 		w.perm(o)
 		if o.Size > 0 && !w.version.Less(HasSize) {

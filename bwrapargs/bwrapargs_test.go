@@ -41,6 +41,7 @@ func TestOps(t *testing.T) {
 	}{
 		{"bind", Op{Kind: Bind, Src: "/s", Dst: "/d"}, always("--bind /s /d")},
 		{"dev-bind", Op{Kind: DevBind, Src: "/s", Dst: "/d"}, always("--dev-bind /s /d")},
+		{"overlay", Op{Kind: Overlay, Src: "/s", Dst: "/d"}, always("--overlay-src /s --tmp-overlay /d")},
 		{"ro-bind", Op{Kind: ROBind, Src: "/s", Dst: "/d"}, always("--ro-bind /s /d")},
 		{"tmpfs", Op{Kind: Tmpfs, Dst: "/d"}, always("--tmpfs /d")},
 		{"tmpfs with a size", Op{Kind: Tmpfs, Dst: "/d", Size: 1 << 40},

@@ -38,6 +38,7 @@ type machine struct {
 	env      []string
 	fds      []host.FD
 	version  bwrapargs.Version // zero is 0.8.0
+	overlay  bool              // of bwrap
 	profiles []string          // nil is moderate
 	over     policy.Profile    // flags
 	readOnly bool
@@ -110,7 +111,7 @@ func (m *machine) host(t testing.TB) (*host.Host, *fakeFS) {
 
 // engine is the one that was chosen on the machine.
 func (m *machine) engine() engine.Chosen {
-	c := engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: m.version}, Instance: "77.1234.4026531836.4026531834.6ed6f14b"}
+	c := engine.Chosen{Name: host.EngineBwrap, Bwrap: host.Bwrap{Path: "/usr/bin/bwrap", Version: m.version, Overlay: m.overlay}, Instance: "77.1234.4026531836.4026531834.6ed6f14b"}
 	switch {
 	case m.mac:
 		return engine.Chosen{Name: host.EngineSeatbelt, Runtime: "/private/var/folders/zz/one/T/sbx", Instance: "77.1234.0.0.6ed6f14b"}

@@ -120,3 +120,46 @@ func TestToolVariables(t *testing.T) {
 		})
 	}
 }
+
+// A tool that reads one cache can write over the host's where bwrap can hold that apart:
+// offline, as long as the project has none of its own and no one opened the host's.
+func TestOverlays(t *testing.T) {
+	const npm = "/home/u/.npm/_cacache"
+	for _, c := range []struct {
+		name   string
+		change func(m *machine)
+		want   bool
+	}{
+		{"offline", func(*machine) {}, true},
+		{"a bwrap that cannot", func(m *machine) { m.overlay = false }, false},
+		{"the network", func(m *machine) { m.over.AllowNetwork = policy.Yes }, false},
+		{"one of the project's own", func(m *machine) {
+			m.more += "/home/u/.cache/sbx/" + view.CacheName("/home/u/src/app", 1000) + "/npm/_cacache/content-v2/ uid=1000\n"
+		}, false},
+		{"strict", func(m *machine) { m.profiles = []string{"strict"} }, false},
+		{"permissive", func(m *machine) { m.profiles = []string{"permissive"} }, true},
+		{"-w", func(m *machine) {
+			m.over.Write = policy.List{Items: []policy.Item{{Text: npm, Layer: policy.Flag}}}
+			m.over.Layer = policy.Flag
+		}, false},
+		{"a secret", func(m *machine) {
+			m.over.Block = policy.List{Items: []policy.Item{{Text: npm, Layer: policy.Flag}}}
+			m.over.Layer = policy.Flag
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := user(debian + home("/home/u", "1000"))
+			m.more, m.overlay = npm+"/\n", true
+			c.change(&m)
+			m.env, m.command = []string{"PATH=/usr/bin"}, []string{"/usr/bin/env"}
+			p, _, err := m.plan(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := strings.Join(options(p), " ")
+			if got := strings.Contains(words, "--overlay-src "+npm+" --tmp-overlay "+npm); got != c.want {
+				t.Errorf("overlay: %t in %s", got, words)
+			}
+		})
+	}
+}

@@ -165,6 +165,12 @@ func condition(name string) (bool, error) {
 		return abi >= 6, nil
 	case "barren":
 		return barren(), nil
+	case "overlay": // of bwrap 0.11, over the home directory
+		out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--overlay-src", os.TempDir(), "--tmp-overlay", "/mnt", "mkdir", "/mnt/x").CombinedOutput()
+		if err != nil && required("overlay") {
+			return false, fmt.Errorf("SBX_TEST_REQUIRE: %w: %s", err, out)
+		}
+		return err == nil, nil
 	case "bwrap":
 		err := bwrapWorks()
 		if err != nil && required("bwrap") {

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"slices"
@@ -21,6 +22,7 @@ type tool struct {
 	dir     string // in the private cache; "" for none
 	filled  string // what is in there once it has downloaded something
 	outside string // its cache without a sandbox, below the home directory; | stands between several
+	one     bool   // it reads one cache, and needs to write it
 	files   []string
 	set     []setting
 }
@@ -64,21 +66,21 @@ const mavenRepo = "$OLD -Dmaven.repo.local=$CACHE -Dmaven.repo.local.tail=$OUTSI
 
 // tools are those whose downloads last, in the order of docs/profiles.md.
 var tools = [...]tool{
-	{"npm", "npm", "_cacache/content-v2", ".npm/_cacache", npmrc, []setting{
+	{"npm", "npm", "_cacache/content-v2", ".npm/_cacache", true, npmrc, []setting{
 		{name: "npm_config_cache", value: "$CACHE", when: instead, keys: []string{"cache"}},
 		{name: "npm_config_logs_max", value: "0", keys: []string{"logs-max"}}, // no one finds them outside
 		// It would fill the cache with news of npm alone.
 		{name: "npm_config_update_notifier", value: "false", keys: []string{"update-notifier"}},
 		{name: "npm_config_fetch_retries", value: "0", when: offline, keys: []string{"fetch-retries"}}}},
-	{"pnpm", "pnpm", "store", ".local/share/pnpm/store", append(npmrc, "./pnpm-workspace.yaml"), []setting{
+	{"pnpm", "pnpm", "store", ".local/share/pnpm/store", true, append(npmrc, "./pnpm-workspace.yaml"), []setting{
 		{name: "PNPM_HOME", value: "$CACHE", when: instead},
 		{name: "pnpm_config_store_dir", value: "$CACHE/store", when: instead, keys: []string{"store-dir", "storeDir"}},
 		{name: "pnpm_config_fetch_retries", value: "0", when: offline, keys: []string{"fetch-retries", "fetchRetries"}}}},
-	{"yarn", "yarn", "cache", ".yarn/berry", []string{"./.yarnrc.yml", "~/.yarnrc.yml"}, []setting{
+	{"yarn", "yarn", "cache", ".yarn/berry", true, []string{"./.yarnrc.yml", "~/.yarnrc.yml"}, []setting{
 		{name: "YARN_GLOBAL_FOLDER", value: "$CACHE", when: instead, keys: []string{"globalFolder"}},
 		{name: "YARN_CACHE_FOLDER", value: "$CACHE/v1", when: onMac, keys: []string{"cacheFolder"}},
 		{name: "YARN_HTTP_RETRY", value: "0", when: offline, keys: []string{"httpRetry"}}}},
-	{"go", "go-mod", "cache/download", "go/pkg/mod", []string{"~/.config/go/env"}, []setting{
+	{"go", "go-mod", "cache/download", "go/pkg/mod", true, []string{"~/.config/go/env"}, []setting{
 		// Not always: what was looked up in the checksum database lies with the modules.
 		{name: "GOMODCACHE", value: "$CACHE", when: instead, keys: []string{"GOMODCACHE"}},
 		{name: "GOPROXY", value: "file://$OUTSIDE/cache/download,$OLD", when: unfed,
@@ -88,37 +90,37 @@ var tools = [...]tool{
 		{name: "GOCACHE", value: "$CACHE/../go-build", when: onMac, keys: []string{"GOCACHE"}},
 		// In there go notes how far it knows the checksum database.
 		{name: "GOPATH", value: "$CACHE/../go", when: closed, keys: []string{"GOPATH"}}}},
-	{"pip", "pip", "http-v2", "Library/Caches/pip", pipConf, []setting{
+	{"pip", "pip", "http-v2", "Library/Caches/pip", false, pipConf, []setting{
 		{name: "PIP_CACHE_DIR", value: "$CACHE", when: onMac, keys: []string{"cache-dir"}},
 		{name: "PIP_RETRIES", value: "0", when: offline, keys: []string{"retries"}}}},
-	{"uv", "", "", "", nil, []setting{{name: "UV_HTTP_RETRIES", value: "0", when: offline}}},
-	{"cargo", "cargo", "registry|git", ".cargo/registry|.cargo/git", []string{"~/.cargo/config.toml", "~/.cargo/config"}, []setting{
+	{"uv", "", "", "", false, nil, []setting{{name: "UV_HTTP_RETRIES", value: "0", when: offline}}},
+	{"cargo", "cargo", "registry|git", ".cargo/registry|.cargo/git", true, []string{"~/.cargo/config.toml", "~/.cargo/config"}, []setting{
 		{name: "CARGO_HOME", value: "$CACHE", when: instead, keys: []string{""}}}},
-	{"cargo", "", "", "", []string{"./.cargo/config.toml", "~/.cargo/config.toml"}, []setting{
+	{"cargo", "", "", "", false, []string{"./.cargo/config.toml", "~/.cargo/config.toml"}, []setting{
 		{name: "CARGO_NET_RETRY", value: "0", when: offline, keys: []string{"retry"}}}},
-	{"maven", "maven", "", ".m2/repository", mavenrc, []setting{
+	{"maven", "maven", "", ".m2/repository", false, mavenrc, []setting{
 		{name: "MAVEN_ARGS", value: mavenRepo, keys: mavenSet},
 		{name: "MAVEN_OPTS", value: mavenRepo, when: instead, keys: mavenSet}}}, // Maven before 3.9
-	{"gradle", "gradle", "", ".gradle/caches/modules-2", []string{"~/.gradle/gradle.properties"}, []setting{
+	{"gradle", "gradle", "", ".gradle/caches/modules-2", false, []string{"~/.gradle/gradle.properties"}, []setting{
 		{name: "GRADLE_USER_HOME", value: "$CACHE", keys: []string{""}},
 		{name: "GRADLE_RO_DEP_CACHE", value: "$OUTSIDE/..", when: fallback, keys: []string{""}}}},
-	{"bundler", "gem", "", "", []string{"./.bundle/config", "~/.bundle/config"}, []setting{
+	{"bundler", "gem", "", "", false, []string{"./.bundle/config", "~/.bundle/config"}, []setting{
 		{name: "GEM_HOME", value: "$CACHE", keys: []string{"BUNDLE_PATH"}},
 		{name: "BUNDLE_USER_CACHE", value: "$CACHE/../bundler", keys: []string{"BUNDLE_USER_CACHE"}},
 		{name: "BUNDLE_RETRY", value: "0", when: offline, keys: []string{"BUNDLE_RETRY"}}}},
-	{"composer", "composer", "repo", "Library/Caches/composer", nil, []setting{
+	{"composer", "composer", "repo", "Library/Caches/composer", false, nil, []setting{
 		{name: "COMPOSER_CACHE_DIR", value: "$CACHE", when: onMac}}},
-	{"nuget", "nuget", "", ".nuget/packages", nugetrc, []setting{
+	{"nuget", "nuget", "", ".nuget/packages", false, nugetrc, []setting{
 		{name: "NUGET_PACKAGES", value: "$CACHE", keys: []string{`<add key="globalPackagesFolder"`}},
 		{name: "NUGET_FALLBACK_PACKAGES", value: "$OLD;$OUTSIDE", when: fallback,
 			keys: []string{"<fallbackPackageFolders"}}}},
-	{"poetry", "poetry", "cache", "Library/Caches/pypoetry", nil, []setting{
+	{"poetry", "poetry", "cache", "Library/Caches/pypoetry", false, nil, []setting{
 		{name: "POETRY_CACHE_DIR", value: "$CACHE", when: onMac}}},
-	{"golangci-lint", "golangci-lint", "", "", nil, []setting{
+	{"golangci-lint", "golangci-lint", "", "", false, nil, []setting{
 		{name: "GOLANGCI_LINT_CACHE", value: "$CACHE", when: onMac}}},
-	{"ccache", "ccache", "", "", nil, []setting{{name: "CCACHE_DIR", value: "$CACHE", when: onMac}}},
-	{"sccache", "sccache", "", "", nil, []setting{{name: "SCCACHE_DIR", value: "$CACHE", when: onMac}}},
-	{"clang", "clang", "", "", nil, []setting{{name: "CLANG_MODULE_CACHE_PATH", value: "$CACHE", when: onMac}}},
+	{"ccache", "ccache", "", "", false, nil, []setting{{name: "CCACHE_DIR", value: "$CACHE", when: onMac}}},
+	{"sccache", "sccache", "", "", false, nil, []setting{{name: "SCCACHE_DIR", value: "$CACHE", when: onMac}}},
+	{"clang", "clang", "", "", false, nil, []setting{{name: "CLANG_MODULE_CACHE_PATH", value: "$CACHE", when: onMac}}},
 }
 
 // toolVar is a variable that sbx sets for a tool.
@@ -148,27 +150,42 @@ func (r *Run) toolVariables() []toolVar {
 type toolRun struct {
 	*Run
 	*tool
-	there  string // its cache without a sandbox, "" where that cannot be seen
-	theirs bool   // which the command may write: it is all that the tool needs
-	has    bool   // the private cache has something for it
+	there  string   // its cache without a sandbox, "" where that cannot be seen
+	real   []string // all of it, by canonical paths
+	theirs bool     // which the command may write: it is all that the tool needs
+	has    bool     // the private cache has something for it
+}
+
+// Overlay lets the command write over what it sees of the host's caches, where a tool
+// reads one cache and that is the host's: it fails if it cannot make a file there. What
+// is downloaded and has to last goes to the private cache.
+func (r *Run) Overlay() {
+	if r.Policy.Network && r.CacheDst != "" || len(r.Host.Homes) == 0 {
+		return
+	}
+	home, _ := r.Host.FS.Lstat(r.Host.Homes[0])
+	for i := range tools {
+		if t := (toolRun{Run: r, tool: &tools[i]}); t.one {
+			for t.find(); len(t.real) > 0 && !t.has && !t.theirs; t.real = t.real[1:] {
+				r.View.Overlay(t.real[0], home.Dev)
+			}
+		}
+	}
 }
 
 // find looks at the caches of the tool.
 func (t *toolRun) find() {
-	if t.CacheDst == "" || t.dir == "" || len(t.Host.Homes) == 0 {
+	if t.outside == "" || len(t.Host.Homes) == 0 {
 		return
 	}
 	for outside := range strings.SplitSeq(t.outside, "|") {
-		if outside == "" || t.there != "" {
-			break
-		}
 		at := host.Join(t.Host.Homes[0], outside)
 		if gopath, _, _ := strings.Cut(t.caller("GOPATH"), ":"); t.name == "go" && strings.HasPrefix(gopath, "/") {
 			at = path.Join(gopath, "pkg/mod")
 		}
-		to, ok := t.View.Visible(at)
-		if ok && to.Info.Kind == host.Dir {
-			t.there, t.theirs = at, t.View.Access(to.Path) == policy.Write
+		if to, ok := t.View.Visible(at); ok && to.Info.Kind == host.Dir {
+			t.there, t.real = cmp.Or(t.there, at), append(t.real, to.Path)
+			t.theirs = t.theirs || t.View.Access(to.Path) == policy.Write
 		}
 	}
 	for filled := range strings.SplitSeq(t.filled, "|") {

@@ -72,6 +72,7 @@ type Places struct {
 type Bwrap struct {
 	Path    string
 	Version bwrapargs.Version
+	Overlay bool // it can lay a directory for changes over one of the home directory's file system
 }
 
 // FD is an open descriptor of the caller.

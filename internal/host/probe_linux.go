@@ -41,16 +41,17 @@ func Find(h *Host, dir string) (Bwrap, error) {
 	if err != nil {
 		return Bwrap{}, err
 	}
-	v, seen, ok := kept.version()
+	b, seen, ok := kept.version()
 	if !ok {
-		if v, err = probe(path); err != nil {
+		if b, err = probe(path, append(h.Homes, "/")[0]); err != nil {
 			return Bwrap{}, err
 		}
 	}
 	if now := h.findSockets(seen); now != seen {
-		kept.keep(h, v.String()+"\n"+now.text())
+		kept.keep(h, b.verdict()+now.text())
 	}
-	return Bwrap{path, v}, nil
+	b.Path = path
+	return b, nil
 }
 
 // Forget removes a saved verdict that does not hold any more, and reports
@@ -68,7 +69,7 @@ func Forget(h *Host, dir string) bool {
 // come.
 func (h *Host) RefreshSockets(dir string, b Bwrap) {
 	if _, kept, err := locate(h, dir); err == nil {
-		kept.keep(h, b.Version.String()+"\n"+h.findSockets(nil).text())
+		kept.keep(h, b.verdict()+h.findSockets(nil).text())
 	}
 }
 
@@ -220,30 +221,42 @@ func kernelState() string {
 
 // version is that of bwrap in a saved verdict, with what was seen of sockets. Only
 // what Find would have kept counts.
-func (kept *verdict) version() (v bwrapargs.Version, seen *socketCache, ok bool) {
+func (kept *verdict) version() (b Bwrap, seen *socketCache, ok bool) {
 	rest, _ := kept.read()
 	line, text, _ := strings.Cut(rest, "\n")
 	seen, err := parseSocketCache(text)
-	v, ok = bwrapargs.ParseVersion(line)
-	if !ok || err != nil || line != v.String() || v.Less(bwrapargs.Oldest) {
-		return v, nil, false
+	b.Version, ok = bwrapargs.ParseVersion(line)
+	b.Overlay = strings.HasSuffix(line, withOverlay)
+	if !ok || err != nil || line+"\n" != b.verdict() || b.Version.Less(bwrapargs.Oldest) {
+		return b, nil, false
 	}
-	return v, seen, true
+	return b, seen, true
 }
 
-// probe runs bwrap for real, with every kind of wall that a run uses.
-func probe(path string) (bwrapargs.Version, error) {
+const withOverlay = " overlay"
+
+// verdict is the first line of a saved one.
+func (b *Bwrap) verdict() string {
+	if b.Overlay {
+		return b.Version.String() + withOverlay + "\n"
+	}
+	return b.Version.String() + "\n"
+}
+
+// probe runs bwrap for real, with every kind of wall that a run uses, and then with an
+// overlay of a directory, which not every kernel, file system or security module allows.
+func probe(path, lower string) (b Bwrap, err error) {
 	facts := func() Diagnostics { return GatherDiagnostics(os.Environ()) }
 	out, said, err := output(nil, path, "--version")
 	if err != nil {
-		return bwrapargs.Version{}, failure(facts(), path, said, err)
+		return b, failure(facts(), path, said, err)
 	}
 	v, ok := bwrapargs.ParseVersion(out)
 	if !ok || !strings.HasPrefix(out, "bubblewrap ") {
-		return v, notBwrap(facts(), path, "it says "+strconv.Quote(lastLine(out)))
+		return b, notBwrap(facts(), path, "it says "+strconv.Quote(lastLine(out)))
 	}
-	if v.Less(bwrapargs.Oldest) {
-		return v, tooOld(facts(), v, path)
+	if b.Version = v; v.Less(bwrapargs.Oldest) {
+		return b, tooOld(facts(), v, path)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -257,19 +270,26 @@ func probe(path string) (bwrapargs.Version, error) {
 	}}
 	// That it cannot be written for this machine is the plan's to say.
 	a.Seccomp, _ = seccomp.Filter(seccomp.Options{Arch: runtime.GOARCH, Level: "default"})
-	words, fds := a.Words(func() int { return 3 })
-	var filter []byte
-	if len(fds) > 0 {
-		filter = fds[0].Data
+	try := func(command ...string) (out, said string, err error) {
+		words, fds := a.Words(func() int { return 3 })
+		var filter []byte
+		if len(fds) > 0 {
+			filter = fds[0].Data
+		}
+		return output(filter, path, append(append(words, "--"), command...)...)
 	}
-	out, said, err = output(filter, path, append(words, "--", "/tmp/sbx", "--version")...)
-	if err != nil {
-		return v, failure(facts(), path, said, err)
+	if out, said, err = try("/tmp/sbx", "--version"); err != nil {
+		return b, failure(facts(), path, said, err)
 	}
 	if !strings.HasPrefix(out, "sbx ") && self != "/bin/true" {
-		return v, notBwrap(facts(), path, "it does not run what it is told")
+		return b, notBwrap(facts(), path, "it does not run what it is told")
 	}
-	return v, nil
+	if !v.Less(bwrapargs.HasOverlay) {
+		a.Ops = append(a.Ops, bwrapargs.Op{Kind: bwrapargs.Overlay, Src: lower, Dst: "/tmp/over"})
+		_, _, err = try("/bin/mkdir", "/tmp/over/sbx-probe") // what is not writable is mounted read-only
+		b.Overlay = err == nil
+	}
+	return b, nil
 }
 
 // failure is the diagnosis of a bwrap that ended with an error, by what it

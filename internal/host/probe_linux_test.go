@@ -117,6 +117,27 @@ func TestProbeIsRemembered(t *testing.T) {
 	}
 }
 
+// An overlay is used where it was seen to be writable, and a bwrap that cannot lay one
+// works without.
+func TestProbeTriesAnOverlay(t *testing.T) {
+	for _, c := range []struct {
+		version, body string
+		want          bool
+		processes     int
+	}{
+		{"bubblewrap 0.10.0", works, false, 2},
+		{"bubblewrap 0.11.0", works, true, 3},
+		{"bubblewrap 0.11.0", `case " $* " in *" --tmp-overlay /tmp/over "*) exit 1; esac; ` + works, false, 3},
+	} {
+		f := newFakeBwrap(t, c.version, c.body)
+		for _, processes := range []int{c.processes, 0} { // it is kept, too
+			if b, n, err := f.find(); b.Overlay != c.want || n != processes || err != nil {
+				t.Errorf("%+v: %+v, %d processes, %v", c, b, n, err)
+			}
+		}
+	}
+}
+
 // Another program in the same place is another one, whatever its size and time:
 // what was kept for a newer bwrap does not hold for an older.
 func TestDowngradeIsNoticed(t *testing.T) {

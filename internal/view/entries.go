@@ -23,6 +23,8 @@ type Entry struct {
 	Redundant bool          // it changes nothing where it stands
 	Blank     bool          // hidden, and an empty file in place of one that cannot be opened
 
+	Overlaid bool // what the command writes over the directory is gone with the run
+
 	Copied bool   // a file that is shown as a copy
 	Copy   []byte // its content
 }
@@ -77,7 +79,7 @@ func (v *View) Sort() {
 func (v *View) effectiveAccess(m *Entry) policy.Access {
 	over := v.outerAccess(m)
 	m.Redundant = false
-	if m.Pinned || m.Src != "" || m.Copied {
+	if m.Pinned || m.Src != "" || m.Copied || m.Overlaid {
 		return m.Rule.Access
 	}
 	a := m.rules.Access(over)
@@ -187,6 +189,24 @@ func (v *View) At(path string) *Entry {
 	return &v.Entries[i]
 }
 
+// Overlay shows a directory that is read-only by a rule of sbx's own, on a file system,
+// so that the command can write over it, and what it writes is gone with the run.
+func (v *View) Overlay(path string, dev uint64) {
+	m := v.nearest(path)
+	info, err := v.Host.FS.Lstat(path)
+	if m == nil || m.Access != policy.Read || m.Rule.Layer != policy.Builtin || m.Src != "" || err != nil || info.Dev != dev {
+		return
+	}
+	rule := *m.Rule
+	rule.Access = policy.Read
+	if m.Path != path {
+		v.Entries = append(v.Entries, Entry{Path: path, Info: info, rules: m.rules, Rule: &rule, Overlaid: true})
+	} else {
+		m.Rule, m.Overlaid = &rule, true
+	}
+	v.Sort()
+}
+
 // Has reports whether a rule is in force at a canonical path that exists.
 func (v *View) Has(path string) bool {
 	m := v.At(path)
@@ -221,7 +241,7 @@ func (v *View) Needed(m *Entry) bool {
 		// mount point cannot be renamed.
 		return over != policy.Write || m.Info.Kind == host.Dir
 	case policy.Read, policy.Protect:
-		return m.Copied || over != policy.Read && over != policy.Protect
+		return m.Copied || m.Overlaid || over != policy.Read && over != policy.Protect
 	case policy.Block:
 		return v.masked(m)
 	}

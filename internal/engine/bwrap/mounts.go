@@ -109,6 +109,9 @@ func op(v *view.View, m view.Entry, size int64) (bwrapargs.Op, bool) {
 		}
 		return bwrapargs.Op{Kind: bwrapargs.Bind, Src: src, Dst: m.Path, Held: identity(&m)}, true
 	case policy.Read, policy.Protect:
+		if m.Overlaid { // by name: whoever could replace it could as well change what is in it
+			return bwrapargs.Op{Kind: bwrapargs.Overlay, Src: src, Dst: m.Path}, true
+		}
 		if m.Copied {
 			return bwrapargs.Op{Kind: bwrapargs.ROData, Dst: m.Path, Data: m.Copy, Perm: 0o444 | m.Info.Mode&0o111},
 				true

@@ -34,9 +34,12 @@ func (Engine) Arrange(r *engine.Run) error {
 	return r.View.RemapTo(r.Request.Remap, engine.Workspace(r.Policy))
 }
 
-func (Engine) Own(r *engine.Run) ([]policy.Var, error) {
+func (e Engine) Own(r *engine.Run) ([]policy.Var, error) {
 	if err := addCache(r); err != nil {
 		return nil, err
+	}
+	if e.Program.Overlay {
+		r.Overlay()
 	}
 	r.View.ShareTmp(r.Request.Tmp)
 	return nil, nil
