@@ -38,7 +38,8 @@ func TestToolVariables(t *testing.T) {
 	}{
 		{"nothing there", "", nil, nil, []string{"npm_config_cache=/home/u/.cache/npm", "npm_config_fetch_retries=0",
 			"GOMODCACHE=/home/u/.cache/go-mod", "GOPROXY", "GONOPROXY", "CARGO_HOME", // there is ~/.cargo/registry
-			"MAVEN_OPTS=" + repo[1:], "GRADLE_RO_DEP_CACHE", "PIP_RETRIES=0", "PIP_CACHE_DIR", "GOCACHE"}},
+			"MAVEN_OPTS=" + repo[1:], "GRADLE_RO_DEP_CACHE", "PIP_RETRIES=0", "PIP_CACHE_DIR", "GOCACHE",
+			"GOFLAGS=-modcacherw", "GOPATH", "GOBIN"}},
 		{"the network", "", net, nil, []string{"npm_config_cache=/home/u/.cache/npm", "npm_config_fetch_retries",
 			"PIP_RETRIES", "CARGO_NET_RETRY", "CARGO_HOME=/home/u/.cache/cargo", "GOMODCACHE=/home/u/.cache/go-mod", "GOPROXY"}},
 		// What there is outside is used as it is until the project has its own.
@@ -48,7 +49,9 @@ func TestToolVariables(t *testing.T) {
 			"GOPROXY=file:///home/u/go/pkg/mod/cache/download,https://proxy.golang.org,direct", "GONOPROXY=none"}},
 		{"a link in its place", outsideGo + project + "/go-mod/cache/download -> /etc\n", nil, nil, []string{"GOMODCACHE", "GOPROXY"}},
 		{"appended", outsideGo + project + "/go-mod/cache/download/ uid=1000\n", nil, []string{"GOPROXY=off", "GONOPROXY=x.org", "GOFLAGS=-mod=mod"}, []string{
-			"GOPROXY=file:///home/u/go/pkg/mod/cache/download,off", "GONOPROXY", "GOFLAGS"}},
+			"GOPROXY=file:///home/u/go/pkg/mod/cache/download,off", "GONOPROXY", "GOFLAGS=-mod=mod -modcacherw"}},
+		{"go, the home directory closed", "", func(m *machine) { m.landlock = 5; net(m) }, nil, []string{
+			"GOPATH=" + project + "/go", "GOBIN=/home/u/go/bin"}},
 		{"npm outside", "/home/u/.npm/_cacache/\n", nil, nil, []string{"npm_config_cache", "npm_config_logs_max=0"}},
 		{"npm outside, online", "/home/u/.npm/_cacache/\n", net, nil, []string{"npm_config_cache=/home/u/.cache/npm"}},
 		{"Maven outside", "/home/u/.m2/repository/\n", nil, []string{"MAVEN_ARGS=-q"}, []string{"MAVEN_OPTS", "MAVEN_ARGS=-q" + repo + tail}},

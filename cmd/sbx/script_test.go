@@ -166,7 +166,7 @@ func condition(name string) (bool, error) {
 	case "barren":
 		return barren(), nil
 	case "overlay": // of bwrap 0.11, over the home directory
-		out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--overlay-src", os.TempDir(), "--tmp-overlay", "/mnt", "mkdir", "/mnt/x").CombinedOutput()
+		out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--overlay-src", os.TempDir(), "--tmp-overlay", "/mnt", "mkdir", "/mnt/of-this-test").CombinedOutput()
 		if err != nil && required("overlay") {
 			return false, fmt.Errorf("SBX_TEST_REQUIRE: %w: %s", err, out)
 		}

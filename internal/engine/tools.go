@@ -28,8 +28,8 @@ type tool struct {
 }
 
 // setting is a variable. In its value $CACHE is the tool's directory in the private
-// cache, $OUTSIDE its cache without a sandbox, and $OLD what the variable says
-// without sbx; a word with $OUTSIDE is left out where that cannot be seen.
+// cache, $DEFAULT its cache without a sandbox, $OUTSIDE the same where that can be seen
+// (elsewhere a word with it is left out), and $OLD what the variable says without sbx.
 type setting struct {
 	name, value string
 	when        when
@@ -83,13 +83,16 @@ var tools = [...]tool{
 	{"go", "go-mod", "cache/download", "go/pkg/mod", true, []string{"~/.config/go/env"}, []setting{
 		// Not always: what was looked up in the checksum database lies with the modules.
 		{name: "GOMODCACHE", value: "$CACHE", when: instead, keys: []string{"GOMODCACHE"}},
+		{name: "GOFLAGS", value: "$OLD -modcacherw", when: instead, keys: []string{"GOFLAGS"}}, // rm -r ends it
 		{name: "GOPROXY", value: "file://$OUTSIDE/cache/download,$OLD", when: unfed,
 			old: "https://proxy.golang.org,direct", keys: []string{"GOPROXY"}},
 		// What GOPRIVATE names is not asked of others either way: there is no network.
 		{name: "GONOPROXY", value: "none", when: unfed, keys: []string{"GONOPROXY", "GOPROXY"}},
 		{name: "GOCACHE", value: "$CACHE/../go-build", when: onMac, keys: []string{"GOCACHE"}},
 		// In there go notes how far it knows the checksum database.
-		{name: "GOPATH", value: "$CACHE/../go", when: closed, keys: []string{"GOPATH"}}}},
+		{name: "GOPATH", value: "$CACHE/../go", when: closed, keys: []string{"GOPATH"}},
+		// What go installs does not follow: no one would find it there.
+		{name: "GOBIN", value: "$DEFAULT/../../bin", when: closed, keys: []string{"GOBIN"}}}},
 	{"pip", "pip", "http-v2", "Library/Caches/pip", false, pipConf, []setting{
 		{name: "PIP_CACHE_DIR", value: "$CACHE", when: onMac, keys: []string{"cache-dir"}},
 		{name: "PIP_RETRIES", value: "0", when: offline, keys: []string{"retries"}}}},
@@ -150,7 +153,8 @@ func (r *Run) toolVariables() []toolVar {
 type toolRun struct {
 	*Run
 	*tool
-	there  string   // its cache without a sandbox, "" where that cannot be seen
+	at     string   // its cache without a sandbox, seen or not
+	there  string   // that, "" where it cannot be seen
 	real   []string // all of it, by canonical paths
 	theirs bool     // which the command may write: it is all that the tool needs
 	has    bool     // the private cache has something for it
@@ -183,6 +187,7 @@ func (t *toolRun) find() {
 		if gopath, _, _ := strings.Cut(t.caller("GOPATH"), ":"); t.name == "go" && strings.HasPrefix(gopath, "/") {
 			at = path.Join(gopath, "pkg/mod")
 		}
+		t.at = cmp.Or(t.at, at)
 		if to, ok := t.View.Visible(at); ok && to.Info.Kind == host.Dir {
 			t.there, t.real = cmp.Or(t.there, at), append(t.real, to.Path)
 			t.theirs = t.theirs || t.View.Access(to.Path) == policy.Write
@@ -253,7 +258,7 @@ func (t *toolRun) variable(s *setting) (v toolVar, ok bool) {
 		if t.there == "" && strings.Contains(word, "$OUTSIDE") {
 			continue
 		}
-		word = strings.NewReplacer("file://$OUTSIDE", fileURL(t.there), "$CACHE", home, "$OUTSIDE", t.there).Replace(word)
+		word = strings.NewReplacer("file://$OUTSIDE", fileURL(t.there), "$CACHE", home, "$OUTSIDE", t.there, "$DEFAULT", t.at).Replace(word)
 		if strings.HasPrefix(word, "/") {
 			word = path.Clean(word)
 		}

@@ -32,7 +32,7 @@ func TestToolDocs(t *testing.T) {
 		tool := &tools[i]
 		var private, outside, quick []string
 		for _, s := range tool.set {
-			value := strings.ReplaceAll(s.value, "$CACHE/..", "~/.cache")
+			value := strings.ReplaceAll(strings.ReplaceAll(s.value, "$CACHE/..", "~/.cache"), "$DEFAULT/../../bin", "~/go/bin")
 			value = strings.ReplaceAll(strings.ReplaceAll(value, "$OUTSIDE", "~/"+tool.outside), "$CACHE", "~/.cache/"+tool.dir)
 			word := "`" + s.name + "=" + value + "`"
 			switch s.when {
