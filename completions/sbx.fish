@@ -29,6 +29,7 @@ complete -c sbx -n '__sbx_in agent' -l profile -s p -xa '(__sbx_profiles)' -d 'P
 complete -c sbx -n '__sbx_in agent' -l allow-write -s w -rF -d 'Make PATH writable for the commands'
 complete -c sbx -n '__sbx_in agent' -l allow-read -s r -rF -d 'Make PATH readable'
 complete -c sbx -n '__sbx_in agent' -l block -rF -d 'Hide PATH'
+complete -c sbx -n '__sbx_in agent' -l device -x -d 'Open devices of the host: gpu, kvm, or a path in /dev that you may open'
 complete -c sbx -n '__sbx_in agent' -l net -d 'Share the network'
 complete -c sbx -n '__sbx_in agent' -l no-net -d 'No network, whatever the profile says'
 complete -c sbx -n '__sbx_in agent' -l env -x -d 'Let variables through by name or pattern, or set one'

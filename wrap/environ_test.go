@@ -40,7 +40,7 @@ func TestEnvironment(t *testing.T) {
 		{"values are bytes", nil, []string{path, "A=\xff\n\x01 $HOME"}, []string{path, "A=\xff\n\x01 $HOME"}},
 		{"PATH is pruned", nil, []string{"PATH=/nowhere:.:/usr/bin::relative:/home/u/tools:/home/u/.cargo/bin:/usr/bin:/etc/passwd:/bin"}, []string{"PATH=.:/usr/bin:relative:/home/u/.cargo/bin:/bin"}},
 		{"databases without a password", nil, []string{path, "DATABASE_URL=sqlite:x.db", "TEST_DATABASE_URL=postgres://u@h/x", "REDIS_URL=redis://h", "MONGO_URL=mongodb://h/x"}, []string{path, "DATABASE_URL=sqlite:x.db", "TEST_DATABASE_URL=postgres://u@h/x", "REDIS_URL=redis://h", "MONGO_URL=mongodb://h/x"}},
-		{"databases with one", nil, []string{path, "DATABASE_URL=postgres://u:p@h/x", "REDIS_URL=redis://p@h", "MONGODB_URI=p", "AMQP_URL=", "PG_DSN=postgres://h/x", "DATABASE_URL_KEY=sqlite:x"}, []string{path}},
+		{"databases with one", nil, []string{path, "DATABASE_URL=postgres://u:p@h/x", "REDIS_URL=redis://p@h", "MONGODB_URI=p", "AMQP_URL=", "PG_DSN=postgres://h/x", "DATABASE_URL_KEY=sqlite:x", "X_SECRET_DATABASE_URL=sqlite:x"}, []string{path}},
 		{"databases that a person drops", func(m *machine) { m.over.EnvDrop = policy.List{Items: []policy.Item{{Text: "*_URL"}}} }, []string{path, "DATABASE_URL=sqlite:x.db"}, []string{path}},
 		{"databases in a list", func(m *machine) { m.profiles = []string{"strict"} }, []string{path, "DATABASE_URL=sqlite:x.db"}, []string{path, "SBX_PROFILE=strict", "SBX_TIER=full"}},
 		{"no PATH", nil, []string{"A=1"}, []string{"A=1", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}},

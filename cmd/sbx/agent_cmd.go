@@ -23,6 +23,7 @@ type agentCmd struct {
 	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable for the commands."`
 	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable."`
 	Block      []string `placeholder:"PATH" help:"Hide PATH."`
+	Device     []string `placeholder:"NAME" help:"Open devices of the host: gpu, kvm, or a path in /dev that you may open."`
 	Net        bool     `xor:"net" help:"Share the network."`
 	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
 	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern, or set one."`
@@ -36,7 +37,7 @@ type agentCmd struct {
 }
 
 // agentFlags are the flags of sbx agent that take a word, by all their names.
-var agentFlags = []string{"-p", "--profile", "-w", "--allow-write", "-r", "--allow-read", "--block", "--env"}
+var agentFlags = []string{"-p", "--profile", "-w", "--allow-write", "-r", "--allow-read", "--block", "--device", "--env"}
 
 // agentWords cuts the arguments behind the name of the client: what follows
 // belongs to that, flags and "--" included.
@@ -120,7 +121,7 @@ func wholeLine(c *agents.Client) string { return "sbx -p " + c.Whole + " -- " + 
 
 // within starts the client where a sandbox is around everything already.
 func (c *agentCmd) within(client *agents.Client) error {
-	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
+	if len(c.AllowRead)+len(c.AllowWrite)+len(c.Block)+len(c.Device)+len(c.Env)+len(c.Profile) > 0 || c.Net || c.NoNet {
 		return app.Already(": the rights of its commands are fixed")
 	}
 	h, err := host.Detect()

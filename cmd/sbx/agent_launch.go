@@ -78,7 +78,7 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 // again, and makes sure that a sandbox is available for it.
 func (l *launch) policy(c *agentCmd) error {
 	flags := app.Flags{Profile: splitNames(c.Profile), AllowWrite: c.AllowWrite, AllowRead: c.AllowRead, Block: c.Block,
-		Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet}
+		Device: c.Device, Net: c.Net, NoNet: c.NoNet, Env: c.Env, Quiet: c.Quiet}
 	s, err := app.Load(app.ForRun(flags, nil))
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (l *launch) policy(c *agentCmd) error {
 		Client: l.client.Name, Root: s.Policy.Project, CWD: s.Host.CWD,
 		Home: s.Vars.Home, Config: s.Vars.Config, Cache: s.Vars.Cache, Data: s.Vars.Data, State: s.Vars.State,
 		Path: os.Getenv("PATH"), Files: s.Agreed,
-		Profile: names, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
+		Profile: names, Device: c.Device, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
 	}
 	for _, p := range []struct {
 		flag string

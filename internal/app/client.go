@@ -63,6 +63,7 @@ func (f Flags) over(session Flags) Flags {
 	f.AllowRead = slices.Concat(session.AllowRead, f.AllowRead)
 	f.AllowWrite = slices.Concat(session.AllowWrite, f.AllowWrite)
 	f.Block = slices.Concat(session.Block, f.Block)
+	f.Device = slices.Concat(session.Device, f.Device)
 	f.Env = slices.Concat(session.Env, f.Env)
 	f.Net = !f.NoNet && (f.Net || session.Net)
 	f.NoNet = f.NoNet || session.NoNet && !f.Net

@@ -110,8 +110,8 @@ func ForShell(name shims.Name, file string, words []string, floor func() (Floor,
 	}
 	inv.session, inv.dir, inv.path, inv.hints.Agent = ses, dir, ses.Path, ses.Client
 	inv.Flags = Flags{
-		Profile: ses.Profile, AllowRead: ses.AllowRead, AllowWrite: ses.AllowWrite, Block: ses.Block, Env: ses.Env,
-		Net: ses.Net, NoNet: ses.NoNet,
+		Profile: ses.Profile, AllowRead: ses.AllowRead, AllowWrite: ses.AllowWrite, Block: ses.Block,
+		Device: ses.Device, Env: ses.Env, Net: ses.Net, NoNet: ses.NoNet,
 	}
 	return inv, nil
 }

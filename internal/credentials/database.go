@@ -11,7 +11,7 @@ import "strings"
 func Database(value string) bool {
 	scheme, rest, ok := strings.Cut(value, ":")
 	base, driver, _ := strings.Cut(scheme, "+")
-	if !ok || !among(databases, base) || !made(driver, "") || len(value) > 512 || token(value) {
+	if !ok || !among(databases, base) || driver != "" && !among(drivers, driver) || len(value) > 512 || token(value) {
 		return false
 	}
 	rest, query, _ := strings.Cut(rest, "?")
@@ -35,6 +35,11 @@ func Database(value string) bool {
 	if path != ":memory:" && !made(path, "/._-") {
 		return false
 	}
+	for elem := range strings.SplitSeq(path, "/") {
+		if len(elem) > 24 && !strings.Contains(elem, ".") { // names are seldom so long, tokens always
+			return false
+		}
+	}
 	for one := range strings.SplitSeq(query, "&") {
 		name, set, _ := strings.Cut(one, "=")
 		if one != "" && !among(parameters, name) || len(set) > 32 || !made(set, "/._-") {
@@ -47,6 +52,8 @@ func Database(value string) bool {
 const (
 	databases = " sqlite sqlite3 file postgres postgresql mysql mysql2 mariadb cockroachdb sqlserver mssql " +
 		"redis rediss amqp amqps mongodb "
+	drivers = " aiomysql aiosqlite asyncmy asyncpg cymysql mariadbconnector mysqlconnector mysqldb pg8000 psycopg " +
+		"psycopg2 psycopg2cffi pymssql pymysql pyodbc pysqlite "
 	// users are those where the text before "@" is never a password.
 	users      = " postgres postgresql mysql mysql2 mariadb cockroachdb "
 	parameters = " sslmode ssl tls mode cache schema charset encoding collation serverVersion application_name " +

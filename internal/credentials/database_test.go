@@ -35,6 +35,7 @@ func TestDatabase(t *testing.T) {
 		"postgres://h/x\npassword=hunter2", "postgres://h/$hunter2", "postgres://h/x?options=-c%20x=hunter2",
 		"host=h password=hunter2", "Server=h;Password=hunter2", `{"url":"postgres://h","password":"hunter2"}`,
 		"postgres://averyverylonghunter2@h/x", "jdbc:postgresql://h/x?password=hunter2", "postgres+u:hunter2://h/x",
+		"postgres+hunter2secret://h/x", "sqlite:sk-abcdefghijklmnop1234567890abcd", "sqlite:///sk-abcdefghijklmnop1234567890abcd",
 		"postgres:// hunter2/x", "postgres://[::1]:hunter2/x", "postgres://h/ghp_0123456789abcdefghij0123456789abcdef",
 		"postgres://h/x?sslmode=" + strings.Repeat("hunter2", 5), "postgres://h/" + strings.Repeat("hunter2", 99), "postgres://hünter2@h/x",
 	} {

@@ -58,6 +58,7 @@ type Session struct {
 	AllowRead  []string `json:"allow_read,omitempty"`
 	AllowWrite []string `json:"allow_write,omitempty"`
 	Block      []string `json:"block,omitempty"`
+	Device     []string `json:"device,omitempty"`
 	Env        []string `json:"env,omitempty"`
 	Net        bool     `json:"net,omitempty"`
 	NoNet      bool     `json:"no_net,omitempty"`

@@ -24,10 +24,10 @@ var gpuFacts = []string{"/sys/bus/pci", "/sys/class/drm", "/sys/class/kfd", "/sy
 // neverOpened leads to the machine's memory, disks, terminals, input or mounts, or to
 // another network: a command that has one of these needs no other way out. What ends in
 // "*" is so whatever follows.
-var neverOpened = []string{"mem", "kmem", "port", "kmsg", "tty", "tty0*", "tty1*", "tty2*", "tty3*", "tty4*", "tty5*",
-	"tty6*", "vcs*", "console", "ptmx", "pts/*", "shm/*", "mqueue/*", "fd/*", "uinput", "input/*", "uhid", "vhci",
-	"sg*", "bsg/*", "nvme*", "ng*", "mtd*", "raw*", "mapper/*", "btrfs-control", "loop-control", "autofs", "cuse",
-	"userfaultfd", "snapshot", "cpu/*", "net/tun", "vhost-*", "vfio/*", "binder*"}
+var neverOpened = strings.Fields(`mem kmem port kmsg nvram tty tty0* tty1* tty2* tty3* tty4* tty5* tty6* tty7* tty8*
+	tty9* vcs* console ptmx pts/* shm/* mqueue/* fd/* input/* uinput hidraw* usbmon* uhid vhci watchdog* ipmi* sg*
+	bsg/* nvme* ng* mtd* raw* mapper/* btrfs-control loop-control autofs cuse userfaultfd snapshot cpu/* net/tun
+	vhost-* vfio/* binder*`)
 
 // OpenDevices adds what the policy's devices name: character devices that the user may
 // open and that only root can have put there.

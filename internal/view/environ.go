@@ -50,7 +50,7 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 		case d.Layer != policy.Builtin:
 		case d.Pass && holdsPassword(value):
 			d = policy.Verdict{Source: "its value holds a URL with a password"}
-		case !d.Pass && pol.Environment == "inherit" && namesDatabase(name) && credentials.Database(value):
+		case !d.Pass && pol.Environment == "inherit" && namesDatabase(pol, name) && credentials.Database(value):
 			d = policy.Verdict{Pass: true, Source: policy.Inherited}
 		}
 		if !d.Pass {
@@ -117,10 +117,13 @@ func holdsPassword(value string) bool {
 }
 
 // namesDatabase reports whether a variable is one that profiles drop because its value
-// may hold a password, and that is harmless without one.
-func namesDatabase(name string) bool {
+// may hold a password, and that is harmless without one. X_SECRET_DATABASE_URL is none.
+func namesDatabase(pol *policy.Policy, name string) bool {
 	return slices.ContainsFunc([]string{"DATABASE_URL", "REDIS_URL", "AMQP_URL", "MONGODB_URI", "MONGO_URL"},
-		func(end string) bool { return strings.HasSuffix(name, end) })
+		func(end string) bool {
+			rest, ok := strings.CutSuffix(name, end)
+			return ok && (rest == "" || pol.Env(strings.TrimSuffix(rest, "_")).Pass)
+		})
 }
 
 // overrides are the variables whose value sbx decides, whatever the caller has.
