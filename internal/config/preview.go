@@ -142,7 +142,17 @@ func (t *preview) compare(label string, before, after []string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range policy.Widened(b, a) {
+	changes := policy.Widened(b, a)
+	for _, agent := range Agents {
+		holds := func(s *Settings, names []string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return s.Profiles.Holds(name, agent) })
+		}
+		if holds(t.after, after) && !holds(t.before, before) {
+			changes = append(changes, policy.Change{Key: "extends", What: agent, From: "closed",
+				To: "open: signs with every key of the agent", Wider: true})
+		}
+	}
+	for _, c := range changes {
 		// A pair of profiles is of interest for what neither does alone.
 		if len(after) == 2 && slices.ContainsFunc(t.Loosens,
 			func(l Looser) bool { return l.Key == c.Key && l.What == c.What && l.To == c.To }) {
