@@ -69,7 +69,7 @@ func CheckName(name string) error {
 			"sbx shim add " + text.Plain(filepath.Base(name))}
 	case strings.HasPrefix(name, "sbx"):
 		return &NameError{shown + ": names that begin with sbx are sbx's own", ""}
-	case len(name) > 64 || !plainName(name):
+	case !text.ValidName(name, NameSigns):
 		return &NameError{shown +
 			": a name has letters, digits and _ - . + and begins with a letter or digit, up to 64 of them", ""}
 	}
@@ -90,16 +90,8 @@ func CheckShim(name string) error {
 	return CheckName(name)
 }
 
-func plainName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		plain := 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
-		if !plain && (i == 0 || strings.IndexByte("_-.+", c) < 0) {
-			return false
-		}
-	}
-	return true
-}
+// NameSigns may be in the name of a shim, besides letters and digits.
+const NameSigns = "_-.+"
 
 // Dir is the directory of a user's shims, absolute and cleaned; the one above it
 // is sbx's own, too. Neither has to exist.

@@ -13,6 +13,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // explainCmd prints the policy of a run with where each rule comes from.
@@ -21,17 +22,17 @@ type explainCmd struct {
 }
 
 type explanation struct {
-	Engine   string               `json:"engine"`
-	Tier     string               `json:"tier"`
-	Lack     string               `json:"not_full,omitempty"` // why the tier is not full
-	Profiles []string             `json:"profiles"`
-	Settings []settingJSON        `json:"settings"`
-	Paths    []pathJSON           `json:"paths"`
-	Env      []engine.ManifestEnv `json:"env"`
-	Filter   *engine.Filter       `json:"filter,omitempty"`
-	Limits   []string             `json:"limits"`
-	Gaps     []string             `json:"gaps"`
-	Notices  []string             `json:"notices"`
+	Engine   string           `json:"engine"`
+	Tier     string           `json:"tier"`
+	Lack     string           `json:"not_full,omitempty"` // why the tier is not full
+	Profiles []string         `json:"profiles"`
+	Settings []settingJSON    `json:"settings"`
+	Paths    []pathJSON       `json:"paths"`
+	Env      []view.EnvChange `json:"env"`
+	Filter   *engine.Filter   `json:"filter,omitempty"`
+	Limits   []string         `json:"limits"`
+	Gaps     []string         `json:"gaps"`
+	Notices  []string         `json:"notices"`
 }
 
 type settingJSON struct {
@@ -78,7 +79,7 @@ func explain(s *app.Context) (*explanation, error) {
 	}
 	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.Policy.Profiles,
 		Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps),
-		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: []engine.ManifestEnv{}}
+		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: orEmpty(plan.Report.Env)}
 	if s.Host.Modelled {
 		e.Notices = append(e.Notices, "paths are those of this machine; --dry-run prints those of a Mac")
 	}
@@ -95,10 +96,6 @@ func explain(s *app.Context) (*explanation, error) {
 	}
 	for _, m := range app.Shown(plan) {
 		e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
-	}
-	for _, v := range plan.Report.Env {
-		e.Env = append(e.Env, engine.ManifestEnv{Name: v.Name, Action: v.Action, Source: v.Source,
-			Value: v.Value})
 	}
 	return e, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // whyCmd answers for single paths, hosts and variables: outside from the plan
@@ -339,7 +340,7 @@ func given(m *engine.Manifest, environ []string, name string) variable {
 	v := variable{action: "unset", note: "it is not set here"}
 	v.seen = slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	v.known = v.seen
-	if i := slices.IndexFunc(m.Env, func(e engine.ManifestEnv) bool { return e.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(m.Env, func(e view.EnvChange) bool { return e.Name == name }); i >= 0 {
 		v.known, v.action, v.source, v.note = true, m.Env[i].Action, m.Env[i].Source, ""
 		switch {
 		case v.seen && v.action == "drop":

@@ -134,20 +134,12 @@ func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
 
 // flagOf is the flag by which a setting of a profile was made.
 func (f *Flags) flagOf(key string) string {
-	switch key {
-	case "allow_network":
-		if f.NoNet {
-			return "--no-net"
-		}
-		return "--net"
-	case "timeout_seconds":
-		return "--timeout"
-	case "memory_limit_mb":
-		return "--memory"
-	case "file_size_limit_mb":
-		return "--file-size"
+	if key == "allow_network" && f.NoNet {
+		return "--no-net"
 	}
-	return "--" + strings.ReplaceAll(key, "_", "-")
+	flags := map[string]string{"allow_network": "--net", "timeout_seconds": "--timeout", "memory_limit_mb": "--memory",
+		"file_size_limit_mb": "--file-size"}
+	return cmp.Or(flags[key], "--"+strings.ReplaceAll(key, "_", "-"))
 }
 
 // FlagPath makes a path from the command line absolute. Most shells leave the
@@ -195,12 +187,12 @@ func (f *Flags) limits(p *policy.Profile) error {
 		{"--cpus", f.CPUs, "a number of processors", "write 2, or 0.5 for half of one", func(v string) bool {
 			n, err := strconv.ParseFloat(v, 64)
 			p.CPUs = n
-			return err == nil && n >= minCPUs && n <= maxCPUs
+			return err == nil && policy.KeyOf("cpus").Bounds(n)
 		}},
 		{"--procs", f.Procs, "a number of processes", "write 64", func(v string) bool {
 			n, err := strconv.Atoi(v)
 			p.Procs = n
-			return err == nil && n >= 1 && n <= maxProcs
+			return err == nil && policy.KeyOf("procs").Bounds(float64(n))
 		}},
 	} {
 		if l.value != "" && !l.set(l.value) {
@@ -210,13 +202,6 @@ func (f *Flags) limits(p *policy.Profile) error {
 	return nil
 }
 
-// The bounds that numbers have in files, too.
-const (
-	minCPUs, maxCPUs = 0.01, 4096
-	maxProcs         = 4 << 20
-	maxMB            = 16 << 20
-)
-
 // size reads "512K", "512M", "2G" or "1T", with iB or B after it, as mebibytes.
 func size(s string) (mb float64, ok bool) {
 	upper := strings.ToUpper(s)
@@ -225,7 +210,7 @@ func size(s string) (mb float64, ok bool) {
 	unit, ok := units[strings.TrimSuffix(strings.TrimSuffix(upper[len(digits):], "B"), "I")]
 	n, err := strconv.ParseUint(digits, 10, 63)
 	mb = float64(n) * unit
-	return mb, ok && err == nil && n > 0 && mb <= maxMB
+	return mb, ok && err == nil && policy.KeyOf("file_size_limit_mb").Bounds(mb)
 }
 
 func (f *Flags) env(p *policy.Profile) error {

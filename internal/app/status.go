@@ -134,7 +134,7 @@ func Tier(p *engine.Plan) string {
 func statusLine(p *engine.Plan, cwd string) string {
 	pol := p.Report.Policy
 	parts := []string{strings.Join(pol.Profiles, "+"), "net " + OnOff(pol.Network), "rw " + writable(p, cwd), Tier(p)}
-	hidden, shown := p.Report.Concealed()
+	hidden, shown := p.Report.View.Hidden, p.Report.View.Tracked
 	if len(hidden) > 0 {
 		parts = append(parts, "hidden "+fewNames(hidden, cwd))
 	}

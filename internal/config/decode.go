@@ -172,31 +172,12 @@ func (s *source) texts(e entry) ([]word, error) {
 // profileName refuses what no profile can be called, ../x for example: a name
 // is part of messages, of SBX_PROFILE and of file names.
 func (s *source) profileName(key, name string, at int) error {
-	if validName(name, "_-", capitals) {
+	if text.ValidName(name, "_-") {
 		return nil
 	}
-	text := "%s is not a profile name: want letters, 0-9, _ and -, at most 64, a letter or digit first"
+	format := "%s is not a profile name: want letters, 0-9, _ and -, at most 64, a letter or digit first"
 	if key != "" {
-		text = key + ": " + text
+		format = key + ": " + format
 	}
-	return s.errorf(at, text, short(name))
-}
-
-// validToolName reports whether a shim can have the name.
-func validToolName(s string) bool { return validName(s, "_-.+", capitals) }
-
-const capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-// validName reports whether s is at most 64 lower-case letters and digits, with
-// others after the first byte and also anywhere.
-func validName(s, others, also string) bool {
-	for i := range len(s) {
-		c := s[i]
-		ok := 'a' <= c && c <= 'z' || '0' <= c && c <= '9' ||
-			strings.IndexByte(also, c) >= 0 || i > 0 && strings.IndexByte(others, c) >= 0
-		if !ok {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
+	return s.errorf(at, format, short(name))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
@@ -203,7 +204,7 @@ func (doc *document) readProfile(e entry) error {
 
 // readTool reads which profile a shim uses.
 func (doc *document) readTool(e entry) error {
-	if !validToolName(e.key) {
+	if !text.ValidName(e.key, shims.NameSigns) {
 		return doc.errorf(e.at, "tools: %s is not a command name", short(e.key))
 	}
 	found := false

@@ -181,17 +181,12 @@ func changeText(c policy.Change) string {
 
 // changeSource finds where the looser value comes from.
 func changeSource(c policy.Change, final *policy.Policy) string {
-	switch c.Key {
-	case "devices":
-		if i := slices.IndexFunc(final.Devices, func(it policy.Item) bool { return it.Text == c.What }); i >= 0 {
-			return final.Devices[i].Source
-		}
-	case "env_pass":
-		if i := slices.IndexFunc(final.EnvPass, func(it policy.Item) bool { return it.Text == c.What }); i >= 0 {
-			return final.EnvPass[i].Source
-		}
-	case "env_set":
+	if c.Key == "env_set" {
 		return final.Where["env_set."+c.What]
+	}
+	items := map[string][]policy.Item{"devices": final.Devices, "env_pass": final.EnvPass}[c.Key]
+	if i := slices.IndexFunc(items, func(it policy.Item) bool { return it.Text == c.What }); i >= 0 {
+		return items[i].Source
 	}
 	if c.What != "" && c.What[0] == '/' && c.Key != "devices" {
 		r, _ := final.Decide(c.What)

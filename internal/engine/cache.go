@@ -33,10 +33,7 @@ func (r *Run) Cache() (dst, src string, err error) {
 
 // AddCache adds the cache to the view.
 func (r *Run) AddCache(path, src string, a policy.Access) {
-	rule := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: view.SourceCache}
-	r.View.Entries = append(r.View.Entries, view.Entry{Path: path, Info: host.Info{Kind: host.Dir}, Rule: rule,
-		Src: src})
-	r.View.Sort()
+	r.View.AddOwn(path, src, host.Dir, a, view.SourceCache)
 	r.CacheDst, r.cacheSrc = path, src
 }
 

@@ -36,16 +36,8 @@ type Manifest struct {
 	Scoped      []string          `json:"scoped"`  // what Landlock keeps the command from
 	Sources     map[string]string `json:"sources"` // key of a setting to where its value comes from
 	Paths       []manifestPath    `json:"paths"`   // parents before children
-	Env         []ManifestEnv     `json:"env"`     // but for what is inherited, and what is on no list
+	Env         []view.EnvChange  `json:"env"`     // but for what is inherited, and what is on no list
 	Wall        *manifestWall     `json:"wall"`    // with Landlock
-}
-
-// ManifestEnv is what becomes of a variable.
-type ManifestEnv struct {
-	Name   string `json:"name"`
-	Action string `json:"action"` // pass, drop, set
-	Source string `json:"source"`
-	Value  string `json:"value,omitempty"` // in explain, what sbx sets for a tool
 }
 
 // manifestWall is what Landlock lets through, in hexadecimal the rights of

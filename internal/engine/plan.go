@@ -90,17 +90,9 @@ type Report struct {
 
 // Mounted is one path as the sandbox will have it.
 type Mounted struct {
-	Path    string
+	view.Rule
 	Covered bool // what lies above gives the same already
-	Access  policy.Access
-	Source  string
-	Layer   policy.Layer
-	Pinned  bool
-	Closed  bool // private by its rule; with Landlock it is the host's own, which cannot be opened
 }
-
-// Word names the access as people are shown it.
-func (m *Mounted) Word() string { return view.Word(m.Access, m.Closed) }
 
 // Request is what a run is about, beside its policy.
 type Request struct {
@@ -138,16 +130,12 @@ func (p *Plan) variables(pol *policy.Policy) []policy.Var {
 // runs print nothing.
 func (r *Report) Mounts() []Mounted {
 	v := r.View
-	if v == nil {
-		return nil
-	}
 	out := make([]Mounted, 0, len(v.Entries))
 	for _, m := range v.Entries {
 		if m.Redundant || v.DenyAbsent && m.Info.Kind == host.Absent && m.Rule.Layer == policy.Builtin {
 			continue
 		}
-		out = append(out, Mounted{Path: m.Path, Covered: !v.Needed(&m), Access: m.Access, Source: m.Rule.Source,
-			Layer: m.Rule.Layer, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private})
+		out = append(out, Mounted{v.RuleOf(&m), !v.Needed(&m)})
 	}
 	return out
 }
@@ -155,9 +143,6 @@ func (r *Report) Mounts() []Mounted {
 // Hidden lists the canonical paths at which the rules hide something that
 // exists, parents first. Those that no one could see anyway are among them.
 func (r *Report) Hidden() []string {
-	if r.View == nil {
-		return nil
-	}
 	var out []string
 	for i := range r.View.Entries {
 		if m := &r.View.Entries[i]; m.Info.Kind != host.Absent &&
@@ -166,15 +151,6 @@ func (r *Report) Hidden() []string {
 		}
 	}
 	return out
-}
-
-// Concealed lists the hidden files of the project, and those shown all the same,
-// since git tracks them and has the content.
-func (r *Report) Concealed() (hidden, shown []string) {
-	if r.View == nil {
-		return nil, nil
-	}
-	return r.View.Hidden, r.View.Tracked
 }
 
 // Confined is what a process puts around itself before it becomes the command,

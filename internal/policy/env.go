@@ -26,18 +26,13 @@ const (
 func (p *Policy) Env(name string) Verdict {
 	pass, passed := match(p.EnvPass, name, false)
 	drop, dropped := match(p.EnvDrop, name, true)
+	// The user may open by name what a profile drops by pattern.
+	open := pass.Layer > drop.Layer || pass.Layer == drop.Layer && pass.Text == name && drop.Text != name
 	switch {
-	case passed && dropped:
-		// The user may open by name what a profile drops by pattern.
-		open := pass.Layer > drop.Layer || pass.Layer == drop.Layer && pass.Text == name && drop.Text != name
-		if open {
-			return Verdict{true, pass.Layer, pass.Source}
-		}
-		return Verdict{false, drop.Layer, drop.Source + " drops " + drop.Text}
+	case passed && (open || !dropped):
+		return Verdict{true, pass.Layer, pass.Source}
 	case dropped:
 		return Verdict{false, drop.Layer, drop.Source + " drops " + drop.Text}
-	case passed:
-		return Verdict{true, pass.Layer, pass.Source}
 	case p.Environment == "inherit":
 		return Verdict{true, Builtin, Inherited}
 	}

@@ -85,6 +85,9 @@ func KeyOf(name string) *Key {
 	return nil
 }
 
+// Bounds reports whether a number is one that the key can have.
+func (k *Key) Bounds(n float64) bool { return k.Low <= n && n <= k.High }
+
 // Wider reports whether value b of a single key gives more than value a.
 // Numbers are limits: a larger one gives more, and "" (no limit) the most.
 func Wider(key, a, b string) bool {

@@ -4,6 +4,7 @@ package policy
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,28 +22,19 @@ type PathRef struct {
 // SortPaths returns the order in which the rules of a profile's paths come,
 // whatever the variables are: by variable, and below that by what follows it.
 func SortPaths(p *Profile) []PathRef {
-	var refs []PathRef
-	var rules []Rule // as with each variable standing for itself
+	rules := make(map[PathRef]*Rule) // as with each variable standing for itself
 	for _, l := range pathLists {
 		for i, it := range l.of(p).Items {
 			text, except := strings.CutPrefix(it.Text, "!")
-			r := Rule{
+			rules[PathRef{l.access, isPlain(it.Text), uint32(i)}] = &Rule{
 				Path: text, Access: l.access, Source: it.Source, Offline: it.Offline,
 				Pattern: strings.ContainsAny(text, "*?"), Except: except, OfCWD: ofCWD(text),
 			}
-			rules, refs = append(rules, r), append(refs, PathRef{l.access, isPlain(it.Text), uint32(i)})
 		}
 	}
-	order := make([]int, len(refs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return compareRules(&rules[a], &rules[b]) })
-	out := make([]PathRef, len(refs))
-	for i, n := range order {
-		out[i] = refs[n]
-	}
-	return out
+	return slices.SortedFunc(maps.Keys(rules), func(a, b PathRef) int {
+		return cmp.Or(compareRules(rules[a], rules[b]), cmp.Compare(a.Index, b.Index))
+	})
 }
 
 func isPlain(text string) bool {
@@ -131,20 +123,8 @@ type element struct {
 
 // element is an element of the part, ok is false where its list was replaced.
 func (p *part) element(ref PathRef) (it element, ok bool) {
-	var l *List
-	switch ref.Access {
-	case Private:
-		l = &p.Private
-	case Write:
-		l = &p.Write
-	case Read:
-		l = &p.Read
-	case Protect:
-		l = &p.Protect
-	default:
-		l = &p.Block
-	}
-	it = element{l.Items[ref.Index], ref.Access, ref.Plain}
+	list := pathLists[ref.Access-Private].of(p.Profile)
+	it = element{list.Items[ref.Index], ref.Access, ref.Plain}
 	it.Source, it.Layer = cmp.Or(it.Source, p.source("")), max(it.Layer, p.Layer)
 	return it, !p.replaced[ref.Access]
 }
@@ -183,7 +163,6 @@ type grant struct {
 // profiles that they extend say of the same path.
 func (l *layers) findGrants(vars Vars) {
 	e := expander{Vars: &vars}
-	l.grants = nil
 	l.grants = nil
 	for i := range l.parts {
 		p := &l.parts[i]

@@ -8,6 +8,19 @@ import (
 	"unicode/utf8"
 )
 
+// ValidName reports whether s is at most 64 letters and digits of ASCII, with others
+// after the first byte.
+func ValidName(s, others string) bool {
+	for i := range len(s) {
+		c := s[i]
+		plain := 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+		if !plain && (i == 0 || strings.IndexByte(others, c) < 0) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
 // ShellWord writes any bytes but NUL as one word that a person can paste into a
 // shell: nothing in it is expanded or run, nor obeyed by the terminal.
 func ShellWord(w string) string {

@@ -256,7 +256,7 @@ func full() *target {
 			{Path: "/s", Out: fileInfo{Kind: kindSocket}}},
 		Guarded: []guardedPath{{Path: "/p/.git/hooks", Kind: kindDir},
 			{Path: "/p/.envrc", Kind: kindFile, Tops: []string{"/p"}}}, Moves: []string{"/p"},
-		Places: []place{{Path: "/etc"}}, Plan: mounts{{Path: "/p", Access: policy.Write}},
+		Places: []place{{Path: "/etc"}}, Plan: mounts{{Rule: view.Rule{Path: "/p", Access: policy.Write}}},
 		Servers: []server{{Name: "TCP", question: question{Act: actTCP}, Heard: yes}},
 		Sockets: []socket{{Name: "docker", Path: "/run/docker.sock"}},
 		Env:     variables{Dropped: []string{"A"}, Planted: map[string]string{"A": "x"}, Mark: "m"},
@@ -389,11 +389,11 @@ func TestCompare(t *testing.T) {
 }
 
 func TestMounts(t *testing.T) {
-	m := mounts{{Path: "/", Access: policy.Read, Source: "permissive"},
-		{Path: "/p", Access: policy.Write, Source: "moderate"}, {Path: "/p/.git", Access: policy.Write},
-		{Path: "/p/.git/hooks", Access: policy.Protect},
-		{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"},
-		{Path: "/h/.cache", Access: policy.Write, Source: view.SourceCache}}
+	m := mounts{{Rule: view.Rule{Path: "/", Access: policy.Read, Source: "permissive"}},
+		{Rule: view.Rule{Path: "/p", Access: policy.Write, Source: "moderate"}}, {Rule: view.Rule{Path: "/p/.git", Access: policy.Write}},
+		{Rule: view.Rule{Path: "/p/.git/hooks", Access: policy.Protect}},
+		{Rule: view.Rule{Path: "/s", Access: policy.Read, Layer: policy.Flag, Source: "--allow-read"}},
+		{Rule: view.Rule{Path: "/h/.cache", Access: policy.Write, Source: view.SourceCache}}}
 	if diff := cmp.Diff([]string{"/p/.git", "/p"}, m.writableTree("/p/.git/hooks")); diff != "" {
 		t.Errorf("tree (-want +got):\n%s", diff)
 	}

@@ -183,7 +183,7 @@ func (c *collector) hidden() {
 // or "".
 func (c *collector) opened(path string) string {
 	real := canonical(path)
-	_, shown := c.plan.Report.Concealed()
+	shown := c.plan.Report.View.Tracked
 	a := c.mounts.at(real)
 	r, ok := c.pol.Decide(path)
 	switch {

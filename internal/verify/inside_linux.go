@@ -11,6 +11,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Here verifies the sandbox that this process runs in.
@@ -54,7 +55,7 @@ func inside(m *Manifest, uid int, nonce, cwd string, dirs, homes []string, kind 
 			s.Given = append(s.Given, r.Path)
 		}
 		if strings.HasPrefix(r.Path, "/") && filepath.Clean(r.Path) == r.Path {
-			l = append(l, engine.Mounted{Path: r.Path, Access: r.Access, Closed: r.Closed})
+			l = append(l, engine.Mounted{Rule: view.Rule{Path: r.Path, Access: r.Access, Closed: r.Closed}})
 		}
 	}
 	for i := range l {

@@ -289,13 +289,20 @@ const SourceRun = "sbx"
 func (v *View) Rules() []Rule {
 	var out []Rule
 	for m := range v.InForceEntries() {
-		out = append(out, Rule{Path: v.Inside(m.Path), Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer,
-			Source: m.Rule.Source, Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private})
+		r := v.RuleOf(m)
+		r.Path = v.Inside(m.Path)
+		out = append(out, r)
 	}
 	for _, l := range v.HeldLinks {
 		out = appendNew(out, Rule{Path: l.Path, Access: policy.Write, Written: l.Path, Source: SourceRun, Pinned: true})
 	}
 	return out
+}
+
+// RuleOf is what an entry says, at its path on the host.
+func (v *View) RuleOf(m *Entry) Rule {
+	return Rule{Path: m.Path, Access: m.Access, Written: m.Rule.Path, Layer: m.Rule.Layer, Source: m.Rule.Source,
+		Pinned: m.Pinned, Closed: v.NoMounts && m.Access == policy.Private}
 }
 
 // InForceEntries are the entries that decide about their paths.

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,10 +16,10 @@ import (
 // EnvChange is what happened to one variable, for people: a name, never a
 // value of the caller's.
 type EnvChange struct {
-	Name   string
-	Action string // pass, drop, or set by sbx
-	Source string
-	Value  string // what sbx sets for a tool, without what is the caller's
+	Name   string `json:"name"`
+	Action string `json:"action"` // pass, drop, or set by sbx
+	Source string `json:"source"`
+	Value  string `json:"value,omitempty"` // what sbx sets for a tool, without what is the caller's
 }
 
 // Environment returns the variables of the command in the caller's order, then
@@ -72,10 +73,7 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 	}
 	for _, o := range own {
 		give(o.Name, o.Value)
-		source := pol.Where["env_set."+o.Name]
-		if source == "" {
-			source = "sbx"
-		}
+		source := cmp.Or(pol.Where["env_set."+o.Name], "sbx")
 		changes = append(changes, EnvChange{Name: o.Name, Action: "set", Source: source})
 	}
 	slices.SortStableFunc(changes, func(a, b EnvChange) int { return strings.Compare(a.Name, b.Name) })

@@ -204,10 +204,10 @@ func (v *View) ShareTmp(dir string) {
 	v.Sort()
 }
 
-// AddOwn adds a place of this run's own.
-func (v *View) AddOwn(path string, kind host.Kind, a policy.Access) {
-	r := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: "sbx"}
+// AddOwn adds a place of this run's own, with the content of src; "" is none.
+func (v *View) AddOwn(path, src string, kind host.Kind, a policy.Access, source string) {
+	r := &policy.Rule{Path: path, Access: a, Layer: policy.Builtin, Source: source}
 	v.Entries = append(slices.DeleteFunc(v.Entries, func(m Entry) bool { return m.Path == path }),
-		Entry{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: path})
+		Entry{Path: path, Info: host.Info{Kind: kind}, Rule: r, Src: src})
 	v.Sort()
 }

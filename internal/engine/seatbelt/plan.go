@@ -41,8 +41,9 @@ func (e Engine) Own(r *engine.Run) ([]policy.Var, error) {
 	}
 	tmp := vars[0].Value
 	vars[0].Value = short(tmp)
-	r.View.AddOwn(tmp, host.Dir, policy.Write)
-	r.View.AddOwn(r.Session+"/"+engine.ManifestName, host.File, policy.Read)
+	r.View.AddOwn(tmp, tmp, host.Dir, policy.Write, view.SourceRun)
+	manifest := r.Session + "/" + engine.ManifestName
+	r.View.AddOwn(manifest, manifest, host.File, policy.Read, view.SourceRun)
 	return append(vars, macVariables(r, tmp)...), nil
 }
 
