@@ -231,15 +231,13 @@ func (d *diagnosis) fails(engine string, err error, more ...string) bool {
 	if err == nil {
 		return false
 	}
-	reason := err.Error()
+	reason, hints := err.Error(), []string(nil)
 	var none *host.Unavailable
 	if errors.As(err, &none) {
-		reason, d.Cause, d.remedy = none.Reason, string(none.Cause), append(more, none.Hints...)
-		d.fix = none.Fix(os.Geteuid() == 0)
-		d.add(engine, "bad", reason, d.remedy...)
-		return true
+		reason, hints = none.Reason, append(more, none.Hints...)
+		d.Cause, d.remedy, d.fix = string(none.Cause), hints, none.Fix(os.Geteuid() == 0)
 	}
-	d.add(engine, "bad", reason)
+	d.add(engine, "bad", reason, hints...)
 	return true
 }
 

@@ -3,11 +3,9 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -36,9 +34,7 @@ func (c *doctorCmd) fix(d *diagnosis) error {
 	if !app.IsTerminal(0) || !app.IsTerminal(2) {
 		return app.Failed("not done: without a terminal no one can be asked", d.fix)
 	}
-	fmt.Fprint(os.Stderr, "run it now? [y/N] ")
-	answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+	if !confirm("run it now?") {
 		return app.Failed("not done", d.fix)
 	}
 	run := exec.Command("/bin/sh", "-c", d.fix)

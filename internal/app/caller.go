@@ -276,7 +276,7 @@ func (c *Caller) OwnDirs() []string {
 	dirs := []string{"/etc/sbx"}
 	for _, name := range []string{"$XDG_CONFIG_HOME/sbx", "$XDG_STATE_HOME/sbx", "$XDG_CACHE_HOME/sbx"} {
 		if dir := c.dir(name); dir != "" {
-			dirs = append(dirs, filepath.Clean(dir))
+			dirs = append(dirs, dir)
 		}
 	}
 	return dirs

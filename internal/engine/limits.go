@@ -25,21 +25,21 @@ func (r *Run) applyLimits() error {
 		return nil
 	}
 	means, err := limits.Choose(want, r.Host.Limits, options)
+	if err == nil {
+		r.Limits = *means
+		return nil
+	}
+	text, hint := err.Error(), ""
 	if refused, ok := err.(*limits.Refusal); ok {
-		text := refused.Error()
 		if where := pol.Where[refused.Key]; where != "" {
 			text = where + ": " + text
 		}
-		if v.DenyAbsent {
-			refused.Hint = "macOS has no control groups: leave the limit out, or set limits = \"best-effort\" in a config file"
-		} else if v.NoMounts && refused.Key == "procs" {
-			refused.Hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
+		switch hint = refused.Hint; {
+		case v.DenyAbsent:
+			hint = "macOS has no control groups: leave the limit out, or set limits = \"best-effort\" in a config file"
+		case v.NoMounts && refused.Key == "procs":
+			hint = "it needs tier full, or a control group that you may use: sbx doctor says how to get there"
 		}
-		return Fail(text, refused.Hint)
 	}
-	if err != nil {
-		return Fail(err.Error(), "")
-	}
-	r.Limits = *means
-	return nil
+	return Fail(text, hint)
 }

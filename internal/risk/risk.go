@@ -28,7 +28,12 @@ const (
 // homes are the caller's home directories: a shell has replaced ~ by one.
 func Destructive(argv []string, homes ...string) string {
 	r := &reader{}
-	words := make([]string, 0, min(len(argv), maxWords))
+	r.command(escaped(argv, homes))
+	return r.found
+}
+
+// escaped are the words of a command as unquoted ones of the shell, see [reader].
+func escaped(argv, homes []string) (words []string) {
 	for _, a := range argv[:min(len(argv), maxWords)] {
 		a = escape(a)
 		for _, h := range homes {
@@ -38,17 +43,12 @@ func Destructive(argv []string, homes ...string) string {
 		}
 		words = append(words, a)
 	}
-	r.command(words)
-	return r.found
+	return words
 }
 
 // Each calls f for each simple command of a command line, in text given to a shell, too.
 func Each(argv []string, f func(words []string)) {
-	words := make([]string, 0, min(len(argv), maxWords))
-	for _, a := range argv[:min(len(argv), maxWords)] {
-		words = append(words, escape(a))
-	}
-	(&reader{each: f}).command(words)
+	(&reader{each: f}).command(escaped(argv, nil))
 }
 
 // reader goes through a command line up to the first finding. It keeps a word as an

@@ -327,9 +327,7 @@ func (c *cleaner) found(path string) (to host.Resolved, ok bool) {
 }
 
 // hides reports whether a directory is hidden for what may be in it.
-func (c *cleaner) hides(path string) bool {
-	return slices.ContainsFunc(c.shut, func(dir string) bool { return policy.Within(path, dir) })
-}
+func (c *cleaner) hides(path string) bool { return policy.WithinAny(path, c.shut...) }
 
 // hide hides a directory with settings that cannot all be searched.
 func (c *cleaner) hide(dir string) {
@@ -364,8 +362,7 @@ func (c *cleaner) wanted(m *Entry) bool {
 // whole.
 func (c *cleaner) full(path string) bool {
 	return c.g.pol.Git == "full" && c.v.Access(path) == policy.Write &&
-		slices.ContainsFunc(slices.Concat(c.g.gits, c.g.rest),
-			func(dir string) bool { return policy.Within(path, dir) })
+		policy.WithinAny(path, slices.Concat(c.g.gits, c.g.rest)...)
 }
 
 // visible finds a file that the command sees and has not been looked at.

@@ -64,17 +64,11 @@ func eachPointer(pol *policy.Policy, h *host.Host, do func(name, path string, le
 
 // maskable reports whether hiding a path leaves the run what it is about.
 func maskable(h *host.Host, path string) bool {
-	for _, dir := range []string{"/dev", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix"} {
-		if policy.Within(path, dir) {
-			return false
-		}
+	if policy.WithinAny(path, "/dev", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix") {
+		return false
 	}
-	for _, dir := range append([]string{h.CWD, "/tmp", "/run"}, h.Homes...) {
-		if policy.Within(dir, path) {
-			return false
-		}
-	}
-	return true
+	needed := append([]string{h.CWD, "/tmp", "/run"}, h.Homes...)
+	return !slices.ContainsFunc(needed, func(dir string) bool { return policy.Within(dir, path) })
 }
 
 // pointer says how the value of a variable names files, and what in them is

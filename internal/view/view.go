@@ -130,10 +130,7 @@ func (v *View) RemapTo(path, setting string) error {
 		return failed(setting+": the working directory lies in "+text.Plain(over.Path)+", which is visible at "+
 			"its own place", "run from the root of the work tree, with a profile that does not show what is above")
 	}
-	taken := v.nearest(path) != nil
-	for _, own := range []string{"/proc", "/dev", "/run"} {
-		taken = taken || policy.Within(path, own)
-	}
+	taken := v.nearest(path) != nil || policy.WithinAny(path, "/proc", "/dev", "/run")
 	if path[0] != '/' || path == "/" || taken {
 		return failed(setting+": "+text.Plain(path)+" is not a free place in the sandbox",
 			"use a new name at the top, like /workspace")
@@ -263,9 +260,7 @@ func (v *View) linkTargets(out []resolvedRule, r *policy.Rule, dir host.Resolved
 	return out
 }
 
-func (v *View) inHomes(path string) bool {
-	return slices.ContainsFunc(v.Host.Homes, func(home string) bool { return policy.Within(path, home) })
-}
+func (v *View) inHomes(path string) bool { return policy.WithinAny(path, v.Host.Homes...) }
 
 // unreachable reports whether a rule's path cannot be reached in a way that no
 // command can change: links in a circle, or a directory of another user's

@@ -146,15 +146,7 @@ func (v *View) CheckWorkingDir(cwd string) error {
 	if b := v.hidesDir(v.Host.CWD); b != nil {
 		return hiddenDir(v.Host.CWD, b)
 	}
-	if _, ok := v.Visible(cwd); ok {
-		return nil
-	}
-	if v.Access(cwd) == policy.Private {
-		if v.Has(cwd) {
-			return nil
-		}
-	}
-	if cwd == "/" {
+	if _, ok := v.Visible(cwd); ok || cwd == "/" || v.Access(cwd) == policy.Private && v.Has(cwd) {
 		return nil
 	}
 	how := "with -r " + text.Plain(cwd)
