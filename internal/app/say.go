@@ -3,9 +3,11 @@
 package app
 
 import (
+	"os"
 	"strings"
 	"syscall"
 
+	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -39,4 +41,22 @@ func Failed(text, hint string) error {
 // Gone is the error for a working directory that has been removed.
 func Gone() error {
 	return Failed("the working directory no longer exists", "cd to a directory that exists")
+}
+
+// logger writes to standard error when a level was asked for.
+func logger(level string) hclog.Logger {
+	if level == "" {
+		return hclog.NewNullLogger()
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: "sbx", Level: hclog.LevelFromString(level), Output: escaped{}})
+}
+
+// escaped is standard error, for records that may hold any name.
+type escaped struct{}
+
+func (escaped) Write(record []byte) (int, error) {
+	if _, err := os.Stderr.WriteString(text.Escape(string(record))); err != nil {
+		return 0, err
+	}
+	return len(record), nil
 }

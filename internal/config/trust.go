@@ -220,16 +220,10 @@ func (s TrustStore) bad(path string, err error) error {
 		return err
 	case errors.As(err, &system):
 		out.Text, out.Err = "cannot be opened", system.Err
-	case !errors.As(err, &unsafe):
-		out.Text = err.Error()
-	case strings.Contains(unsafe.Why, "larger"):
-		out.Text = "larger than a record can be"
-	case len(path) <= len(s.Dir) && strings.Contains(unsafe.Why, "link"):
-		out.Text = "not a directory"
+	case errors.As(err, &unsafe):
+		out.Text = unsafe.Why
 	default:
-		words := strings.NewReplacer("it belongs to", "owned by", "not to you", "not by you", "it changes while it is",
-			"changed while it was")
-		out.Text = strings.TrimPrefix(words.Replace(unsafe.Why), "it is ")
+		out.Text = err.Error()
 	}
 	return out
 }

@@ -102,25 +102,25 @@ func TestTrustRefuses(t *testing.T) {
 		spoil      func(t *testing.T, dir, rec string)
 	}{
 		{"control", "", false, func(t *testing.T, dir, rec string) {}},
-		{"link", "DIR/REC: a symbolic link", false, func(t *testing.T, dir, rec string) {
+		{"link", "DIR/REC: it is a symbolic link", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Rename(rec, dir+"/real"))
 			must(t, os.Symlink("real", rec))
 		}},
-		{"writable by group", "DIR/REC: writable by others", false,
+		{"writable by group", "DIR/REC: it is writable by others", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Chmod(rec, 0o620)) }},
-		{"writable by all", "DIR/REC: writable by others", false,
+		{"writable by all", "DIR/REC: it is writable by others", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Chmod(rec, 0o602)) }},
-		{"another's", "DIR/REC: owned by uid 12345, not by you", true,
+		{"another's", "DIR/REC: it belongs to uid 12345, not to you", true,
 			func(t *testing.T, dir, rec string) { must(t, os.Chown(rec, 12345, -1)) }},
-		{"fifo", "DIR/REC: not a regular file", false, func(t *testing.T, dir, rec string) {
+		{"fifo", "DIR/REC: it is not a regular file", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Remove(rec))
 			must(t, syscall.Mkfifo(rec, 0o600))
 		}},
-		{"directory", "DIR/REC: not a regular file", false, func(t *testing.T, dir, rec string) {
+		{"directory", "DIR/REC: it is not a regular file", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Remove(rec))
 			must(t, os.Mkdir(rec, 0o700))
 		}},
-		{"large", "DIR/REC: larger than a record can be", false,
+		{"large", "DIR/REC: it is larger than 1052690 bytes", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 100<<20)) }},
 		{"empty", "DIR/REC: not a record of a trusted file", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Truncate(rec, 0)) }},
@@ -130,21 +130,21 @@ func TestTrustRefuses(t *testing.T) {
 			func(t *testing.T, dir, rec string) {
 				must(t, os.WriteFile(rec, encodeRecord("/q/.sbx.toml", []byte(data)), 0o600))
 			}},
-		{"store is a link", "DIR: not a directory", false, func(t *testing.T, dir, rec string) {
+		{"store is a link", "DIR: it is a symbolic link", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Rename(dir, dir+"2"))
 			must(t, os.Symlink("trust2", dir))
 		}},
-		{"store writable by group", "DIR: writable by others", false,
+		{"store writable by group", "DIR: it is writable by others", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Chmod(dir, 0o770)) }},
-		{"sticky is no help", "DIR: writable by others", false,
+		{"sticky is no help", "DIR: it is writable by others", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Chmod(dir, 0o777|os.ModeSticky)) }},
-		{"store of another", "DIR: owned by uid 12345, not by you", true,
+		{"store of another", "DIR: it belongs to uid 12345, not to you", true,
 			func(t *testing.T, dir, rec string) { must(t, os.Chown(dir, 12345, -1)) }},
-		{"directory of the store is a link", "UP: not a directory", false, func(t *testing.T, dir, rec string) {
+		{"directory of the store is a link", "UP: it is a symbolic link", false, func(t *testing.T, dir, rec string) {
 			must(t, os.Rename(filepath.Dir(dir), filepath.Dir(dir)+"2"))
 			must(t, os.Symlink("sbx2", filepath.Dir(dir)))
 		}},
-		{"directory of the store writable", "UP: writable by others", false,
+		{"directory of the store writable", "UP: it is writable by others", false,
 			func(t *testing.T, dir, rec string) { must(t, os.Chmod(filepath.Dir(dir), 0o777)) }},
 	}
 	for _, tt := range tests {

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package engine holds what the engines share: the [Request] for a plan, the
+// [Plan] itself with its [Report], the manifest that the command finds, the limits,
+// and which descriptors pass. Packages bwrap, landlock and seatbelt below it make
+// plans; package wrap chooses one and executes its plan.
+//
+// A plan names its gaps, the promises that its engine cannot keep. Start with
+// [New].
 package engine
 
 import (
@@ -126,4 +133,15 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 // Fail is the error of a run that cannot be planned, and what to do.
 func Fail(text, hint string) error {
 	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
+}
+
+// Chosen is the engine that runs the command.
+type Chosen struct {
+	Name  string            // host.EngineBwrap and so on; "" while there is none
+	Bwrap host.Bwrap        // with bwrap
+	Lack  *host.Unavailable // why it is not one of tier full; nil when it is
+
+	// With Landlock and sandbox-exec.
+	Runtime  string // where the directories of runs are; "" for nowhere
+	Instance string // the name of this run's
 }
