@@ -137,28 +137,15 @@ func (d *diagnosis) result(settings bool) {
 	if d.fix != "" {
 		full = append(full, "sbx doctor --fix does that, once you have said so")
 	}
-	d.found(
-		finding{d.OK && d.Tier == "full", check{"result", "ok", "commands run in a sandbox of tier full", nil}},
-		finding{d.OK && d.Tier != "full", check{"result", "note",
-			"commands run in a sandbox of tier " + d.Tier + "; for tier full see bwrap above", full}},
-		finding{enough && !settings, check{"result", "bad", "a run here would not be sandboxed: see config above",
-			nil}},
-		finding{!enough, check{"result", "bad",
-			"a run here would not be sandboxed as wanted (tier " + d.Tier + ", wanted " + d.Wanted + ")", full}},
-	)
-}
-
-// finding is a check that is told when it holds.
-type finding struct {
-	holds bool
-	check
-}
-
-func (d *diagnosis) found(all ...finding) {
-	for _, f := range all {
-		if f.holds {
-			d.Checks = append(d.Checks, f.check)
-		}
+	switch {
+	case !enough:
+		d.add("result", "bad", "a run here would not be sandboxed as wanted (tier "+d.Tier+", wanted "+d.Wanted+")", full...)
+	case !settings:
+		d.add("result", "bad", "a run here would not be sandboxed: see config above")
+	case d.Tier == "full":
+		d.add("result", "ok", "commands run in a sandbox of tier full")
+	default:
+		d.add("result", "note", "commands run in a sandbox of tier "+d.Tier+"; for tier full see bwrap above", full...)
 	}
 }
 
@@ -179,22 +166,28 @@ func (d *diagnosis) system(f host.Diagnostics) {
 			is += ", WSL " + strconv.Itoa(f.WSL)
 		}
 	}
-	by := "a system call filter is in force around this process"
-	if f.Unit != "" {
-		by += ", which belongs to " + f.Unit
+	d.add("system", "ok", is)
+	if f.Translated {
+		d.add("system", "note", "this sbx is made for Intel and runs by Rosetta, which makes each start slower",
+			"install the one for Apple silicon (darwin/arm64)")
 	}
-	d.found(
-		finding{true, check{"system", "ok", is, nil}},
-		finding{f.Translated, check{"system", "note",
-			"this sbx is made for Intel and runs by Rosetta, which makes each start slower",
-			[]string{"install the one for Apple silicon (darwin/arm64)"}}},
-		finding{f.Container != "", check{"container", "note", "this is a " + f.Container + " container", nil}},
-		finding{f.Confined != "", check{"container", "note", "this runs inside " + f.Confined, nil}},
-		finding{f.Filtered && f.Container == "" && f.Confined == "", check{"container", "note", by, nil}},
-		finding{f.Root, check{"user", "note",
-			"root: the sandbox holds, but every file of root is readable where a profile shows it",
-			[]string{"run sbx as a plain user where you can"}}},
-	)
+	if f.Container != "" {
+		d.add("container", "note", "this is a "+f.Container+" container")
+	}
+	if f.Confined != "" {
+		d.add("container", "note", "this runs inside "+f.Confined)
+	}
+	if f.Filtered && f.Container == "" && f.Confined == "" {
+		by := "a system call filter is in force around this process"
+		if f.Unit != "" {
+			by += ", which belongs to " + f.Unit
+		}
+		d.add("container", "note", by)
+	}
+	if f.Root {
+		d.add("user", "note", "root: the sandbox holds, but every file of root is readable where a profile shows it",
+			"run sbx as a plain user where you can")
+	}
 	for _, s := range []struct{ name, value string }{
 		{"user.max_user_namespaces", f.MaxUserns}, {"kernel.unprivileged_userns_clone", f.UsernsClone},
 		{"kernel.apparmor_restrict_unprivileged_userns", f.AppArmor},
@@ -246,14 +239,15 @@ func (d *diagnosis) bwrap(b host.Bwrap, err error, f host.Diagnostics) bool {
 	if d.fails("bwrap", err) {
 		return false
 	}
-	d.found(
-		finding{true, check{"bwrap", "ok", text.Plain(b.Path) + " " + b.Version.String() + ", tried and working", nil}},
-		finding{b.Version.Less(bwrapargs.HasSize), check{"bwrap", "note",
-			"this version cannot bound the size of private directories", []string{f.Install() + " (0.7 or newer)"}}},
-		finding{b.Version.Less(bwrapargs.FixedSymlink), check{"bwrap", "note",
+	d.add("bwrap", "ok", text.Plain(b.Path)+" "+b.Version.String()+", tried and working")
+	if b.Version.Less(bwrapargs.HasSize) {
+		d.add("bwrap", "note", "this version cannot bound the size of private directories", f.Install()+" (0.7 or newer)")
+	}
+	if b.Version.Less(bwrapargs.FixedSymlink) {
+		d.add("bwrap", "note",
 			"releases before 0.12 follow links during set-up (CVE-2026-87766), unless the package has the fix; sbx itself gives it no path that holds a link",
-			[]string{"keep it up to date: " + f.Install()}}},
-	)
+			"keep it up to date: "+f.Install())
+	}
 	return true
 }
 
@@ -298,21 +292,24 @@ func (d *diagnosis) kernel(f host.Diagnostics) {
 	if f.MacOS != "" {
 		return
 	}
-	hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
-	if f.Filtered || f.Container != "" {
-		hints = append([]string{"the system call filter of the container or service may refuse it: let landlock_create_ruleset, landlock_add_rule and landlock_restrict_self through"}, hints...)
+	if f.Seccomp {
+		d.add("seccomp", "ok", "system call filters can be set")
+	} else {
+		d.add("seccomp", "bad", "no system call filter can be set here: no engine of sbx works without it",
+			"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through")
 	}
-	d.found(
-		finding{f.Seccomp, check{"seccomp", "ok", "system call filters can be set", nil}},
-		finding{!f.Seccomp, check{"seccomp", "bad",
-			"no system call filter can be set here: no engine of sbx works without it",
-			[]string{"a kernel with CONFIG_SECCOMP_FILTER, and a container or service that lets seccomp(2) and prctl(2) through"}}},
-		finding{f.Landlock == 0, check{"landlock", "note", "Landlock is not available here", hints}},
-		finding{f.Landlock > 0, check{"landlock", "ok",
-			"ABI " + strconv.Itoa(f.Landlock) + ": what files a process and its children may open, make and run", nil}},
-	)
+	if f.Landlock == 0 {
+		hints := []string{"Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK, and landlock among lsm= of the kernel's command line; cat /sys/kernel/security/lsm shows what is on"}
+		if f.Filtered || f.Container != "" {
+			hints = append([]string{"the system call filter of the container or service may refuse it: let landlock_create_ruleset, landlock_add_rule and landlock_restrict_self through"}, hints...)
+		}
+		d.add("landlock", "note", "Landlock is not available here", hints...)
+		return
+	}
+	d.add("landlock", "ok",
+		"ABI "+strconv.Itoa(f.Landlock)+": what files a process and its children may open, make and run")
 	for _, l := range lacks {
-		if 0 < f.Landlock && f.Landlock < l.abi {
+		if f.Landlock < l.abi {
 			d.add("landlock", "note", "before ABI "+strconv.Itoa(l.abi)+": "+l.what)
 		}
 	}

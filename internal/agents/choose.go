@@ -13,13 +13,8 @@ import (
 )
 
 // geminiShell is Gemini CLI's rule: bash of PATH, in an environment to which it
-// adds what files .env set.
-func geminiShell(l *look) Choice { return l.withFiles(".gemini", false) }
-
-// qwenShell: the same, and its settings set variables, too.
-func qwenShell(l *look) Choice { return l.withFiles(".qwen", true) }
-
-func (l *look) withFiles(dir string, settings bool) Choice {
+// adds what files .env set. Qwen Code's settings set variables, too.
+func (l *look) geminiShell(dir string, settings bool) Choice {
 	for _, at := range append(upward(l.World), l.Home) {
 		for _, f := range []string{path.Join(at, dir, ".env"), path.Join(at, ".env")} {
 			l.dotenv(f, !l.mine(at, f))

@@ -36,7 +36,7 @@ var table = []Client{
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Aliases: []string{"gemini-cli"},
-		choose: geminiShell, Path: true, Call: geminiCall,
+		choose: func(l *look) Choice { return l.geminiShell(".gemini", false) }, Path: true, Call: geminiCall,
 		Inside:  []string{"commands (run_shell_command, !commands)", byPath},
 		Outside: []string{fileTools, mcp, hooks, "tools.discoveryCommand and tools.callCommand of its settings"},
 		Whole:   "gemini",
@@ -44,7 +44,7 @@ var table = []Client{
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Programs: []string{"qwen"}, Aliases: []string{"qwen-code"},
-		choose: qwenShell, Path: true, Call: qwenCall,
+		choose: func(l *look) Choice { return l.geminiShell(".qwen", true) }, Path: true, Call: qwenCall,
 		Inside:  []string{"commands (run_shell_command, !commands)", byPath},
 		Outside: []string{fileTools, mcp, hooks},
 		Whole:   "qwen",
