@@ -35,6 +35,7 @@ type Hints struct {
 	Lost       []string // directories of PATH that the command does not have
 	Remap, CWD string   // the working directory inside and outside; "" for the same
 	Made       []string // links that sbx makes in private directories
+	Husky      string   // the command's variable HUSKY
 
 	// These are process 1's, at the end.
 	Left  []string // private directories that hold more than at the start
@@ -66,7 +67,9 @@ func (r *Run) HintWords(vanishing []string) []string {
 	if say.Tool != "" && flags != "" {
 		add("flags", "1")
 	}
-	if _, off := host.LookupEnv(r.Env, "HUSKY"); !off && r.mayWarn(r.Request.Command) {
+	husky, _ := host.LookupEnv(r.Env, "HUSKY")
+	add("husky", husky)
+	if r.mayWarn(r.Request.Command) {
 		words = append(words, pid1.HintAlways)
 	}
 	outer, _ := host.LookupEnv(h.Environ, "PATH")
@@ -145,7 +148,7 @@ func (r *Run) mayWarn(command []string) bool {
 	}
 	return slices.ContainsFunc(command, func(w string) bool {
 		return slices.Contains([]string{"checkout", "switch", "branch", "merge", "pull", "rebase", "reset", "stash",
-			"restore", "cherry-pick", "revert", "am", "-u", "--set-upstream"}, w)
+			"restore", "cherry-pick", "revert", "am", "deinit", "-u", "--set-upstream"}, w)
 	})
 }
 
@@ -186,6 +189,8 @@ func ParseHints(words []string) (say Hints) {
 			say.Remap = value
 		case "cwd":
 			say.CWD = value
+		case "husky":
+			say.Husky = value
 		case "made":
 			say.Made = append(say.Made, value)
 		case "left":

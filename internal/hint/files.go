@@ -52,6 +52,8 @@ func (h *hinter) file(u *use) string {
 		return h.closed(&a, u.write)
 	case h.Ruleset != nil && a.Rule != nil && a.Rule.Access == policy.Write: // see frozen
 		return ""
+	case u.tree && !absent && own:
+		return h.below(u)
 	case !u.write && !absent && !hidden: // what is visible is a matter of permissions
 		return ""
 	case !u.write:
@@ -69,6 +71,17 @@ func (h *hinter) file(u *use) string {
 	// is missing.
 	if dir := h.Ask(path.Dir(a.To)); dir.Kind == host.Absent {
 		return h.unseen(&dir, "write", dir.Path)
+	}
+	return ""
+}
+
+// below is about what is read-only below a directory in which something is installed.
+func (h *hinter) below(u *use) string {
+	for i := range h.Rules {
+		m := &h.Rules[i]
+		if a := h.Ask(m.Path); m.Access == policy.Read && policy.Within(m.Path, u.path) && a.Kind == host.Dir && !a.Write {
+			return h.kept(&a, u)
+		}
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/access"
@@ -24,21 +25,20 @@ type gitCall struct {
 	idle bool     // its failure is not that of the whole
 }
 
-// operands are the words that are no options, and options those that are. Of some
-// the next word is the value.
-func (c *gitCall) operands(valued string) (operands, options []string) {
-	value := false
-	for _, a := range c.args {
-		switch {
-		case value:
-			value = false
-		case len(a) > 1 && a[0] == '-':
-			options, value = append(options, a), is(valued, a)
-		default:
+// operands are the words that are no options. Of some options the next word is the value.
+func (c *gitCall) operands(valued string) (operands []string) {
+	for i, a := range c.args {
+		if (len(a) < 2 || a[0] != '-') && (i == 0 || !is(valued, c.args[i-1])) {
 			operands = append(operands, a)
 		}
 	}
-	return operands, options
+	return operands
+}
+
+// given reports whether one of some options is.
+func (c *gitCall) given(names string) bool {
+	_, ok := c.option(names)
+	return ok
 }
 
 // option is the value of one that was given, "" also for none.
@@ -154,21 +154,31 @@ func (h *hinter) git(status int, calls []gitCall) string {
 
 // unconfigured is about settings that git wanted to write.
 func (h *hinter) unconfigured(c *gitCall, r *repository, status int) string {
-	a := h.Ask(r.config())
+	file := r.config()
+	if c.sub == "config" && c.given("--global") {
+		file = h.Home + "/.gitconfig"
+	}
+	a := h.Ask(file)
 	if a.Write || a.Rule == nil || a.Kind != host.File {
 		return ""
 	}
 	left, redo := r.left(c, status)
-	if redo == nil {
+	flags := []string{"sbx", "--git", "full"}
+	switch {
+	case redo == nil:
 		return ""
-	}
-	if !slices.ContainsFunc(a.Remedies, func(l access.Remedy) bool { return slices.Contains(l.Flags, "--git") }) {
+	case len(redo) == 0:
+		return h.state(&a) + left
+	case file != r.config():
+		return h.state(&a) + ", and git would replace it: " + text.ShellLine(append([]string{"git"}, redo...)) + " outside sets it"
+	case !slices.ContainsFunc(a.Remedies, func(l access.Remedy) bool { return slices.Contains(l.Flags, "--git") }):
 		return h.kept(&a, &use{path: a.Path, write: true})
-	}
-	if h.say.Config || h.say.Tool != "" || h.locked("git") {
+	case h.say.Config || h.say.Tool != "" || h.locked("git"):
 		return h.state(&a) + left + h.change("--git full", "git", `"full"`, " lets it be written")
 	}
-	flags := []string{"sbx", "--git", "full"}
+	if modules := h.Ask(r.top + "/.gitmodules"); (is("rm mv", c.sub) || is("add set-url set-branch", c.args[0])) && modules.Kind == host.File && !modules.Write {
+		flags = append(flags, "-w", h.outside(modules.Path))
+	}
 	for _, b := range r.remotes(c) {
 		if c.sub == "submodule" && b.Kind == host.Absent {
 			flags = append(flags, "-r", h.outside(b.Path))
@@ -185,57 +195,79 @@ func (c *gitCall) where(h *hinter) []string {
 	return []string{"git", "-C", h.outside(c.dir)}
 }
 
+// rewrites are commands of git that write settings and do all they should when they run
+// once more where they can; verbs are their first operands, ends how they end here, ""
+// any failure.
+var rewrites = []struct {
+	sub, verbs, ends string
+	undone           func(r *repository, c *gitCall, words []string) bool
+}{
+	{"config", "", "4", nil},
+	{"remote", "set-url rm remove rename set-branches", "1 128", nil},
+	{"remote", "add", "128", func(r *repository, _ *gitCall, words []string) bool {
+		return len(words) > 2 && r.get("remote", words[1], "url") == ""
+	}},
+	{"sparse-checkout", "set init add disable", "", nil},
+	{"submodule", "add sync set-url set-branch", "", nil},
+	{"submodule", "deinit", "0 1 128", func(r *repository, c *gitCall, words []string) bool { return r.registered(c.dir, words[1:], true) }},
+	{"submodule", "", "", func(r *repository, _ *gitCall, _ []string) bool { return r.registered("", nil, false) }},
+	{"rm mv", "", "0 1 128", func(r *repository, c *gitCall, words []string) bool { return r.registered(c.dir, words, true) }},
+}
+
 // left is what is missing in the configuration after a command, and the words for git
-// that bring it there; nil for nothing.
+// that bring it there; nil for nothing, none where git has done all else.
 func (r *repository) left(c *gitCall, status int) (left string, redo []string) {
-	same := append([]string{c.sub}, c.args...)
-	words, options := c.operands(map[string]string{"remote": "-t -m", "branch": "-u --set-upstream-to",
+	words := c.operands(map[string]string{"remote": "-t -m", "branch": "-u --set-upstream-to",
 		"push": "-o --push-option", "checkout": "-b -B", "switch": "-c -C", "submodule": "-b --branch --name --reference"}[c.sub])
 	first, last := strings.Join(words[:min(1, len(words))], ""), strings.Join(words[max(len(words)-1, 0):], "")
-	has := func(names string) bool {
-		return slices.ContainsFunc(options, func(o string) bool { name, _, _ := strings.Cut(o, "="); return is(names, name) })
+	for _, w := range rewrites {
+		if is(w.sub, c.sub) && (w.verbs == "" || is(w.verbs, first)) && !(c.sub == "config" && c.given("--system --file -f")) &&
+			(is(w.ends, strconv.Itoa(status)) || w.ends == "" && status != 0) && (w.undone == nil || w.undone(r, c, words)) {
+			return "", append([]string{c.sub}, c.args...)
+		}
 	}
 	switch {
-	case c.sub == "config" && status == 4 && !has("--global --system --file -f"),
-		c.sub == "remote" && is("set-url rm remove rename set-branches", first) && (status == 1 || status == 128),
-		c.sub == "remote" && first == "add" && len(words) > 2 && status == 128 && r.get("remote", words[1], "url") == "",
-		c.sub == "sparse-checkout" && status != 0 && is("set init add disable", first),
-		c.sub == "submodule" && status != 0 && (is("add sync deinit", first) || r.unregistered()):
-		return "", same
-	case c.sub == "branch" && has("-d -D --delete") && status == 0:
+	case c.sub == "branch" && c.given("-d -D --delete") && status == 0:
 		for _, name := range words {
-			if slices.ContainsFunc(r.settings, func(s gitdir.Setting) bool { return s.Section == "branch" && s.Sub == name }) && !r.made(name) {
+			if r.configured(name) && !r.made(name) {
 				return ", and keeps what it says of the branch " + text.Plain(name), []string{"config", "--remove-section", "branch." + name}
 			}
 		}
-	case c.sub == "branch" && has("-m -M --move") && status == 128 && len(words) == 2 && r.made(last) && !r.made(first):
+	case c.sub == "branch" && c.given("-m -M --move") && status == 128 && len(words) == 2 && r.made(last) && !r.made(first):
+		if !r.configured(first) {
+			return "; it says nothing of " + text.Plain(first) + ", so all is done", []string{}
+		}
 		return "", []string{"config", "--rename-section", "branch." + first, "branch." + last}
-	case c.sub == "branch" && has("-u --set-upstream-to"):
+	case c.sub == "branch" && c.given("-u --set-upstream-to"):
 		up, _ := c.option("-u --set-upstream-to")
 		return r.upstream(cmp.Or(first, r.branch()), up)
-	case status != 0 || has("--no-track"):
-	case c.sub == "push" && has("-u --set-upstream"):
-		remote := cmp.Or(first, "origin")
+	case status != 0 || c.given("--no-track"):
+	case c.sub == "push" && c.given("-u --set-upstream"):
 		from, to, _ := strings.Cut(strings.TrimPrefix(strings.Join(words[min(1, len(words)):min(2, len(words))], ""), "+"), ":")
 		from = cmp.Or(strings.TrimPrefix(from, "HEAD"), r.branch())
-		return r.upstream(from, remote+"/"+cmp.Or(to, from))
+		return r.upstream(from, cmp.Or(first, "origin")+"/"+cmp.Or(to, from))
 	case c.sub == "checkout" || c.sub == "switch":
 		name, _ := c.option("-b -B -c -C")
+		up, tracks := c.option("-t --track")
 		log, _, _ := strings.Cut(string(r.h.content(r.common+"/logs/refs/heads/"+first, maxGitFile)), "\n")
 		switch _, from, guessed := strings.Cut(log, "branch: Created from refs/remotes/"); {
 		case name != "":
 			return r.upstream(name, r.tracked(first))
-		case has("-t --track"):
-			up, _ := c.option("-t --track")
+		case tracks:
 			_, name, _ = strings.Cut(up, "/")
 			return r.upstream(name, up)
 		case guessed && len(words) == 1 && r.made(first):
 			return r.upstream(first, from)
 		}
-	case c.sub == "branch" && len(words) == 2 && len(options) == 0:
+	case c.sub == "branch" && len(words) == 2 && len(c.args) == 2:
 		return r.upstream(first, r.tracked(last))
 	}
 	return "", nil
+}
+
+// configured reports whether the configuration has a section of a branch.
+func (r *repository) configured(name string) bool {
+	return slices.ContainsFunc(r.settings, func(s gitdir.Setting) bool { return s.Section == "branch" && s.Sub == name })
 }
 
 // tracked is a start of a new branch that git makes its upstream by itself.
@@ -265,10 +297,14 @@ func (r *repository) submodules() (found []gitdir.Setting) {
 	return found
 }
 
-// unregistered reports whether a submodule is not in the configuration yet.
-func (r *repository) unregistered() bool {
-	return slices.ContainsFunc(r.submodules(), func(s gitdir.Setting) bool {
-		return s.Section == "submodule" && s.Key == "url" && r.get("submodule", s.Sub, "url") == ""
+// registered reports whether the configuration has one of the submodules at some paths,
+// or has not, which counts of all where there are none.
+func (r *repository) registered(dir string, paths []string, yes bool) bool {
+	modules := r.submodules()
+	return slices.ContainsFunc(modules, func(s gitdir.Setting) bool {
+		at := r.h.Ask(path.Join(r.top, s.Value)).Path
+		named := len(paths) == 0 || slices.ContainsFunc(paths, func(p string) bool { return path.Join(dir, p) == at })
+		return s.Section == "submodule" && s.Key == "path" && named && yes == (r.get("submodule", s.Sub, "url") != "")
 	})
 }
 
@@ -279,8 +315,9 @@ func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
 	_, asked := c.option("-S --gpg-sign")
 	asked = asked || tag && has(c.args, 's')
 	key := strings.Replace(r.get("user", "", "signingkey"), "~/", h.Home+"/", 1)
+	rebase := status == 1 && c.sub == "rebase" && h.exists(r.dir+"/rebase-merge")
 	switch {
-	case !is("commit tag merge revert cherry-pick am", c.sub), status != 128, !asked && !is("true yes on 1", strings.ToLower(on)):
+	case !rebase && (!is("commit tag merge revert cherry-pick am", c.sub) || status != 128), !asked && !is("true yes on 1", strings.ToLower(on)):
 		return ""
 	case h.opened(h.Home + "/.gnupg"), path.IsAbs(key) && h.exists(strings.TrimSuffix(key, ".pub")):
 		return ""
@@ -289,6 +326,8 @@ func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
 	after := " works without, and git commit --amend --no-edit -S outside signs it"
 	if tag {
 		args, after = []string{"-a"}, " works without; sign outside"
+	} else if rebase {
+		after = " works without; sign outside"
 	}
 	for _, a := range c.args {
 		if tag && a == "-s" || !tag && (a == "-S" || strings.HasPrefix(a, "--gpg-sign")) {
@@ -296,9 +335,13 @@ func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
 		}
 		args = append(args, a)
 	}
-	line := text.ShellLine(append(append(c.where(h), c.sub), args...))
+	sbx := ""
 	if !h.say.Config && h.say.Tool == "" {
-		line = "sbx -- " + line
+		sbx = "sbx -- "
+	}
+	line := sbx + text.ShellLine(append(append(c.where(h), c.sub), args...))
+	if rebase {
+		line = sbx + text.ShellLine(append(c.where(h), "rebase", "--abort")) + " && " + line
 	}
 	return "git signs here, and keys are hidden in the sandbox: " + line + after
 }
@@ -330,12 +373,12 @@ func (h *hinter) unreached(c *gitCall, r *repository) string {
 
 // remotes are those of a command that are directories of this machine.
 func (r *repository) remotes(c *gitCall) (found []access.Verdict) {
-	words, _ := c.operands("-o --push-option --depth --upload-pack --receive-pack -b --branch --name --reference")
+	words := c.operands("-o --push-option --depth --upload-pack --receive-pack -b --branch --name --reference")
 	var urls []string
 	switch first := strings.Join(words[:min(1, len(words))], ""); {
 	case c.sub == "submodule" && first == "add":
 		urls = words[1:min(2, len(words))]
-	case c.sub == "submodule":
+	case c.sub == "submodule" && !is("deinit sync set-url set-branch", first):
 		for _, s := range append(r.settings, r.submodules()...) {
 			if s.Section == "submodule" && s.Key == "url" && !slices.Contains(urls, s.Value) {
 				urls = append(urls, s.Value)

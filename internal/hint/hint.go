@@ -53,7 +53,7 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	h := &hinter{b, say}
 	git, husky := h.git(status, r.gits), h.husky(status, r.installs)
 	line := cmp.Or(git, husky, h.crates(r.crates))
-	if r.outward = r.outward && husky == ""; status != 0 {
+	if r.outward = r.outward && (husky == "" || status == 1); status != 0 { // else a script's own
 		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
 			h.tracing(r.debugger), git, h.packed(status, r.programs), h.network(r), husky, h.files(r.uses), h.blank())
 	}

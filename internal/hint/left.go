@@ -213,6 +213,9 @@ func (h *hinter) keep(p *place, does string) string {
 	case python:
 		return "; a venv in the project" + does
 	case shared || h.Host.Grantable(p.path) != nil || h.Secret(p.path) || h.sbxOwn(p.path):
+		if h.Secret(p.path) {
+			return "; secrets are kept there: outside of the sandbox it stays"
+		}
 		if h.Ask(h.CWD).Write {
 			return "; what is in the project stays"
 		}

@@ -55,7 +55,7 @@ func (h *hinter) packed(status int, programs []string) string {
 // are installed. It may end with 0 when that fails.
 func (h *hinter) husky(status int, words []string) string {
 	var project struct{ Scripts struct{ Prepare string } }
-	if words == nil || !h.reads("package.json", &project) || !strings.Contains(project.Scripts.Prepare, "husky") {
+	if words == nil || h.say.Husky == "0" || !h.reads("package.json", &project) || !strings.Contains(project.Scripts.Prepare, "husky") {
 		return ""
 	}
 	r := h.repository(h.CWD)

@@ -23,7 +23,7 @@ const (
 		"unalias kill trap shift read sleep which type basename dirname logger seq expr let"
 
 	making   = "touch mkdir truncate tee"
-	copying  = "cp install ln mv"
+	copying  = "cp install ln mv rsync"
 	changing = "chmod chown chgrp rm rmdir unlink shred" // what has to exist
 	// matching take a pattern or a program first.
 	matching = "grep egrep fgrep rg ag ack sed awk gawk perl jq yq"
@@ -36,7 +36,10 @@ const (
 	filing = "add stage apply am mv rm clone hash-object"
 	// inputs are options whose word is read.
 	inputs = "--config --config-file --file --env-file --input --key --cert --cacert --directory --requirement " +
-		"--prefix --manifest-path --project --sysroot --import --require"
+		"--prefix --manifest-path --project --sysroot --import --require --find-links"
+
+	// prefixes are variables of make under whose values it installs.
+	prefixes = "prefix PREFIX exec_prefix bindir BINDIR DESTDIR INSTALL_ROOT INSTALLDIR"
 
 	gaining   = "sudo su doas pkexec"
 	debuggers = "strace ltrace gdb lldb rr dlv"
@@ -56,6 +59,12 @@ const (
 	running  = "run run-script exec test start build"
 	wrappers = "env command exec nohup nice ionice time timeout stdbuf setsid builtin xargs"
 )
+
+// places are more options by which programs write.
+var places = map[string]string{"pip": pips, "pip3": pips, "unzip": "-d", "ssh-keygen": "-f", "cmake": "--prefix -B",
+	"cargo": "--root --target-dir", "npm": "--prefix", "wget": "-P --directory-prefix"}
+
+const pips = "-t --target --prefix --root -d --dest -w --wheel-dir --log"
 
 // is reports whether a word is on one of the lists.
 func is(list, word string) bool {
@@ -219,14 +228,19 @@ func (r *reader) borrow(name string, args []string) {
 
 // operands reads what stands behind the name of a program.
 func (r *reader) operands(name string, args []string) {
-	if name == "git" {
+	switch {
+	case name == "git":
 		args = r.git(args)
+	case name == "tar" && len(args) > 0 && !strings.HasPrefix(args[0], "-"):
+		args = append([]string{"-" + args[0]}, args[1:]...)
 	}
 	files := r.options(name, args)
 	if is(matching, name) && len(files) > 0 && !has(args, 'e') && !has(args, 'f') {
 		files = files[1:]
 	}
 	switch last := max(len(files)-1, 0); {
+	case name == "zip":
+		r.all(files[:min(1, len(files))], use{write: true})
 	case is(making, name):
 		r.all(files, use{write: true, fresh: name == "mkdir"})
 	case name == "rm" && has(args, 'f'):
@@ -263,11 +277,13 @@ func (r *reader) operands(name string, args []string) {
 // else there is.
 func (r *reader) options(name string, args []string) (files []string) {
 	output, other, over := false, false, false // what the next word is
-	for _, a := range args {
+	for i, a := range args {
 		switch {
 		case a == "" || over || a[0] != '-' || a == "-":
-			if output {
-				r.add(a, true)
+			if variable, value, set := strings.Cut(a, "="); set && is(prefixes, variable) {
+				r.use(value, use{write: true, tree: true})
+			} else if output {
+				r.use(a, use{write: true, tree: true, changed: name == "tar" && args[max(i-1, 0)] == "-C"})
 			} else if !other && a != "" {
 				files = append(files, a)
 			}
@@ -276,12 +292,13 @@ func (r *reader) options(name string, args []string) (files []string) {
 			output, other, over = false, false, true
 		default:
 			option, value, set := strings.Cut(a, "=")
-			output = !set && isOutput(option)
+			written := isOutput(name, option, args)
+			output = !set && written
 			other = !set && !output && !is(reading, name) && elsewise(option)
 			switch {
 			case set && leavesOut(option):
 			case set && strings.HasPrefix(value, "/"):
-				r.add(value, isOutput(option))
+				r.add(value, written)
 			case set && is(inputs, option):
 				r.all([]string{value}, use{bare: true})
 			case len(a) > 2 && (a[:2] == "-I" || a[:2] == "-L") && is(compilers, name) && a[2] == '/':
@@ -308,10 +325,15 @@ func (r *reader) git(args []string) []string {
 	if len(r.gits) < maxGits {
 		r.gits = append(r.gits, gitCall{dir: dir, sub: args[0], args: args[1:], idle: !r.live})
 	}
-	if !is(filing, args[0]) {
-		return nil
+	switch sub := args[0]; {
+	case is(filing, sub):
+		return args[1:]
+	case is("archive format-patch diff log show", sub):
+		r.options("git", args[1:])
+	case sub == "bundle" && len(args) > 2 && args[1] == "create":
+		r.add(args[2], true)
 	}
-	return args[1:]
+	return nil
 }
 
 const maxGits = 8
@@ -330,8 +352,16 @@ func elsewise(option string) bool {
 	return leavesOut(option) || len(option) == 2 && strings.IndexByte("xXEgmkntR", option[1]) >= 0
 }
 
-func isOutput(option string) bool {
-	return option == "-o" || option == "-O" || strings.HasPrefix(option, "--out")
+// isOutput reports whether the value of an option is written.
+func isOutput(name, option string, args []string) bool {
+	if name == "tar" {
+		file, dir := strings.HasPrefix(option, "--file") || option[1] != '-' && strings.HasSuffix(option, "f"), is("-C --directory", option)
+		if is("--create --append --update", args[0]) || has(args[:1], 'c') || has(args[:1], 'r') || has(args[:1], 'u') {
+			return file
+		}
+		return dir
+	}
+	return is("-o -O -out", option) || strings.HasPrefix(option, "--out") || is(places[name], option)
 }
 
 // all notes operands that are files of this machine.

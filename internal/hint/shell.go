@@ -19,6 +19,7 @@ type use struct {
 	changed bool   // has to exist to be changed
 	moves   bool   // another file is put in its place, or none
 	dir     bool   // the word ends in a slash: nothing but a directory will do
+	tree    bool   // or what lies below
 	idle    bool   // its failure is not that of the whole; what it makes exists later
 }
 

@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -88,12 +90,27 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 	}
 }
 
+// pasted is a whole line that a message names, without what it says of it.
+var pasted = regexp.MustCompile(`(?m)^sbx: (?:hint|notice): .*?: ((?:mkdir -p .* && )?(?:sbx .* -- )?(?:git|npm|cargo) .*?)` +
+	`(?: works without.*| goes on without.*| outside sets it| replaces it| installs for you)?$`)
+
 // remedy looks for a remedy in what was printed, and tries it. One may lead to another:
-// " => " is between them.
+// " => " is between them. "line" is a whole one, which is run in what the command left.
 func (l *lane) remedy(t *testing.T, r *row, flags []string, remedy string, bare, got outcome) {
 	t.Helper()
 	flags = slices.Clone(flags)
 	for step := range strings.SplitSeq(remedy, " => ") {
+		if step == "line" {
+			m := pasted.FindStringSubmatch(got.stderr)
+			if m == nil {
+				t.Errorf("%s: no message names a line:\n%s", r.at, got.stderr)
+				return
+			}
+			line := strings.ReplaceAll(m[1], "sbx ", "sbx "+strings.Join(flags, " ")+" ")
+			got = l.outcome(t, r, l.run(filepath.Join(l.project, r.dir), r.env, nil, []string{"sh", "-c", line}))
+			remedy = line
+			continue
+		}
 		if !slices.ContainsFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
 			return (strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")) && strings.Contains(line, step)
 		}) {

@@ -161,7 +161,12 @@ func (l *lane) do(t *testing.T, r *row, flags []string) outcome {
 	if r.fresh {
 		must(t, remove(l.home+"/.cache/sbx"))
 	}
-	out := l.run(filepath.Join(l.project, r.dir), r.env, flags, words(strings.ReplaceAll(r.command, "$URL", serverURL)))
+	return l.outcome(t, r, l.run(filepath.Join(l.project, r.dir), r.env, flags, words(strings.ReplaceAll(r.command, "$URL", serverURL))))
+}
+
+// outcome takes down what came of a run.
+func (l *lane) outcome(t *testing.T, r *row, out outcome) outcome {
+	t.Helper()
 	if r.output == "any" {
 		out.stdout = ""
 	}

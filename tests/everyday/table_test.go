@@ -24,7 +24,8 @@ import (
 //
 // A project is a file in testdata/projects. REMEDY is what the hint tells the user to
 // add, words before "--", and is tried; of several with " => " between them each is named
-// when those before it are there; "none" is none. Keys:
+// when those before it are there; "line" is a whole line, and "none" is none. What is broken in
+// moderate has to have one. Keys:
 //
 //	strict, moderate, permissive, landlock: ok | REASON [=> REMEDY]
 //	need: PROGRAM...      without these the row is skipped
@@ -120,6 +121,9 @@ func readTable(pattern string) (*table, error) {
 		}
 	}
 	for i, r := range t.rows {
+		if v := r.want["moderate"]; v.reason != nil && v.reason.kind == "broken" && v.remedy == "" {
+			return nil, fmt.Errorf("%s: broken, and no hint says what works", r.at)
+		}
 		r.sparse(i)
 	}
 	return t, nil
