@@ -105,6 +105,9 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 		Argv0: cmd.argv0, Filter: filter, Agreed: agreed, Tmp: c.Inv.tmp(), Hints: c.hints(),
 	}, &h)
 	if err == nil {
+		err = c.gitLocked(plan.Report.Policy)
+	}
+	if err == nil {
 		plan.Report.Once = append(plan.Report.Once, way...)
 		logger(flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
 			plan.Report.Command)

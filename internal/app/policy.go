@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/config"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // selected are the profiles of a run, and those of them that the user named: a
@@ -71,7 +74,39 @@ func (c *Context) locked() error {
 			}
 		}
 	}
-	return c.Settings.CheckLocked(c.Policy, c.Vars, flags.NoSandbox)
+	if len(c.Settings.Locked) == 0 {
+		return nil
+	}
+	return c.Settings.CheckLocked(c.throughLinks(c.Policy), c.Vars, flags.NoSandbox)
+}
+
+// throughLinks adds what the paths of the user's own rules lead to: a lock is on the
+// file, by whatever name it is opened.
+func (c *Context) throughLinks(pol *policy.Policy) *policy.Policy {
+	out, res := *pol, host.NewResolver(c.Host.FS)
+	for _, r := range pol.Rules {
+		if to, err := res.Resolve(r.Path); r.Layer > policy.System && !r.Pattern && err == nil && to.Path != r.Path {
+			r.Path = to.Path
+			out.Add(r)
+		}
+	}
+	return &out
+}
+
+// gitLocked refuses what opens a part of what a lock on git guards.
+func (c *Context) gitLocked(pol *policy.Policy) error {
+	if pol.Git == "full" || !slices.Contains(c.Settings.Locked, "git") {
+		return nil
+	}
+	for _, r := range c.throughLinks(pol).Rules {
+		if r.Access == policy.Write && r.Layer > policy.System && slices.ContainsFunc(pol.Rules, func(g policy.Rule) bool {
+			return view.FromGit(&g) && policy.Within(r.Path, g.Path) && (g.Access == policy.Protect || r.Path != g.Path)
+		}) {
+			return &config.LockedError{Key: "git", By: c.Settings.Where["locked.git"],
+				What: r.Path + " -> write", Source: r.Source}
+		}
+	}
+	return nil
 }
 
 // Locked says why the administrator refuses a flag with a value, or "".

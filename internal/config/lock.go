@@ -70,8 +70,8 @@ func (s *Settings) needsFull(base, final *policy.Policy) *LockedError {
 			what = "with Landlock the interfaces and connections of the host can be listed"
 		case key == "tmpfs_limit_mb":
 			what = "with Landlock temporary files have no bound"
-		case key == "protected_paths" && final.Protected != "enforce":
-			what = "with Landlock they can be changed, but for protect = enforce"
+		case (key == "protected_paths" || key == "git" && base.Git != "full") && final.Protected != "enforce":
+			what = "with Landlock protected paths can be changed, but for protect = enforce"
 		}
 		if what != "" {
 			return &LockedError{Key: key, By: s.Where["locked."+key], What: what}
@@ -140,6 +140,8 @@ func loosens(key string, c policy.Change, base, final *policy.Policy) bool {
 		return true
 	case key == "env_drop" && c.Key == "env_pass":
 		return opensDrop(c.What, base, final)
+	case c.Key == "limits": // best-effort may leave these out
+		return key == "memory_limit_mb" || key == "cpus" || key == "procs"
 	case c.What == "" || c.What[0] != '/' || c.Key == "devices":
 		return false
 	}
