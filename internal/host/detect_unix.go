@@ -171,19 +171,9 @@ func descriptor(n int) (FD, bool) {
 
 // kindOfFD is what a descriptor leads to, by the mode of stat(2). Of a socket
 // that does not tell.
-func kindOfFD(mode uint32) FDKind {
-	switch mode & syscall.S_IFMT {
-	case syscall.S_IFDIR:
-		return FDDir
-	case syscall.S_IFIFO:
-		return FDPipe
-	case syscall.S_IFREG:
-		return FDFile
-	case syscall.S_IFCHR:
-		return FDDevice
-	}
-	return FDOther
-}
+func kindOfFD(mode uint32) FDKind { return fdKinds[kindOf(mode)] }
+
+var fdKinds = [Unknown]FDKind{Dir: FDDir, Fifo: FDPipe, File: FDFile, Device: FDDevice}
 
 // unconnected reports whether a socket takes another address than that of its peer.
 func unconnected(n int) bool {

@@ -21,18 +21,13 @@ func (o OS) ReadDir(path string) (entries []Entry, err error) {
 	}
 	defer syscall.Close(fd)
 	err = procfs.EachEntry(fd, func(name string, kind byte) bool {
-		entries = append(entries, Entry{name, direntKinds[kind]})
+		entries = append(entries, Entry{name, kinds[kind&15]})
 		return true
 	})
 	if err != nil {
 		return nil, &os.PathError{Op: "readdir", Path: path, Err: err}
 	}
 	return entries, nil
-}
-
-var direntKinds = [256]Kind{
-	syscall.DT_DIR: Dir, syscall.DT_REG: File, syscall.DT_LNK: Link, syscall.DT_SOCK: Socket, syscall.DT_FIFO: Fifo,
-	syscall.DT_BLK: Disk, syscall.DT_CHR: Device,
 }
 
 // missed reports whether an error of lstat(2) says that nothing is there.

@@ -5,6 +5,7 @@
 package host
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"syscall"
@@ -73,26 +74,19 @@ func (o OS) exist(dir string, below []string) []bool {
 }
 
 func infoOf(st *syscall.Stat_t) Info {
-	i := Info{Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid), Size: st.Size, Ino: st.Ino,
-		Dev: uint64(st.Dev)}
-	switch st.Mode & syscall.S_IFMT {
-	case syscall.S_IFDIR:
-		i.Kind = Dir
-	case syscall.S_IFREG:
-		i.Kind = File
-	case syscall.S_IFLNK:
-		i.Kind = Link
-	case syscall.S_IFSOCK:
-		i.Kind = Socket
-	case syscall.S_IFIFO:
-		i.Kind = Fifo
-	case syscall.S_IFBLK:
-		i.Kind = Disk
-	default:
-		i.Kind = Device
-	}
-	return i
+	return Info{Kind: cmp.Or(kindOf(uint32(st.Mode)), Device), Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid),
+		GID: int(st.Gid), Size: st.Size, Ino: st.Ino, Dev: uint64(st.Dev)}
 }
+
+// kinds are the types of files by their numbers, those of entries of a directory
+// (DT_DIR): the upper bits of a mode.
+var kinds = [16]Kind{
+	syscall.S_IFDIR >> 12: Dir, syscall.S_IFREG >> 12: File, syscall.S_IFLNK >> 12: Link, syscall.S_IFSOCK >> 12: Socket,
+	syscall.S_IFIFO >> 12: Fifo, syscall.S_IFBLK >> 12: Disk, syscall.S_IFCHR >> 12: Device,
+}
+
+// kindOf is the type in a mode, Absent for one that has none, as what is no file.
+func kindOf(mode uint32) Kind { return kinds[mode&syscall.S_IFMT>>12] }
 
 // Readlink is readlink(2).
 func (o OS) Readlink(path string) (string, error) {

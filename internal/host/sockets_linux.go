@@ -182,7 +182,7 @@ func (l *socketCache) into(dir string, left *int) (dirs []string) {
 	defer syscall.Close(fd)
 	_ = procfs.EachEntry(fd, func(name string, kind byte) bool {
 		*left--
-		switch direntKinds[kind] {
+		switch kinds[kind&15] {
 		case Socket, Fifo:
 			l.sockets = append(l.sockets, Join(dir, name))
 		case Dir:

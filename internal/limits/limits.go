@@ -3,6 +3,7 @@
 package limits
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -258,15 +259,8 @@ const (
 // Resource is a resource of setrlimit(2) by its name without "RLIMIT_", in
 // small letters.
 func Resource(n int) string {
-	switch n {
-	case rlimitFSIZE:
-		return "fsize"
-	case rlimitDATA:
-		return "data"
-	case rlimitNPROC, macNPROC:
-		return "nproc"
-	}
-	return strconv.Itoa(n)
+	names := map[int]string{rlimitFSIZE: "fsize", rlimitDATA: "data", rlimitNPROC: "nproc", macNPROC: "nproc"}
+	return cmp.Or(names[n], strconv.Itoa(n))
 }
 
 // SetRlimits sets the planned rlimits for this process and what it executes.

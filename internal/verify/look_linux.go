@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -105,17 +106,11 @@ func lkind(path string) string {
 }
 
 func kindOf(mode uint32) string {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return kindFile
-	case unix.S_IFDIR:
-		return kindDir
-	case unix.S_IFLNK:
-		return kindLink
-	case unix.S_IFSOCK:
-		return kindSocket
-	}
-	return kindOther
+	return cmp.Or(kinds[mode&unix.S_IFMT], kindOther)
+}
+
+var kinds = map[uint32]string{
+	unix.S_IFREG: kindFile, unix.S_IFDIR: kindDir, unix.S_IFLNK: kindLink, unix.S_IFSOCK: kindSocket,
 }
 
 // sumOf is the SHA-256 of the beginning of a file.

@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -157,15 +158,8 @@ func (s *target) free(dir, tag string) string {
 
 // spoken is a path as people know it.
 func spoken(path string) string {
-	switch path {
-	case runTmp:
-		return "$TMPDIR"
-	case runManifest:
-		return "$SBX_MANIFEST"
-	case runDir:
-		return "the directory of the run"
-	}
-	return path
+	names := map[string]string{runTmp: "$TMPDIR", runManifest: "$SBX_MANIFEST", runDir: "the directory of the run"}
+	return cmp.Or(names[path], path)
 }
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
