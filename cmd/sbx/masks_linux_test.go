@@ -23,7 +23,7 @@ import (
 
 // noLongerHidden is what a run says that ended for a hidden file.
 const noLongerHidden = "sbx: error: .env was replaced on the host; it is no longer hidden\n" +
-	"sbx: hint: the run was ended because a hidden file was replaced: start it again; with on_unmasked = \"warn\" in a profile it goes on\n"
+	"sbx: hint: the run was ended because a hidden file was replaced, and nothing can hide it again before the next run: start it again; with on_unmasked = \"warn\" in a profile it goes on\n"
 
 // snoop LOG THREADS FILE... reads the files all the time, and keeps a record in
 // LOG, which is shared with who looks on: when it saw something there for the

@@ -81,8 +81,8 @@ func (s *supervisor) finish() int {
 	}
 	s.masks.last()
 	if s.masks.exposed {
-		say("hint: the run was ended because a hidden file was replaced: start it again; " +
-			"with on_unmasked = \"warn\" in a profile it goes on")
+		say("hint: the run was ended because a hidden file was replaced, and nothing can hide it again before the next " +
+			"run: start it again; with on_unmasked = \"warn\" in a profile it goes on")
 		return statusFailed
 	}
 	s.lastWords(s.outOfMemory())

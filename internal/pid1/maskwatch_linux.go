@@ -454,7 +454,7 @@ func (k MaskKind) exposure() string {
 	case Protects:
 		return "it is no longer read-only"
 	case Copies, CopiesWarn:
-		return "the new file would be shown whole"
+		return "the new file would be shown whole, and what is written to it later"
 	}
 	return "it is no longer hidden"
 }
