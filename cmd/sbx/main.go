@@ -32,6 +32,9 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	if pid1.Ended != nil {
+		os.Exit(app.After(pid1.Ended))
+	}
 	args := os.Args[min(1, len(os.Args)):]
 	switch name, file := calledAs(); name.Kind {
 	case shims.Shell:
@@ -55,9 +58,6 @@ func main() {
 	if pid1.IsHint(args) {
 		printHint(args)
 		return
-	}
-	if app.IsAfter(args) {
-		os.Exit(app.After(args))
 	}
 	if host.IsAsk(args) {
 		host.Ask(args)

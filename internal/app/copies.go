@@ -17,13 +17,8 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
 
-// afterName is the first argument by which sbx knows that a run has ended, in which it
-// was the parent of the command: the descriptor of the record of package copies follows,
-// what else is to be known, and the wait status of the command.
-const afterName = "--after-sandbox"
-
-// after is what is to be known then. The environment is the command's own, and counts
-// for nothing.
+// after is what is to be known when a run has ended, in which sbx was the parent of the
+// command. The environment was the command's own, and counts for nothing.
 type after struct {
 	Copies   copies.Store
 	Tripwire string // the directory of its records
@@ -84,19 +79,18 @@ func (c *Context) keepCopies(p *engine.Plan, root string, told []tripwire.Change
 			"--protect enforce does without copies, and lets nothing be created beside these files")
 	}
 	data, err := json.Marshal(a)
-	p.Init.Held, p.Init.After = fds, []string{afterName, strconv.Itoa(fds[0]), string(data)}
+	p.Init.Held, p.Init.After = fds, []string{strconv.Itoa(fds[0]), string(data)}
 	return err
 }
 
-// IsAfter reports whether the arguments tell sbx that a run has ended.
-func IsAfter(args []string) bool { return len(args) == 4 && args[0] == afterName }
-
-// After puts back what a command changed, tells of the rest, and ends as it ended.
+// After puts back what a command changed, tells of the rest, and ends as it ended. The
+// words are the descriptor of the record of package copies, what else is to be known, and
+// the wait status of the command.
 func After(args []string) int {
 	var a after
-	fd, err1 := strconv.Atoi(args[1])
-	status, err2 := strconv.Atoi(args[3])
-	if err1 != nil || err2 != nil || json.Unmarshal([]byte(args[2]), &a) != nil {
+	fd, err1 := strconv.Atoi(args[0])
+	status, err2 := strconv.Atoi(args[2])
+	if err1 != nil || err2 != nil || json.Unmarshal([]byte(args[1]), &a) != nil {
 		return host.StatusFailed
 	}
 	res, err := a.Copies.Finish(fd)

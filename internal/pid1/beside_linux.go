@@ -389,19 +389,18 @@ func killChildren() {
 	}
 }
 
-// after ends this process as the command ended, or becomes what is to come before.
+// after ends this process as the command ended, or leaves that to what comes before.
 func (b *beside) after(status int) int {
 	b.dismiss()
-	words := b.config.After
-	if words == nil {
+	if b.config.After == nil {
 		return Die(status)
 	}
-	for _, fd := range b.config.Held {
-		_, _ = fcntl(fd, syscall.F_SETFD, 0)
+	Ended = append(b.config.After, strconv.Itoa(status))
+	syscall.Clearenv()
+	for range 2 { // standard input and output were closed
+		_, _ = syscall.Open("/dev/null", syscall.O_RDWR, 0)
 	}
-	err := syscall.Exec("/proc/self/exe", append(append([]string{"sbx"}, words...), strconv.Itoa(status)), nil)
-	failed("what was changed could not be looked at: " + err.Error())
-	return statusFailed
+	return 0
 }
 
 // Die gives the exit status of a wait status, or dies of the same signal.

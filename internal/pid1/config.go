@@ -10,6 +10,11 @@ import (
 // second is the number of the descriptor with the [InitConfig].
 const InitName = "--stage-of-sandbox"
 
+// Ended are the words for what is to be done after the command of a parent, nil in every
+// other process: this one then goes on as any program does when it starts, but with the
+// signals blocked and without the environment, which was the command's.
+var Ended []string
+
 // InitConfig is all that process 1 is told, in a file in memory: in ps only the
 // command is of use.
 type InitConfig struct {
@@ -62,7 +67,7 @@ type InitConfig struct {
 	Own    []byte   // a filter that is loaded before Filter
 	Wall   int      // descriptor of an open ruleset, 0 for none
 	Leaves bool     // without a sandbox: what the command left in the background goes on
-	After  []string // words of sbx that this process becomes at the end, nil for none; the wait status follows them
+	After  []string // see [Ended]; nil for nothing to be done
 	Held   []int    // descriptors that stay open until then
 }
 

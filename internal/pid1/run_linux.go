@@ -25,7 +25,9 @@ func init() {
 	case len(args) < 2:
 	case args[0] == besideName:
 		runtime.LockOSThread()
-		exit(runBeside(args))
+		if status := runBeside(args); Ended == nil {
+			exit(status)
+		}
 	case syscall.Getpid() == 1 && IsInit(args):
 		exit(Run(args))
 	}
