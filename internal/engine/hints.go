@@ -36,6 +36,7 @@ type Hints struct {
 	Remap, CWD string   // the working directory inside and outside; "" for the same
 	Made       []string // links that sbx makes in private directories
 	Husky      string   // the command's variable HUSKY
+	Root       string   // of the project, where it is above the working directory
 
 	// These are process 1's, at the end.
 	Left  []string // private directories that hold more than at the start
@@ -69,6 +70,9 @@ func (r *Run) HintWords(vanishing []string) []string {
 	}
 	husky, _ := host.LookupEnv(r.Env, "HUSKY")
 	add("husky", husky)
+	if root := r.Request.Root; root != h.CWD {
+		add("root", root)
+	}
 	if r.mayWarn(r.Request.Command) {
 		words = append(words, pid1.HintAlways)
 	}
@@ -191,6 +195,8 @@ func ParseHints(words []string) (say Hints) {
 			say.CWD = value
 		case "husky":
 			say.Husky = value
+		case "root":
+			say.Root = value
 		case "made":
 			say.Made = append(say.Made, value)
 		case "left":
