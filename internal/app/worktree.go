@@ -25,7 +25,7 @@ func (c *Context) refuseGit(cmd command, p *engine.Plan) (err error) {
 	names := func(part string) bool {
 		return slices.ContainsFunc(cmd.words, func(w string) bool { return strings.Contains(w, part) })
 	}
-	if c.Vars.CWD == "" || !names("git") || whole && !names("worktree") {
+	if c.Vars.CWD == "" || !names("git") || whole && !names("worktree") && !names("separate-git-dir") {
 		return nil
 	}
 	moved := names("cd ")
@@ -35,6 +35,8 @@ func (c *Context) refuseGit(cmd command, p *engine.Plan) (err error) {
 		case err != nil || !ok:
 		case g.name == "worktree":
 			err = c.refuseLinked(&g, moved)
+		case g.name == "init" || g.name == "clone":
+			err = c.refuseMade(&g, c.named(&g, g.value("--separate-git-dir"), moved), ", and what leads there would stay")
 		case !whole && c.changesTree(&g):
 			err = c.refuseHalf(&g, p)
 		}
@@ -92,33 +94,45 @@ func (c *Context) refuseLinked(g *gitCommand, moved bool) error {
 		return Failed("git worktree prune takes linked work trees that are not visible in the sandbox for removed ones",
 			"outside of the sandbox: "+g.line)
 	}
-	if len(operands) < 2 || strings.Contains(operands[1], "$…") {
-		return nil
+	file := c.named(g, strings.Join(operands[min(1, len(operands)):min(2, len(operands))], ""), moved)
+	if verb == "add" {
+		g.name += " add"
+		return c.refuseMade(g, file, " and stay registered")
 	}
-	typed := operands[1]
-	file := from(g.dir, typed)
-	if rest, ok := strings.CutPrefix(typed, "~/"); ok && len(c.Host.Homes) > 0 {
-		file = path.Join(c.Host.Homes[0], rest)
-		g.line = strings.Replace(g.line, text.ShellWord(typed), text.ShellWord(file), 1)
-	} else if typed[0] != '/' && moved {
-		return nil
-	}
-	switch {
-	case verb == "add" && c.Policy.Access(file) != policy.Write:
-		how := c.writing(file, g.line)
-		if how != "" && c.Host.Writable(file) == nil {
-			how = "to let it: mkdir -p " + text.ShellWord(file) + " && " + how
-		} else {
-			how = "outside of the sandbox: " + g.line
-		}
-		return Failed("git worktree add makes "+text.Plain(file)+", which would end with the sandbox and stay registered", how)
-	case verb == "remove" || verb == "move":
-		if info, err := c.Host.FS.Lstat(file + "/.git"); err == nil && info.Kind == host.File {
-			return Failed("git worktree "+verb+" changes .git in "+text.Plain(file)+" and what it leads to, which are protected",
-				"outside of the sandbox: "+g.line)
-		}
+	if info, err := c.Host.FS.Lstat(file + "/.git"); file != "" && (verb == "remove" || verb == "move") && err == nil && info.Kind == host.File {
+		return Failed("git worktree "+verb+" changes .git in "+text.Plain(file)+" and what it leads to, which are protected",
+			"outside of the sandbox: "+g.line)
 	}
 	return nil
+}
+
+// named is the file that a word of a command names, "" where only the shell knows, which
+// may have moved.
+func (c *Context) named(g *gitCommand, word string, moved bool) string {
+	rest, inHome := strings.CutPrefix(word, "~/")
+	switch {
+	case word == "" || strings.Contains(word, "$…") || !inHome && word[0] != '/' && moved:
+		return ""
+	case inHome && len(c.Host.Homes) > 0:
+		file := path.Join(c.Host.Homes[0], rest)
+		g.line = strings.Replace(g.line, text.ShellWord(word), text.ShellWord(file), 1)
+		return file
+	}
+	return from(g.dir, word)
+}
+
+// refuseMade is for a directory that a command makes where nothing lasts.
+func (c *Context) refuseMade(g *gitCommand, dir, then string) error {
+	if dir == "" || c.Policy.Access(dir) == policy.Write {
+		return nil
+	}
+	how := c.writing(dir, g.line)
+	if how != "" && c.Host.Grantable(dir) == nil {
+		how = "to let it: mkdir -p " + text.ShellWord(dir) + " && " + how
+	} else {
+		how = "outside of the sandbox: " + g.line
+	}
+	return Failed("git "+g.name+" makes "+text.Plain(dir)+", which would end with the sandbox"+then, how)
 }
 
 // from is the file that a word names in a directory.
@@ -179,6 +193,18 @@ func gitWords(words []string, dir string) (g gitCommand, ok bool) {
 
 func (g *gitCommand) has(options ...string) bool {
 	return slices.ContainsFunc(g.args, func(a string) bool { return slices.Contains(options, a) })
+}
+
+// value is that of an option, "" for none.
+func (g *gitCommand) value(option string) string {
+	for i, a := range g.args {
+		if v, ok := strings.CutPrefix(a, option+"="); ok {
+			return v
+		} else if a == option && i+1 < len(g.args) {
+			return g.args[i+1]
+		}
+	}
+	return ""
 }
 
 // operands are the words that are no options; of some the next word is the value.
