@@ -107,12 +107,9 @@ func (h *Host) leads(tty int) bool {
 	if pid := os.Getpid(); err != nil || group != pid || syscall.Getpgrp() != pid {
 		return false
 	}
-	for _, fd := range h.FDs {
-		if (fd.Num == 1 || fd.Num == 2) && (fd.Kind == FDPipe || fd.Kind == FDPair) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(h.FDs, func(fd FD) bool {
+		return (fd.Num == 1 || fd.Num == 2) && (fd.Kind == FDPipe || fd.Kind == FDPair)
+	})
 }
 
 // homes returns the home directory that HOME names and, when it is another,

@@ -141,12 +141,9 @@ func safeFile(path string, uid int) bool {
 	if err != nil || real.Info.Kind != File || !safeDir(policy.Dir(real.Path), uid) {
 		return false
 	}
-	for _, l := range real.Links {
-		if l.UID != 0 && l.UID != uid || !safeDir(policy.Dir(l.Path), uid) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(real.Links, func(l Hop) bool {
+		return l.UID != 0 && l.UID != uid || !safeDir(policy.Dir(l.Path), uid)
+	})
 }
 
 // safeDir reports whether a canonical directory and all above it belong to root

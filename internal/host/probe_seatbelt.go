@@ -132,12 +132,10 @@ var sandboxVars = []string{"CODEX_SANDBOX", "SANDBOX_RUNTIME", "APP_SANDBOX_CONT
 
 // inOtherSandbox reports whether a variable says that there are walls around.
 func inOtherSandbox(environ []string) bool {
-	for _, name := range sandboxVars {
-		if _, ok := LookupEnv(environ, name); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sandboxVars, func(name string) bool {
+		_, ok := LookupEnv(environ, name)
+		return ok
+	})
 }
 
 // seatbeltKey is the text that a saved verdict stands under: another system has

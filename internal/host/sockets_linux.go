@@ -211,12 +211,7 @@ func (l *socketCache) valid(now int64) bool {
 	if now < l.when || now-l.when > aged {
 		return false
 	}
-	for _, d := range l.dirs {
-		if changed(d.path) != d.nanos {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.dirs, func(d stamped) bool { return changed(d.path) != d.nanos })
 }
 
 // shows reports whether such a mount other than the root shows a path.
