@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
@@ -35,14 +34,6 @@ type cacheCleanCmd struct {
 // removeTime bounds what the commands spend on removing, and what a listing does.
 const removeTime, listTime = 10 * time.Minute, 2 * time.Second
 
-type cacheJSON struct {
-	Name    string `json:"name"`
-	Project string `json:"project,omitempty"` // absent where that is not known
-	Bytes   int64  `json:"bytes"`
-	More    bool   `json:"more,omitempty"` // at least that many
-	Removed bool   `json:"removed,omitempty"`
-}
-
 func findCaches() (s caches.Store, list []caches.Cache, err error) {
 	if _, ok := engine.Inside(); ok {
 		return s, nil, app.Failed("this runs inside a sandbox, which sees one cache: run sbx cache outside of it", "")
@@ -68,53 +59,46 @@ func (c *cacheListCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	out := []cacheJSON{}
 	for i := range list {
 		s.Measure(&list[i])
-		l := &list[i]
-		out = append(out, cacheJSON{l.Name, l.Project, l.Bytes, l.More, l.Gone})
 	}
-	// After an interrupted removal there is something to do without one that is gone.
-	_ = s.Remove(listTime, slices.DeleteFunc(list, func(l caches.Cache) bool { return !l.Gone })...)
-	return show(c.JSON, out, func() error {
+	gone := slices.DeleteFunc(slices.Clone(list), func(l caches.Cache) bool { return !l.Gone })
+	_ = s.Remove(listTime, gone...) // after an interrupted removal there is something to do without one
+	return show(c.JSON, append([]caches.Cache{}, list...), func() error {
 		w := text.Table(stdout)
-		for _, l := range out {
+		for _, l := range list {
 			note := ""
-			if l.Removed {
+			if l.Gone {
 				note = "\tremoved: the directory does not exist any more"
 			}
-			fmt.Fprintf(w, "%s\t%s%s\n", size(l.Bytes, l.More), ofProject(l.Name, l.Project), note)
+			fmt.Fprintf(w, "%s\t%s%s\n", size(&l), ofProject(&l), note)
 		}
 		return w.Flush()
 	})
 }
 
 // ofProject is the project of a cache, for people.
-func ofProject(name, project string) string {
-	if project == "" {
-		return name + " (of a project that is not known)"
+func ofProject(c *caches.Cache) string {
+	if c.Project == "" {
+		return c.Name + " (of a project that is not known)"
 	}
-	return text.Plain(project)
+	return text.Plain(c.Project)
 }
 
-// size is a number of bytes as people read it.
-func size(bytes int64, more bool) string {
-	n, unit := float64(bytes), "B"
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if n < 1000 {
-			break
-		}
-		n, unit = n/1000, u
+// size is what a cache takes, as people read it.
+func size(c *caches.Cache) string {
+	n, units, more := float64(c.Bytes), []string{"B", "kB", "MB", "GB", "TB"}, ""
+	for n >= 1000 && len(units) > 1 {
+		n, units = n/1000, units[1:]
 	}
 	digits := 0
-	if unit != "B" && n < 10 {
+	if units[0] != "B" && n < 10 {
 		digits = 1
 	}
-	s := strconv.FormatFloat(n, 'f', digits, 64) + " " + unit
-	if more {
-		s = "> " + s
+	if c.More {
+		more = "> "
 	}
-	return s
+	return fmt.Sprintf("%s%.*f %s", more, digits, n, units[0])
 }
 
 func (c *cacheCleanCmd) Run() error {
@@ -146,7 +130,7 @@ func agree(s caches.Store, list []caches.Cache) error {
 		s.Measure(&list[i])
 		all.Bytes, all.More = all.Bytes+list[i].Bytes, all.More || list[i].More
 	}
-	if !confirm(fmt.Sprintf("remove the caches of all projects (%d, %s)?", len(list), size(all.Bytes, all.More))) {
+	if !confirm(fmt.Sprintf("remove the caches of all projects (%d, %s)?", len(list), size(&all))) {
 		return app.Failed("cache clean: nothing was removed", "")
 	}
 	return nil

@@ -27,11 +27,11 @@ type Store struct {
 
 // Cache is the cache of one project.
 type Cache struct {
-	Name    string // in the store
-	Project string // "" where that is not known
-	Gone    bool   // the project's directory does not exist any more
-	Bytes   int64  // on the disk
-	More    bool   // at least, since there were too many files to look at all
+	Name    string `json:"name"`              // in the store
+	Project string `json:"project,omitempty"` // "" where that is not known
+	Bytes   int64  `json:"bytes"`             // on the disk
+	More    bool   `json:"more,omitempty"`    // at least, since there were too many files to look at all
+	Gone    bool   `json:"removed,omitempty"` // the project's directory does not exist any more
 }
 
 // of ends the name of the link beside a cache, which holds when the project's
@@ -183,7 +183,7 @@ func (s Store) Remove(limit time.Duration, caches ...Cache) error {
 // Sweep removes the caches whose project is gone, as far as that goes in a short
 // time.
 func (s Store) Sweep(reached func(path string) bool) {
-	const most, limit = 200, 50 * time.Millisecond
+	const most, limit = 200, 300 * time.Millisecond
 	list, _ := s.List(reached)
 	list = slices.DeleteFunc(list[:min(len(list), most)], func(c Cache) bool { return !c.Gone })
 	_ = s.Remove(limit, list...)

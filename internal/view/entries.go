@@ -199,6 +199,7 @@ func (v *View) Overlay(path string, dev uint64) {
 	}
 	rule := *m.Rule
 	rule.Access = policy.Read
+	rule.Source += "; changes end with the run"
 	if m.Path != path {
 		v.Entries = append(v.Entries, Entry{Path: path, Info: info, rules: m.rules, Rule: &rule, Overlaid: true})
 	} else {
