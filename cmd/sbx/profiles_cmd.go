@@ -18,7 +18,7 @@ import (
 
 // profilesCmd is about the profiles there are.
 type profilesCmd struct {
-	List profilesListCmd `cmd:"" default:"1" help:"List the profiles."`
+	List profilesListCmd `cmd:"" default:"withargs" help:"List the profiles."`
 	Show profilesShowCmd `cmd:"" help:"Print a profile in the format of a config file."`
 	Diff profilesDiffCmd `cmd:"" help:"Compare two profiles: exit 0 when B gives nothing more than A, 1 when it does, 2 on errors."`
 }

@@ -21,7 +21,7 @@ import (
 type shimCmd struct {
 	Add    shimAddCmd    `cmd:"" help:"Put sbx in front of tools: sbx shim add npm pip cargo. Without names, point all shims to this sbx."`
 	Remove shimRemoveCmd `cmd:"" help:"Remove shims."`
-	List   shimListCmd   `cmd:"" default:"1" help:"List the shims, the programs behind them, and their profiles."`
+	List   shimListCmd   `cmd:"" default:"withargs" help:"List the shims, the programs behind them, and their profiles."`
 	Doctor shimDoctorCmd `cmd:"" help:"Ask each kind of shell which program a name starts."`
 }
 
