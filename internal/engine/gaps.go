@@ -4,8 +4,8 @@ package engine
 
 // Versions of Landlock that make a difference here.
 const (
-	ABIRefer    = 2
-	ABITruncate = 3
+	ABIRefer    = 2 // before, files cannot be moved to another directory
+	ABITruncate = 3 // before, files are truncated in spite of the rules
 	ABIScope    = 6 // signals, abstract sockets
 	ABIUnix     = 9 // named sockets
 )

@@ -158,7 +158,6 @@ func (r *Report) Hidden() []string {
 type Confined struct {
 	Ruleset landlock.Ruleset
 	Filters []Program // of system calls, in the order in which they are loaded
-	NoCaps  bool      // the caller is root and gives up what that means
 }
 
 // Program is one of struct sock_filter, with a name for people.

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -29,12 +30,11 @@ func (pol *Policy) expandSeccomp(vars Vars) error {
 		return nil
 	}
 	path, ok, err := vars.Expand(pol.Seccomp)
-	switch {
-	case err != nil:
+	if err == nil && !ok {
+		err = errors.New(strconv.Quote(pol.Seccomp) + ": a variable in it has no value here")
+	}
+	if err != nil {
 		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + err.Error()}
-	case !ok:
-		return &Error{Source: pol.Where["seccomp"], Text: "seccomp: " + strconv.Quote(pol.Seccomp) +
-			": a variable in it has no value here"}
 	}
 	pol.Seccomp = path
 	return nil

@@ -268,17 +268,15 @@ type Rule struct {
 }
 
 // Word names the access as people are shown it.
-func (m *Rule) Word() string { return Word(m.Access, m.Closed) }
+func (m *Rule) Word() string {
+	if m.Closed {
+		return Closed
+	}
+	return m.Access.String()
+}
 
 // Closed is the word for a private place with Landlock and sandbox-exec.
 const Closed = "closed"
-
-func Word(a policy.Access, closed bool) string {
-	if closed {
-		return Closed
-	}
-	return a.String()
-}
 
 // SourceRun is the source of the rules for the directory of a run with Landlock
 // or sandbox-exec.

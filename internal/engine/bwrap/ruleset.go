@@ -27,7 +27,7 @@ func Ruleset(v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
 	}
 	if view.StrictWalls(pol) {
 		r.Scope |= landlock.AbstractUnix | landlock.Signal
-		if h.Landlock >= fileABI {
+		if h.Landlock >= engine.ABITruncate {
 			restrictFiles(v, &r)
 		}
 	}
@@ -37,14 +37,6 @@ func Ruleset(v *view.View, pol *policy.Policy, h *host.Host) *landlock.Ruleset {
 	}
 	return &r
 }
-
-// The first versions of Landlock that can do what is asked here. Before 3 files
-// could not be moved to another directory (1) or would be truncated in spite
-// of the rules (2).
-const (
-	fileABI  = 3
-	scopeABI = 6
-)
 
 // restrictFiles denies all that the mounts do not give. What is hidden, protected
 // or read-only in a tree that gives more is left to the mounts: a rule is about
@@ -117,14 +109,14 @@ func RulesetGaps(p *engine.Plan, pol *policy.Policy, h *host.Host) (out []string
 		return " (Landlock could close it, but sbx is not process 1 of the sandbox)"
 	}
 	if pol.Network && !p.Restricts(landlock.AbstractUnix) {
-		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(scopeABI, "6.12"))
+		out = append(out, "the network is shared, and with it the abstract sockets of this host"+why(engine.ABIScope, "6.12"))
 	}
 	if pol.SharePID && !p.Restricts(landlock.Signal) {
-		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(scopeABI,
+		out = append(out, "the processes are shared, and the command can signal those of the caller"+why(engine.ABIScope,
 			"6.12"))
 	}
 	if view.StrictWalls(pol) && (p.Init == nil || p.Init.Ruleset == nil || p.Init.Ruleset.FS == 0) {
-		out = append(out, "there is no second barrier around the files, only mounts hide them"+why(fileABI, "6.2"))
+		out = append(out, "there is no second barrier around the files, only mounts hide them"+why(engine.ABITruncate, "6.2"))
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/landlock"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
@@ -32,9 +33,9 @@ func TestWallWithoutMounts(t *testing.T) {
 	if dir := os.Getenv(wallDir); dir != "" {
 		os.Exit(brokenSandbox(dir))
 	}
-	if abi := landlock.ABI(); abi < scopeABI {
+	if abi := landlock.ABI(); abi < engine.ABIScope {
 		if slices.Contains(strings.Split(os.Getenv("SBX_TEST_REQUIRE"), ","), "landlock") {
-			t.Fatalf("SBX_TEST_REQUIRE: Landlock has version %d here, and this needs %d", abi, scopeABI)
+			t.Fatalf("SBX_TEST_REQUIRE: Landlock has version %d here, and this needs %d", abi, engine.ABIScope)
 		}
 		t.Skipf("Landlock has version %d here", abi)
 	}

@@ -35,7 +35,7 @@ func (Engine) Traits() engine.Traits {
 
 func (Engine) Arrange(r *engine.Run) error {
 	r.View.Watched = r.Policy.Protected != "enforce"
-	r.Confined = &engine.Confined{NoCaps: r.Host.UID == 0}
+	r.Confined = &engine.Confined{}
 	return nil
 }
 
