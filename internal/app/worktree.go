@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/engine"
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/risk"
@@ -36,7 +37,8 @@ func (c *Context) refuseGit(cmd command, p *engine.Plan) (err error) {
 		case g.name == "worktree":
 			err = c.refuseLinked(&g, moved)
 		case g.name == "init" || g.name == "clone":
-			err = c.refuseMade(&g, c.named(&g, g.value("--separate-git-dir"), moved), ", and what leads there would stay")
+			dir, _ := g.args.Option("--separate-git-dir")
+			err = c.refuseMade(&g, c.named(&g, dir, moved), ", and what leads there would stay")
 		case !whole && c.changesTree(&g):
 			err = c.refuseHalf(&g, p)
 		}
@@ -85,7 +87,7 @@ func (c *Context) writing(dir, line string) string {
 // those there are cannot be moved or removed, since both of their ends are protected.
 // Moved says that a shell may run it elsewhere.
 func (c *Context) refuseLinked(g *gitCommand, moved bool) error {
-	operands := g.operands("-b", "-B", "--reason", "--expire")
+	operands := g.args.Operands("-b -B --reason --expire")
 	verb := strings.Join(operands[:min(1, len(operands))], "")
 	if verb == "prune" {
 		if linked, _ := c.Host.FS.ReadDir(c.gitTop(g.dir) + "/.git/worktrees"); len(linked) == 0 {
@@ -162,7 +164,7 @@ func (c *Context) gitTop(dir string) string {
 // gitCommand is a command of git's.
 type gitCommand struct {
 	dir, name string // where it runs, and the subcommand
-	args      []string
+	args      gitdir.Args
 	line      string // as a shell takes it
 }
 
@@ -191,47 +193,21 @@ func gitWords(words []string, dir string) (g gitCommand, ok bool) {
 	return g, true
 }
 
-func (g *gitCommand) has(options ...string) bool {
-	return slices.ContainsFunc(g.args, func(a string) bool { return slices.Contains(options, a) })
-}
-
-// value is that of an option, "" for none.
-func (g *gitCommand) value(option string) string {
-	for i, a := range g.args {
-		if v, ok := strings.CutPrefix(a, option+"="); ok {
-			return v
-		} else if a == option && i+1 < len(g.args) {
-			return g.args[i+1]
-		}
-	}
-	return ""
-}
-
-// operands are the words that are no options; of some the next word is the value.
-func (g *gitCommand) operands(valued ...string) (operands []string) {
-	for i, a := range g.args {
-		if (a == "-" || !strings.HasPrefix(a, "-")) && a != "" && (i == 0 || !slices.Contains(valued, g.args[i-1])) {
-			operands = append(operands, a)
-		}
-	}
-	return operands
-}
-
 // changesTree reports whether a command changes files wherever they lie in the work tree.
 func (c *Context) changesTree(g *gitCommand) bool {
-	operands := g.operands()
+	operands := g.args.Operands("")
 	switch g.name {
 	case "merge", "rebase", "pull", "am", "cherry-pick", "revert", "bisect", "sparse-checkout":
-		return !g.has("--quit")
+		return !g.args.Given("--quit")
 	case "checkout", "switch": // of named files, or a new branch from here
-		return !g.has("--") && len(operands) > 0 &&
-			!(len(operands) == 1 && g.has("-b", "-B", "-c", "-C", "--create")) &&
+		return !g.args.Given("--") && len(operands) > 0 &&
+			!(len(operands) == 1 && g.args.Given("-b -B -c -C --create")) &&
 			!(g.name == "checkout" && c.namesFiles(g, operands))
 	case "stash":
-		return !g.has("list", "show", "drop", "clear", "create", "store", "--") &&
+		return !g.args.Given("list show drop clear create store --") &&
 			!(len(operands) > 1 && len(operands) == len(g.args) && g.args[0] == "push")
 	case "reset":
-		return g.has("--hard", "--merge", "--keep")
+		return g.args.Given("--hard --merge --keep")
 	}
 	return false
 }

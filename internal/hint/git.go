@@ -19,41 +19,10 @@ import (
 
 // gitCall is a command of git's in the words.
 type gitCall struct {
-	dir  string   // where it runs, "" for who knows
-	sub  string   // the subcommand
-	args []string // behind it
-	idle bool     // its failure is not that of the whole
-}
-
-// operands are the words that are no options. Of some options the next word is the value.
-func (c *gitCall) operands(valued string) (operands []string) {
-	for i, a := range c.args {
-		if (len(a) < 2 || a[0] != '-') && (i == 0 || !is(valued, c.args[i-1])) {
-			operands = append(operands, a)
-		}
-	}
-	return operands
-}
-
-// given reports whether one of some options is.
-func (c *gitCall) given(names string) bool {
-	_, ok := c.option(names)
-	return ok
-}
-
-// option is the value of one that was given, "" also for none.
-func (c *gitCall) option(names string) (value string, given bool) {
-	for i, a := range c.args {
-		name, value, set := strings.Cut(a, "=")
-		switch {
-		case !is(names, name):
-		case set:
-			return value, true
-		default:
-			return strings.Join(c.args[i+1:min(i+2, len(c.args))], ""), true
-		}
-	}
-	return "", false
+	dir  string      // where it runs, "" for who knows
+	sub  string      // the subcommand
+	args gitdir.Args // behind it
+	idle bool        // its failure is not that of the whole
 }
 
 // git is about what git could not write, sign or reach. Where its own configuration
@@ -86,7 +55,7 @@ func (h *hinter) git(status int, calls []gitCall) string {
 // unconfigured is about settings that git wanted to write.
 func (h *hinter) unconfigured(c *gitCall, r *repository, status int) string {
 	file := r.config()
-	if c.sub == "config" && c.given("--global") {
+	if c.sub == "config" && c.args.Given("--global") {
 		file = h.Home + "/.gitconfig"
 	}
 	a := h.Ask(file)
@@ -148,38 +117,38 @@ var rewrites = []struct {
 // left is what is missing in the configuration after a command, and the words for git
 // that bring it there; nil for nothing, none where git has done all else.
 func (r *repository) left(c *gitCall, status int) (left string, redo []string) {
-	words := c.operands(map[string]string{"remote": "-t -m", "branch": "-u --set-upstream-to",
+	words := c.args.Operands(map[string]string{"remote": "-t -m", "branch": "-u --set-upstream-to",
 		"push": "-o --push-option", "checkout": "-b -B", "switch": "-c -C", "submodule": "-b --branch --name --reference"}[c.sub])
 	first, last := strings.Join(words[:min(1, len(words))], ""), strings.Join(words[max(len(words)-1, 0):], "")
 	for _, w := range rewrites {
-		if is(w.sub, c.sub) && (w.verbs == "" || is(w.verbs, first)) && !(c.sub == "config" && c.given("--system --file -f")) &&
+		if is(w.sub, c.sub) && (w.verbs == "" || is(w.verbs, first)) && !(c.sub == "config" && c.args.Given("--system --file -f")) &&
 			(is(w.ends, strconv.Itoa(status)) || w.ends == "" && status != 0) && (w.undone == nil || w.undone(r, c, words)) {
 			return "", append([]string{c.sub}, c.args...)
 		}
 	}
 	switch {
-	case c.sub == "branch" && c.given("-d -D --delete") && status == 0:
+	case c.sub == "branch" && c.args.Given("-d -D --delete") && status == 0:
 		for _, name := range words {
 			if r.configured(name) && !r.made(name) {
 				return ", and keeps what it says of the branch " + text.Plain(name), []string{"config", "--remove-section", "branch." + name}
 			}
 		}
-	case c.sub == "branch" && c.given("-m -M --move") && status == 128 && len(words) == 2 && r.made(last) && !r.made(first):
+	case c.sub == "branch" && c.args.Given("-m -M --move") && status == 128 && len(words) == 2 && r.made(last) && !r.made(first):
 		if !r.configured(first) {
 			return "; it says nothing of " + text.Plain(first) + ", so all is done", []string{}
 		}
 		return "", []string{"config", "--rename-section", "branch." + first, "branch." + last}
-	case c.sub == "branch" && c.given("-u --set-upstream-to"):
-		up, _ := c.option("-u --set-upstream-to")
+	case c.sub == "branch" && c.args.Given("-u --set-upstream-to"):
+		up, _ := c.args.Option("-u --set-upstream-to")
 		return r.upstream(cmp.Or(first, r.branch()), up)
-	case status != 0 || c.given("--no-track"):
-	case c.sub == "push" && c.given("-u --set-upstream"):
+	case status != 0 || c.args.Given("--no-track"):
+	case c.sub == "push" && c.args.Given("-u --set-upstream"):
 		from, to, _ := strings.Cut(strings.TrimPrefix(strings.Join(words[min(1, len(words)):min(2, len(words))], ""), "+"), ":")
 		from = cmp.Or(strings.TrimPrefix(from, "HEAD"), r.branch())
 		return r.upstream(from, cmp.Or(first, "origin")+"/"+cmp.Or(to, from))
 	case c.sub == "checkout" || c.sub == "switch":
-		name, _ := c.option("-b -B -c -C")
-		up, tracks := c.option("-t --track")
+		name, _ := c.args.Option("-b -B -c -C")
+		up, tracks := c.args.Option("-t --track")
 		log, _, _ := strings.Cut(string(r.h.content(r.common+"/logs/refs/heads/"+first, maxGitFile)), "\n")
 		switch _, from, guessed := strings.Cut(log, "branch: Created from refs/remotes/"); {
 		case name != "":
@@ -200,7 +169,7 @@ func (r *repository) left(c *gitCall, status int) (left string, redo []string) {
 func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
 	tag := c.sub == "tag"
 	on := r.get(map[bool]string{true: "tag", false: "commit"}[tag], "", "gpgsign")
-	_, asked := c.option("-S --gpg-sign")
+	_, asked := c.args.Option("-S --gpg-sign")
 	asked = asked || tag && has(c.args, 's')
 	key := strings.Replace(r.get("user", "", "signingkey"), "~/", h.Home+"/", 1)
 	rebase := status == 1 && c.sub == "rebase" && h.exists(r.dir+"/rebase-merge")

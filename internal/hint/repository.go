@@ -133,7 +133,7 @@ func (r *repository) registered(dir string, paths []string, yes bool) bool {
 
 // remotes are those of a command that are directories of this machine.
 func (r *repository) remotes(c *gitCall) (found []access.Verdict) {
-	words := c.operands("-o --push-option --depth --upload-pack --receive-pack -b --branch --name --reference")
+	words := c.args.Operands("-o --push-option --depth --upload-pack --receive-pack -b --branch --name --reference")
 	var urls []string
 	switch first := strings.Join(words[:min(1, len(words))], ""); {
 	case c.sub == "submodule" && first == "add":
