@@ -14,7 +14,7 @@ type Project struct {
 	Root    string          // of the git work tree that holds it, else of its workspace, else itself
 	Whole   string          // Root where a command may write all of it, else the working directory
 	Dirs    []string        // Root and the directories between it and the working directory
-	Members []policy.Member // what a workspace file in Root lists, sorted
+	Members []policy.Member // what a workspace file in Root lists, and repositories there, sorted
 }
 
 // maxBetween bounds the directories between a project and the working directory:

@@ -122,9 +122,13 @@ func matchElements(pattern, elements []string) bool {
 	return i == len(pattern)
 }
 
-// members are the directories in root that its workspace files list.
+// members are the directories in root that its workspace files list, and for a
+// working directory below it the repositories directly in root.
 func (h *Host) members(root string) []policy.Member {
 	m := memberSearch{h: h, left: maxMemberNames}
+	if root != h.CWD {
+		m.repositories(root)
+	}
 	for _, f := range workspaceFiles {
 		for _, p := range h.patterns(Join(root, f.name), f.members) {
 			if p[0] != '!' {
@@ -145,6 +149,19 @@ func (h *Host) members(root string) []policy.Member {
 		}
 	}
 	return out
+}
+
+// repositories adds the directories in dir that have a .git.
+func (m *memberSearch) repositories(dir string) {
+	entries, _ := m.h.FS.ReadDir(dir)
+	for _, e := range entries {
+		if m.left--; e.Kind != Dir || m.left < 0 || len(m.found) == maxMembers {
+			continue
+		}
+		if git, err := m.h.FS.Lstat(Join(Join(dir, e.Name), ".git")); err == nil && git.Kind != Absent {
+			m.found = append(m.found, Join(dir, e.Name))
+		}
+	}
 }
 
 type memberSearch struct {
