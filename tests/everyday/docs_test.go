@@ -58,11 +58,7 @@ func page(tab *table, odd []place) string {
 	}
 	b.WriteString("\n## Reasons\n\n| | | what the hint says |\n|---|---|---|\n")
 	for _, x := range tab.reasons {
-		remedy := ""
-		if x.remedy != "" {
-			remedy = "`" + x.remedy + "`"
-		}
-		fmt.Fprintf(&b, "| %s | %s: %s | %s |\n", x.name, x.kind, x.text, remedy)
+		fmt.Fprintf(&b, "| %s | %s: %s | %s |\n", x.name, x.kind, x.text, x.remedy)
 	}
 	b.WriteString("\n## Commands\n\n`ok` is: as without sbx. `-` was not tried: of strict and permissive\nevery third, so that all are tried in a few minutes.\n")
 	for _, g := range tab.groups {

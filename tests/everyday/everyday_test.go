@@ -63,7 +63,7 @@ func TestEveryday(t *testing.T) {
 // try runs a row in all ways.
 func (l *lane) try(t *testing.T, r *row, seen *counts) {
 	needTools(t, r.need)
-	bare := l.do(t, r, nil)
+	bare := l.do(t, r, nil, nil)
 	if bare.status != r.status {
 		t.Fatalf("%s: without sbx: status %d, want %d\n%s%s", r.at, bare.status, r.status, bare.stdout, bare.stderr)
 	}
@@ -74,7 +74,7 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 		}
 		t.Run(way.name, func(t *testing.T) {
 			needEngine(t, way.flags[1])
-			got := l.do(t, r, way.flags)
+			got := l.do(t, r, way.flags, nil)
 			diff := bare.diff(got)
 			defer func() { seen.add(counted{r, way.name, diff == "", t.Failed()}) }()
 			want, refused := r.want[way.name]
@@ -83,8 +83,8 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 				t.Errorf("%s: %s\n%s", r.at, diff, got.stderr)
 			case refused && diff == "":
 				t.Errorf("%s: works, and the table says that it does not (%s)", r.at, want.reason.name)
-			case refused && want.remedy != "":
-				l.remedy(t, r, way.flags, want.remedy, bare, got)
+			case refused && want.flags != "":
+				l.tryRemedy(t, r, way.flags, want.remedy, bare, got)
 			}
 		})
 	}
@@ -94,33 +94,41 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 var pasted = regexp.MustCompile(`(?m)^sbx: (?:hint|notice): .*?: ((?:mkdir -p .* && )?(?:sbx .* -- )?(?:git|npm|cargo) .*?)` +
 	`(?: works without.*| goes on without.*| outside sets it| replaces it| installs for you)?$`)
 
-// remedy looks for a remedy in what was printed, and tries it. One may lead to another:
-// " => " is between them. "line" is a whole one, which is run in what the command left.
-func (l *lane) remedy(t *testing.T, r *row, flags []string, remedy string, bare, got outcome) {
+// tryRemedy looks for a remedy in what was printed, and tries it. One may lead to
+// another: " => " is between them. "line" is a whole one, which is run in what the command
+// left.
+func (l *lane) tryRemedy(t *testing.T, r *row, flags []string, m remedy, bare, got outcome) {
 	t.Helper()
 	flags = slices.Clone(flags)
-	for step := range strings.SplitSeq(remedy, " => ") {
+	var dirs []string
+	for step := range strings.SplitSeq(m.flags, " => ") {
 		if step == "line" {
-			m := pasted.FindStringSubmatch(got.stderr)
-			if m == nil {
+			found := pasted.FindStringSubmatch(got.stderr)
+			if found == nil {
 				t.Errorf("%s: no message names a line:\n%s", r.at, got.stderr)
 				return
 			}
-			line := strings.ReplaceAll(m[1], "sbx ", "sbx "+strings.Join(flags, " ")+" ")
-			got = l.outcome(t, r, l.run(filepath.Join(l.project, r.dir), r.env, nil, []string{"sh", "-c", line}))
-			remedy = line
+			m.flags = strings.ReplaceAll(found[1], "sbx ", "sbx "+strings.Join(flags, " ")+" ")
+			got = l.outcome(t, r, l.run(filepath.Join(l.project, r.dir), r.env, nil, []string{"sh", "-c", m.flags}))
 			continue
 		}
-		if !slices.ContainsFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
-			return (strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")) && strings.Contains(line, step)
-		}) {
+		full := strings.ReplaceAll(step, "~", l.home)
+		lines := slices.DeleteFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
+			said := strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")
+			return !said || !strings.Contains(line, step) && !strings.Contains(line, full)
+		})
+		if len(lines) == 0 && !m.untold {
 			t.Errorf("%s: no hint names %q:\n%s", r.at, step, got.stderr)
 		}
-		flags = append(flags, strings.Fields(strings.ReplaceAll(step, "~", l.home))...)
-		got = l.do(t, r, flags)
+		words := strings.Fields(full)
+		if i := slices.Index(words, "-w"); i >= 0 && (m.untold || strings.Contains(strings.Join(lines, ""), "mkdir -p ")) {
+			dirs = append(dirs, words[i+1])
+		}
+		flags = append(flags, words...)
+		got = l.do(t, r, flags, dirs)
 	}
 	if diff := bare.diff(got); diff != "" {
-		t.Errorf("%s: with %s: %s\n%s", r.at, remedy, diff, got.stderr)
+		t.Errorf("%s: with %s: %s\n%s", r.at, m.flags, diff, got.stderr)
 	}
 }
 

@@ -156,10 +156,13 @@ func words(command string) []string {
 
 var builtin = map[string]bool{"cd": true, "umask": true, "ulimit": true, "command": true, "trap": true, "read": true}
 
-// do restores the lane, runs a row, and takes down what came of it.
-func (l *lane) do(t *testing.T, r *row, flags []string) outcome {
+// do restores the lane, makes directories, runs a row, and takes down what came of it.
+func (l *lane) do(t *testing.T, r *row, flags, dirs []string) outcome {
 	t.Helper()
 	l.restore(t)
+	for _, dir := range dirs {
+		must(t, os.MkdirAll(dir, 0o755))
+	}
 	if r.fresh {
 		must(t, remove(l.home+"/.cache/sbx"))
 	}

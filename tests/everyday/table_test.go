@@ -24,8 +24,9 @@ import (
 //
 // A project is a file in testdata/projects. REMEDY is what the hint tells the user to
 // add, words before "--", and is tried; of several with " => " between them each is named
-// when those before it are there; "line" is a whole line, and "none" is none. What is broken in
-// moderate has to have one. Keys:
+// when those before it are there; "line" is a whole line. "untold REMEDY" is tried as well,
+// though no hint names it. "none, because TEXT" is none; moderate, with bwrap and with
+// Landlock, has to say one of these wherever a command does not work. Keys:
 //
 //	strict, moderate, permissive, landlock: ok | REASON [=> REMEDY]
 //	need: PROGRAM...      without these the row is skipped
@@ -60,11 +61,39 @@ type row struct {
 
 type verdict struct {
 	reason *reason // nil: as without sbx
-	remedy string
+	remedy
+}
+
+type remedy struct {
+	flags   string
+	untold  bool   // no hint names it
+	because string // why there is none
+}
+
+func readRemedy(s string) (r remedy) {
+	because, none := strings.CutPrefix(s, "none, because ")
+	if none {
+		return remedy{because: because}
+	}
+	r.flags, r.untold = strings.CutPrefix(s, "untold ")
+	return r
+}
+
+func (r remedy) String() string {
+	switch {
+	case r.because != "":
+		return "none, because " + r.because
+	case r.flags == "":
+		return ""
+	case r.untold:
+		return "no hint; `" + r.flags + "` works"
+	}
+	return "`" + strings.ReplaceAll(r.flags, " => ", "`, then `") + "`"
 }
 
 type reason struct {
-	name, kind, text, remedy string
+	name, kind, text string
+	remedy
 }
 
 type group struct {
@@ -121,9 +150,6 @@ func readTable(pattern string) (*table, error) {
 		}
 	}
 	for i, r := range t.rows {
-		if v := r.want["moderate"]; v.reason != nil && v.reason.kind == "broken" && v.remedy == "" {
-			return nil, fmt.Errorf("%s: broken, and no hint says what works", r.at)
-		}
 		r.sparse(i)
 	}
 	return t, nil
@@ -151,8 +177,8 @@ func (t *table) line(at, line string) error {
 		if len(f) < 3 || f[1] != "broken" && f[1] != "refused" {
 			return fmt.Errorf("a reason has a name, broken or refused, and a text")
 		}
-		text, remedy, _ := strings.Cut(f[2], " => ")
-		t.reasons = append(t.reasons, &reason{f[0], f[1], text, remedy})
+		text, cure, _ := strings.Cut(f[2], " => ")
+		t.reasons = append(t.reasons, &reason{f[0], f[1], text, readRemedy(cure)})
 	case "==":
 		name, title, ok := strings.Cut(rest, ": ")
 		if !ok {
@@ -193,7 +219,7 @@ func (t *table) add(at string, writes bool, command string) error {
 }
 
 func (t *table) expect(r *row, way, value string) error {
-	name, remedy, own := strings.Cut(value, " => ")
+	name, text, own := strings.Cut(value, " => ")
 	if name == "ok" {
 		delete(r.want, way)
 		return nil
@@ -202,13 +228,14 @@ func (t *table) expect(r *row, way, value string) error {
 	if i < 0 {
 		return fmt.Errorf("no such reason: %s", name)
 	}
-	if !own {
-		remedy = t.reasons[i].remedy
+	v := verdict{t.reasons[i], t.reasons[i].remedy}
+	if own {
+		v.remedy = readRemedy(text)
 	}
-	if remedy == "none" {
-		remedy = ""
+	if (way == "moderate" || way == "landlock") && v.remedy == (remedy{}) {
+		return fmt.Errorf("%s: no remedy: write one, or %q", way, "none, because …")
 	}
-	r.want[way] = verdict{t.reasons[i], remedy}
+	r.want[way] = v
 	return nil
 }
 
