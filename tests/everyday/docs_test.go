@@ -50,12 +50,13 @@ func page(tab *table, odd []place) string {
 	b.WriteString("| | tried | as without sbx | refused by the profile | broken |\n|---|---|---|---|---|\n")
 	for _, way := range ways {
 		n := count(tab.rows, way.name)
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", titles[way.name], n["ok"]+n["refused"]+n["broken"], n["ok"], n["refused"], n["broken"])
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", titles[way.name], n.total(), n["ok"], n["refused"], n["broken"])
 	}
 	b.WriteString("\nBroken of those tried, by group:\n\n| | moderate, bwrap | moderate, Landlock |\n|---|---|---|\n")
 	for _, g := range tab.groups {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", g.title, broken(g.rows, "moderate"), broken(g.rows, "landlock"))
 	}
+	fmt.Fprintf(&b, "| **git, builds, installs and tests** | %s | %s |\n", broken(ordinary(tab.rows), "moderate"), broken(ordinary(tab.rows), "landlock"))
 	b.WriteString("\n## Reasons\n\n| | | what the hint says |\n|---|---|---|\n")
 	for _, x := range tab.reasons {
 		fmt.Fprintf(&b, "| %s | %s: %s | %s |\n", x.name, x.kind, x.text, x.remedy)
@@ -89,11 +90,17 @@ func count(rows []*row, way string) tally {
 	return t
 }
 
+// ordinary are the rows of git, builds, installs and tests.
+func ordinary(rows []*row) []*row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
+		return !slices.Contains([]string{"git", "worktree", "hooks", "make", "go", "npm", "python", "rust", "maven", "ruby"}, r.group.name)
+	})
+}
+
 // broken is a cell: how many, and in percent.
 func broken(rows []*row, way string) string {
 	n := count(rows, way)
-	total := n["ok"] + n["refused"] + n["broken"]
-	return fmt.Sprintf("%d of %d (%.1f %%)", n["broken"], total, 100*float64(n["broken"])/float64(total))
+	return fmt.Sprintf("%d of %d (%.1f %%)", n["broken"], n.total(), 100*float64(n["broken"])/float64(n.total()))
 }
 
 var titles = map[string]string{"strict": "strict, bwrap", "moderate": "moderate, bwrap", "permissive": "permissive, bwrap", "landlock": "moderate, Landlock"}

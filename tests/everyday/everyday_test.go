@@ -175,23 +175,32 @@ func (c *counts) add(n counted) {
 	c.rows = append(c.rows, n)
 }
 
-// lines are what testsum prints, a line for each way. A row that ends otherwise than
-// the table says counts as broken.
+// lines are what testsum prints, for each way: all, then those of git, builds, installs
+// and tests. A row that ends otherwise than the table says counts as broken.
 func (c *counts) lines() (out []string) {
 	for _, way := range ways {
-		t, total := tally{}, 0
-		for _, n := range c.rows {
-			if n.way == way.name {
-				total++
-				t.add(n.r, way.name, n.failed, n.works)
-			}
-		}
-		if total > 0 {
+		all, ordinary := c.tally(way.name, nil), c.tally(way.name, ordinary)
+		if n := all.total(); n > 0 {
 			out = append(out, fmt.Sprintf("everyday: %s: %d of %d work as without sbx, %d refused by design%s, %d broken%s",
-				titles[way.name], t["ok"], total, t["refused"], t.reasons("refused"), t["broken"], t.reasons("broken")))
+				titles[way.name], all["ok"], n, all["refused"], all.reasons("refused"), all["broken"], all.reasons("broken")))
+		}
+		if n := ordinary.total(); n > 0 {
+			out = append(out, fmt.Sprintf("everyday: %s: git, builds, installs, tests: %d of %d work as without sbx, %d refused by design, %d broken (%.1f %%)",
+				titles[way.name], ordinary["ok"], n, ordinary["refused"], ordinary["broken"], 100*float64(ordinary["broken"])/float64(n)))
 		}
 	}
 	return out
+}
+
+// tally counts what has been tried one way, of the rows that some picks.
+func (c *counts) tally(way string, some func([]*row) []*row) tally {
+	t := tally{}
+	for _, n := range c.rows {
+		if n.way == way && (some == nil || len(some([]*row{n.r})) > 0) {
+			t.add(n.r, way, n.failed, n.works)
+		}
+	}
+	return t
 }
 
 // tally counts by verdict, and by "VERDICT GROUP: REASON".
@@ -208,6 +217,8 @@ func (t tally) add(r *row, way string, failed, works bool) {
 	t[kind]++
 	t[kind+" "+why]++
 }
+
+func (t tally) total() int { return t["ok"] + t["refused"] + t["broken"] }
 
 // reasons are those of a verdict.
 func (t tally) reasons(kind string) string {
