@@ -94,6 +94,9 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 var pasted = regexp.MustCompile(`(?m)^sbx: (?:hint|notice): .*?: ((?:mkdir -p .* && )?(?:sbx .* -- )?(?:git|npm|cargo) .*?)` +
 	`(?: works without.*| goes on without.*| outside sets it| replaces it| installs for you)?$`)
 
+// toMake is said where the directory of -w does not exist.
+var toMake = regexp.MustCompile("mkdir -p |once it exists")
+
 // tryRemedy looks for a remedy in what was printed, and tries it. One may lead to
 // another: " => " is between them. "line" is a whole one, which is run in what the command
 // left.
@@ -121,7 +124,7 @@ func (l *lane) tryRemedy(t *testing.T, r *row, flags []string, m remedy, bare, g
 			t.Errorf("%s: no hint names %q:\n%s", r.at, step, got.stderr)
 		}
 		words := strings.Fields(full)
-		if i := slices.Index(words, "-w"); i >= 0 && (m.untold || strings.Contains(strings.Join(lines, ""), "mkdir -p ")) {
+		if i := slices.Index(words, "-w"); i >= 0 && (m.untold || toMake.MatchString(strings.Join(lines, ""))) {
 			dirs = append(dirs, words[i+1])
 		}
 		flags = append(flags, words...)
