@@ -124,10 +124,11 @@ func (e *PlaceError) Error() string {
 
 // TrustedLink reports whether a link was made by the system rather than by someone
 // whose work runs in sandboxes: root owns it and the directory it lies in, and when
-// the caller is root, too, it lies outside the places where root's own work lies.
+// the caller is root, too, it lies in no home directory and in no tree that can be
+// made writable.
 func (h *Host) TrustedLink(l Hop) bool {
-	work := append([]string{h.CWD, "/tmp", "/var/tmp", "/srv", "/opt"}, h.Homes...)
-	return l.UID == 0 && l.Dir == 0 && (h.UID != 0 || !policy.WithinAny(l.Path, work...))
+	return l.UID == 0 && l.Dir == 0 && (h.UID != 0 ||
+		!policy.WithinAny(l.Path, h.Homes...) && !h.someTree(l, func(string) bool { return true }))
 }
 
 // OwnLink reports whether a link was made outside of any sandbox: it is the caller's
@@ -155,7 +156,7 @@ func (h *Host) someTree(l Hop, is func(dir string) bool) bool {
 // Strays reports whether a link on the way to the working directory leads out of
 // where a command that could have made it can write anyway.
 func (h *Host) Strays(l Hop) bool {
-	return (h.UID == 0 || !h.TrustedLink(l)) && !h.OwnLink(l) && !policy.Within(h.CWD, h.Project(policy.Dir(l.Path)).Whole)
+	return !h.TrustedLink(l) && !h.OwnLink(l) && !policy.Within(h.CWD, h.Project(policy.Dir(l.Path)).Whole)
 }
 
 // Suspect reports whether there is a sign that a link which strays is not the

@@ -30,3 +30,21 @@ func TestGrantable(t *testing.T) {
 		}
 	}
 }
+
+// What root's own commands could have made is not the system's.
+func TestTrustedLink(t *testing.T) {
+	for _, c := range []struct {
+		path       string
+		owner, uid int
+		want       bool
+	}{
+		{"/bin", 0, 0, true}, {"/var/run", 0, 0, true}, {"/etc/alternatives/cc", 0, 0, true}, {"/usr/lib/x", 0, 0, true},
+		{"/data/proj/l", 0, 0, false}, {"/srv/x/l", 0, 0, false}, {"/tmp/l/l", 0, 0, false}, {"/root/l", 0, 0, false},
+		{"/data/proj/l", 0, 1000, true}, {"/bin", 1000, 0, false}, {"/bin", 1000, 1000, false},
+	} {
+		h := &Host{Caller: Caller{UID: c.uid, Homes: []string{"/root"}}}
+		if got := h.TrustedLink(Hop{Path: c.path, UID: c.owner}); got != c.want {
+			t.Errorf("%s of %d for %d: %v", c.path, c.owner, c.uid, got)
+		}
+	}
+}
