@@ -40,6 +40,11 @@ func (s *Settings) CheckLocked(final *policy.Policy, vars policy.Vars, noSandbox
 		return err
 	}
 	changes := policy.Widened(base, final)
+	for _, c := range policy.Diff(base, final) {
+		if !c.Wider && policy.Unordered(c.Key) && slices.Contains(s.Locked, c.Key) {
+			changes = append(changes, c)
+		}
+	}
 	for _, key := range s.Locked {
 		if err := s.checkTop(key, noSandbox); err != nil {
 			return err
@@ -136,7 +141,7 @@ func (s *Settings) checkTop(name string, noSandbox bool) error {
 // variable let through by name or pattern may undo a drop.
 func loosens(key string, c policy.Change, base, final *policy.Policy) bool {
 	switch {
-	case key == "default_profile" || key == c.Key:
+	case key == c.Key || key == "default_profile" && c.Wider:
 		return true
 	case key == "env_drop" && c.Key == "env_pass":
 		return opensDrop(c.What, base, final)
@@ -175,7 +180,7 @@ func opensDrop(name string, base, final *policy.Policy) bool {
 }
 
 func changeText(c policy.Change) string {
-	if c.What == c.To {
+	if c.What == c.To || c.What == "" {
 		return c.From + " -> " + c.To
 	}
 	return c.What + ": " + c.From + " -> " + c.To

@@ -83,6 +83,17 @@ func TestCheckLocked(t *testing.T) {
 		{"pass beside a drop", "locked = ['env_drop']", "[profiles.moderate]\nenv_pass=['EDITOR']", false, nil, ""},
 		{"set", "locked = ['env_set']", "[profiles.moderate]\nenv_set={A='1'}", false, nil, "env_set" + by +
 			"(A: none -> set, from user.toml:2:10)"},
+		{"cache", "locked = ['cache']\n[profiles.moderate]\ncache='private'", "[profiles.moderate]\ncache='none'", false,
+			nil, "cache" + by + "(private -> none, from user.toml:2:1)"},
+		{"cache as it is", "locked = ['cache']", "[profiles.moderate]\ncache='private'", false, nil, ""},
+		{"variable taken away", "default_profile='a'\nlocked = ['env_set']\n[profiles.a]\nenv_set={A='1'}",
+			"default_profile='b'\n[profiles.b]", false, nil,
+			"env_set is locked by system.toml:2:11: a later setting may not loosen it (A: set -> none)"},
+		{"usual limit", "locked = ['procs']", "[profiles.moderate]\nprocs=9999", false, nil,
+			"procs" + by + "(4096 -> 9999, from user.toml:2:1)"},
+		{"below the usual limit", "locked = ['procs']", "[profiles.moderate]\nprocs=4096", false, nil, ""},
+		{"no limit again", "locked = ['procs']\n[profiles.moderate]\nprocs=9999", "default_profile='b'\n[profiles.b]",
+			false, nil, "procs" + by + "(9999 -> none)"},
 		{"limit", "locked = ['procs']\n[profiles.moderate]\nprocs=10", "[profiles.moderate]\nprocs=20", false, nil,
 			"procs" + by + "(10 -> 20, from user.toml:2:1)"},
 	}

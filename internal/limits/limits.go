@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 )
 
 // Wanted are the limits of a run; 0 is none.
@@ -151,18 +152,14 @@ func Choose(w Wanted, f Facts, o Options) (*Means, error) {
 	return m, nil
 }
 
-// UsualProcs is how many processes and threads a command may have when no one says how
-// many: enough for any build, too few to use up the machine.
-const UsualProcs = 4096
-
 // Usual adds the limit that holds where none on processes was asked for. Only the means
 // that costs nothing and leaves nothing behind is taken; where that is missing, Held says
 // so, since no one asked.
 func (m *Means) Usual(f Facts, o Options) {
 	if o.Staged && f.Counted {
 		m.Staged = true
-		m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitNPROC, Max: UsualProcs})
-		m.Held = append(m.Held, "procs: "+strconv.Itoa(UsualProcs)+" by default (RLIMIT_NPROC in a user namespace "+
+		m.Rlimits = append(m.Rlimits, pid1.Rlimit{Resource: rlimitNPROC, Max: policy.UsualProcs})
+		m.Held = append(m.Held, "procs: "+strconv.Itoa(policy.UsualProcs)+" by default (RLIMIT_NPROC in a user namespace "+
 			"of its own, for all processes together); procs or --procs sets another number")
 		return
 	}

@@ -24,9 +24,12 @@ func Diff(a, b *Policy) []Change {
 	av, bv := a.Scalars(), b.Scalars()
 	for i := range av {
 		if av[i].Value != bv[i].Value {
-			k := av[i].Key
-			out = append(out, Change{k, bv[i].Value, cmp.Or(av[i].Value, "none"), cmp.Or(bv[i].Value, "none"),
-				Wider(k, av[i].Value, bv[i].Value)})
+			k, was, is := av[i].Key, av[i].Value, bv[i].Value
+			wider := Wider(k, was, is)
+			if wider { // than what counts without a word
+				was = cmp.Or(was, keys[i].usual)
+			}
+			out = append(out, Change{k, is, cmp.Or(was, "none"), cmp.Or(is, "none"), wider})
 		}
 	}
 	out = append(out, diffPaths(a, b)...)

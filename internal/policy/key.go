@@ -17,6 +17,7 @@ type Key struct {
 	Field     func(*Profile) any // where its value is: a *Switch, *string, *float64 or *int
 
 	unsaid string   // the word that counts when no profile has one
+	usual  string   // the number that a run gets when no profile has one, where the host can hold it
 	rank   []string // values from tight to wide, where Words have another order
 	policy func(*Policy) any
 }
@@ -24,6 +25,10 @@ type Key struct {
 // The bounds of numbers are far above what is of use, and far below what a
 // kernel or a float would choke on.
 const maxMB = 16 << 20 // 16 TiB
+
+// UsualProcs is how many processes and threads a command may have when no one says how
+// many, where that can be held at no cost: enough for any build, too few to use up the machine.
+const UsualProcs = 4096
 
 var offOn = []string{"false", "true"}
 
@@ -66,7 +71,7 @@ var keys = [...]Key{
 		policy: func(p *Policy) any { return &p.MemoryLimitMB }},
 	{Name: "cpus", Low: 0.01, High: 4096,
 		Field: func(p *Profile) any { return &p.CPUs }, policy: func(p *Policy) any { return &p.CPUs }},
-	{Name: "procs", Low: 1, High: 4 << 20,
+	{Name: "procs", Low: 1, High: 4 << 20, usual: strconv.Itoa(UsualProcs),
 		Field: func(p *Profile) any { return &p.Procs }, policy: func(p *Policy) any { return &p.Procs }},
 	{Name: "file_size_limit_mb", Low: 1. / 1024, High: maxMB,
 		Field: func(p *Profile) any { return &p.FileSizeMB }, policy: func(p *Policy) any { return &p.FileSizeMB }},
@@ -88,18 +93,29 @@ func KeyOf(name string) *Key {
 // Bounds reports whether a number is one that the key can have.
 func (k *Key) Bounds(n float64) bool { return k.Low <= n && n <= k.High }
 
+// Unordered reports whether no value of a key gives more than another: what is
+// locked there is fixed. So are variables: the lack of one (a proxy) may give more, too.
+func Unordered(key string) bool {
+	k := KeyOf(key)
+	return key == "env_set" || key == "workspace" || k != nil && k.rank != nil && len(k.rank) == 0
+}
+
 // Wider reports whether value b of a single key gives more than value a.
 // Numbers are limits: a larger one gives more, and "" (no limit) the most.
 func Wider(key, a, b string) bool {
 	if key == "workspace" || key == "seccomp" && (SeccompFile(a) || SeccompFile(b)) {
 		return a != b // what is in a file is not known here, and no place is better than another
 	}
-	if k := KeyOf(key); k != nil && k.High == 0 {
+	k := KeyOf(key)
+	if k != nil && k.High == 0 {
 		rank := k.rank
 		if rank == nil {
 			rank = k.Words
 		}
 		return slices.Index(rank, b) > slices.Index(rank, a)
+	}
+	if a == "" && b != "" && k != nil {
+		a = k.usual
 	}
 	x, _ := strconv.ParseFloat(a, 64)
 	y, _ := strconv.ParseFloat(b, 64)
