@@ -171,7 +171,7 @@ func (c *Caller) unpinned(asked string) (root, by string) {
 
 // checkWay refuses a working directory to which the caller came by a link that a
 // command could have made: one in place of a directory of the project would open
-// whatever it leads to. A link that nothing is known against is told of.
+// whatever it leads to. Where nothing is known against a link, a notice names it.
 func (c *Context) checkWay() (told []string, err error) {
 	h := c.Host
 	if h.Client && !h.Unpinned || h.CWD == "" {

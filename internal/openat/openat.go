@@ -120,9 +120,9 @@ func List(dir int, name, path string) (*os.File, error) {
 }
 
 // EachName hands on the names in a directory with a descriptor of it. It opens the
-// directory anew, and on macOS reads by a stream of the C library's: without one each
-// call would begin again and pass over as many names as it has given, which may be gone
-// by then.
+// directory again, and on macOS reads by a stream of the C library's: without one each
+// call would begin from the start and pass over as many names as it has given, which may
+// be gone by then.
 func EachName(dir int, name string, do func(fd int, name string) error) error {
 	f, err := List(dir, name, name)
 	if err != nil {

@@ -189,7 +189,7 @@ func (v *View) At(path string) *Entry {
 	return &v.Entries[i]
 }
 
-// Overlay shows a directory that is read-only by a rule of sbx's own, on a file system,
+// Overlay shows a directory that is read-only by a built-in rule, on a file system,
 // so that the command can write over it, and what it writes is gone with the run.
 func (v *View) Overlay(path string, dev uint64) {
 	m := v.nearest(path)

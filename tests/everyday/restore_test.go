@@ -67,7 +67,7 @@ func (l *lane) untouched(top string) bool {
 	}) == nil
 }
 
-// restore puts the home back as it was prepared: what was touched is made anew.
+// restore puts the home back as it was prepared: what was touched is made again.
 func (l *lane) restore(t *testing.T) {
 	t.Helper()
 	var dirs []string
