@@ -43,6 +43,37 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// A run that begins while another has put up a directory of its own does not take that
+// for the one that was there, even when the other ends first.
+func TestOverlapReplaced(t *testing.T) {
+	for name, apart := range map[string]bool{"control": false, "while another runs": true} {
+		top := t.TempDir()
+		must(t, errors.Join(os.MkdirAll(top+"/git/hooks", 0o755), os.WriteFile(top+"/git/good", nil, 0o644)))
+		s := Store{Dir: top + "/state/copies", UID: os.Geteuid()}
+		paths, dirs := []string{top + "/git/hooks"}, []string{top + "/git"}
+		runs := make([][]int, 2)
+		var err error
+		if !apart {
+			runs[1], err = s.Take(paths, dirs)
+			must(t, err)
+		}
+		runs[0], err = s.Take(paths, dirs)
+		must(t, errors.Join(err, os.Rename(top+"/git", top+"/old"), os.MkdirAll(top+"/git/hooks", 0o755)))
+		if apart {
+			runs[1], err = s.Take(paths, dirs)
+			must(t, err)
+		}
+		for _, fds := range runs {
+			res, err := s.Finish(fds[0])
+			must(t, errors.Join(append(res.Failed, err)...))
+			closeAll(fds)
+			if _, err := os.Stat(top + "/git/good"); err != nil {
+				t.Errorf("%s: %v, %+v", name, err, res)
+			}
+		}
+	}
+}
+
 // A record whose run has ended without a word is found, one that goes on is not touched.
 func TestRecover(t *testing.T) {
 	top := t.TempDir()

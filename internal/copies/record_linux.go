@@ -35,6 +35,20 @@ type keptDir struct {
 	FD       int
 }
 
+// adopt takes the directory that another run knows by the path, and reports whether that
+// is not the one that is there now.
+func (k *keptDir) adopt(from []*record) bool {
+	for _, r := range from {
+		for _, d := range r.Dirs {
+			if d.Path == k.Path && d.Ino != 0 && (d.Ino != k.Ino || d.Dev != k.Dev) {
+				*k = d
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // node is a file as it was.
 type node struct {
 	Kind  kind

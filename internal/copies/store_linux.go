@@ -50,7 +50,8 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 			}
 			r.Kept = append(r.Kept, kept{path, n})
 		}
-		for _, other := range s.live(d) {
+		others := s.live(d)
+		for _, other := range others {
 			for i := range r.Kept {
 				r.Kept[i].adopt(other.Kept)
 			}
@@ -78,13 +79,14 @@ func (s Store) Take(paths, dirs []string) (fds []int, err error) {
 			if err != nil {
 				return errors.New(text.Plain(path) + ": " + err.Error())
 			}
-			if len(fds) > maxDirs {
+			k := keptDir{path, uint64(st.Dev), st.Ino, st.Mode & 0o7777, at}
+			if at >= 0 && (len(fds) > maxDirs || k.adopt(others)) {
 				unix.Close(at)
-				at = -1
+				k.FD = -1
 			} else if at >= 0 {
 				fds = append(fds, at)
 			}
-			r.Dirs = append(r.Dirs, keptDir{path, uint64(st.Dev), st.Ino, st.Mode & 0o7777, at})
+			r.Dirs = append(r.Dirs, k)
 		}
 		data, err := json.Marshal(r)
 		if err == nil {
