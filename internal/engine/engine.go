@@ -111,7 +111,7 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 		return nil, err
 	}
 	p.Pwd = v.KeepPWD()
-	vars, tools := append(p.variables(pol), vars...), r.toolVariables()
+	vars, tools := append(p.variables(pol), vars...), append(r.toolVariables(), r.keepLinked(git.Linked)...)
 	for _, t := range tools {
 		vars = append(vars, t.Var)
 	}

@@ -4,9 +4,11 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -145,6 +147,31 @@ func (r *Run) toolVariables() []toolVar {
 				}
 			}
 		}
+	}
+	return out
+}
+
+// keepLinked are the variables by which git gc, which git commit and others start by
+// themselves, spares linked work trees that are not visible: it takes them for removed.
+func (r *Run) keepLinked(files []string) []toolVar {
+	const count, why = "GIT_CONFIG_COUNT", "git gc would forget linked work trees that are not visible"
+	set := func(o policy.Var) bool { return o.Name == count }
+	if !slices.ContainsFunc(files, func(file string) bool { _, ok := r.View.Visible(file); return !ok }) ||
+		slices.ContainsFunc(r.Policy.EnvSet, set) {
+		return nil
+	}
+	n := 0
+	if value, ok := host.LookupEnv(r.Host.Environ, count); ok && value != "" && r.Policy.Env(count).Pass {
+		var err error
+		if n, err = strconv.Atoi(value); err != nil || n < 0 || n == math.MaxInt {
+			return nil // git refuses that
+		}
+	}
+	var out []toolVar
+	for _, v := range []policy.Var{{Name: count, Value: strconv.Itoa(n + 1)},
+		{Name: "GIT_CONFIG_KEY_" + strconv.Itoa(n), Value: "gc.worktreePruneExpire"},
+		{Name: "GIT_CONFIG_VALUE_" + strconv.Itoa(n), Value: "never"}} {
+		out = append(out, toolVar{Var: v, own: v.Value, why: why})
 	}
 	return out
 }

@@ -35,6 +35,7 @@ type gitGuard struct {
 	Watch []tripwire.Watch
 	// NoHooks are directories of hooks that settings name and that do not exist.
 	NoHooks []string
+	Linked  []string // the .git files of linked work trees, wherever they are
 	Gaps    []string
 	Notes   []string        // gaps that a person should hear of
 	done    map[string]bool // git directories and files looked at

@@ -36,6 +36,10 @@ func (g *gitGuard) guard(dir, root string) {
 		g.config(host.Join(dir, "config"), root, 0, false)
 		g.config(host.Join(dir, "config.worktree"), root, 0, false)
 		g.tells = before
+		entries, _ := g.res.Entries(host.Join(dir, "worktrees"))
+		for _, e := range entries {
+			g.linkedFile(host.Join(dir, "worktrees/"+e.Name))
+		}
 		return
 	}
 	g.executed(dir, root)
@@ -160,8 +164,7 @@ func (g *gitGuard) worktrees(dir string) {
 	}
 	for _, e := range entries {
 		sub := host.Join(dir, e.Name)
-		file, at := g.line(host.Join(sub, "gitdir"), sub)
-		at = at && host.Base(file) == ".git"
+		file, at := g.linkedFile(sub)
 		if many {
 			if at && g.inTrees(file) && !g.seen(file) {
 				g.seenAs(file)
@@ -175,6 +178,15 @@ func (g *gitGuard) worktrees(dir string) {
 			g.linked(sub, policy.Dir(dir), "")
 		}
 	}
+}
+
+// linkedFile is the .git file of a linked work tree, by its private directory.
+func (g *gitGuard) linkedFile(dir string) (file string, ok bool) {
+	if file, ok = g.line(host.Join(dir, "gitdir"), dir); !ok || host.Base(file) != ".git" {
+		return "", false
+	}
+	g.Linked = append(g.Linked, file)
+	return file, true
 }
 
 // modules protects each submodule's git directory below dir, at any depth: a
