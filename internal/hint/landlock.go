@@ -115,7 +115,8 @@ func (h *hinter) closed(a *access.Verdict, write bool) string {
 	if write {
 		does = " lets it be written"
 	}
-	if policy.Within(h.Home, at.To) || policy.Within(h.CWD, at.To) || write && path.Dir(at.To) == "/" { // more than anyone means
+	wide := policy.Within(h.Home, at.To) || policy.Within(h.CWD, at.To) || write && path.Dir(at.To) == "/"
+	if wide || at.To != a.To && (h.Host.Grantable(at.To) != nil || h.Secret(at.To)) { // more than anyone means
 		at.To, does = a.To, does+", once it exists"
 	}
 	if at.Rule != nil && at.Rule.Access == policy.Block {
