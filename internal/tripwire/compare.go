@@ -4,6 +4,7 @@ package tripwire
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -61,15 +62,26 @@ func (l *comparison) compare(e *entry, now string, err error) {
 		c.Now = stateNow(e.path)
 	case e.kind == Place:
 		c.Was, c.Now = "", stateNow(e.path)
+		if strings.HasPrefix(now, "place ") && l.usualGit(e.path, &c) { // made anew, by `git init`
+			return
+		}
 	case e.kind == Pattern || e.kind == Nested:
 		l.appeared(e, now)
 		return
-	case e.kind == Name && base(e.path) == ".git":
-		if c.Notes = l.git(e.path); len(c.Notes) == 0 {
-			return
-		}
+	case e.kind == Name && l.usualGit(e.path, &c):
+		return
 	}
 	l.changes = append(l.changes, c)
+}
+
+// usualGit reports whether a path is a .git in which nothing is worth an alarm, and notes
+// what is.
+func (l *comparison) usualGit(path string, c *Change) bool {
+	if base(path) != ".git" {
+		return false
+	}
+	c.Notes = l.git(path)
+	return len(c.Notes) == 0
 }
 
 // change is the change of an entry.

@@ -356,7 +356,8 @@ func TestOutputsAreSafe(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	tg := &target{Nonce: "abc", Guarded: []guardedPath{{Path: "/p/.vscode"}}}
+	tg := &target{Nonce: "abc", Guarded: []guardedPath{{Path: "/p/.vscode"}},
+		Moves: []string{"/p/f"}, Plan: mounts{{Rule: view.Rule{Path: "/p/.env"}}, {Rule: view.Rule{Path: "/p/d/e"}}}}
 	file := entry{Mode: 0o100644, Mtime: 1, Size: 3}
 	with := func(change func(*entry)) entry { e := file; change(&e); return e }
 	tests := []struct {
@@ -372,10 +373,22 @@ func TestCompare(t *testing.T) {
 			map[string]Verdict{"/p/x-abc-y": hole}},
 		{"of the policy", tree{"/p/f": file, "/p/.vscode": {Mode: 0o100600, Size: 1}},
 			map[string]Verdict{"/p/.vscode": hole}},
-		{"of somebody", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": unchecked}},
+		{"of another run", tree{"/p/f": file, "/p/.sbx-verify-def-hidden": {Mode: 0o100600}},
+			map[string]Verdict{"project and home": proved}},
+		{"of this run", tree{"/p/f": file, "/p/.sbx-verify-abc-hidden": {Mode: 0o100600}},
+			map[string]Verdict{"/p/.sbx-verify-abc-hidden": hole}},
+		{"empty, of another program", tree{"/p/f": file, "/p/g": {Mode: 0o040700}}, map[string]Verdict{"/p/g": unchecked}},
+		{"of another program", tree{"/p/f": file, "/p/g": file}, map[string]Verdict{"/p/g": unchecked}},
 		{"mode", tree{"/p/f": with(func(e *entry) { e.Mode = 0o100600 })}, map[string]Verdict{"/p/f": hole}},
 		{"time", tree{"/p/f": with(func(e *entry) { e.Mtime = 2 })}, map[string]Verdict{"/p/f": unchecked}},
 		{"size", tree{"/p/f": with(func(e *entry) { e.Size = 2 })}, map[string]Verdict{"/p/f": unchecked}},
+	}
+	// With a file that neither the policy nor the probe speaks of the same is no hole.
+	elsewhere := tree{"/p/o": with(func(e *entry) { e.Mode = 0o100600 })}
+	for path, after := range map[string]tree{"/p/o": elsewhere, "/p/x": {}} {
+		if r := compare(tree{path: file}, after, tg, map[string]bool{}); r[0].Verdict != unchecked {
+			t.Error(path, r)
+		}
 	}
 	for _, tt := range tests {
 		got := map[string]Verdict{}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/procfs"
@@ -117,8 +118,9 @@ func (t tree) add(path string, skip []string, levels int) {
 
 // compare proves that a run left nothing: the names, types, modes, times and link
 // targets at the top of the project and of the home directories are what they
-// were. What cannot have come from a sandbox, another program's new content,
-// leaves the question open. Where the probe could make something, which is a hole
+// were. Where neither the probe nor a mount had to do with it, another program may have
+// made the change, which leaves the question open; what another verification beside this
+// one makes is its own. Where the probe could make something, which is a hole
 // of its own, a directory's time says no more.
 func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 	all := maps.Clone(before)
@@ -138,18 +140,23 @@ func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 	for _, p := range paths {
 		was, had := before[p]
 		is, has := after[p]
+		v, other := hole, ""
+		if !tg.speaksOf(p) {
+			v, other = unchecked, "; if another program did that, verify again"
+		}
 		switch {
+		case v != hole && strings.HasPrefix(base(p), fixture):
 		case had && !has:
-			add(p, hole, "it is gone")
-		case !had && (strings.Contains(p, tg.Nonce) || is.Size == 0 || tg.speaksOf(p)):
-			add(p, hole, "it is new, as a mount point or a stub would be")
+			add(p, v, "it is gone"+other)
+		case !had && v == hole:
+			add(p, v, "it is new, as a mount point or a stub would be")
 		case !had:
-			add(p, unchecked, "it is new; if another program made it, verify again")
+			add(p, v, "it is new"+other)
 		case was.Mode != is.Mode || was.UID != is.UID || was.Target != is.Target:
-			add(p, hole, "its type, mode, owner or target has changed")
+			add(p, v, "its type, mode, owner or target has changed"+other)
 		case was.Size == is.Size && touched[p]:
 		case was != is:
-			add(p, unchecked, "its time or size has changed; if another program wrote it, verify again")
+			add(p, unchecked, "its time or size has changed; if another program did that, verify again")
 		}
 	}
 	const both = "project and home"
@@ -163,8 +170,12 @@ func compare(before, after tree, tg *target, touched map[string]bool) []Result {
 	return out
 }
 
-// speaksOf reports whether a path is one that the policy speaks of.
+// speaksOf reports whether a path is one that this run could have changed: by a name of
+// the probe's, one that it tries to change, or a mount at or below it.
 func (s *target) speaksOf(path string) bool {
-	return slices.ContainsFunc(s.Hidden, func(h secret) bool { return h.Path == path }) ||
-		slices.ContainsFunc(s.Guarded, func(g guardedPath) bool { return g.Path == path })
+	at := func(p string) bool { return policy.Within(p, path) }
+	return strings.Contains(path, s.Nonce) || slices.ContainsFunc(s.Moves, at) || slices.ContainsFunc(s.Unborn, at) ||
+		slices.ContainsFunc(s.Hidden, func(h secret) bool { return at(h.Path) }) ||
+		slices.ContainsFunc(s.Guarded, func(g guardedPath) bool { return at(g.Path) }) ||
+		slices.ContainsFunc(s.Plan, func(m engine.Mounted) bool { return at(m.Path) })
 }

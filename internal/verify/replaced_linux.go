@@ -37,8 +37,8 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 		r.Verdict, r.Detail = gap, "no sbx process stays to notice it (--direct, --share-pid)"
 		return []Result{r}
 	}
-	path := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-hidden")
-	other := filepath.Join(sub.Host.CWD, ".sbx-verify-"+nonce+"-other")
+	path := filepath.Join(sub.Host.CWD, fixture+nonce+"-hidden")
+	other := filepath.Join(sub.Host.CWD, fixture+nonce+"-other")
 	var dir unix.Stat_t
 	if unix.Stat(sub.Host.CWD, &dir) == nil {
 		defer func() { _ = unix.UtimesNanoAt(unix.AT_FDCWD, sub.Host.CWD, []unix.Timespec{dir.Atim, dir.Mtim}, 0) }()

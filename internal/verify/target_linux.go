@@ -151,9 +151,12 @@ func (s *target) outsidePath(path string) string {
 	return s.CWD + path[len(s.Remap):]
 }
 
+// fixture begins the names of the probe's, before the nonce of the run.
+const fixture = ".sbx-verify-"
+
 // free returns a name in a directory that nothing has. Each tag gives another.
 func (s *target) free(dir, tag string) string {
-	return strings.TrimSuffix(dir, "/") + "/.sbx-verify-" + s.Nonce + "-" + tag
+	return strings.TrimSuffix(dir, "/") + "/" + fixture + s.Nonce + "-" + tag
 }
 
 // spoken is a path as people know it.
