@@ -96,6 +96,24 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// A file that is written anew may have had another owner: as root's it must not run as root.
+func TestSetUID(t *testing.T) {
+	top := t.TempDir()
+	for mode, want := range map[os.FileMode]os.FileMode{0o755: 0o755, 0o755 | os.ModeSetuid | os.ModeSetgid: 0o755} {
+		must(t, errors.Join(os.WriteFile(top+"/f", []byte("good"), 0o755), os.Chmod(top+"/f", mode)))
+		s := Store{Dir: top + "/state/copies", UID: os.Geteuid()}
+		fds, err := s.Take([]string{top + "/f"}, nil)
+		must(t, errors.Join(err, os.WriteFile(top+"/f", []byte("evil"), 0)))
+		_, err = s.Finish(fds[0])
+		must(t, err)
+		closeAll(fds)
+		st, err := os.Stat(top + "/f")
+		if must(t, err); st.Mode() != want || st.Size() != 4 {
+			t.Errorf("%v: %v", mode, st.Mode())
+		}
+	}
+}
+
 // Whatever a command leaves, what is kept is as before.
 func TestPutBack(t *testing.T) {
 	long := strings.Repeat("h", 255)

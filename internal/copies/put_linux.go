@@ -249,7 +249,7 @@ func (p *putter) file(at int, path string, want *node, inPlace bool) error {
 		}
 		defer unix.Close(fd)
 		if _, e = unix.Pwrite(fd, want.Data, 0); e == nil {
-			e = errors.Join(unix.Ftruncate(fd, int64(len(want.Data))), unix.Fchmod(fd, want.Mode))
+			e = errors.Join(unix.Ftruncate(fd, int64(len(want.Data))), unix.Fchmod(fd, want.Mode&0o777))
 		}
 		return e
 	} else if full {
@@ -272,6 +272,8 @@ func (p *putter) replace(at int, next, path string) error {
 	return unix.Renameat(at, next, at, base(path))
 }
 
+// writeNew makes a file, which is the caller's: a bit that another owner set would run it
+// as the caller.
 func writeNew(at int, name string, want *node) error {
 	fd, err := openat.Open(at, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
 	if err != nil {
@@ -281,7 +283,7 @@ func writeNew(at int, name string, want *node) error {
 	if err := openat.Write(fd, want.Data); err != nil {
 		return err
 	}
-	return unix.Fchmod(fd, want.Mode)
+	return unix.Fchmod(fd, want.Mode&0o777)
 }
 
 // move moves a name away: to the store, and where that is not on the same file system
