@@ -29,6 +29,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // Sandbox is what is known of the sandbox that this process runs in.
@@ -53,9 +54,9 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	h := &hinter{b, say}
 	git, husky := h.git(status, r.gits), h.husky(status, r.installs)
 	line := cmp.Or(git, husky, h.crates(r.crates))
-	if r.outward = r.outward && (husky == "" || status == 1); status != 0 { // else a script's own
+	if r.outward = r.outward && (husky == "" || status == 1); status != 0 && !h.unscripted(r.starts) { // else a script's own
 		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
-			h.tracing(r.debugger), git, h.packed(status, r.programs), h.network(r), husky, h.files(r.uses), h.blank())
+			h.tracing(r.debugger), git, h.packed(status, r.programs), h.network(r), husky, h.files(r.uses), h.agent(status, r.programs), h.blank(r))
 	}
 	return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
 }
@@ -151,6 +152,15 @@ func (h *hinter) privileges(name string) string {
 	return name + " gains no privileges in a sandbox: run what needs them outside"
 }
 
+// agent is about the keys of an SSH agent that cannot be reached.
+func (h *hinter) agent(status int, programs []string) string {
+	if status != 2 || !slices.Contains(programs, "ssh-add") ||
+		slices.ContainsFunc(h.Rules, func(m view.Rule) bool { return strings.Contains(m.Source, "SSH_AUTH_SOCK") }) {
+		return ""
+	}
+	return "the SSH agent is not visible in the sandbox" + h.change("-p ssh-agent", "extends", `["ssh-agent"]`, " opens it")
+}
+
 func (h *hinter) tracing(name string) string {
 	value, _ := h.Setting("seccomp")
 	if name == "" || value == "dev" || value == "off" || policy.SeccompFile(value) {
@@ -169,8 +179,12 @@ func (h *hinter) inProject(file string) bool {
 
 // blank is said after any failure that nothing else explains: a program that
 // finds a .env without a line in it cannot know why. Of other hidden files it says
-// itself that they cannot be opened.
-func (h *hinter) blank() string {
+// itself that they cannot be opened. Programs for files say so of all.
+func (h *hinter) blank(r *reader) string {
+	const plain = "ssh-add cat ls grep sed " + making + " " + copying + " " + changing
+	if len(r.programs) > 0 && !slices.ContainsFunc(r.programs, func(name string) bool { return !is(plain, name) }) {
+		return ""
+	}
 	var hidden, names []string
 	for i := range h.Rules {
 		m := &h.Rules[i]

@@ -79,7 +79,7 @@ func Landlock(b *Sandbox, say engine.Hints, status int, words []string, w Walls)
 	if w.Undone {
 		line = h.undone(r.gits)
 	}
-	if status != 0 && line == "" {
+	if status != 0 && line == "" && !h.unscripted(r.starts) {
 		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.privileges(r.gains), h.tracing(r.debugger),
 			h.git(status, r.gits), h.files(r.uses), h.beyond(r), h.offline(r), h.frozen(r, w.Reveal), h.lacks(r, w.Remedy))
 	}

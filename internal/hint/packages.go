@@ -38,6 +38,13 @@ func (h *hinter) unlocked(words []string) bool {
 	return h.reads("package-lock.json", &lock) && lock.Packages != nil && !reflect.DeepEqual(lock.Packages[""], project)
 }
 
+// unscripted reports whether npm is told to run a script that the project has not.
+func (h *hinter) unscripted(name string) bool {
+	var project struct{ Scripts map[string]string }
+	return name != "" && h.reads("package.json", &project) && project.Scripts[name] == "" &&
+		(name != "start" || !h.exists(h.CWD+"/server.js"))
+}
+
 // packed is about npm's cache: without the network that may be the host's, and npm adds
 // to it what it packs or installs from a file. Its status is the number of the error.
 func (h *hinter) packed(status int, programs []string) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/gitdir"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/shims"
 )
@@ -106,6 +107,9 @@ func (r *reader) command(words []string) {
 	r.curious = r.curious || is(curious, name)
 	if is(ofNodes, name) && (len(args) == 0 || is("install i ci add prepare", args[len(args)-1]) || is("install i ci add", args[0])) {
 		r.installs = words
+	}
+	if name == "npm" && (len(args) == 1 && is("start test", args[0]) || len(args) == 2 && is("run run-script", args[0])) {
+		r.starts = args[len(args)-1]
 	}
 	r.packs = r.packs || name == "npm" && slices.Contains(args, "pack")
 	if name == "cargo" && len(args) > 0 && args[0] == "install" {
@@ -326,8 +330,11 @@ func (r *reader) git(args []string) []string {
 		r.gits = append(r.gits, gitCall{dir: dir, sub: args[0], args: args[1:], idle: !r.live})
 	}
 	switch sub := args[0]; {
-	case is(filing, sub):
+	case is(filing, sub), sub == "diff" && slices.Contains(args, "--no-index"):
 		return args[1:]
+	case is("commit tag", sub):
+		file, _ := gitdir.Args(args[1:]).Option("-F --file")
+		r.add(file, false)
 	case is("archive format-patch diff log show", sub):
 		r.options("git", args[1:])
 	case sub == "bundle" && len(args) > 2 && args[1] == "create":

@@ -41,6 +41,7 @@ type reader struct {
 	crates   []string // the words of cargo install
 	installs []string // the words that install the packages of a project, and run its prepare script
 	packs    bool     // npm pack
+	starts   string   // the script that npm is told to run
 	outward  bool     // something in it is about other machines
 	near     bool     // or about a server on the loopback
 	curious  bool     // a program in it goes there by itself, whatever it is told to do
