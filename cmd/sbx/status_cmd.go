@@ -24,19 +24,20 @@ type statusCmd struct {
 
 // standing is what status shows.
 type standing struct {
-	OK        bool           `json:"ok"`
-	Inside    bool           `json:"inside"`
-	Profiles  []string       `json:"profiles"`
-	Tier      string         `json:"tier"` // full, reduced, none
-	Network   bool           `json:"allow_network"`
-	Root      string         `json:"root"`
-	Config    []configJSON   `json:"config"`
-	Engine    string         `json:"engine,omitempty"` // with its version
-	Off       string         `json:"off,omitempty"`    // why commands run without a sandbox, or do not run
-	Filter    *engine.Filter `json:"filter,omitempty"` // from a file
-	Gaps      int            `json:"gaps"`
-	Pending   []string       `json:"tripwire"`
-	Noted     []string       `json:"tripwire_notes,omitempty"` // changed, and no alarm
+	OK        bool            `json:"ok"`
+	Inside    bool            `json:"inside"`
+	Profiles  []string        `json:"profiles"`
+	Tier      string          `json:"tier"` // full, reduced, none
+	Network   bool            `json:"allow_network"`
+	Root      string          `json:"root"`
+	Config    []configJSON    `json:"config"`
+	Unread    []config.Unread `json:"config_unread,omitempty"` // named as no config file is
+	Engine    string          `json:"engine,omitempty"`        // with its version
+	Off       string          `json:"off,omitempty"`           // why commands run without a sandbox, or do not run
+	Filter    *engine.Filter  `json:"filter,omitempty"`        // from a file
+	Gaps      int             `json:"gaps"`
+	Pending   []string        `json:"tripwire"`
+	Noted     []string        `json:"tripwire_notes,omitempty"` // changed, and no alarm
 	attention []string
 }
 
@@ -89,6 +90,7 @@ func (st *standing) outside() error {
 	for _, f := range files {
 		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), trusted(s, f)})
 	}
+	st.Unread = s.Unread()
 	if err := st.plan(s, st.sandbox(s)); err != nil {
 		return err
 	}
@@ -199,6 +201,9 @@ func (st *standing) print() error {
 	fmt.Fprintf(w, "project\t%s\n", text.Plain(st.Root))
 	for _, f := range st.Config {
 		line("config", text.Plain(f.Path)+" ("+strings.TrimSuffix(f.Layer+", "+f.Trust, ", ")+")")
+	}
+	for _, f := range st.Unread {
+		line("not read", text.Plain(f.Path)+" (sbx reads "+text.Plain(f.Read)+")")
 	}
 	if st.Filter != nil {
 		line("filter", st.Filter.String())

@@ -217,6 +217,9 @@ func (c *Caller) places(cwd string) config.Files {
 	return f
 }
 
+// Unread are files that look like config files here and are none.
+func (c *Caller) Unread() []config.Unread { return c.places(c.Vars.CWD).Unread() }
+
 // Files reads the config files, and says why files that once were trusted are not.
 // Where the home directory is another user's and closed, none of the user's can be
 // there.

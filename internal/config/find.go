@@ -110,6 +110,35 @@ func (s *search) read(layer policy.Layer, path string) error {
 	return nil
 }
 
+// Unread is a file that someone may take for a config file, and that no run reads.
+type Unread struct {
+	Path string `json:"path"`
+	Read string `json:"read"` // what is read there
+}
+
+// Unread are the files of that kind.
+func (f Files) Unread() (out []Unread) {
+	look := func(read string, names ...string) {
+		for _, name := range names {
+			path := policy.Dir(read) + "/" + name
+			if ok, _ := exists(path); ok {
+				out = append(out, Unread{path, read})
+			}
+		}
+	}
+	for _, paths := range [][]string{f.System, f.User} {
+		if len(paths) > 0 {
+			look(paths[0], "config.json", "config.yaml", "config.yml", "sbx.toml", ".sbx.toml")
+		}
+	}
+	for _, dir := range slices.Compact([]string{f.CWD, f.Root}) {
+		if dir != "" {
+			look(dir+"/.sbx.toml", ".sbx.json", ".sbx.yaml", ".sbx.yml", "sbx.toml")
+		}
+	}
+	return out
+}
+
 // Digests has a line for each file that is about all that it says. Those of
 // project files that are not trusted, which can only tighten, begin with "-".
 func Digests(files []File) []string {

@@ -168,7 +168,7 @@ func (m *Means) Usual(f Facts, o Options) {
 	case f.Mac:
 		why = "macOS has no control groups"
 	case f.Root:
-		why = "RLIMIT_NPROC does not hold root"
+		why = "RLIMIT_NPROC does not hold root, and a control group, which does, slows the start and stays behind"
 	case !f.Counted:
 		why = "RLIMIT_NPROC counts all processes of a user before Linux 5.14"
 	}
