@@ -60,7 +60,7 @@ func TestOverlapReplaced(t *testing.T) {
 		runs[0], err = s.Take(paths, dirs)
 		must(t, errors.Join(err, os.Rename(top+"/git", top+"/old"), os.MkdirAll(top+"/git/hooks", 0o755)))
 		if apart {
-			runs[1], err = s.Take(paths, dirs)
+			runs[1], err = s.Take(paths, append(dirs, top+"/old"))
 			must(t, err)
 		}
 		for _, fds := range runs {

@@ -36,12 +36,15 @@ type keptDir struct {
 }
 
 // adopt takes the directory that another run knows by the path, and reports whether that
-// is not the one that is there now.
+// is not the one that is there now, or that this one belongs elsewhere.
 func (k *keptDir) adopt(from []*record) bool {
 	for _, r := range from {
 		for _, d := range r.Dirs {
-			if d.Path == k.Path && d.Ino != 0 && (d.Ino != k.Ino || d.Dev != k.Dev) {
+			switch same := d.Ino == k.Ino && d.Dev == k.Dev; {
+			case d.Path == k.Path && d.Ino != 0 && !same:
 				*k = d
+				return true
+			case d.Path != k.Path && same: // it was moved here, and goes back there
 				return true
 			}
 		}
