@@ -65,6 +65,7 @@ generate: ## write the generated files anew
 	$(GO) generate ./...
 
 install: ## install to PREFIX (/usr/local), below DESTDIR
+	@case '$(PREFIX)' in '~'*) echo 'PREFIX=$(PREFIX): your shell does not expand ~ there; type PREFIX="$$HOME/…"' >&2; exit 2;; esac
 	@test -x '$(BIN)/sbx' || $(MAKE) build
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/sbx/shells'
 	install -m 755 '$(BIN)/sbx' '$(DESTDIR)$(PREFIX)/bin/.sbx.new'
