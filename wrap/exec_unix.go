@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/sbx-sandbox/sbx/internal/caches"
 	"github.com/sbx-sandbox/sbx/internal/engine"
@@ -38,6 +39,9 @@ func makeDirs(p *engine.Plan, h *host.Host) error {
 		if fresh {
 			store.Sweep(func(path string) bool { return !h.OnRemote(path) })
 		}
+	}
+	if p.SeedFrom != "" {
+		_ = caches.SeedNpm(p.SeedFrom, p.SeedTo, 2*time.Second) // without, npm has the less
 	}
 	if p.Session != "" {
 		sweep(policy.Dir(p.Session), p.Session[len(policy.Dir(p.Session))+1:], h.UID)

@@ -175,6 +175,7 @@ func (s Store) Remove(limit time.Duration, caches ...Cache) error {
 			continue
 		}
 		_ = dir.Remove(c.Name + of)
+		_ = dir.Remove(c.Name + seeded)
 	}
 	ownfile.Sweep(s.Dir, s.UID, limit, func(string, func() time.Duration) bool { return false })
 	return first

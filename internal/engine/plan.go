@@ -48,6 +48,8 @@ type Plan struct {
 	CacheDst string       // where the private cache is seen; "" without one
 	CacheDir string       // where it is kept; "" where it is not
 	CacheOf  string       // the directory whose it is
+	SeedFrom string       // the host's npm cache, which npm's in SeedTo gets before the command starts; "" for none
+	SeedTo   string       // the private cache, by its canonical path
 	InitFD   int          // the descriptor that Init is read from
 }
 

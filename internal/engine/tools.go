@@ -143,6 +143,9 @@ func (r *Run) toolVariables() []toolVar {
 		for j := range t.set {
 			if s := &t.set[j]; t.counts(s) {
 				if v, ok := t.variable(s); ok {
+					if t.seeded && s.when == instead {
+						r.SeedFrom, r.SeedTo = t.real[0], r.cacheSrc
+					}
 					out = append(out, v)
 				}
 			}
@@ -185,6 +188,7 @@ type toolRun struct {
 	real   []string // all of it, by canonical paths
 	theirs bool     // which the command may write: it is all that the tool needs
 	has    bool     // the private cache has something for it
+	seeded bool     // with what the host's has
 }
 
 // Overlay lets the command write over what it sees of the host's caches, where a tool
@@ -226,6 +230,37 @@ func (t *toolRun) find() {
 			t.has = err == nil && info.Kind == host.Dir
 		}
 	}
+	t.seeded = t.name == "npm" && t.there != "" && t.cacheSrc != "" && t.View.Access(t.real[0]) == policy.Read && t.seeds()
+	t.has = t.has || t.seeded
+}
+
+// maxSeed bounds the host's npm cache that a private one is filled from: directories with
+// a file each, or few.
+const maxSeed = 20_000
+
+// seeds reports whether npm's private cache gets what the host's has: where the command
+// names npm, and all of it can be read inside.
+func (t *toolRun) seeds() bool {
+	from, n := t.real[0], 0
+	if !slices.ContainsFunc(t.Request.Command, namesNpm) ||
+		slices.ContainsFunc(t.View.Entries, func(m view.Entry) bool { return m.Path != from && policy.Within(m.Path, from) }) {
+		return false
+	}
+	for _, dir := range []string{"/index-v5", "/content-v2/sha512"} {
+		list, _ := t.Host.FS.ReadDir(from + dir)
+		for _, e := range list[:min(len(list), 256)] {
+			below, _ := t.Host.FS.ReadDir(from + dir + "/" + e.Name)
+			n += len(below)
+		}
+	}
+	return 0 < n && n <= maxSeed
+}
+
+// namesNpm reports whether a word is npm, or a shell's text that may run it.
+func namesNpm(word string) bool {
+	base := host.Base(word)
+	return base == "npm" || base == "npx" ||
+		strings.ContainsAny(word, " \n;") && (strings.Contains(word, "npm") || strings.Contains(word, "npx"))
 }
 
 // counts reports whether a setting is for this run.
