@@ -15,7 +15,6 @@ import (
 	"github.com/mattn/go-shellwords"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
-	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -217,7 +216,7 @@ func (o *options) check() error {
 		hint, flag := meant(f.value, words[f.name], ""), "--"+f.name
 		if f.name == "engine" {
 			flag = engine
-			if config.Bare(f.value) {
+			if policy.Bare(f.value) {
 				hint = "to run without a sandbox, use --no-sandbox"
 			}
 		}

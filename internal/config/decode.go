@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
@@ -87,7 +88,7 @@ func (s *source) oneOf(e entry, words []string) (string, error) {
 	if err != nil || slices.Contains(words, v) {
 		return v, err
 	}
-	if e.key == "engine" && Bare(v) {
+	if e.key == "engine" && policy.Bare(v) {
 		return "", s.errorf(e.at, "engine: %s is no engine; to run without a sandbox, write enabled = false, "+
 			"or use --no-sandbox for one command", short(v))
 	}

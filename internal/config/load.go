@@ -243,6 +243,10 @@ func (l *loader) known(doc *document, s setting, name string) error {
 	if l.Profiles[name] != nil {
 		return nil
 	}
+	if policy.Bare(name) {
+		return doc.errorf(s.from, "no profile is called %s; to run without a sandbox, write enabled = false, "+
+			"or use --no-sandbox for one command", short(name))
+	}
 	key := s.name(".")
 	if s.path[0] == "tools" {
 		key += ".profile"

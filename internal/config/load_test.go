@@ -227,6 +227,8 @@ func TestLoadErrors(t *testing.T) {
 		{"form", "config_version = '1'", "user.toml:1:1: config_version: want a whole number, got a string"},
 		{"engine of others", "engine = 'bubblewrap'", `user.toml:1:1: engine: want "bwrap", "sandbox-exec", "auto" or ` +
 			`"landlock", got "bubblewrap" (did you mean "bwrap"?)`},
+		{"no sandbox", "default_profile = 'passthrough'", `user.toml:1:1: no profile is called "passthrough"; to run ` +
+			"without a sandbox, write enabled = false, or use --no-sandbox for one command"},
 		{"no engine", "engine = 'passthrough'", `user.toml:1:1: engine: "passthrough" is no engine; to run without ` +
 			`a sandbox, write enabled = false, or use --no-sandbox for one command`},
 		{"key of others", "[profiles.x]\nallowNetworking = true",

@@ -51,8 +51,3 @@ func Synonym(word string, known []string) string {
 	}
 	return ""
 }
-
-// Bare reports whether a word asks, where an engine is named, for none.
-func Bare(word string) bool {
-	return slices.Contains([]string{"none", "passthrough", "noop", "off"}, word)
-}

@@ -170,9 +170,18 @@ func (s Set) asBuiltIn(p *Profile, parent string) bool {
 
 // unknown completes an error about a name that no profile has.
 func (s Set) unknown(e Error, name string) error {
+	if Bare(name) {
+		e.Text += "; to run without a sandbox, use --no-sandbox"
+		return &e
+	}
 	e.Known = s.Names()
 	e.Near = text.Nearest(name, e.Known)
 	return &e
+}
+
+// Bare reports whether a word asks, where an engine or a profile is named, for no sandbox.
+func Bare(word string) bool {
+	return slices.Contains([]string{"none", "passthrough", "noop", "off"}, word)
 }
 
 // Resolve adds up the selected profiles, then over (the settings of the

@@ -105,6 +105,8 @@ func TestFlattenRefuses(t *testing.T) {
 		{"unknown", set(&Profile{Name: "strict"}, &Profile{Name: "moderate"}), "moderat",
 			`no profile is called "moderat" (did you mean "moderate"?)`, "moderate"},
 		{"unknown and like none", set(&Profile{Name: "strict"}), "zzz", `no profile is called "zzz"`, ""},
+		{"none at all", set(&Profile{Name: "strict"}), "passthrough",
+			`no profile is called "passthrough"; to run without a sandbox, use --no-sandbox`, ""},
 		{"a path", set(&Profile{Name: "strict"}), "../../etc/x\n", `no profile is called "../../etc/x\n"`, ""},
 		{"empty", set(&Profile{Name: "strict"}), "", `no profile is called ""`, ""},
 		{"unknown parent", set(&Profile{Name: "go", Source: "f:1:1", Extends: []string{"bse"}}, &Profile{Name: "base"}),
