@@ -4,6 +4,8 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 )
@@ -45,10 +48,25 @@ func (c *Context) recoverCopies() error {
 	}
 	res, err := c.copies().Recover()
 	if err != nil {
-		return Failed("what an earlier run changed cannot be put back: "+err.Error(), "")
+		return Failed("what an earlier run changed cannot be put back: "+err.Error(), shut(err))
 	}
 	tellCopies(res, c.Vars.Root, "a run that was killed")
 	return nil
+}
+
+// shut says how to open again what a command has closed by chmod(2), which Landlock
+// does not hold: the highest directory first.
+func shut(err error) (hint string) {
+	var at *os.PathError
+	if !errors.As(err, &at) || !errors.Is(err, os.ErrPermission) {
+		return ""
+	}
+	for dir := at.Path; dir != policy.Dir(dir); dir = policy.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+			hint = "a command may have closed it: chmod u+rwx " + text.ShellWord(dir)
+		}
+	}
+	return hint
 }
 
 // keepCopies keeps copies of what is to be put back after the run.
@@ -158,5 +176,8 @@ func tellCopies(res copies.Result, root, who string) {
 	}
 	for _, err := range res.Failed {
 		Say("error", "it could not be put back, look at it before you run anything there: "+err.Error())
+		if hint := shut(err); hint != "" {
+			Say("hint", hint)
+		}
 	}
 }
