@@ -74,7 +74,7 @@ func TestSeedNpm(t *testing.T) {
 	if data, _ := os.ReadFile(to + index); string(data) != "own" || !exists(to+content) {
 		t.Error("after a change: ", string(data))
 	}
-	// A cache that was removed begins anew.
+	// A cache that was removed begins empty.
 	must(t, os.RemoveAll(to+"/npm"))
 	must(t, SeedNpm(from, to, time.Minute))
 	if !exists(to + content) {

@@ -96,7 +96,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A file that is written anew may have had another owner: as root's it must not run as root.
+// A file that is written again may have had another owner: as root's it must not run as root.
 func TestSetUID(t *testing.T) {
 	top := t.TempDir()
 	for mode, want := range map[os.FileMode]os.FileMode{0o755: 0o755, 0o755 | os.ModeSetuid | os.ModeSetgid: 0o755} {

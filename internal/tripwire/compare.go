@@ -62,7 +62,7 @@ func (l *comparison) compare(e *entry, now string, err error) {
 		c.Now = stateNow(e.path)
 	case e.kind == Place:
 		c.Was, c.Now = "", stateNow(e.path)
-		if strings.HasPrefix(now, "place ") && l.usualGit(e.path, &c) { // made anew, by `git init`
+		if strings.HasPrefix(now, "place ") && l.usualGit(e.path, &c) { // made again, by `git init`
 			return
 		}
 	case e.kind == Pattern || e.kind == Nested:
