@@ -239,7 +239,7 @@ func TestAskWalled(t *testing.T) {
 	frozen := app + "/.env in it is hidden (one of 9 with fewer rights), and Landlock cannot tell it from the rest"
 	stays := "; it cannot be moved or removed, since " + app + " holds something protected or hidden"
 	for _, c := range []struct {
-		path, can, why, levers string
+		path, can, why, remedies string
 	}{
 		{app, "d r-", "nothing can be made, removed or renamed in it: " + frozen, "write: " + access.FullTier},
 		{app + "/main.go", "f rw", "the host's own, and it can be changed" + stays, "hide: --block " + app + "/main.go"},
@@ -283,17 +283,17 @@ func TestAskWalled(t *testing.T) {
 	} {
 		a := p.Report.Ask(c.path)
 		can := string("-df?spc"[a.Kind]) + " " + map[bool]string{true: "r", false: "-"}[a.Read] + map[bool]string{true: "w", false: "-"}[a.Write]
-		var levers []string
+		var remedies []string
 		for _, l := range a.Remedies {
 			if len(l.Flags) > 0 && (l.Text == access.WholeOnly) != (a.Kind == host.Dir && l.To != "hide") {
 				t.Errorf("%s: remark %q", c.path, l.Text)
 			}
-			levers = append(levers, l.To+": "+strings.Join(l.Flags, " ")+strings.TrimPrefix(l.Text, access.WholeOnly))
+			remedies = append(remedies, l.To+": "+strings.Join(l.Flags, " ")+strings.TrimPrefix(l.Text, access.WholeOnly))
 		}
 		if a.Fixed != "" {
-			levers = append(levers, "no: "+a.Fixed)
+			remedies = append(remedies, "no: "+a.Fixed)
 		}
-		if d := cmp.Diff([]string{c.can, c.why, c.levers}, []string{can, a.Why, strings.Join(levers, "; ")}); d != "" {
+		if d := cmp.Diff([]string{c.can, c.why, c.remedies}, []string{can, a.Why, strings.Join(remedies, "; ")}); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.path, d)
 		}
 		if a.Connect {

@@ -225,14 +225,14 @@ func told(a access.Verdict) []string {
 			can[i] = "rwc"[i]
 		}
 	}
-	var levers []string
+	var remedies []string
 	for _, l := range a.Remedies {
-		levers = append(levers, l.To+": "+strings.Join(l.Flags, " ")+l.Text)
+		remedies = append(remedies, l.To+": "+strings.Join(l.Flags, " ")+l.Text)
 	}
 	if a.Fixed != "" {
-		levers = append(levers, "no: "+a.Fixed)
+		remedies = append(remedies, "no: "+a.Fixed)
 	}
-	return []string{string("-df?spcu"[a.Kind]) + " " + string(can), a.Why, strings.Join(levers, "; ")}
+	return []string{string("-df?spcu"[a.Kind]) + " " + string(can), a.Why, strings.Join(remedies, "; ")}
 }
 
 // Files besides those that any developer has on a Mac.
@@ -281,7 +281,7 @@ func TestGoldenMacAnswers(t *testing.T) {
 				rule = a.Rule.Word() + " " + a.Rule.Written + " (" + a.Rule.Source + ")"
 			}
 			words := told(a)
-			fmt.Fprintf(&b, "%s\n  may  %s\n  to   %s\n  rule %s\n  why  %s\n  lever %s\n", strconv.Quote(path), words[0], strconv.Quote(a.To), rule, words[1], words[2])
+			fmt.Fprintf(&b, "%s\n  may  %s\n  to   %s\n  rule %s\n  why  %s\n  to do %s\n", strconv.Quote(path), words[0], strconv.Quote(a.To), rule, words[1], words[2])
 		}
 		golden.Check(t, "mac-why-"+profile, b.String())
 	}
@@ -346,8 +346,8 @@ func TestAskBelted(t *testing.T) {
 	}
 }
 
-// A lever that is named gives what it says.
-func TestBeltLeversWork(t *testing.T) {
+// A remedy that is named gives what it says.
+func TestBeltRemediesWork(t *testing.T) {
 	tried := 0
 	for _, profile := range []string{"strict", "moderate", "permissive"} {
 		m := mac(beltMore)
@@ -392,7 +392,7 @@ func TestBeltLeversWork(t *testing.T) {
 		}
 	}
 	if tried < 100 {
-		t.Errorf("only %d levers were tried", tried)
+		t.Errorf("only %d remedies were tried", tried)
 	}
 }
 

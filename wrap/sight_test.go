@@ -330,7 +330,7 @@ func TestAskElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		ask, path   string
 		read, write bool
-		lever       string
+		remedy      string
 	}{
 		{"/home/u/src/app/main.go", "/workspace/main.go", true, true, "[{hide [--block /home/u/src/app/main.go] }]"},
 		{"/workspace/main.go", "/workspace/main.go", true, true, "[{hide [--block /home/u/src/app/main.go] }]"},
@@ -340,7 +340,7 @@ func TestAskElsewhere(t *testing.T) {
 		{"/workspace", "/workspace", true, true, "[]"},
 	} {
 		a := p.Report.Ask(c.ask)
-		if a.Path != c.path || a.Read != c.read || a.Write != c.write || fmt.Sprint(a.Remedies) != c.lever {
+		if a.Path != c.path || a.Read != c.read || a.Write != c.write || fmt.Sprint(a.Remedies) != c.remedy {
 			t.Errorf("%s: %+v", c.ask, a)
 		}
 	}
@@ -369,7 +369,7 @@ func TestAskAsRoot(t *testing.T) {
 }
 
 // Which setting of git opens what another one protects.
-func TestGitLever(t *testing.T) {
+func TestGitRemedy(t *testing.T) {
 	for _, c := range []struct{ git, path, want string }{
 		{"none", "HEAD", "commit"}, {"none", "hooks", "full"}, {"none", "hooks/x", "full"}, {"none", "config", "full"}, {"none", "info/attributes", "full"}, {"none", "info/exclude", "commit"},
 		{"none", "modules/lib/config", "full"}, {"none", "modules/lib/HEAD", "commit"}, {"none", "refs/heads/hooks", "commit"}, {"none", "", "commit"},

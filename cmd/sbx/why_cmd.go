@@ -61,21 +61,24 @@ func (l *wordList) Decode(ctx *kong.DecodeContext) error {
 // answerJSON is one answer. Every key is always there; null is what the kind
 // of question has no answer to.
 type answerJSON struct {
-	Word    string      `json:"word"`
-	Kind    string      `json:"kind"`     // path, host, variable
-	Name    string      `json:"name"`     // absolute path, host and port, or variable
-	Inside  string      `json:"inside"`   // a path's name inside
-	LeadsTo string      `json:"leads_to"` // where links in a path lead inside; "" without any
-	Type    string      `json:"type"`     // of what a path is inside: directory, file, socket, fifo, device, absent; unknown when it may not be looked at
-	Seen    *bool       `json:"seen"`
-	Read    *bool       `json:"read"`
-	Write   *bool       `json:"write"`
-	Connect *bool       `json:"connect"`
-	Reached *bool       `json:"reached"`
-	Rule    *ruleJSON   `json:"rule"` // null when none decides
-	Why     string      `json:"why"`
-	Levers  []leverJSON `json:"levers"`
-	NoLever string      `json:"no_lever"` // why no more is possible
+	Word     string       `json:"word"`
+	Kind     string       `json:"kind"`     // path, program, host, port, variable
+	Name     string       `json:"name"`     // absolute path, host and port, or variable
+	Inside   string       `json:"inside"`   // a path's name inside
+	LeadsTo  string       `json:"leads_to"` // where links in a path lead inside; "" without any
+	Type     string       `json:"type"`     // of what a path is inside: directory, file, socket, fifo, device, absent; unknown when it may not be looked at
+	Seen     *bool        `json:"seen"`
+	Read     *bool        `json:"read"`
+	Write    *bool        `json:"write"`
+	Execute  *bool        `json:"execute"` // of a program
+	Connect  *bool        `json:"connect"`
+	Reached  *bool        `json:"reached"`
+	Found    string       `json:"found"`     // a program's file outside, "" inside
+	Listens  *bool        `json:"listening"` // a server of the host at a port; null inside
+	Rule     *ruleJSON    `json:"rule"`      // null when none decides
+	Why      string       `json:"why"`
+	Remedies []remedyJSON `json:"remedies"`
+	NoRemedy string       `json:"no_remedy"` // why no more is possible
 }
 
 type ruleJSON struct {
@@ -86,7 +89,7 @@ type ruleJSON struct {
 	Source  string `json:"source"`
 }
 
-type leverJSON struct {
+type remedyJSON struct {
 	To    string   `json:"to"`    // read, write, connect, hide, reach, close, see, drop
 	Flags []string `json:"flags"` // of a run; none when there is only a text
 	Text  string   `json:"text"`
@@ -212,12 +215,12 @@ func (c *whyCmd) answer(in *insight, word string, a *answerJSON) (err error) {
 	default:
 		err = in.answerVariable(a)
 	}
-	open := []leverJSON{}
-	for _, l := range a.Levers {
+	open := []remedyJSON{}
+	for _, l := range a.Remedies {
 		n := len(l.Flags)
 		if n > 0 {
 			if why := in.locked(l.Flags[0], l.Flags[n-1]); why != "" { // the administrator lets no one have it
-				a.NoLever = why
+				a.NoRemedy = why
 				continue
 			}
 		}
@@ -226,7 +229,7 @@ func (c *whyCmd) answer(in *insight, word string, a *answerJSON) (err error) {
 		}
 		open = append(open, l)
 	}
-	a.Levers = open
+	a.Remedies = open
 	return err
 }
 
@@ -283,7 +286,7 @@ func (in *insight) answerPath(a *answerJSON) error {
 	}
 	v := in.path(path)
 	a.Name, a.Inside, a.Type = filepath.Clean(path), v.Path, kindNames[v.Kind]
-	a.Seen, a.Read, a.Write, a.Connect, a.Why, a.NoLever = &v.Seen, &v.Read, &v.Write, &v.Connect, v.Why, v.Fixed
+	a.Seen, a.Read, a.Write, a.Connect, a.Why, a.NoRemedy = &v.Seen, &v.Read, &v.Write, &v.Connect, v.Why, v.Fixed
 	if v.To != v.Path {
 		a.LeadsTo = v.To
 	}
@@ -291,7 +294,7 @@ func (in *insight) answerPath(a *answerJSON) error {
 		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
 	}
 	for _, l := range v.Remedies {
-		a.lever(l.To, l.Text, l.Flags...)
+		a.remedy(l.To, l.Text, l.Flags...)
 	}
 	return nil
 }
@@ -299,15 +302,15 @@ func (in *insight) answerPath(a *answerJSON) error {
 // kindNames are the words for each [host.Kind].
 var kindNames = [...]string{"absent", "directory", "file", "link", "socket", "fifo", "device", "unknown"}
 
-// lever adds a way to another answer: flags of a run, or a text.
-func (a *answerJSON) lever(to, note string, flags ...string) {
+// remedy adds a way to another answer: flags of a run, or a text.
+func (a *answerJSON) remedy(to, note string, flags ...string) {
 	if len(flags) > 0 {
 		if note != "" {
 			note = " (" + note + ")"
 		}
 		note = "sbx " + text.ShellLine(flags) + " -- …" + note
 	}
-	a.Levers = append(a.Levers, leverJSON{to, orEmpty(flags), note})
+	a.Remedies = append(a.Remedies, remedyJSON{to, orEmpty(flags), note})
 }
 
 // variable is what becomes of an environment variable; never its value.
@@ -380,15 +383,15 @@ func (in *insight) answerVariable(a *answerJSON) error {
 	}
 	switch {
 	case slices.Contains(own, a.Name):
-		a.NoLever = "sbx sets it itself"
+		a.NoRemedy = "sbx sets it itself"
 	case v.action == "drop" || v.action == "unset" && v.source != policy.Inherited && v.source != "":
 		if policy.ValidName(a.Name) {
-			a.lever("see", "", "--env", a.Name)
+			a.remedy("see", "", "--env", a.Name)
 		} else {
-			a.NoLever = "--env takes names of letters, digits and _"
+			a.NoRemedy = "--env takes names of letters, digits and _"
 		}
 	case v.action == "pass":
-		a.lever("drop", "env_drop = ["+strconv.Quote(a.Name)+"] in a config file")
+		a.remedy("drop", "env_drop = ["+strconv.Quote(a.Name)+"] in a config file")
 	}
 	return nil
 }

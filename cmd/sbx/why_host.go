@@ -33,18 +33,18 @@ func (in *insight) answerHost(a *answerJSON) (err error) {
 	a.Why = whyHost(in.network, walled, mac, a.Name)
 	switch {
 	case mac && abstract:
-		a.NoLever = "a socket can only be a file on macOS"
+		a.NoRemedy = "a socket can only be a file on macOS"
 	case closed:
 		a.Why = "the network is shared, and Landlock keeps the command from the abstract sockets of the host"
-		a.lever("reach", "", "--net", "--direct") // without an init no one puts up the wall
+		a.remedy("reach", "", "--net", "--direct") // without an init no one puts up the wall
 	case walled && abstract:
-		a.lever("reach", access.FullTier+", with --net")
+		a.remedy("reach", access.FullTier+", with --net")
 	case in.network:
-		a.lever("close", "", "--no-net")
+		a.remedy("close", "", "--no-net")
 	case in.netFrom == "--no-net":
-		a.lever("reach", "leave out --no-net, and use --net")
+		a.remedy("reach", "leave out --no-net, and use --net")
 	default:
-		a.lever("reach", "", "--net")
+		a.remedy("reach", "", "--net")
 	}
 	return nil
 }

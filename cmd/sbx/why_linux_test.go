@@ -200,10 +200,10 @@ func (w *whyWorld) try(t *testing.T, profile, word string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// pull asks again with the flags that each lever names.
+// pull asks again with the flags that each remedy names.
 func (w *whyWorld) pull(t *testing.T, flags []string, word string, a answerJSON) {
 	t.Helper()
-	for _, l := range a.Levers {
+	for _, l := range a.Remedies {
 		if len(l.Flags) == 0 {
 			continue
 		}
@@ -229,7 +229,7 @@ func alike(profile string, out, in *answerJSON) {
 		return
 	case "UNSET_VARIABLE", "UNSET_TOKEN":
 		if strings.HasPrefix(out.Why, "it is not set") && strings.HasPrefix(in.Why, "it is not set") {
-			out.Rule, out.Why, out.Levers = in.Rule, in.Why, in.Levers
+			out.Rule, out.Why, out.Remedies = in.Rule, in.Why, in.Remedies
 		}
 		return
 	}
@@ -241,6 +241,6 @@ func alike(profile string, out, in *answerJSON) {
 	}
 	if out.Rule == nil || out.Rule.Access == "private" || out.Rule.Access == "block" {
 		// Flags and their refusals depend on what the host has there.
-		out.Levers, out.NoLever = in.Levers, in.NoLever
+		out.Remedies, out.NoRemedy = in.Remedies, in.NoRemedy
 	}
 }

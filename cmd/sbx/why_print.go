@@ -12,15 +12,15 @@ import (
 // printAnswers writes answers for people, one paragraph each.
 func printAnswers(answers []answerJSON, within bool) error {
 	var b strings.Builder
-	levers := 0
+	remedies := 0
 	for i := range answers {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		answers[i].print(&b)
-		levers += len(answers[i].Levers)
+		remedies += len(answers[i].Remedies)
 	}
-	if within && levers > 0 {
+	if within && remedies > 0 {
 		b.WriteString("\nthe flags above only work where the sandbox is started\n")
 	}
 	_, err := stdout.WriteString(b.String())
@@ -43,15 +43,15 @@ func (a *answerJSON) print(b *strings.Builder) {
 	row("may", a.verdict())
 	row("rule", app.Harmless(a.rule()))
 	row("why", app.Harmless(a.Why))
-	for _, l := range a.Levers {
+	for _, l := range a.Remedies {
 		label := "allow"
 		if l.To == "close" {
 			label = "deny"
 		}
 		row(label, a.purpose(l.To)+": "+app.Harmless(l.Text))
 	}
-	if a.NoLever != "" {
-		row("allow", "none: "+app.Harmless(a.NoLever))
+	if a.NoRemedy != "" {
+		row("allow", "none: "+app.Harmless(a.NoRemedy))
 	}
 }
 

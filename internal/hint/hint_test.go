@@ -252,7 +252,7 @@ func TestElsewhere(t *testing.T) {
 }
 
 // Who pastes a remedy runs nothing by it, and no name writes to the terminal.
-func TestLeversArePasted(t *testing.T) {
+func TestRemediesArePasted(t *testing.T) {
 	for word, want := range map[string]string{
 		"/srv/z$(touch P)": `"/srv/z$(touch P)" is not visible in the sandbox (no rule opens it): -r '/srv/z$(touch P)' shows it, if it exists`,
 		"/srv/\x1b[31m`x`": `"/srv/\x1b[31m` + "`x`" + `" is not visible in the sandbox (no rule opens it): -r $'/srv/\033[31m` + "`x`" + `' shows it, if it exists`,
