@@ -61,7 +61,7 @@ _sbx() {
             why) list="$run --path --host --var" files=1 ;;
             verify) list="$run" ;;
             doctor) list="--help -h --min-tier --json --fix" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
-            agent) list="--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --list --print-env --dry-run -n --quiet -q" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
+            agent) list="--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --list --json --print-env --dry-run -n --quiet -q" first='claude codex gemini qwen opencode pi goose aider cursor cline amp crush copilot' ;;
             profiles) list="--help -h --json --flat $(_sbx_profiles)" first='list show diff' ;;
             status) list="--help -h --json" ;;
             tripwire) list="--help -h --json --quiet -q --deep --all --entries" first='list accept remove' files=1 ;;

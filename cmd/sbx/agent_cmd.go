@@ -28,6 +28,7 @@ type agentCmd struct {
 	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
 	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern, or set one."`
 	List       bool     `help:"List the clients, and which of their commands run inside."`
+	JSON       bool     `name:"json" help:"With --list: print JSON."`
 	PrintEnv   bool     `name:"print-env" help:"Print the variables for a client that is started in another way, for eval in a shell."`
 	DryRun     bool     `short:"n" help:"Print what would be set and executed, without doing it."`
 	Quiet      bool     `short:"q" help:"Print only errors."`
@@ -68,11 +69,14 @@ func (c *agentCmd) Run() (err error) {
 		}
 	}()
 	if c.List || c.Name == "" {
-		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv) {
+		if c.List && c.Name != "" || !c.List && (c.DryRun || c.PrintEnv || c.JSON) {
 			return app.Failed("sbx agent: --list takes no client; everything else needs one",
 				"sbx agent --list, or sbx agent claude")
 		}
-		return listAgents()
+		return show(c.JSON, agentList(), listAgents)
+	}
+	if c.JSON {
+		return app.Failed("--json goes with --list", "sbx agent --list --json")
 	}
 	client, ok := agents.Find(c.Name)
 	if !ok {
@@ -180,6 +184,29 @@ func (l *launch) export() error {
 		fmt.Fprintln(stdout, "export "+v.Name+"="+value)
 	}
 	return nil
+}
+
+type agentsJSON struct {
+	Agents []agentJSON `json:"agents"`
+}
+
+type agentJSON struct {
+	Name    string   `json:"name"`
+	Title   string   `json:"title"`
+	Program string   `json:"program"` // "" when it is not installed
+	Refused string   `json:"refused"` // why sbx agent does not start it; "" when it does
+	Inside  []string `json:"inside"`
+	Outside []string `json:"outside"`
+	Whole   string   `json:"whole"` // the line that puts the whole client inside
+}
+
+func agentList() (out agentsJSON) {
+	for _, c := range agents.All() {
+		program, _ := installed(c)
+		out.Agents = append(out.Agents, agentJSON{c.Name, c.Title, program, c.Refused, orEmpty(c.Inside), orEmpty(c.Outside),
+			wholeLine(c)})
+	}
+	return out
 }
 
 func listAgents() error {

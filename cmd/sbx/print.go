@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -322,9 +323,18 @@ func shownEnv(p *engine.Plan) []string {
 	return out
 }
 
+// jsonVersion is the form of the documents that commands print (docs/json.md).
+const jsonVersion = 1
+
+// printJSON writes an object, with the version of its form as its first member.
 func printJSON(v any) error {
-	e := json.NewEncoder(stdout)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(stdout, "{\n  \"version\": %d,%s", jsonVersion, b.Bytes()[1:])
+	return err
 }

@@ -4,7 +4,9 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,10 @@ type profilesCmd struct {
 
 type profilesListCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
+}
+
+type profilesJSON struct {
+	Profiles []profileJSON `json:"profiles"`
 }
 
 type profileJSON struct {
@@ -52,7 +58,7 @@ func (c *profilesListCmd) Run(s *app.Context) error {
 		return cmp.Compare(strconv.FormatBool(a.Module), strconv.FormatBool(b.Module))
 	})
 	if c.JSON {
-		return printJSON(out)
+		return printJSON(profilesJSON{out})
 	}
 	w := text.Table(stdout)
 	for _, p := range out {
@@ -71,6 +77,17 @@ func (c *profilesListCmd) Run(s *app.Context) error {
 type profilesShowCmd struct {
 	Name string `arg:"" help:"Name of the profile."`
 	Flat bool   `help:"With all that it extends, as one profile."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+type profileShownJSON struct {
+	Name  string            `json:"name"`
+	Parts []profilePartJSON `json:"parts"` // each layer's own, which add up; one with --flat
+}
+
+type profilePartJSON struct {
+	Source string         `json:"source"` // built-in, or file:line:col
+	Keys   map[string]any `json:"keys"`   // as a config file has them
 }
 
 func (c *profilesShowCmd) Run(s *app.Context) error {
@@ -79,51 +96,96 @@ func (c *profilesShowCmd) Run(s *app.Context) error {
 	if err != nil {
 		return err
 	}
-	if text, ok := profiles.Text(c.Name); ok && len(set[c.Name]) == 1 && !c.Flat {
+	parts := set[c.Name]
+	if c.Flat {
+		parts = []*policy.Profile{flat}
+	}
+	if c.JSON {
+		out := profileShownJSON{Name: c.Name, Parts: []profilePartJSON{}}
+		for _, p := range parts {
+			keys := make(map[string]any)
+			for _, k := range profileKeys(p) {
+				keys[k.name] = k.value
+			}
+			out.Parts = append(out.Parts, profilePartJSON{p.Source, keys})
+		}
+		return printJSON(out)
+	}
+	if text, ok := profiles.Text(c.Name); ok && len(parts) == 1 && !c.Flat {
 		_, err := stdout.WriteString(text)
 		return err
 	}
-	if c.Flat {
-		_, err = stdout.WriteString(profileTOML(flat))
-		return err
-	}
 	var b strings.Builder
-	for _, p := range set[c.Name] {
-		fmt.Fprintf(&b, "# %s\n%s", p.Source, profileTOML(p))
+	for _, p := range parts {
+		if !c.Flat {
+			fmt.Fprintf(&b, "# %s\n", p.Source)
+		}
+		b.WriteString(profileTOML(p))
 	}
 	_, err = stdout.WriteString(b.String())
 	return err
 }
 
-// profileTOML writes a profile as a config file has it, less the [profiles.X].
-func profileTOML(p *policy.Profile) string {
-	var b strings.Builder
+// keyValue is a key of a profile with its value as files have it.
+type keyValue struct {
+	name  string
+	value any // bool, json.Number, string, []string or map[string]string
+}
+
+// profileKeys is what a profile says, in the order of its keys.
+func profileKeys(p *policy.Profile) (out []keyValue) {
 	if len(p.Extends) > 0 {
-		fmt.Fprintf(&b, "extends = %s\n", tomlList(p.Extends))
+		out = append(out, keyValue{"extends", p.Extends})
 	}
 	for _, s := range p.Scalars() {
-		v := s.Value
-		if v != "true" && v != "false" && strings.Trim(v, "0123456789.") != "" {
-			v = tomlString(v)
+		var v any = s.Value
+		if s.Value == "true" || s.Value == "false" {
+			v = s.Value == "true"
+		} else if strings.Trim(s.Value, "0123456789.") == "" {
+			v = json.Number(s.Value)
 		}
-		fmt.Fprintf(&b, "%s = %s\n", s.Key, v)
+		out = append(out, keyValue{s.Key, v})
 	}
 	for _, key := range policy.ListKeys() {
-		l := p.List(key)
-		if len(l.Items) == 0 && !l.Replace {
-			continue
-		}
 		var texts []string
+		l := p.List(key)
 		if l.Replace {
 			texts = append(texts, "!")
 		}
 		for _, it := range l.Items {
 			texts = append(texts, it.Text)
 		}
-		fmt.Fprintf(&b, "%s = %s\n", key, tomlList(texts))
+		if len(texts) > 0 {
+			out = append(out, keyValue{key, texts})
+		}
 	}
-	for _, v := range p.EnvSet {
-		fmt.Fprintf(&b, "env_set.%s = %s\n", v.Name, tomlString(v.Value))
+	if len(p.EnvSet) > 0 {
+		vars := make(map[string]string)
+		for _, v := range p.EnvSet {
+			vars[v.Name] = v.Value
+		}
+		out = append(out, keyValue{"env_set", vars})
+	}
+	return out
+}
+
+// profileTOML writes a profile as a config file has it, less the [profiles.X].
+func profileTOML(p *policy.Profile) string {
+	var b strings.Builder
+	line := func(key, value string) { b.WriteString(key + " = " + value + "\n") }
+	for _, k := range profileKeys(p) {
+		switch v := k.value.(type) {
+		case []string:
+			line(k.name, tomlList(v))
+		case string:
+			line(k.name, tomlString(v))
+		case map[string]string:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				line("env_set."+name, tomlString(v[name]))
+			}
+		default:
+			line(k.name, fmt.Sprint(v))
+		}
 	}
 	return b.String()
 }
@@ -161,6 +223,10 @@ type profilesDiffCmd struct {
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
+type changesJSON struct {
+	Changes []changeJSON `json:"changes"` // what B gives less or more than A
+}
+
 type changeJSON struct {
 	Direction string `json:"direction"` // tighter, wider
 	policy.Change
@@ -176,7 +242,7 @@ func (c *profilesDiffCmd) Run() error {
 	for i, ch := range changes {
 		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch}
 	}
-	err = show(c.JSON, out, func() error {
+	err = show(c.JSON, changesJSON{out}, func() error {
 		w := text.Table(stdout)
 		for _, ch := range out {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, text.Plain(ch.What), ch.From, ch.To)

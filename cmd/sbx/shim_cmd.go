@@ -40,6 +40,10 @@ type shimListCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
+type shimsJSON struct {
+	Shims []shimJSON `json:"shims"`
+}
+
 // shimJSON is a shim as list, add and remove tell of it.
 type shimJSON struct {
 	Name    string `json:"name"`
@@ -84,7 +88,7 @@ func (c *shimAddCmd) Run() error {
 		out = append(out, j)
 	}
 	if c.JSON {
-		return printJSON(out)
+		return printJSON(shimsJSON{out})
 	}
 	for _, j := range out {
 		what := map[string]string{"added": "added", "kept": "exists already",
@@ -168,14 +172,14 @@ func (c *shimRemoveCmd) Run() error {
 		}
 	}
 	if c.JSON {
-		return printJSON(out)
+		return printJSON(shimsJSON{out})
 	}
 	return nil
 }
 
 func (c *shimListCmd) Run(s *shimming) error {
 	if c.JSON {
-		return printJSON(s.list)
+		return printJSON(shimsJSON{orEmpty(s.list)})
 	}
 	if len(s.list) == 0 {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")

@@ -31,6 +31,10 @@ type untrustCmd struct {
 	Files []string `arg:"" optional:"" name:"file" help:"Project files; default: those that apply to the working directory."`
 }
 
+type agreedJSON struct {
+	Files []trustJSON `json:"files"`
+}
+
 type trustJSON struct {
 	Path    string          `json:"path"`
 	State   string          `json:"state"` // trusted
@@ -83,7 +87,7 @@ func (c *trustCmd) Run() error {
 		}
 	}
 	if c.JSON {
-		return printJSON(out)
+		return printJSON(agreedJSON{out})
 	}
 	if declined {
 		return exitError(1)
@@ -316,6 +320,10 @@ func confirm(question string) bool {
 	return said == "y" || said == "yes"
 }
 
+type trustListJSON struct {
+	Files []trustedJSON `json:"files"`
+}
+
 type trustedJSON struct {
 	Path   string `json:"path"`
 	State  string `json:"state"` // trusted, changed, gone
@@ -342,7 +350,7 @@ func listTrusted(s *app.Caller, names []string, asJSON bool) error {
 		out = append(out, trustedJSON{r.Path, state, digest(r.Data)})
 	}
 	if asJSON {
-		return printJSON(out)
+		return printJSON(trustListJSON{out})
 	}
 	for _, r := range out {
 		fmt.Fprintf(stdout, "%-7s  %s\n", r.State, text.Plain(r.Path))

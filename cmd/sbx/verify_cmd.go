@@ -43,11 +43,7 @@ func (c *verifyCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = r.JSON(stdout)
-	} else {
-		err = r.Table(stdout, c.Verbose, colour)
-	}
+	err = show(c.JSON, r.Document(), func() error { return r.Table(stdout, c.Verbose, colour) })
 	if err == nil && !r.OK() {
 		return exitError(1)
 	}

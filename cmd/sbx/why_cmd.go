@@ -58,6 +58,10 @@ func (l *wordList) Decode(ctx *kong.DecodeContext) error {
 	}
 }
 
+type answersJSON struct {
+	Answers []answerJSON `json:"answers"`
+}
+
 // answerJSON is one answer. Every key is always there; null is what the kind
 // of question has no answer to.
 type answerJSON struct {
@@ -124,7 +128,7 @@ func (c *whyCmd) Run() error {
 			return err
 		}
 	}
-	return show(c.JSON, answers, func() error { return printAnswers(answers, in.within) })
+	return show(c.JSON, answersJSON{answers}, func() error { return printAnswers(answers, in.within) })
 }
 
 func (c *whyCmd) insight() (*insight, error) {

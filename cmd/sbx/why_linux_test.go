@@ -94,9 +94,9 @@ func (w *whyWorld) answers(t *testing.T, args ...string) []answerJSON {
 	if bytes.Contains(data, []byte("-value")) {
 		t.Error("a value is in the answer")
 	}
-	var out []answerJSON
+	var out answersJSON
 	must(t, json.Unmarshal(data, &out))
-	return out
+	return out.Answers
 }
 
 func whyPaths(base string) []string {

@@ -3,7 +3,6 @@
 package verify
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -189,18 +188,21 @@ func plain(s string) string {
 	return text.Plain(s)
 }
 
-// JSON writes the report for programs; its keys stay as they are. A name that is
+// Document is the report for programs; its keys stay as they are. A name that is
 // no plain word is quoted as in a Go string, so that every byte of it can be had
 // back.
-func (r *Report) JSON(w io.Writer) error {
-	d := struct {
-		OK       bool           `json:"ok"`
-		Profiles []string       `json:"profiles"`
-		Place    string         `json:"cwd"`
-		Inside   bool           `json:"inside"`
-		Summary  map[string]int `json:"summary"`
-		Checks   []Result       `json:"checks"`
-	}{r.OK(), r.Profiles, plain(r.Place), r.Inside, map[string]int{}, []Result{}}
+type Document struct {
+	OK       bool           `json:"ok"` // everything that had to be proved was
+	Profiles []string       `json:"profiles"`
+	Place    string         `json:"cwd"`
+	Inside   bool           `json:"inside"`  // made from inside the sandbox that it is about
+	Summary  map[string]int `json:"summary"` // how many checks have each verdict
+	Checks   []Result       `json:"checks"`
+}
+
+// Document makes it.
+func (r *Report) Document() *Document {
+	d := &Document{r.OK(), r.Profiles, plain(r.Place), r.Inside, map[string]int{}, []Result{}}
 	for v, n := range count(r.Results) {
 		d.Summary[Verdict(v).json()] = n
 	}
@@ -208,8 +210,5 @@ func (r *Report) JSON(w io.Writer) error {
 		res.Subject, res.Detail, res.Control = res.subject(), host.OneLine(res.Detail), host.OneLine(res.Control)
 		d.Checks = append(d.Checks, res)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(d)
+	return d
 }
