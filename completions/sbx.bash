@@ -50,9 +50,10 @@ _sbx() {
         --command|-c) return ;;
         --config) _sbx_files; return ;;
         --log-level) mapfile -t COMPREPLY < <(compgen -W 'error warn info debug' -- "$cur"); return ;;
+        --color) mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur"); return ;;
         --entries) return ;;
     esac
-    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --read-only --workspace --git --cache --scope --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --version' list first='' files='' tools=''
+    local run='--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --read-only --workspace --git --cache --scope --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --color --version' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
         list="explain why verify doctor agent profiles status tripwire cache init trust untrust shim activate alias completion man $run --"
     else

@@ -116,4 +116,5 @@ complete -c sbx -n __sbx_run -l verbose -s v -d 'List every restriction on stand
 complete -c sbx -n __sbx_run -l quiet -s q -d 'Print only errors'
 complete -c sbx -n __sbx_run -l config -rF -d 'Read FILE instead of the user\'s config file'
 complete -c sbx -n __sbx_run -l log-level -xa 'error warn info debug' -d 'Log what is read and decided to standard error: error, warn, info or debug'
+complete -c sbx -n __sbx_run -l color -xa 'auto always never' -d 'Colour what sbx prints: auto (on a terminal), always or never'
 complete -c sbx -n __sbx_run -l version -d 'Print the version'

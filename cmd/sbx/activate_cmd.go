@@ -38,7 +38,7 @@ func (c *activateCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	if _, err := stdout.WriteString(text); err != nil {
+	if _, err := exact.WriteString(text); err != nil {
 		return err
 	}
 	if onTerminal() {
@@ -82,6 +82,6 @@ func (c *aliasCmd) Run(s *shimming) error {
 		}
 		b.WriteString(shims.Alias(c.Shell, name, words))
 	}
-	_, err = stdout.WriteString(b.String())
+	_, err = exact.WriteString(b.String())
 	return err
 }

@@ -38,7 +38,8 @@ type agentCmd struct {
 }
 
 // agentFlags are the flags of sbx agent that take a word, by all their names.
-var agentFlags = []string{"-p", "--profile", "-w", "--allow-write", "-r", "--allow-read", "--block", "--device", "--env"}
+var agentFlags = []string{"-p", "--profile", "-w", "--allow-write", "-r", "--allow-read", "--block", "--device", "--env",
+	"--color"}
 
 // agentWords cuts the arguments behind the name of the client: what follows
 // belongs to that, flags and "--" included.
@@ -65,7 +66,7 @@ func (c *agentCmd) Help() string {
 func (c *agentCmd) Run() (err error) {
 	defer func() {
 		if err != nil && c.PrintEnv {
-			fmt.Fprintln(stdout, "false") // for the eval, so that what comes after && does not start
+			fmt.Fprintln(exact, "false") // for the eval, so that what comes after && does not start
 		}
 	}()
 	if c.List || c.Name == "" {
@@ -158,15 +159,15 @@ func (l *launch) status() string {
 
 func (l *launch) show() error {
 	for _, v := range l.set {
-		fmt.Fprintln(stdout, v.Name+"="+text.ShellLine([]string{v.Value}))
+		fmt.Fprintln(exact, v.Name+"="+text.ShellLine([]string{v.Value}))
 	}
-	fmt.Fprintln(stdout, text.ShellLine(l.argv))
+	fmt.Fprintln(exact, text.ShellLine(l.argv))
 	to := text.Plain(l.choice.Shell)
 	if len(l.choice.Prefix) > 0 {
 		to = text.ShellLine(l.choice.Prefix)
 	}
 	pol := l.run.Policy
-	fmt.Fprintln(stdout, "# its commands go to "+to+" ("+l.choice.By+"), profile "+strings.Join(pol.Profiles,
+	fmt.Fprintln(exact, "# its commands go to "+to+" ("+l.choice.By+"), profile "+strings.Join(pol.Profiles,
 		"+")+", net "+app.OnOff(pol.Network)+", writable "+text.Plain(l.session.Root))
 	return nil
 }
@@ -174,14 +175,14 @@ func (l *launch) show() error {
 // export prints the variables for a POSIX shell.
 func (l *launch) export() error {
 	for _, n := range append(slices.Clone(settled), l.drop...) {
-		fmt.Fprintln(stdout, "unset "+n)
+		fmt.Fprintln(exact, "unset "+n)
 	}
 	for _, v := range l.set {
 		value := text.SingleQuoted(v.Value)
 		if onTerminal() { // for a person to read and paste
 			value = text.ShellLine([]string{v.Value})
 		}
-		fmt.Fprintln(stdout, "export "+v.Name+"="+value)
+		fmt.Fprintln(exact, "export "+v.Name+"="+value)
 	}
 	return nil
 }
@@ -210,7 +211,7 @@ func agentList() (out agentsJSON) {
 }
 
 func listAgents() error {
-	w := text.Table(stdout)
+	w := table()
 	for _, c := range agents.All() {
 		if c.Refused != "" {
 			fmt.Fprintf(w, "%s\t%s\tthe whole client; commands alone cannot be: %s\n", c.Name, wholeLine(c), c.Refused)

@@ -69,7 +69,7 @@ func (c *cacheListCmd) Run() error {
 	gone := slices.DeleteFunc(slices.Clone(list), func(l caches.Cache) bool { return !l.Gone })
 	_ = s.Remove(listTime, gone...) // after an interrupted removal there is something to do without one
 	return show(c.JSON, cachesJSON{orEmpty(list)}, func() error {
-		w := text.Table(stdout)
+		w := table()
 		for _, l := range list {
 			note := ""
 			if l.Gone {

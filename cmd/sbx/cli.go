@@ -65,11 +65,33 @@ func newParser(cli any, options ...kong.Option) (*kong.Kong, error) {
 // runCLI is the grammar of a run: flags only.
 type runCLI struct {
 	options
+	colorFlag
 	Version bool `help:"Print the version."`
+}
+
+// colorFlag is known before the flags are parsed, which may fail: see setColor.
+type colorFlag struct {
+	Color string `placeholder:"WHEN" help:"Colour what sbx prints: auto (on a terminal), always or never."`
+}
+
+// setColor looks for --color among flags. The last one counts.
+func setColor(args []string) error {
+	for i, w := range args {
+		if v, ok := strings.CutPrefix(w, "--color="); ok {
+			app.Color = v
+		} else if w == "--color" && i+1 < len(args) {
+			app.Color = args[i+1]
+		}
+	}
+	if app.Color != "" && !slices.Contains(words["color"], app.Color) {
+		return app.Failed("--color: "+text.Plain(app.Color)+" is not one of "+strings.Join(words["color"], ", "), "")
+	}
+	return nil
 }
 
 // commandCLI is the grammar of the commands.
 type commandCLI struct {
+	colorFlag
 	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
 	Why        whyCmd        `cmd:"" help:"Say whether a path, a host or a variable is open to a command, and by which rule."`
 	Verify     verifyCmd     `cmd:"" help:"Try to break out of the sandbox of a run, and prove that it holds."`
@@ -132,6 +154,9 @@ func parseRun(left []string) (*options, error) {
 
 // parseFlags reads the flags of a run.
 func parseFlags(args []string) (*options, error) {
+	if err := setColor(args); err != nil {
+		return nil, err
+	}
 	var cli runCLI
 	parser, err := newParser(&cli, kong.Description(runHelp), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}))
@@ -196,7 +221,7 @@ var words = map[string][]string{
 	"seccomp":     {"default", "strict", "dev", "off"},
 	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt},
 	"min-tier":  {"full", "reduced"},
-	"log-level": {"error", "warn", "info", "debug"},
+	"log-level": {"error", "warn", "info", "debug"}, "color": {"auto", "always", "never"},
 }
 
 func (o *options) check() error {
@@ -360,6 +385,9 @@ func runCommand(args []string) error {
 		return err
 	}
 	args, cli.Agent.words = agentWords(args)
+	if err := setColor(args); err != nil {
+		return err
+	}
 	parser, err := newParser(&cli, kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindToProvider(func() (*app.Context, error) { return app.Load(app.ForRun(app.Flags{}, nil)) }),

@@ -101,7 +101,7 @@ func explain(s *app.Context) (*explanation, error) {
 }
 
 func (e *explanation) print() error {
-	w := text.Table(stdout)
+	w := table()
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, colour("1", text)) }
 	head("profile " + strings.Join(e.Profiles, " + "))
 	if e.Tier != host.TierFull {

@@ -56,14 +56,14 @@ func printHint(args []string) {
 		mounts, _ := os.ReadFile("/proc/self/mountinfo")
 		until := time.Now().Add(time.Duration(say.Until - now.Nano()))
 		if line := hint.Left(b, say, string(mounts), until); line != "" {
-			_, _ = stdout.WriteString("notice: " + line + "\n")
+			_, _ = exact.WriteString("notice: " + line + "\n")
 		}
 	}
 	if status == 0 {
 		return
 	}
 	if line := hint.Line(b, say, max(status, 0), args[end+1:]); line != "" {
-		_, _ = stdout.WriteString("hint: " + line + "\n")
+		_, _ = exact.WriteString("hint: " + line + "\n")
 	}
 }
 

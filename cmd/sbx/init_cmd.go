@@ -22,7 +22,7 @@ type initCmd struct {
 
 func (c *initCmd) Run() error {
 	if c.Print {
-		_, err := stdout.WriteString(sampleConfig)
+		_, err := exact.WriteString(sampleConfig)
 		return err
 	}
 	s, err := app.Here("")

@@ -6,12 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -21,24 +19,26 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// stdout is the only way to standard output. File names, arguments and the
-// contents of files reach a terminal escaped (text.Escape), whichever command
-// prints them; a file or a pipe gets every byte as it is.
-var stdout = &output{}
+// stdout and exact are the only ways to standard output. File names, arguments and
+// the contents of files reach a terminal escaped, whichever command prints them.
+// What stdout gets is for people, and wraps (text.Screen.Show); what exact gets has
+// its form, for a program, to paste or since it is laid out (text.Screen.Raw).
+var stdout, exact = &output{show: text.Screen.Show}, &output{show: text.Screen.Raw}
+
+// screen is how standard output is shown.
+var screen = sync.OnceValue(func() text.Screen { return app.Screen(1) })
+
+// table is a table for people on standard output.
+func table() *text.Table { return screen().Table(exact) }
 
 // output keeps the first error, since commands print line by line.
-type output struct{ err error }
+type output struct {
+	show func(s text.Screen, all string) string
+	err  error
+}
 
 func (o *output) Write(p []byte) (int, error) {
-	out := p
-	if onTerminal() {
-		parts := strings.Split(string(p), escMark())
-		for i := range parts {
-			parts[i] = text.Escape(parts[i])
-		}
-		out = []byte(strings.Join(parts, "\x1b"))
-	}
-	if _, err := os.Stdout.Write(out); err != nil {
+	if _, err := os.Stdout.WriteString(o.show(screen(), string(p))); err != nil {
 		if o.err == nil {
 			o.err = app.Failed("standard output: "+cause(err), "")
 		}
@@ -60,25 +60,16 @@ func cause(err error) string {
 // finish is the outcome of a command that printed: what was not written counts.
 func finish(err error) error {
 	var exit exitError
-	if stdout.err != nil && (err == nil || errors.As(err, &exit)) {
-		return stdout.err
+	if failed := cmp.Or(stdout.err, exact.err); failed != nil && (err == nil || errors.As(err, &exit)) {
+		return failed
 	}
 	return err
 }
 
-var onTerminal = sync.OnceValue(func() bool { return app.IsTerminal(1) })
-
-// escMark stands for ESC in sbx's own sequences, so that none in a name passes for
-// one of them.
-var escMark = sync.OnceValue(func() string { return "\x1b" + rand.Text() })
+func onTerminal() bool { return screen().Terminal }
 
 // colour wraps a text in an SGR sequence when standard output can show it.
-func colour(sgr, text string) string {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !onTerminal() {
-		return text
-	}
-	return escMark() + "[" + sgr + "m" + text + escMark() + "[0m"
-}
+func colour(sgr, text string) string { return screen().Paint(sgr, text) }
 
 // show prints a value as JSON, or by a function of its own for people.
 func show(asJSON bool, v any, print func() error) error {
@@ -113,13 +104,12 @@ type check struct {
 }
 
 func printChecks(checks []check) error {
-	w := text.Table(stdout)
+	w := table()
 	sgr := map[string]string{"ok": "32", "note": "33", "bad": "31"}
 	for _, c := range checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], fmt.Sprintf("%-4s", c.Status)), c.Name,
-			app.Harmless(c.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", colour(sgr[c.Status], c.Status), c.Name, app.Harmless(c.Text))
 		for _, h := range c.Hints {
-			fmt.Fprintf(w, "%s\t\t-> %s\n", colour("0", "    "), app.Harmless(h))
+			fmt.Fprintf(w, "\t\t-> %s\n", app.Harmless(h))
 		}
 	}
 	return w.Flush()

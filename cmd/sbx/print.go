@@ -144,7 +144,7 @@ func printPlan(p *engine.Plan, asJSON bool) error {
 	}
 	line("exec    %s", text.Plain(p.Path))
 	writeArgv(&b, p)
-	_, err := stdout.WriteString(b.String())
+	_, err := exact.WriteString(b.String())
 	return err
 }
 
@@ -335,6 +335,6 @@ func printJSON(v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(stdout, "{\n  \"version\": %d,%s", jsonVersion, b.Bytes()[1:])
+	_, err := fmt.Fprintf(exact, "{\n  \"version\": %d,%s", jsonVersion, b.Bytes()[1:])
 	return err
 }

@@ -14,7 +14,7 @@ type manCmd struct {
 
 func (c *manCmd) Run() error {
 	page := map[string]string{"sbx": man.Page, "sbx-sh": man.Shell}[c.Page]
-	_, err := stdout.WriteString(page)
+	_, err := exact.WriteString(page)
 	return err
 }
 
@@ -24,6 +24,6 @@ type completionCmd struct {
 }
 
 func (c *completionCmd) Run() error {
-	_, err := stdout.WriteString(completions.Script(c.Shell))
+	_, err := exact.WriteString(completions.Script(c.Shell))
 	return err
 }

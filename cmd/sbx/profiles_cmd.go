@@ -60,7 +60,7 @@ func (c *profilesListCmd) Run(s *app.Context) error {
 	if c.JSON {
 		return printJSON(profilesJSON{out})
 	}
-	w := text.Table(stdout)
+	w := table()
 	for _, p := range out {
 		mark := " "
 		switch {
@@ -112,7 +112,7 @@ func (c *profilesShowCmd) Run(s *app.Context) error {
 		return printJSON(out)
 	}
 	if text, ok := profiles.Text(c.Name); ok && len(parts) == 1 && !c.Flat {
-		_, err := stdout.WriteString(text)
+		_, err := exact.WriteString(text)
 		return err
 	}
 	var b strings.Builder
@@ -122,7 +122,7 @@ func (c *profilesShowCmd) Run(s *app.Context) error {
 		}
 		b.WriteString(profileTOML(p))
 	}
-	_, err = stdout.WriteString(b.String())
+	_, err = exact.WriteString(b.String())
 	return err
 }
 
@@ -243,7 +243,7 @@ func (c *profilesDiffCmd) Run() error {
 		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch}
 	}
 	err = show(c.JSON, changesJSON{out}, func() error {
-		w := text.Table(stdout)
+		w := table()
 		for _, ch := range out {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, text.Plain(ch.What), ch.From, ch.To)
 		}

@@ -185,7 +185,7 @@ func (c *shimListCmd) Run(s *shimming) error {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
-	w := text.Table(stdout)
+	w := table()
 	for _, j := range s.list {
 		program := text.Plain(j.Program)
 		if j.Program == "" {

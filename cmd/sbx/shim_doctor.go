@@ -267,7 +267,7 @@ func (r *shimReport) print() error {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")
 		return nil
 	}
-	w := text.Table(stdout)
+	w := table()
 	for _, t := range r.Tools {
 		fmt.Fprintf(w, "%s (profile %s)\n", t.Name, t.Profile)
 		for _, a := range t.Answers {

@@ -181,7 +181,7 @@ func (st *standing) tripwire(s *app.Context) error {
 
 // print keeps to one screen: long lists are cut.
 func (st *standing) print() error {
-	w := text.Table(stdout)
+	w := table()
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(w, "%s\t%s\n", name, text)

@@ -261,7 +261,7 @@ func (f *candidate) json() trustJSON {
 // print shows what trusting the file means: all of it, since what is cut off
 // would be where to hide.
 func (f *candidate) print() error {
-	w := text.Table(stdout)
+	w := table()
 	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, text) }
 	head(colour("1", text.Plain(f.Path)))
 	if f.state == config.Changed {

@@ -14,13 +14,30 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// Say writes one line to standard error: "sbx: KIND: TEXT". It is one write,
-// so that lines of parallel runs do not mix.
-func Say(kind, line string) {
-	if kind != "" {
-		line = kind + ": " + line
+// Color is the value of --color.
+var Color string
+
+// Screen is how a descriptor is shown to people.
+func Screen(fd int) text.Screen {
+	size, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+	if err != nil {
+		return text.NewScreen(false, 0, Color, os.Getenv)
 	}
-	_, _ = syscall.Write(2, []byte("sbx: "+Harmless(line)+"\n"))
+	return text.NewScreen(true, int(size.Col), Color, os.Getenv)
+}
+
+// Say writes one line to standard error: "sbx: KIND: TEXT", wrapped and coloured on
+// a terminal. It is one write, so that lines of parallel runs do not mix.
+func Say(kind, line string) {
+	label, s := "sbx:", Screen(2)
+	if kind != "" {
+		label += " " + kind + ":"
+	}
+	out := s.Show(label + " " + Harmless(line) + "\n")
+	if sgr := map[string]string{"error": "31", "warning": "33", "hint": "36"}[strings.ToLower(kind)]; sgr != "" {
+		out = s.Raw(s.Paint(sgr, label)) + out[len(label):]
+	}
+	_, _ = syscall.Write(2, []byte(out))
 }
 
 // Harmless makes one line of a text, and takes out what would drive the terminal.

@@ -3,10 +3,8 @@
 package text
 
 import (
-	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 )
 
 // And is "a, b and c".
@@ -33,7 +31,3 @@ func FirstOf(words []string, most int) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-// Table writes rows of cells that end in a tab in columns. Nothing is written
-// before Flush.
-func Table(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }

@@ -25,7 +25,7 @@ func ValidName(s, others string) bool {
 // shell: nothing in it is expanded or run, nor obeyed by the terminal.
 func ShellWord(w string) string {
 	switch {
-	case w != "" && shellSafe(w):
+	case w != "" && shellSafe(w) && !strings.HasSuffix(w, ","): // else it would end a line to paste in a text
 		return w
 	case Printable(w):
 		return SingleQuoted(w)

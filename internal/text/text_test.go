@@ -58,7 +58,7 @@ func TestLists(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var b strings.Builder
-	w := Table(&b)
+	w := Screen{}.Table(&b)
 	if _, err := w.Write([]byte("a\tbc\nabc\td\n")); err != nil || w.Flush() != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestShellWord(t *testing.T) {
 		"/a/b-c.d_e": "/a/b-c.d_e", "/a b": "'/a b'", "/$(x)`y`": "'/$(x)`y`'", "/it's": `'/it'\''s'`, "": "''",
 		"/é":                      "'/é'",
 		"/z\x01$(touch P)'`y`\\!": `$'/z\001$(touch P)\047` + "`y`" + `\134\041'`, "/\xff": `$'/\377'`,
-		"/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`,
+		"/\u202e": `$'/\342\200\256'`, "/a\nb": `$'/a\012b'`, "a,b": "a,b", "a,": "'a,'",
 	} {
 		if got := ShellWord(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
