@@ -128,7 +128,7 @@ func TestPaint(t *testing.T) {
 		table := s.Table(&b)
 		_, _ = table.Write([]byte(all + "\ta\n"))
 		_ = table.Flush()
-		if got := s.Show(all); got != want || s.Raw(all) != want || b.String() != want+"  a\n" {
+		if got := s.Show(all); got != want || s.Raw(all) != want || s.Raw(b.String()) != want+"  a\n" {
 			t.Errorf("%+v: %q, %q", s, got, b.String())
 		}
 	}

@@ -168,7 +168,7 @@ type Table struct {
 	text strings.Builder
 }
 
-// Table is a table on the screen. What w gets is laid out: it must not be wrapped.
+// Table is a table on the screen. What w gets is laid out, and still to be shown by Raw.
 func (s Screen) Table(w io.Writer) *Table { return &Table{w: w, s: s} }
 
 func (t *Table) Write(p []byte) (int, error) { return t.text.Write(p) }
@@ -204,7 +204,7 @@ func (t *Table) Flush() error {
 		b.WriteString(t.s.wrapCell(last, start))
 		b.WriteString("\n")
 	}
-	_, err := io.WriteString(t.w, t.s.unmark(b.String()))
+	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
