@@ -82,8 +82,9 @@ install: ## install to PREFIX (/usr/local), below DESTDIR
 			install -d "$${2%/*}" && install -m 644 "$$1" "$$2"; \
 		fi; \
 	}; \
-	put man/sbx.1 '$(share)/man/man1/sbx.1' && \
-	put man/sbx-sh.1 '$(share)/man/man1/sbx-sh.1' && \
+	for page in man/*.[157]; do \
+		put "$$page" '$(share)/man/man'"$${page##*.}/$${page##*/}" || exit; \
+	done && \
 	put completions/sbx.bash '$(share)/bash-completion/completions/sbx' && \
 	put completions/_sbx '$(share)/zsh/site-functions/_sbx' && \
 	put completions/sbx.fish '$(share)/fish/vendor_completions.d/sbx.fish'

@@ -74,7 +74,7 @@ _sbx() {
             activate) list="--help -h" first='bash zsh fish sh' ;;
             alias) list="--help -h" first='bash zsh fish sh' tools=1 ;;
             completion) list="--help -h" first='bash zsh fish' ;;
-            man) list="--help -h $(_sbx_profiles)" ;;
+            man) list="--help -h --roff" first='config profiles security sh sbx' ;;
             *) list="$run --" ;;
         esac
     fi

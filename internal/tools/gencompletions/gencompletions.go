@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/man"
 )
 
 // Grammar is what sbx understands.
@@ -125,6 +126,10 @@ func (g *Grammar) add(c *commandWord, n *kong.Node) {
 			c.tools = true
 		case p.Name == "client":
 			c.words = append(c.words, agents.Names()...)
+		case p.Name == "page":
+			for _, page := range man.Names() {
+				c.words = append(c.words, strings.TrimPrefix(page[:len(page)-len(".1")], "sbx-"))
+			}
 		case p.Name == "file" || strings.HasPrefix(p.Name, "path"):
 			c.files = true
 		default:

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/man"
+)
+
+// manCmd shows a manual page: in the pager of man(1) on a terminal, else as text.
+type manCmd struct {
+	Roff bool     `help:"Print the source of the page, for man -l - and groff."`
+	Page []string `arg:"" optional:"" help:"sbx, sh, config, profiles or security; as for man, sbx-config or 5 sbx-config."`
+}
+
+// manPath is where programs that show a page are looked for, before the caller's PATH.
+const manPath = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin:/run/current-system/sw/bin"
+
+func (c *manCmd) Run() error {
+	name := man.Find(c.Page)
+	page := man.Page(name)
+	switch {
+	case name == "":
+		hint := "the pages: sbx man, sbx man sh, sbx man config, sbx man profiles, sbx man security"
+		if slices.Contains(commandNames, c.Page[0]) {
+			hint = "sbx " + c.Page[0] + " --help; sbx man has all commands"
+		}
+		return app.Failed("there is no page "+text.Plain(strings.Join(c.Page, " ")), hint)
+	case !c.Roff && onTerminal() && os.Getenv("TERM") != "dumb" && pager(name, page):
+		return nil
+	case !c.Roff:
+		page = man.Text(page, cmp.Or(screen().Width, 80))
+	}
+	_, err := exact.WriteString(page)
+	return err
+}
+
+// pager shows a page as man does, if there is a program for that. It is taken from
+// the system's directories, and so is what it starts, but for what only the caller's
+// PATH has: the pager that MANPAGER or PAGER names.
+func pager(name, page string) bool {
+	path := manPath
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if filepath.IsAbs(dir) {
+			path += ":" + dir
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGQUIT) // the pager's, which outlives them
+	programs := [][]string{{"man"}, {"mandoc", "-a"}}
+	if runtime.GOOS == "darwin" { // whose man takes no pipe
+		slices.Reverse(programs)
+	}
+	for _, words := range programs {
+		program := lookpath.First(manPath, words[0], app.Runs)
+		if program == "" {
+			continue
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			return false
+		}
+		go func() {
+			_, _ = w.WriteString(page)
+			w.Close()
+		}()
+		run := exec.Command(program, append(words[1:], "/dev/fd/3")...) // standard input is the pager's
+		run.Env = append([]string{"MANLESS=" + name}, append(os.Environ(), "PATH="+path)...)
+		run.Stdin, run.Stdout, run.Stderr, run.ExtraFiles = os.Stdin, os.Stdout, os.Stderr, []*os.File{r}
+		err = run.Run()
+		r.Close()
+		if err == nil {
+			return true
+		}
+	}
+	return false
+}
