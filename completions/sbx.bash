@@ -55,7 +55,7 @@ _sbx() {
     esac
     local run='--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --read-only --workspace --git --cache --scope --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --color --version' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
-        list="explain why verify doctor agent profiles status tripwire cache init trust untrust shim activate alias completion man $run --"
+        list="explain why verify doctor agent profiles status tripwire cache init config schema trust untrust shim activate alias completion man $run --"
     else
         case ${COMP_WORDS[1]} in
             explain) list="$run" ;;
@@ -67,7 +67,9 @@ _sbx() {
             status) list="--help -h --json" ;;
             tripwire) list="--help -h --json --quiet -q --deep --all --entries" first='list accept remove' files=1 ;;
             cache) list="--help -h --json $(_sbx_profiles)" first='list clean' ;;
-            init) list="--help -h --print" ;;
+            init) list="--help -h --project --print" ;;
+            config) list="--help -h --json" first='show check' files=1 ;;
+            schema) list="--help -h" ;;
             trust) list="--help -h --yes -y --list -l --json" files=1 ;;
             untrust) list="--help -h" files=1 ;;
             shim) list="--help -h --json --all" first='add remove list doctor' tools=1 ;;

@@ -4,7 +4,7 @@ function __sbx_before; not contains -- -- (commandline -opc); end
 function __sbx_after; contains -- -- (commandline -opc); end
 function __sbx_in; set -l words (commandline -opc); __sbx_before; and test (count $words) -gt 1; and contains -- $words[2] $argv; end
 function __sbx_first; test (count (commandline -opc)) -eq 2; end
-function __sbx_run; __sbx_before; and not __sbx_in doctor agent profiles status tripwire cache init trust untrust shim activate alias completion man; end
+function __sbx_run; __sbx_before; and not __sbx_in doctor agent profiles status tripwire cache init config schema trust untrust shim activate alias completion man; end
 complete -c sbx -n __sbx_before -f
 function __sbx_command
   set -l words (commandline -opc) (commandline -ct)
@@ -13,7 +13,7 @@ function __sbx_command
   complete -C "$words"
 end
 complete -c sbx -n __sbx_after -xa '(__sbx_command)'
-complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor agent profiles status tripwire cache init trust untrust shim activate alias completion man'
+complete -c sbx -n '__fish_use_subcommand' -a 'explain why verify doctor agent profiles status tripwire cache init config schema trust untrust shim activate alias completion man'
 complete -c sbx -n '__sbx_in why' -F
 complete -c sbx -n '__sbx_in why' -l path -d 'Take each word for a path'
 complete -c sbx -n '__sbx_in why' -l host -d 'Take each word for a host'
@@ -58,7 +58,13 @@ complete -c sbx -n '__sbx_in cache' -a '(__sbx_profiles)'
 complete -c sbx -n '__sbx_in cache' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in cache' -l json -d 'Print JSON'
 complete -c sbx -n '__sbx_in init' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in init' -l project -d 'Write .sbx.toml for the project in this directory, with examples for what is found here'
 complete -c sbx -n '__sbx_in init' -l print -d 'Print the file instead of writing it'
+complete -c sbx -n '__sbx_in config; and __sbx_first' -a 'show check'
+complete -c sbx -n '__sbx_in config' -F
+complete -c sbx -n '__sbx_in config' -l help -s h -d 'Show context-sensitive help'
+complete -c sbx -n '__sbx_in config' -l json -d 'Print JSON'
+complete -c sbx -n '__sbx_in schema' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in trust' -F
 complete -c sbx -n '__sbx_in trust' -l help -s h -d 'Show context-sensitive help'
 complete -c sbx -n '__sbx_in trust' -l yes -s y -d 'Do not ask'

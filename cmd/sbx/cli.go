@@ -102,6 +102,8 @@ type commandCLI struct {
 	Tripwire   tripwireCmd   `cmd:"" help:"Show what earlier runs left that your tools may run, and accept or remove it."`
 	Cache      cacheCmd      `cmd:"" help:"Show what the private caches of projects take, and remove them."`
 	Init       initCmd       `cmd:"" help:"Write a commented config file."`
+	Config     configCmd     `cmd:"" help:"Show what the config files come to, and check them."`
+	Schema     schemaCmd     `cmd:"" help:"Print the JSON Schema of config files, for editors."`
 	Trust      trustCmd      `cmd:"" help:"Trust project files (.sbx.toml, .sbx.hcl), so that they may loosen the policy."`
 	Untrust    untrustCmd    `cmd:"" help:"Stop trusting project files."`
 	Shim       shimCmd       `cmd:"" help:"Put sbx in front of tools, so that npm means sbx -- npm."`
@@ -113,7 +115,7 @@ type commandCLI struct {
 
 // commandNames are the first words that are commands of sbx when no -- follows.
 var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "cache", "init",
-	"trust", "untrust", "shim", "activate", "alias", "completion", "man"}
+	"config", "schema", "trust", "untrust", "shim", "activate", "alias", "completion", "man"}
 
 const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
 home directory empty, the network off, secrets hidden.
@@ -134,7 +136,7 @@ home directory empty, the network off, secrets hidden.
   sbx verify                 prove it: try to break out
   sbx doctor                 what this machine can enforce
   sbx profiles               list the profiles
-  sbx init                   write a config file
+  sbx init, config, schema   write, show and check config files
   sbx status, tripwire       where you are, and what runs left behind
   sbx cache                  what the caches of projects take
   sbx trust                  trust a project's .sbx.toml

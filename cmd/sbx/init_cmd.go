@@ -3,11 +3,17 @@
 package main
 
 import (
+	"crypto/rand"
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/sbx-sandbox/sbx/docs/schema"
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
@@ -15,38 +21,104 @@ import (
 //go:embed config.toml
 var sampleConfig string
 
-// initCmd writes the user's config file.
+//go:embed project.toml
+var sampleProject string
+
+// initCmd writes a config file.
 type initCmd struct {
-	Print bool `help:"Print the file instead of writing it."`
+	Project bool `help:"Write .sbx.toml for the project in this directory, with examples for what is found here."`
+	Print   bool `help:"Print the file instead of writing it."`
+}
+
+// downloads are the commands of ecosystems that need the network, by the files that
+// tell them, and the variable with the key of a private registry. The first of an
+// ecosystem counts.
+var downloads = []struct{ of, file, command, token string }{
+	{"node", "pnpm-lock.yaml", "pnpm install", "NPM_TOKEN"},
+	{"node", "yarn.lock", "yarn install", "NPM_TOKEN"},
+	{"node", "package-lock.json", "npm ci", "NPM_TOKEN"},
+	{"node", "package.json", "npm install", "NPM_TOKEN"},
+	{"python", "uv.lock", "uv sync", "UV_INDEX_*"},
+	{"python", "poetry.lock", "poetry install", "POETRY_HTTP_BASIC_*"},
+	{"python", "requirements.txt", "pip install -r requirements.txt", "PIP_INDEX_URL"},
+	{"python", "pyproject.toml", "pip install -e .", "PIP_INDEX_URL"},
+	{"go", "go.mod", "go mod download", ""},
+	{"rust", "Cargo.toml", "cargo fetch", "CARGO_REGISTRIES_*"},
+	{"java", "pom.xml", "mvn dependency:go-offline", ""},
+	{"java", "build.gradle.kts", "gradle dependencies", ""},
+	{"java", "build.gradle", "gradle dependencies", ""},
+	{"ruby", "Gemfile", "bundle install", "BUNDLE_*"},
+	{"php", "composer.json", "composer install", "COMPOSER_AUTH"},
+	{"dotnet", "global.json", "dotnet restore", ""},
+}
+
+// projectConfig is the file for a project in a directory. All of it is a comment.
+func projectConfig(dir string) string {
+	var seen, lines, tokens []string
+	for _, d := range downloads {
+		if _, err := os.Lstat(filepath.Join(dir, d.file)); err != nil || slices.Contains(seen, d.of) {
+			continue
+		}
+		seen, lines = append(seen, d.of), append(lines, "#   sbx -p fetch -- "+d.command)
+		if d.token != "" {
+			tokens = append(tokens, d.token)
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{"#   sbx -p fetch -- git fetch"}
+	}
+	if len(tokens) == 0 {
+		tokens = []string{"GH_TOKEN"}
+	}
+	list := strings.Trim(tomlList(tokens), "[]")
+	return strings.NewReplacer("#   sbx -p fetch -- COMMAND", strings.Join(lines, "\n"), "TOKENS", list).Replace(sampleProject)
 }
 
 func (c *initCmd) Run() error {
-	if c.Print {
-		_, err := exact.WriteString(sampleConfig)
-		return err
-	}
 	s, err := app.Here("")
 	if err != nil {
 		return err
 	}
-	dir := s.Host.Config
-	if dir == "" {
-		return app.Failed("there is no home directory to write a config file in", "sbx init --print")
-	}
-	for _, name := range []string{"config.toml", "config.hcl"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return app.Failed(text.Plain(filepath.Join(dir, name))+" exists already",
-				"sbx init --print shows what would have been written")
+	files, content, note := s.UserFiles(), sampleConfig, ""
+	if c.Project {
+		if s.Vars.CWD == "" {
+			return app.Gone()
 		}
+		files = []string{s.Vars.CWD + "/.sbx.toml", s.Vars.CWD + "/.sbx.hcl"}
+		content = projectConfig(s.Vars.CWD)
+		note = "all of it is a comment: change it, then sbx config check says what counts, and what only after sbx trust"
 	}
-	if err := s.Kept(dir, "no config file can be written", "sbx init --print shows what would be in it"); err != nil {
+	again := strings.TrimSuffix("sbx init --print "+map[bool]string{true: "--project"}[c.Project], " ")
+	if c.Print {
+		_, err := exact.WriteString(content)
 		return err
 	}
-	path := filepath.Join(dir, "config.toml")
-	if err := writeNew(path, sampleConfig); err != nil {
+	if len(files) == 0 {
+		return app.Failed("there is no home directory to write a config file in", again)
+	}
+	for _, path := range files {
+		if _, err := os.Lstat(path); err == nil {
+			return app.Failed(text.Plain(path)+" exists already", again+" shows what would have been written")
+		}
+	}
+	path, dir := files[0], filepath.Dir(files[0])
+	if !c.Project {
+		if err := s.Kept(dir, "no config file can be written", again+" shows what would be in it"); err != nil {
+			return err
+		}
+	}
+	if err := writeNew(path, content); err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, "wrote "+text.Plain(path))
+	if beside := filepath.Join(dir, "config.schema.json"); !c.Project {
+		if err := writeNew(beside, schema.Config); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	if note != "" {
+		fmt.Fprintln(stdout, note)
+	}
 	return nil
 }
 
@@ -56,7 +128,7 @@ func writeNew(path, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".config-*")
+	f, err := os.OpenFile(filepath.Join(dir, ".sbx-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,13 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -104,8 +103,8 @@ func (c *profilesShowCmd) Run(s *app.Context) error {
 		out := profileShownJSON{Name: c.Name, Parts: []profilePartJSON{}}
 		for _, p := range parts {
 			keys := make(map[string]any)
-			for _, k := range profileKeys(p) {
-				keys[k.name] = k.value
+			for _, k := range config.ProfileSaid(p) {
+				keys[k.Key] = k.Value
 			}
 			out.Parts = append(out.Parts, profilePartJSON{p.Source, keys})
 		}
@@ -126,68 +125,23 @@ func (c *profilesShowCmd) Run(s *app.Context) error {
 	return err
 }
 
-// keyValue is a key of a profile with its value as files have it.
-type keyValue struct {
-	name  string
-	value any // bool, json.Number, string, []string or map[string]string
-}
-
-// profileKeys is what a profile says, in the order of its keys.
-func profileKeys(p *policy.Profile) (out []keyValue) {
-	if len(p.Extends) > 0 {
-		out = append(out, keyValue{"extends", p.Extends})
-	}
-	for _, s := range p.Scalars() {
-		var v any = s.Value
-		if s.Value == "true" || s.Value == "false" {
-			v = s.Value == "true"
-		} else if strings.Trim(s.Value, "0123456789.") == "" {
-			v = json.Number(s.Value)
-		}
-		out = append(out, keyValue{s.Key, v})
-	}
-	for _, key := range policy.ListKeys() {
-		var texts []string
-		l := p.List(key)
-		if l.Replace {
-			texts = append(texts, "!")
-		}
-		for _, it := range l.Items {
-			texts = append(texts, it.Text)
-		}
-		if len(texts) > 0 {
-			out = append(out, keyValue{key, texts})
-		}
-	}
-	if len(p.EnvSet) > 0 {
-		vars := make(map[string]string)
-		for _, v := range p.EnvSet {
-			vars[v.Name] = v.Value
-		}
-		out = append(out, keyValue{"env_set", vars})
-	}
-	return out
-}
-
 // profileTOML writes a profile as a config file has it, less the [profiles.X].
 func profileTOML(p *policy.Profile) string {
 	var b strings.Builder
-	line := func(key, value string) { b.WriteString(key + " = " + value + "\n") }
-	for _, k := range profileKeys(p) {
-		switch v := k.value.(type) {
-		case []string:
-			line(k.name, tomlList(v))
-		case string:
-			line(k.name, tomlString(v))
-		case map[string]string:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				line("env_set."+name, tomlString(v[name]))
-			}
-		default:
-			line(k.name, fmt.Sprint(v))
-		}
+	for _, k := range config.ProfileSaid(p) {
+		b.WriteString(k.Key + " = " + tomlValue(k.Value) + "\n")
 	}
 	return b.String()
+}
+
+func tomlValue(v any) string {
+	switch v := v.(type) {
+	case []string:
+		return tomlList(v)
+	case string:
+		return tomlString(v)
+	}
+	return fmt.Sprint(v)
 }
 
 func tomlList(texts []string) string {

@@ -88,7 +88,7 @@ func (st *standing) outside() error {
 		return err
 	}
 	for _, f := range files {
-		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), trusted(s, f)})
+		st.Config = append(st.Config, configJSON{f.Path, f.Layer.String(), trusted(&s.Caller, f)})
 	}
 	st.Unread = s.Unread()
 	if err := st.plan(s, st.sandbox(s)); err != nil {
@@ -97,8 +97,8 @@ func (st *standing) outside() error {
 	return st.tripwire(s)
 }
 
-// trust is what a project's file may do; other layers are trusted as they are.
-func trusted(s *app.Context, f config.File) string {
+// trusted is what a project's file may do; other layers are trusted as they are.
+func trusted(s *app.Caller, f config.File) string {
 	is, _, err := s.TrustStore().Check(f.Path, f.Data)
 	switch {
 	case f.Layer != policy.Project:

@@ -211,10 +211,16 @@ func (c *Caller) places(cwd string) config.Files {
 		System: []string{"/etc/sbx/config.toml", "/etc/sbx/config.hcl"},
 		CWD:    cwd, Root: c.Boundary, Explicit: c.Inv.Flags.Config,
 	}
-	if dir := c.Host.Config; dir != "" {
-		f.User = []string{dir + "/config.toml", dir + "/config.hcl"}
-	}
+	f.User = c.UserFiles()
 	return f
+}
+
+// UserFiles are the names of the user's config file; none without a home directory.
+func (c *Caller) UserFiles() []string {
+	if dir := c.Host.Config; dir != "" {
+		return []string{dir + "/config.toml", dir + "/config.hcl"}
+	}
+	return nil
 }
 
 // Unread are files that look like config files here and are none.

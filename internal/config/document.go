@@ -20,6 +20,9 @@ type document struct {
 	settings []setting
 	locked   []word
 	profiles []*profileDoc
+
+	collect bool // go on after a mistake, and keep it in errs
+	errs    []error
 }
 
 func newDocument(f File) *document { return &document{file: f, source: newSource(f.Path, f.Data)} }
@@ -175,10 +178,19 @@ func (doc *document) each(e entry, read func(entry) error) error {
 	keys, err := doc.table(e)
 	for _, k := range keys {
 		if err == nil {
-			err = read(k)
+			err = doc.note(read(k))
 		}
 	}
 	return err
+}
+
+// note returns an error, or keeps it where all are asked for.
+func (doc *document) note(err error) error {
+	if err == nil || !doc.collect {
+		return err
+	}
+	doc.errs = append(doc.errs, err)
+	return nil
 }
 
 func (doc *document) readLocked(e entry) error {
@@ -189,7 +201,10 @@ func (doc *document) readLocked(e entry) error {
 	known := lockable()
 	for _, w := range names {
 		if !slices.Contains(known, w.text) {
-			return doc.unknown(w.at, w.text, known, "locked: %s is not a key that can be locked", short(w.text))
+			if err := doc.note(doc.unknown(w.at, w.text, known, "locked: %s is not a key that can be locked",
+				short(w.text))); err != nil {
+				return err
+			}
 		}
 	}
 	doc.locked = names
@@ -198,7 +213,9 @@ func (doc *document) readLocked(e entry) error {
 
 func (doc *document) readProfile(e entry) error {
 	p, err := doc.profile(e)
-	doc.profiles = append(doc.profiles, p)
+	if err == nil {
+		doc.profiles = append(doc.profiles, p)
+	}
 	return err
 }
 

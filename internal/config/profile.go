@@ -40,7 +40,7 @@ func (doc *document) profile(e entry) (*profileDoc, error) {
 	}
 	for _, k := range keys {
 		p.keyAt[k.key] = k.at
-		if err := doc.profileKey(p, k); err != nil {
+		if err := doc.note(doc.profileKey(p, k)); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +171,10 @@ func (doc *document) list(p *profileDoc, l *policy.List, e entry) error {
 	}
 	for _, w := range words {
 		if err := doc.item(e.key, w); err != nil {
-			return err
+			if err = doc.note(err); err != nil {
+				return err
+			}
+			continue
 		}
 		l.Items = append(l.Items, policy.Item{Text: w.text, Source: doc.place(w.at), Layer: doc.file.Layer})
 	}

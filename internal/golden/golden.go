@@ -17,7 +17,12 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // Check compares text with a file in testdata.
 func Check(t *testing.T, name, text string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
+	File(t, filepath.Join("testdata", name+".golden"), text)
+}
+
+// File compares text with a file that is checked in.
+func File(t *testing.T, file, text string) {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
