@@ -14,6 +14,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/pid1"
 )
 
 // printHint tells what a command left, and explains why it failed, for process 1 of the sandbox that this
@@ -49,7 +50,8 @@ func printHint(args []string) {
 	}
 	b := &hint.Sandbox{Checker: sight, CWD: h.CWD, Home: home, PATH: os.Getenv("PATH"), Secret: hint.SecretIn(home),
 		Setting: m.Setting, Full: full,
-		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6")}
+		Snmp: file("/proc/self/net/snmp"), Snmp6: file("/proc/self/net/snmp6"),
+		Begun: os.Getpid() - say.First}
 	if len(say.Left) > 0 {
 		var now unix.Timespec
 		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
@@ -62,7 +64,13 @@ func printHint(args []string) {
 	if status == 0 {
 		return
 	}
-	if line := hint.Line(b, say, max(status, 0), args[end+1:]); line != "" {
+	line := ""
+	if status == pid1.Starved {
+		line = hint.Memory(b, say)
+	} else {
+		line = hint.Line(b, say, max(status, 0), args[end+1:])
+	}
+	if line != "" {
 		_, _ = exact.WriteString("hint: " + line + "\n")
 	}
 }

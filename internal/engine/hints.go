@@ -40,6 +40,7 @@ type Hints struct {
 
 	// These are process 1's, at the end.
 	Left  []string // private directories that hold more than at the start
+	First int      // the number of the command's process
 	Until int64    // when to end looking at them, on the monotonic clock
 }
 
@@ -201,6 +202,8 @@ func ParseHints(words []string) (say Hints) {
 			say.Made = append(say.Made, value)
 		case "left":
 			say.Left = append(say.Left, value)
+		case "first":
+			say.First, _ = strconv.Atoi(value)
 		case "until":
 			say.Until, _ = strconv.ParseInt(value, 10, 64)
 		}

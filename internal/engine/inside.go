@@ -30,6 +30,8 @@ type Manifest struct {
 	Git         string            `json:"git"`
 	MemoryLimit string            `json:"memory_limit_mb"`
 	TmpfsLimit  string            `json:"tmpfs_limit_mb"`
+	Procs       string            `json:"procs"`
+	FileSize    string            `json:"file_size_limit_mb"`
 	Protect     string            `json:"protect"`
 	Environment string            `json:"environment"`
 	Gaps        []string          `json:"gaps"`    // with Landlock
@@ -198,6 +200,7 @@ func ManifestFile() string {
 // Setting is a setting of the sandbox and where it comes from.
 func (m *Manifest) Setting(key string) (value, source string) {
 	values := map[string]string{"allow_network": m.Network, "seccomp": m.Seccomp,
-		"memory_limit_mb": m.MemoryLimit, "tmpfs_limit_mb": m.TmpfsLimit}
+		"memory_limit_mb": m.MemoryLimit, "tmpfs_limit_mb": m.TmpfsLimit,
+		"procs": m.Procs, "file_size_limit_mb": m.FileSize}
 	return values[key], m.Sources[key]
 }

@@ -119,6 +119,9 @@ var rewrites = []struct {
 func (r *repository) left(c *gitCall, status int) (left string, redo []string) {
 	words := c.args.Operands(map[string]string{"remote": "-t -m", "branch": "-u --set-upstream-to",
 		"push": "-o --push-option", "checkout": "-b -B", "switch": "-c -C", "submodule": "-b --branch --name --reference"}[c.sub])
+	if c.sub == "branch" && c.args.Given("-m -M --move") && len(words) == 1 {
+		words = []string{r.renamed(words[0]), words[0]}
+	}
 	first, last := strings.Join(words[:min(1, len(words))], ""), strings.Join(words[max(len(words)-1, 0):], "")
 	for _, w := range rewrites {
 		if is(w.sub, c.sub) && (w.verbs == "" || is(w.verbs, first)) && !(c.sub == "config" && c.args.Given("--system --file -f")) &&

@@ -40,6 +40,7 @@ type Sandbox struct {
 	Setting         func(key string) (value, source string) // by the manifest
 	Full            func(path string) bool                  // there is no room left in its file system
 	Snmp, Snmp6     string                                  // what the network namespace has counted
+	Begun           int                                     // processes and threads of the command, in all
 }
 
 // Line explains the end of a command with a status, as a shell would have it. It
@@ -56,7 +57,9 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	line := cmp.Or(git, husky, h.crates(r.crates))
 	if r.outward = r.outward && (husky == "" || status == 1); status != 0 && !h.unscripted(r.starts) { // else a script's own
 		line = cmp.Or(h.notFound(status, r.programs), h.trapped(status), h.full(), h.privileges(r.gains),
-			h.tracing(r.debugger), git, h.packed(status, r.programs), h.network(r), husky, h.files(r.uses), h.agent(status, r.programs), h.blank(r))
+			h.tracing(r.debugger), git,
+			h.packed(status, r.programs), h.daemon(status, r.programs), h.network(r), husky, h.files(r.uses), h.agent(status, r.programs),
+			h.limited(status), h.blank(status, r))
 	}
 	return strings.ReplaceAll(text.Escape(line), "\n", `\n`)
 }
@@ -180,9 +183,9 @@ func (h *hinter) inProject(file string) bool {
 // blank is said after any failure that nothing else explains: a program that
 // finds a .env without a line in it cannot know why. Of other hidden files it says
 // itself that they cannot be opened. Programs for files say so of all.
-func (h *hinter) blank(r *reader) string {
-	const plain = "ssh-add cat ls grep sed " + making + " " + copying + " " + changing
-	if len(r.programs) > 0 && !slices.ContainsFunc(r.programs, func(name string) bool { return !is(plain, name) }) {
+func (h *hinter) blank(status int, r *reader) string {
+	const plain = "ssh-add cat ls grep sed git docker podman " + making + " " + copying + " " + changing
+	if status > 125 || len(r.programs) > 0 && !slices.ContainsFunc(r.programs, func(name string) bool { return !is(plain, name) }) {
 		return ""
 	}
 	var hidden, names []string

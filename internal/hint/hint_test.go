@@ -327,6 +327,59 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+// A limit that was asked for in this run is named after any failure that may be of its
+// doing, and one of a profile where that is certain.
+func TestLimits(t *testing.T) {
+	const size, procs = "file_size_limit_mb", "procs"
+	for _, tt := range []struct {
+		key, value, source string
+		status, begun      int
+		want               string
+	}{
+		{size, "1", "--file-size", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (--file-size): --file-size 2M allows twice that"},
+		{size, "1", "--file-size", 1, 9, "no file may grow beyond 1 MiB here (--file-size): --file-size 2M allows twice that"},
+		{size, "0.0625", "--file-size", 2, 9, "no file may grow beyond 0.0625 MiB here (--file-size): --file-size 128K allows twice that"},
+		{size, "1", "--file-size", 127, 9, ""},
+		{size, "1", "work", 1, 9, ""},
+		{size, "1", "work", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (work: file_size_limit_mb = 1): --file-size 2M allows twice that"},
+		{procs, "5", "--procs", 1, 5, "it began 5 processes and threads, of which no more than 5 may run at a time (--procs): --procs 10 allows twice as many"},
+		{procs, "5", "--procs", 1, 4, ""},
+		{procs, "5", "--procs", 137, 9, ""},
+		{procs, "5", "work", 1, 9, ""},
+		{procs, "5", "work", 254, 9, "it began 9 processes and threads, of which no more than 5 may run at a time (work: procs = 5): --procs 10 allows twice as many"},
+	} {
+		b := box()
+		b.Begun = tt.begun
+		b.Setting = func(key string) (string, string) {
+			if key == tt.key {
+				return tt.value, tt.source
+			}
+			return "", ""
+		}
+		if got := Line(b, engine.Hints{}, tt.status, []string{"tar", "x"}); got != tt.want && (tt.want != "" || !strings.HasPrefix(got, "hidden here")) {
+			t.Errorf("%+v\n got %s", tt, got)
+		}
+	}
+}
+
+// A client of a daemon of the host's is told that the socket is not visible.
+func TestDaemons(t *testing.T) {
+	for script, want := range map[string]string{
+		"docker ps":             "the socket /var/run/docker.sock is not visible in the sandbox, since who reaches it has the rights of root: run docker outside",
+		"cd ..; docker compose": "the socket /var/run/docker.sock is not visible in the sandbox, since who reaches it has the rights of root: run docker outside",
+		"podman run x":          "podman can make no container in a sandbox: run it outside",
+	} {
+		if got := after(box(), engine.Hints{}, 1, script); got != want {
+			t.Errorf("%s\n got %s\nwant %s", script, got, want)
+		}
+	}
+	b := box()
+	b.FS = newInside(developer + "/var/run/docker.sock f666")
+	if got := after(b, engine.Hints{}, 1, "docker ps"); got != "" {
+		t.Error(got)
+	}
+}
+
 // What does not depend on the words.
 func TestUsual(t *testing.T) {
 	b := box()
@@ -335,8 +388,13 @@ func TestUsual(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	blank := "hidden here, and reads as empty: .env: -r ~/src/app/.env shows .env"
-	if got := run(1, "git"); got != blank {
+	if got := run(1, "yarn"); got != blank {
 		t.Errorf("got %s\nwant %s", got, blank)
+	}
+	for status, name := range map[int]string{1: "git", 126: "yarn", 127: "yarn", 139: "yarn"} { // none of .env's doing
+		if got := run(status, name); got != "" {
+			t.Errorf("%s, %d: %s", name, status, got)
+		}
 	}
 	b.Full = func(path string) bool { return path == "/tmp" }
 	if got, want := run(1, "git"), "/tmp is full, a private directory in memory (tmpfs_limit_mb = 2048): a larger tmpfs_limit_mb in a profile makes room"; got != want {

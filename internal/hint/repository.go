@@ -88,6 +88,14 @@ func (r *repository) made(name string) bool {
 	return name != "" && !strings.Contains(name, "..") && r.h.exists(r.common+"/refs/heads/"+name)
 }
 
+// renamed is what a branch was called before, by its log.
+func (r *repository) renamed(name string) string {
+	log := strings.TrimSpace(string(r.h.content(r.common+"/logs/refs/heads/"+name, maxGitFile)))
+	_, old, _ := strings.Cut(log[strings.LastIndexByte(log, '\n')+1:], "Branch: renamed refs/heads/")
+	old, _, _ = strings.Cut(old, " to refs/heads/")
+	return old
+}
+
 // configured reports whether the configuration has a section of a branch.
 func (r *repository) configured(name string) bool {
 	return slices.ContainsFunc(r.settings, func(s gitdir.Setting) bool { return s.Section == "branch" && s.Sub == name })

@@ -8,16 +8,18 @@ import "unicode/utf8"
 // command failed, or what it left. The status follows, as a shell would have it and 0
 // for no explanation, then the words of [InitConfig.Hints], "left=" and a directory for
 // each of [InitConfig.Private] that holds more than before, "until=" and the time on the
-// monotonic clock, in nanoseconds, up to which it may look at them, "--", and the words
-// of the command. The process writes lines to its standard output, of which the first
+// monotonic clock, in nanoseconds, up to which it may look at them, "first=" and the
+// number of the command's process, "--", and the words of the command. The process writes lines to its standard output, of which the first
 // two count: "notice: …", "hint: …".
 const hintName = "--hint-of-sandbox"
 
 // HintAlways is one of the words: a command that ended with 0 may have something to be
-// explained. Its status is then [Succeeded].
+// explained. Its status is then [Succeeded], and that of one that ran out of memory
+// [Starved].
 const (
 	HintAlways = "always=1"
 	Succeeded  = -1
+	Starved    = -2
 )
 
 // maxHint bounds a line, in bytes, and maxLines their number: a pipe takes them whole.

@@ -27,7 +27,11 @@ func (s *supervisor) lastWords(outOfMemory bool) {
 		return
 	}
 	status, left := 0, s.left()
-	if !outOfMemory && !s.timedOut {
+	switch {
+	case s.timedOut:
+	case outOfMemory:
+		status = Starved
+	default:
 		status = s.fault()
 	}
 	if status == 0 && left == nil {
@@ -73,7 +77,7 @@ func (s *supervisor) explain(status int, left []string) string {
 		return ""
 	}
 	argv := slices.Concat([]string{"sbx", hintName, strconv.Itoa(status)}, s.config.Hints, left,
-		[]string{"until=" + strconv.FormatInt(now()+lookTime, 10), "--"}, s.config.Argv)
+		[]string{"until=" + strconv.FormatInt(now()+lookTime, 10), "first=" + strconv.Itoa(s.pid), "--"}, s.config.Argv)
 	// Of the command's variables it looks at two.
 	env := slices.DeleteFunc(syscall.Environ(), func(v string) bool {
 		name, _ := procfs.Cut(v, '=')

@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 	t.Setenv("HOME", "/h")
 	t.Setenv("PATH", "/p")
 	t.Setenv("OTHER", "/o")
-	for what, want := range map[string]string{"words": "7 words left=/d until=N -- a b /h/p", "hangs": "",
+	for what, want := range map[string]string{"words": "7 words left=/d until=N first=0 -- a b /h/p", "hangs": "",
 		"endless": strings.Repeat("x", 2*maxHint+2), "nothing": ""} {
 		s := &supervisor{config: &InitConfig{Hints: []string{what}, Argv: []string{"a", "b"}, Parent: NoParentFDs}}
 		s.parent.fds = NoParentFDs
