@@ -214,11 +214,11 @@ func listAgents() error {
 	w := table()
 	for _, c := range agents.All() {
 		if c.Refused != "" {
-			fmt.Fprintf(w, "%s\t%s\tthe whole client; commands alone cannot be: %s\n", c.Name, wholeLine(c), c.Refused)
+			fmt.Fprintf(w, "%s\t%s\n\tthe whole client; commands alone cannot be: %s\n", c.Name, wholeLine(c), c.Refused)
 			continue
 		}
-		fmt.Fprintf(w, "%s\tsbx agent %s\t%s\n", c.Name, c.Name, strings.Join(c.Inside, "; "))
-		fmt.Fprintf(w, "\t\tnot inside: %s\n", strings.Join(c.Outside, "; "))
+		fmt.Fprintf(w, "%s\tsbx agent %s\n\tinside: %s\n", c.Name, c.Name, strings.Join(c.Inside, "; "))
+		fmt.Fprintf(w, "\tnot inside: %s\n", strings.Join(c.Outside, "; "))
 	}
 	return w.Flush()
 }

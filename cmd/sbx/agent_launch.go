@@ -391,7 +391,8 @@ func installed(c *agents.Client) (string, error) {
 		}
 	}
 	return "", &host.Error{Status: host.StatusNotFound, Text: c.Title + " is not installed: there is no " +
-		strings.Join(c.Programs, " or ") + " on PATH"}
+		strings.Join(c.Programs, " or ") + " on PATH",
+		Hint: "to install it: " + c.Install + "; sbx doctor " + c.Name + " says what would be inside"}
 }
 
 // executable reports whether this user can execute a file.

@@ -32,6 +32,8 @@ type clientReport struct {
 	Inside  []string `json:"inside"`
 	Outside []string `json:"outside"`
 	Whole   string   `json:"whole"` // the line that puts the whole client inside
+
+	install string
 }
 
 // way is one way to start a client.
@@ -53,7 +55,7 @@ func (c *doctorCmd) client() error {
 		return unknownAgent(c.Client)
 	}
 	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside,
-		Outside: client.Outside, Whole: wholeLine(client)}
+		Outside: client.Outside, Whole: wholeLine(client), install: client.Install}
 	r.Program, _ = installed(client)
 	if _, ok := engine.Inside(); ok {
 		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}
@@ -225,7 +227,8 @@ func (r *clientReport) print() error {
 			slices.DeleteFunc(fixes, func(f string) bool { return f == "" })})
 	}
 	if r.Program == "" {
-		line("note", "client", r.Title+" is not on PATH; its rule is asked all the same ("+r.Seen+")")
+		line("note", "client", r.Title+" is not on PATH; its rule is asked all the same ("+r.Seen+")",
+			"to install it: "+r.install)
 	} else {
 		line("ok", "client", r.Title+", "+r.Program+" (its rule: "+r.Seen+")")
 	}
@@ -241,6 +244,11 @@ func (r *clientReport) print() error {
 			line("ok", x.name, text)
 		} else {
 			line("bad", x.name, "NOT inside: "+cmp.Or(x.Why, text), x.Fix)
+		}
+	}
+	if r.Here.Inside || r.Agent.Inside {
+		for _, in := range r.Inside {
+			line("ok", "inside", in)
 		}
 	}
 	for _, o := range r.Outside {

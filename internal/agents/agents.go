@@ -122,6 +122,8 @@ type Client struct {
 	Module string // profile with the paths that the client shares with its shell; "" when it shares none
 	Whole  string // profile for the whole client inside; "" when there is none
 	Seen   string // how the rule is known
+
+	Install string // a line that installs it, as its makers say
 }
 
 // Choose is what the client would start, by its own rule. Settings that cannot be

@@ -24,7 +24,8 @@ var table = []Client{
 			"MCP servers over HTTP: they run elsewhere",
 		},
 		Module: "claude-sh", Whole: "claude",
-		Seen: "run, 2.1.197",
+		Seen:    "run, 2.1.197",
+		Install: "npm install -g @anthropic-ai/claude-code",
 	},
 	{
 		Name: "codex", Title: "Codex", Programs: []string{"codex"},
@@ -33,6 +34,7 @@ var table = []Client{
 		Outside: []string{"its commands, when they run in a shell that the model named", fileTools, mcp},
 		Whole:   "codex",
 		Seen:    "run, 0.169",
+		Install: "npm install -g @openai/codex",
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Aliases: []string{"gemini-cli"},
@@ -41,6 +43,7 @@ var table = []Client{
 		Outside: []string{fileTools, mcp, hooks, "tools.discoveryCommand and tools.callCommand of its settings"},
 		Whole:   "gemini",
 		Seen:    "run, 0.61.0",
+		Install: "npm install -g @google/gemini-cli",
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", Programs: []string{"qwen"}, Aliases: []string{"qwen-code"},
@@ -49,6 +52,7 @@ var table = []Client{
 		Outside: []string{fileTools, mcp, hooks},
 		Whole:   "qwen",
 		Seen:    "run, 0.15.10",
+		Install: "npm install -g @qwen-code/qwen-code",
 	},
 	{
 		Name: "opencode", Title: "opencode", Programs: []string{"opencode"},
@@ -57,6 +61,7 @@ var table = []Client{
 		Outside: []string{fileTools, mcp, "plugins, formatters and language servers"},
 		Whole:   "opencode",
 		Seen:    "run, 1.18.33",
+		Install: "npm install -g opencode-ai",
 	},
 	{
 		Name: "pi", Title: "pi", Programs: []string{"pi"},
@@ -65,6 +70,7 @@ var table = []Client{
 		Outside: []string{fileTools, "extensions"},
 		Whole:   "pi",
 		Seen:    "run, 0.73.1",
+		Install: "npm install -g @mariozechner/pi-coding-agent",
 	},
 	{
 		Name: "goose", Title: "goose", Programs: []string{"goose"},
@@ -73,6 +79,7 @@ var table = []Client{
 		Outside: []string{fileTools, "extensions that are MCP servers"},
 		Whole:   "goose",
 		Seen:    "read in its source",
+		Install: "brew install block-goose-cli",
 	},
 	{
 		Name: "aider", Title: "aider", Programs: []string{"aider"},
@@ -82,8 +89,9 @@ var table = []Client{
 			"its edits and its git commits, with git's hooks",
 			"lint commands (--lint-cmd) and /git: /bin/sh runs those, always",
 		},
-		Whole: "aider",
-		Seen:  "read in its source",
+		Whole:   "aider",
+		Seen:    "read in its source",
+		Install: "pipx install aider-chat",
 	},
 	{
 		Name: "cursor", Title: "Cursor agent", Programs: []string{"cursor-agent", "agent"},
@@ -92,6 +100,7 @@ var table = []Client{
 		Outside: []string{"its commands, as far as is known", fileTools, mcp, hooks},
 		Whole:   "cursor",
 		Seen:    "reported by others",
+		Install: "see https://cursor.com/cli",
 	},
 	{
 		Name: "cline", Title: "Cline CLI", Programs: []string{"cline"},
@@ -99,6 +108,7 @@ var table = []Client{
 		Outside: []string{"its commands", fileTools, mcp},
 		Whole:   "cline",
 		Seen:    "read in its source",
+		Install: "npm install -g cline",
 	},
 	{
 		Name: "amp", Title: "Amp", Programs: []string{"amp"},
@@ -106,6 +116,7 @@ var table = []Client{
 		Outside: []string{"its commands, as far as is known", fileTools, mcp},
 		Whole:   "amp",
 		Seen:    "not looked at",
+		Install: "npm install -g @sourcegraph/amp",
 	},
 	{
 		Name: "crush", Title: "Crush", Programs: []string{"crush"},
@@ -113,6 +124,7 @@ var table = []Client{
 		Outside: []string{"its commands", fileTools, mcp},
 		Whole:   "crush",
 		Seen:    "by its documentation",
+		Install: "npm install -g @charmland/crush",
 	},
 	{
 		Name: "copilot", Title: "GitHub Copilot CLI", Programs: []string{"copilot"},
@@ -120,5 +132,6 @@ var table = []Client{
 		Outside: []string{"its commands, as far as is known", fileTools, mcp},
 		Whole:   "copilot",
 		Seen:    "not looked at",
+		Install: "npm install -g @github/copilot",
 	},
 }

@@ -84,6 +84,7 @@ func TestWrap(t *testing.T) {
 		{"a comma in it", "say: sbx -r 'a,' -- cat a", "say:\n  sbx -r 'a,' -- cat a"},
 		{"names of commands", "sbx trust shows what that would give", "sbx trust shows what\n  that would give"},
 		{"in a sentence", "the command that sbx starts has no network", "the command that sbx\n  starts has no\n  network"},
+		{"too wide to stand below", "to allow it: sbx -r /a -- ls", "to allow it:\n  sbx -r /a -- ls"},
 		{"variable", "try: SBX_FLAGS='--net -r x' npm install a", "try:\n  SBX_FLAGS='--net -r x' npm install a"},
 	}
 	for _, tt := range tests {
@@ -144,15 +145,13 @@ func TestTableWraps(t *testing.T) {
 		0: "ok    system        linux/amd64, and some more words than that\n" +
 			"                    -> do this, and after that do the other thing\n" +
 			"note  /a/long/path  x\na line without cells that is wider than all\n",
-		40: "ok    system        linux/amd64, and\n                    some more words than\n                    that\n" +
-			"                    -> do this, and\n                       after that do the\n" +
-			"                       other thing\n" +
-			"note  /a/long/path  x\na line without cells that is wider than\n  all\n",
-		30: "ok    system      linux/amd64,\n                  and some\n" +
-			"                  more words\n                  than that\n" +
-			"                  -> do this,\n                     and after\n                     that do\n" +
-			"                     the other\n                     thing\n" +
-			"note  /a/long/path\n                  x\na line without cells that is\n  wider than all\n",
+		44: "ok    system        linux/amd64, and some\n                    more words than that\n" +
+			"                    -> do this, and after\n                       that do the other\n" +
+			"                       thing\n" +
+			"note  /a/long/path  x\na line without cells that is wider than all\n",
+		30: "ok  system\n    linux/amd64, and some more\n    words than that\n" +
+			"    -> do this, and after that\n       do the other thing\n" +
+			"note  /a/long/path  x\na line without cells that is\n  wider than all\n",
 	} {
 		var b strings.Builder
 		table := Screen{Width: width}.Table(&b)
@@ -160,5 +159,19 @@ func TestTableWraps(t *testing.T) {
 		if err := table.Flush(); err != nil || b.String() != want {
 			t.Errorf("%d columns:\n%s\nwant:\n%s", width, b.String(), want)
 		}
+	}
+}
+
+// TestTooWideStandsLeft: what would not fit below the rest moves to the left.
+func TestTooWideStandsLeft(t *testing.T) {
+	var b strings.Builder
+	table := Screen{Width: 50}.Table(&b)
+	_, _ = table.Write([]byte("ok\ta name of a check\tit is at /a/path/that/is/longer/than/the/rest of it\n" +
+		"\t\t-> sbx -r /a/path/that/is/longer/than -- cat it\n"))
+	_ = table.Flush()
+	want := "ok  a name of a check  it is at\n              /a/path/that/is/longer/than/the/rest\n                       of it\n" +
+		"                       ->\n      sbx -r /a/path/that/is/longer/than -- cat it\n"
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }

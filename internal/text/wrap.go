@@ -46,24 +46,28 @@ func Cells(s string) (n int) {
 // a line to paste: from "sbx", "sudo" and the like at the beginning or after a colon,
 // to the end or to a word with a comma or a semicolon after it; one with flags or
 // arguments gets a line of its own when not everything fits on one.
-func (s Screen) Wrap(line string, hang int) string {
-	if s.Width <= 0 || Cells(line) <= s.Width {
+func (s Screen) Wrap(line string, hang int) string { return s.wrap(line, 0, hang) }
+
+// wrap knows in which column the line begins.
+func (s Screen) wrap(line string, start, hang int) string {
+	if s.Width <= 0 || start+Cells(line) <= s.Width {
 		return line
 	}
-	hang = min(hang, s.Width/2)
+	const least = 4 // by how much a word is indented that is too wide to stand below the others
+	hang = start + min(hang, (s.Width-start)/2)
 	var b strings.Builder
-	at, own := 0, false // the column, and whether a line to paste stands before it
+	at, own := start, false // the column, and whether a line to paste stands before it
 	for first := true; line != ""; first = false {
 		rest := strings.TrimLeft(line, " ")
 		gap, n, paste := len(line)-len(rest), 0, false
-		if n, paste = command(rest, b.String()); n == 0 {
+		if n, paste = command(rest, b.String(), start > 0); n == 0 {
 			n = wordEnd(rest)
 		}
 		word := rest[:n]
 		line = rest[n:]
 		if !first && (own || paste || at+gap+Cells(word) > s.Width) {
 			b.WriteString("\n")
-			at, gap = 0, hang
+			at, gap = 0, min(hang, max(least, s.Width-Cells(word)))
 		}
 		if own = paste; paste {
 			word = strings.TrimRight(word, ",;")
@@ -75,18 +79,19 @@ func (s Screen) Wrap(line string, hang int) string {
 }
 
 // programs are those that lines to paste begin with.
-var programs = []string{"sbx", "sudo", "git", "export", "unset", "eval", "env", "cp", "mv", "rm", "cat", "npm"}
+var programs = []string{"sbx", "sudo", "git", "export", "unset", "eval", "env", "cp", "mv", "rm", "cat", "npm", "pipx",
+	"brew", "apt-get", "dnf", "apk", "pacman", "zypper", "docker", "podman", "mount"}
 
 // command is the length of the line to paste that a text begins with, 0 for none, and
-// whether it has more than names of commands, as of running text. ShellLine leaves no
-// word of one with a comma or a semicolon at its end.
-func command(s, before string) (n int, paste bool) {
+// whether it has more than names of commands, as of running text. A cell begins with none,
+// and ShellLine leaves no word of one with a comma or a semicolon at its end.
+func command(s, before string, cell bool) (n int, paste bool) {
 	n = wordEnd(s)
 	before = strings.TrimRight(before, " \n")
 	last := before[strings.LastIndexAny(before, " \n")+1:]
 	name, _, set := strings.Cut(s[:n], "=")
 	begins := slices.Contains(programs, s[:n]) || set && ValidName(name, "_") && strings.ToUpper(name) == name
-	if !begins || last != "" && !strings.HasSuffix(last, ":") &&
+	if !begins || (last != "" || cell) && !strings.HasSuffix(last, ":") &&
 		!slices.Contains([]string{"or", "with", "run", "type", "write", "->"}, last) {
 		return 0, false
 	}
@@ -180,32 +185,56 @@ func (t *Table) Flush() error {
 		rows = append(rows, strings.Split(t.s.plainWords(t.s.escape(strings.TrimSuffix(line, "\n"))), "\t"))
 	}
 	t.text.Reset()
-	widths := t.s.columns(rows)
+	widths, fits := t.s.columns(rows)
 	var b strings.Builder
 	for _, row := range rows {
-		at, start, last := 0, 0, row[len(row)-1]
-		for i, cell := range row[:len(row)-1] {
-			if i > 0 {
-				pad := max(2, start-at)
-				b.WriteString(strings.Repeat(" ", pad))
-				at += pad
-			}
-			b.WriteString(cell)
-			at += Cells(cell)
-			start += widths[i] + 2
+		last := len(row) - 1
+		if fits {
+			t.s.writeRow(&b, row[:last], row[last], widths)
+		} else {
+			t.s.stackRow(&b, row[:last], row[last])
 		}
-		switch {
-		case last == "" || start == 0:
-		case at+2 > start && t.s.Width > 0:
-			b.WriteString("\n" + strings.Repeat(" ", start))
-		default:
-			b.WriteString(strings.Repeat(" ", start-at))
-		}
-		b.WriteString(t.s.wrapCell(last, start))
-		b.WriteString("\n")
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
+}
+
+// writeRow writes cells in columns. One that is too wide moves the last cell to the
+// next line.
+func (s Screen) writeRow(b *strings.Builder, cells []string, last string, widths []int) {
+	at, start := 0, 0
+	for i, cell := range cells {
+		pad := max(2*min(i, 1), start-at)
+		b.WriteString(strings.Repeat(" ", pad) + cell)
+		at += pad + Cells(cell)
+		start += widths[i] + 2
+	}
+	switch {
+	case last == "" || start == 0:
+	case at+2 > start && s.Width > 0:
+		b.WriteString("\n" + strings.Repeat(" ", start))
+	default:
+		b.WriteString(strings.Repeat(" ", start-at))
+	}
+	b.WriteString(s.wrapCell(last, start) + "\n")
+}
+
+// stackRow writes the last cell below the others, unless all fit on a line.
+func (s Screen) stackRow(b *strings.Builder, cells []string, last string) {
+	const indent = 4
+	lead := strings.TrimRight(strings.Join(cells, "  "), " ")
+	b.WriteString(lead)
+	switch at := Cells(lead); {
+	case at == 0 && len(cells) > 0:
+		b.WriteString(strings.Repeat(" ", indent) + s.wrapCell(last, indent))
+	case at == 0:
+		b.WriteString(s.wrapCell(last, 0))
+	case at+2+Cells(last) <= s.Width:
+		b.WriteString("  " + last)
+	default:
+		b.WriteString("\n" + strings.Repeat(" ", indent) + s.wrapCell(last, indent))
+	}
+	b.WriteString("\n")
 }
 
 // wrapCell wraps the last cell of a row, which begins at a column.
@@ -214,15 +243,13 @@ func (s Screen) wrapCell(cell string, start int) string {
 	if start > 0 && !strings.HasPrefix(cell, "-> ") {
 		indent = len(cell) - len(strings.TrimLeft(cell, " "))
 	}
-	if s.Width > 0 {
-		s.Width -= start
-	}
-	return strings.ReplaceAll(s.Wrap(cell, indent), "\n", "\n"+strings.Repeat(" ", start))
+	return s.wrap(cell, start, indent)
 }
 
 // columns are the widths of all cells but the last of each row: less than they need
-// where the last would be left too little.
-func (s Screen) columns(rows [][]string) (widths []int) {
+// where the last would be left too little. They do not fit where it would be even so.
+func (s Screen) columns(rows [][]string) (widths []int, fit bool) {
+	const least = 22 // for the last
 	for _, row := range rows {
 		for i, cell := range row[:len(row)-1] {
 			if i == len(widths) {
@@ -231,17 +258,14 @@ func (s Screen) columns(rows [][]string) (widths []int) {
 			widths[i] = max(widths[i], Cells(cell))
 		}
 	}
-	total := 0
+	total := 2 * len(widths)
 	for _, w := range widths {
-		total += w + 2
+		total += w
 	}
-	for most := s.Width * 3 / 5; s.Width > 0 && total > most; {
-		i := slices.Index(widths, slices.Max(widths))
-		less := min(total-most, widths[i]-widths[i]/2)
-		if widths[i] -= less; less == 0 {
-			break
-		}
-		total -= less
+	if s.Width == 0 || total == 0 || s.Width-total >= least {
+		return widths, true
 	}
-	return widths
+	widest := &widths[slices.Index(widths, slices.Max(widths))]
+	*widest -= total - s.Width*3/5
+	return widths, s.Width*2/5 >= least && *widest > 0
 }
