@@ -29,14 +29,19 @@ func TestHintWords(t *testing.T) {
 		}
 		return p.Init.Hints
 	}
-	want := engine.Hints{On: true, Tool: "git", Agent: "x", Locked: []string{"a", "b"}, Flags: true, Lost: []string{"/home/u/bin2", "/nowhere"}}
+	want := engine.Hints{On: true, Tool: "git", Agent: "x", Locked: []string{"a", "b"}, Flags: "-q", Lost: []string{"/home/u/bin2", "/nowhere"}}
 	if d := cmp.Diff(want, engine.ParseHints(plan(m))); d != "" {
 		t.Error(d)
 	}
 	m.env[1] = "PATH=/usr/bin"
-	m.request.Hints = engine.Hints{On: true, Config: true}
+	m.request.Hints = engine.Hints{On: true, Config: true, Skip: 3, Typed: []string{"-c", "a b", ""}}
 	m.request.Remap = "/workspace"
-	want = engine.Hints{On: true, Config: true, Remap: "/workspace", CWD: "/home/u/src/app"}
+	want = engine.Hints{On: true, Config: true, Skip: 3, Typed: []string{"-c", "a b", ""}, Remap: "/workspace", CWD: "/home/u/src/app"}
+	if d := cmp.Diff(want, engine.ParseHints(plan(m))); d != "" {
+		t.Error(d)
+	}
+	m.request.Hints.Typed = []string{"--env", "A_TOKEN=x"}
+	want.Typed, want.Skip = nil, -1
 	if d := cmp.Diff(want, engine.ParseHints(plan(m))); d != "" {
 		t.Error(d)
 	}

@@ -57,7 +57,7 @@ func printHint(args []string) {
 		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 		mounts, _ := os.ReadFile("/proc/self/mountinfo")
 		until := time.Now().Add(time.Duration(say.Until - now.Nano()))
-		if line := hint.Left(b, say, string(mounts), until); line != "" {
+		if line := hint.Left(b, say, args[end+1:], string(mounts), until); line != "" {
 			_, _ = exact.WriteString("notice: " + line + "\n")
 		}
 	}
@@ -66,7 +66,7 @@ func printHint(args []string) {
 	}
 	line := ""
 	if status == pid1.Starved {
-		line = hint.Memory(b, say)
+		line = hint.Memory(b, say, args[end+1:])
 	} else {
 		line = hint.Line(b, say, max(status, 0), args[end+1:])
 	}

@@ -64,12 +64,12 @@ func TestPortsInside(t *testing.T) {
 			case !strings.HasPrefix(c.name, "told"):
 				time.Sleep(3500 * time.Millisecond)
 			case len(ports) == 1:
-				p.Expect("sbx: notice: port " + ports[0][1] + " is open only inside (--net shares the network)")
+				p.Expect("sbx: notice: port " + ports[0][1] + " is open only inside (to share the network: sbx --net -")
 				want = 1
 			default:
 				a, _ := strconv.Atoi(ports[0][1])
 				b, _ := strconv.Atoi(ports[1][1])
-				p.Expect(fmt.Sprintf("sbx: notice: ports %d, %d are open only inside (--net shares the network)",
+				p.Expect(fmt.Sprintf("sbx: notice: ports %d, %d are open only inside (to share the network: sbx --net -",
 					min(a, b), max(a, b)))
 				want = 1
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/bwrapargs"
@@ -121,6 +122,19 @@ func (c *Context) hints() engine.Hints {
 	h := c.Inv.hints
 	h.On, h.Locked = c.Settings.Hints && !c.Inv.Flags.Quiet, c.Settings.Locked
 	h.Terminal = h.On && !c.Policy.Network && IsTerminal(2)
+	switch words := len(os.Args) - len(c.Inv.words); {
+	case c.Inv.Tool != "" || c.Inv.Client:
+	case c.Inv.Flags.Argv0 != "" || words < 1 || !slices.Equal(os.Args[words:], c.Inv.words):
+		h.Skip = -1
+	default:
+		h.Typed = os.Args[1:words]
+		if n := len(h.Typed); n > 0 && h.Typed[n-1] == "--" {
+			h.Typed = h.Typed[:n-1]
+		}
+		if len(c.Inv.Flags.Command) > 0 {
+			h.Skip = 3 // the shell, -c and the string
+		}
+	}
 	return h
 }
 

@@ -113,6 +113,19 @@ func ForShell(name shims.Name, file string, words []string, floor func() (Floor,
 		Profile: ses.Profile, AllowRead: ses.AllowRead, AllowWrite: ses.AllowWrite, Block: ses.Block,
 		Device: ses.Device, Env: ses.Env, Net: ses.Net, NoNet: ses.NoNet,
 	}
+	for _, l := range []struct {
+		flag   string
+		values []string
+	}{{"-p", ses.Profile}, {"-r", ses.AllowRead}, {"-w", ses.AllowWrite}, {"--block", ses.Block}, {"--device", ses.Device}, {"--env", ses.Env}} {
+		for _, value := range l.values {
+			inv.hints.Typed = append(inv.hints.Typed, l.flag, value)
+		}
+	}
+	for flag, on := range map[string]bool{"--net": ses.Net, "--no-net": ses.NoNet} { // one at most
+		if on {
+			inv.hints.Typed = append(inv.hints.Typed, flag)
+		}
+	}
 	return inv, nil
 }
 

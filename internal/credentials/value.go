@@ -132,6 +132,17 @@ func secretName(name string) bool {
 	return strings.HasSuffix(flat, "pass") || strings.HasSuffix(flat, "pwd")
 }
 
+// InLine reports whether a line for a shell may hold a credential.
+func InLine(line string) bool {
+	_, found := credential(line, dollar, false)
+	for i, words := 0, strings.Fields(line); !found && i+1 < len(words); i++ {
+		user, password, _ := strings.Cut(words[i+1], ":")
+		found = (words[i] == "-u" || words[i] == "--user") && user != "" && password != "" ||
+			strings.Contains(" mysql mysqldump mariadb sshpass redis-cli ", " "+words[i]+" ")
+	}
+	return found
+}
+
 // boolean reports whether a value is a switch, or none: no credential is.
 func boolean(value string) bool {
 	if len(value) > len("always") {

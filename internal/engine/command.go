@@ -47,8 +47,8 @@ func (r *Run) lookUp(name string) (string, error) {
 	full, err := r.View.LookCommand(name, path)
 	var missing *host.Error
 	if errors.As(err, &missing) && missing.Hint == "" && slices.Contains(builtins, name) {
-		missing.Hint = name + " is built into shells, and what it changes ends with the sandbox: sbx -c " +
-			text.SingleQuoted(text.ShellLine(r.Request.Command)+" && COMMAND")
+		missing.Hint = name + " is built into shells, and what it changes would end with the sandbox; type it without sbx: " +
+			text.ShellLine(r.Request.Command)
 	}
 	if r.Host.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) &&
 		errors.As(err, &missing) && missing.Status == host.StatusNotFound {

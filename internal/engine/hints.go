@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/credentials"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -27,10 +28,12 @@ type Hints struct {
 	Agent  string   // remedies are flags of sbx agent, with which this client is started; "" for none
 	Locked []string // keys that the administrator lets no one loosen
 
-	Terminal bool // standard error is one
+	Terminal bool     // standard error is one
+	Typed    []string // what stands between sbx, or sbx agent, and the command, as it was typed
+	Skip     int      // how many words of the command were not typed behind --; -1 when the line is not repeated
 
 	// These are filled in by the plan.
-	Flags      bool     // SBX_FLAGS is set
+	Flags      string   // SBX_FLAGS, where a shim was called
 	ConfigDir  string   // where the config file is; "" without Config
 	Lost       []string // directories of PATH that the command does not have
 	Remap, CWD string   // the working directory inside and outside; "" for the same
@@ -66,8 +69,17 @@ func (r *Run) HintWords(vanishing []string) []string {
 		add("locked", key)
 	}
 	flags, _ := host.LookupEnv(h.Environ, "SBX_FLAGS")
-	if say.Tool != "" && flags != "" {
-		add("flags", "1")
+	if say.Tool != "" {
+		add("flags", flags)
+	}
+	if credentials.InLine(text.ShellLine(say.Typed)) || credentials.InLine(flags) {
+		say.Typed, say.Skip = nil, -1 // not for ps either
+	}
+	if say.Skip != 0 {
+		add("skip", strconv.Itoa(say.Skip))
+	}
+	for _, word := range say.Typed {
+		words = append(words, "typed="+word)
 	}
 	husky, _ := host.LookupEnv(r.Env, "HUSKY")
 	add("husky", husky)
@@ -94,6 +106,80 @@ func (r *Run) HintWords(vanishing []string) []string {
 		}
 	}
 	return words
+}
+
+// maxLine bounds, in bytes, a line that is repeated for people.
+const maxLine = 200
+
+// Line is what to type for the same run with more flags, which are quoted already: the
+// whole line, or where they go when it is long or may hold a credential.
+func (say *Hints) Line(flags string, command []string) (line string, whole bool) {
+	typed, of := say.split(flags)
+	command = command[min(max(say.Skip, 0), len(command)):]
+	switch {
+	case say.Agent != "":
+		return say.whole("sbx agent", typed, flags, []string{say.Agent})
+	case say.Tool != "" && !strings.Contains(flags, "$'"): // which SBX_FLAGS does not know
+		return say.whole("SBX_FLAGS="+text.SingleQuoted(strings.TrimSpace(say.Flags+" "+flags)), nil, "", command)
+	case len(command) > 0:
+		of = slices.Concat(of, []string{"--"}, command)
+	}
+	return say.whole("sbx", typed, flags, of)
+}
+
+// Redo is what to type for another command under the same flags and more.
+func (say *Hints) Redo(flags string, command []string) string {
+	typed, _ := say.split(flags)
+	rest := append([]string{"--"}, command...)
+	if line, whole := say.whole("sbx", typed, flags, rest); !whole && (say.Skip < 0 || credentials.InLine(line)) {
+		return line
+	}
+	return join("sbx", text.ShellLine(typed), flags, text.ShellLine(rest))
+}
+
+func (say *Hints) whole(start string, typed []string, flags string, rest []string) (line string, whole bool) {
+	line = join(start, text.ShellLine(typed), flags, text.ShellLine(rest))
+	why := ""
+	switch {
+	case say.Skip < 0:
+	case credentials.InLine(strings.Join(slices.Concat(typed, rest), " ")):
+		why = ": it may hold a password"
+	case len(line) > maxLine:
+		why = ": it is long"
+	default:
+		return line, true
+	}
+	where := " in front of"
+	if flags != "" {
+		start, where = flags, " right after "+start+" in"
+	}
+	return "add " + start + where + " the same line (not repeated here" + why + ")", false
+}
+
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// split takes the string for a shell out of what was typed, and the flag that more
+// replaces, where it has a single value.
+func (say *Hints) split(more string) (flags, of []string) {
+	name, _, _ := strings.Cut(more, " ")
+	for i, w := range say.Typed {
+		if w == name && slices.Contains([]string{"--git", "--seccomp", "--memory", "--procs", "--file-size"}, w) {
+			say.Typed = slices.Concat(say.Typed[:i], say.Typed[min(i+2, len(say.Typed)):])
+			return say.split(more)
+		}
+	}
+	for i, w := range say.Typed {
+		if w == "-c" || w == "--command" || strings.HasPrefix(w, "--command=") {
+			end := min(i+2, len(say.Typed))
+			if strings.Contains(w, "=") {
+				end = i + 1
+			}
+			return slices.Concat(say.Typed[:i], say.Typed[end:]), say.Typed[i:end]
+		}
+	}
+	return say.Typed, nil
 }
 
 // Vanishing are the directories whose content ends with the sandbox and may be missed:
@@ -125,10 +211,9 @@ func (r *Run) PortsHint() string {
 		return " (the administrator has locked allow_network)"
 	case say.Config:
 		return " (allow_network = true in a profile shares the network)"
-	case say.Tool != "":
-		return " (SBX_FLAGS=--net " + text.ShellWord(say.Tool) + " … shares the network)"
 	}
-	return " (--net shares the network)"
+	line, _ := say.Line("--net", r.Request.Command)
+	return " (to share the network: " + line + ")"
 }
 
 // mayWarn reports whether a command may end with 0 though not all is as it says: git, or
@@ -187,7 +272,11 @@ func ParseHints(words []string) (say Hints) {
 		case "locked":
 			say.Locked = append(say.Locked, value)
 		case "flags":
-			say.Flags = true
+			say.Flags = value
+		case "skip":
+			say.Skip, _ = strconv.Atoi(value)
+		case "typed":
+			say.Typed = append(say.Typed, value)
 		case "lost":
 			say.Lost = append(say.Lost, value)
 		case "remap":

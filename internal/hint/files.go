@@ -11,6 +11,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/access"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/view"
 )
 
 // files is about files that the command names and that the policy keeps from it.
@@ -49,7 +50,7 @@ func (h *hinter) file(u *use) string {
 	case u.bare && !hidden && !astray:
 		return ""
 	case h.Ruleset != nil && own && !hidden:
-		return h.closed(&a, u.write)
+		return h.closed(&a, u.write, !u.dir && !u.tree && !u.fresh)
 	case h.Ruleset != nil && a.Rule != nil && a.Rule.Access == policy.Write: // see frozen
 		return ""
 	case u.tree && !absent && own:
@@ -57,20 +58,20 @@ func (h *hinter) file(u *use) string {
 	case !u.write && !absent && !hidden: // what is visible is a matter of permissions
 		return ""
 	case !u.write:
-		return h.unseen(&a, "read", u.path)
+		return h.unseen(&a, "read", u.path, false)
 	case !absent || !own:
 		return h.kept(&a, u)
 	case u.moves: // the command may have removed it
 		return ""
-	case u.changed || u.dir:
-		return h.unseen(&a, "write", u.path)
+	case u.changed || u.dir || u.tree:
+		return h.unseen(&a, "write", u.path, !u.changed || u.dir)
 	case u.fresh:
 		return ""
 	}
 	// Something can be made in a private directory, unless that is what
 	// is missing.
 	if dir := h.Ask(path.Dir(a.To)); dir.Kind == host.Absent {
-		return h.unseen(&dir, "write", dir.Path)
+		return h.unseen(&dir, "write", dir.Path, true)
 	}
 	return ""
 }
@@ -88,9 +89,12 @@ func (h *hinter) below(u *use) string {
 
 // unseen is about what does not exist inside, or has no content. Whether the host
 // has it is not known. Name is what the command said.
-func (h *hinter) unseen(a *access.Verdict, to, name string) string {
+func (h *hinter) unseen(a *access.Verdict, to, name string, dir bool) string {
 	m, access := a.Rule, policy.Unseen
-	text, exists := h.shown(a.To), ", if it exists"
+	text, how, then := h.shown(a.To), to, ifExists
+	if to == "write" && dir {
+		how, then = "mkdir -p", allow
+	}
 	if a.To != name {
 		text = h.shown(name) + " leads to " + text + ", which"
 	}
@@ -103,33 +107,32 @@ func (h *hinter) unseen(a *access.Verdict, to, name string) string {
 		text += " is not visible in the sandbox (no rule opens it)"
 	case m.Access == policy.Block:
 		text += " is hidden" + h.rule(m)
-		access, exists = policy.Block, ""
+		if access, then = policy.Block, allow; h.confides(m) {
+			then = secretTo
+		}
 	case h.Secret(a.To):
 		text += " holds secrets and is not visible in the sandbox" + h.rule(m)
 	default:
 		text += " is not visible in the sandbox" + h.rule(m)
 	}
-	does := " shows it"
-	if to == "write" {
-		does = " opens it for writing"
-	}
 	for _, l := range a.Remedies {
 		switch {
 		case l.To != to:
 		case len(l.Flags) < 2:
-			return text + ": " + l.Text
+			return text + allow + l.Text
 		default:
-			remedy := h.remedy(to, l.Flags[1], access, m, does)
-			if remedy != isLocked && remedy != ownFiles {
-				remedy += exists
-			}
-			return text + remedy
+			return text + h.remedy(how, l.Flags[1], access, m, then)
 		}
 	}
 	if to == "write" && strings.HasSuffix(a.Fixed, neverWritable) {
 		return text + ": " + a.Fixed
 	}
 	return ""
+}
+
+// confides reports whether a rule hides what is taken for a secret.
+func (h *hinter) confides(m *view.Rule) bool {
+	return strings.HasPrefix(m.Source, "secrets") || h.Secret(m.Path)
 }
 
 // holds reports whether a path may be a directory of the host's.
@@ -172,14 +175,13 @@ func (h *hinter) kept(a *access.Verdict, u *use) string {
 	if text == "" {
 		return ""
 	}
-	const does = " lets it be written"
 	for _, l := range a.Remedies {
 		switch {
 		case l.To != "write":
 		case l.Text != "":
-			return text + ": " + l.Text
+			return text + allow + l.Text
 		case l.Flags[0] == "--git":
-			return text + h.change("--git "+l.Flags[1], "git", strconv.Quote(l.Flags[1]), does)
+			return text + h.change("--git "+l.Flags[1], "git", strconv.Quote(l.Flags[1]), allow)
 		default:
 			opens := l.Flags[1]
 			if u.moves && h.outside(opens) != m.Written { // its directory lets nothing be put in its place
@@ -187,7 +189,7 @@ func (h *hinter) kept(a *access.Verdict, u *use) string {
 					return ""
 				}
 			}
-			return text + h.remedy("write", opens, m.Access, m, does)
+			return text + h.remedy("write", opens, m.Access, m, allow)
 		}
 	}
 	// Never writable in a sandbox; outside it would be, for root.

@@ -37,7 +37,7 @@ func (h *hinter) git(status int, calls []gitCall) string {
 		switch {
 		case r == nil && status == 128 && h.say.Root != "" && !is("init clone", c.sub):
 			return "the repository is in " + h.shown(h.say.Root) + ", of which not all is visible" +
-				h.remedy("read", h.say.Root, policy.Unseen, nil, " shows it")
+				h.remedy("read", h.say.Root, policy.Unseen, nil, allow)
 		case r == nil:
 			continue
 		}
@@ -63,28 +63,28 @@ func (h *hinter) unconfigured(c *gitCall, r *repository, status int) string {
 		return ""
 	}
 	left, redo := r.left(c, status)
-	flags := []string{"sbx", "--git", "full"}
+	flags := "--git full"
 	switch {
 	case redo == nil:
 		return ""
 	case len(redo) == 0:
 		return h.state(&a) + left
 	case file != r.config():
-		return h.state(&a) + ", and git would replace it: " + text.ShellLine(append([]string{"git"}, redo...)) + " outside sets it"
+		return h.state(&a) + ", and git would replace it; to set it, outside: " + text.ShellLine(append([]string{"git"}, redo...))
 	case !slices.ContainsFunc(a.Remedies, func(l access.Remedy) bool { return slices.Contains(l.Flags, "--git") }):
 		return h.kept(&a, &use{path: a.Path, write: true})
 	case h.say.Config || h.say.Tool != "" || h.locked("git"):
-		return h.state(&a) + left + h.change("--git full", "git", `"full"`, " lets it be written")
+		return h.state(&a) + left + h.change("--git full", "git", `"full"`, allow)
 	}
 	if modules := h.Ask(r.top + "/.gitmodules"); (is("rm mv", c.sub) || is("add set-url set-branch", c.args[0])) && modules.Kind == host.File && !modules.Write {
-		flags = append(flags, "-w", h.outside(modules.Path))
+		flags += " -w " + h.typed(h.outside(modules.Path))
 	}
 	for _, b := range r.remotes(c) {
 		if c.sub == "submodule" && b.Kind == host.Absent {
-			flags = append(flags, "-r", h.outside(b.Path))
+			flags += " -r " + h.typed(h.outside(b.Path))
 		}
 	}
-	return h.state(&a) + left + ": " + text.ShellLine(slices.Concat(flags, []string{"--"}, c.where(h), redo))
+	return h.state(&a) + left + allow + h.say.Redo(flags, append(c.where(h), redo...))
 }
 
 // where is git with the directory in which it runs.
@@ -182,12 +182,11 @@ func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
 	case h.opened(h.Home + "/.gnupg"), path.IsAbs(key) && h.exists(strings.TrimSuffix(key, ".pub")):
 		return ""
 	}
-	args := []string{"--no-gpg-sign"}
-	after := " works without, and git commit --amend --no-edit -S outside signs it"
+	args, later := []string{"--no-gpg-sign"}, ""
 	if tag {
-		args, after = []string{"-a"}, " works without; sign outside"
-	} else if rebase {
-		after = " works without; sign outside"
+		args = []string{"-a"}
+	} else if !rebase {
+		later = " (git commit --amend --no-edit -S outside signs it later)"
 	}
 	for _, a := range c.args {
 		if tag && a == "-s" || !tag && (a == "-S" || strings.HasPrefix(a, "--gpg-sign")) {
@@ -195,15 +194,19 @@ func (h *hinter) unsigned(c *gitCall, r *repository, status int) string {
 		}
 		args = append(args, a)
 	}
-	sbx := ""
-	if !h.say.Config && h.say.Tool == "" {
-		sbx = "sbx -- "
-	}
-	line := sbx + text.ShellLine(append(append(c.where(h), c.sub), args...))
+	line := h.redo("", append(append(c.where(h), c.sub), args...))
 	if rebase {
-		line = sbx + text.ShellLine(append(c.where(h), "rebase", "--abort")) + " && " + line
+		line = h.redo("", append(c.where(h), "rebase", "--abort")) + " && " + line
 	}
-	return "git signs here, and keys are hidden in the sandbox: " + line + after
+	return "git signs here, and keys are hidden in the sandbox" + later + "; to do without: " + line
+}
+
+// redo is a line for another command, which is for outside where sbx takes no flags.
+func (h *hinter) redo(flags string, words []string) string {
+	if h.say.Config || h.say.Tool != "" {
+		return text.ShellLine(words)
+	}
+	return h.say.Redo(flags, words)
 }
 
 // opened reports whether a rule shows a path.
@@ -221,9 +224,9 @@ func (h *hinter) unreached(c *gitCall, r *repository) string {
 	for _, a := range r.remotes(c) {
 		switch {
 		case h.Ruleset != nil:
-			return h.closed(&a, to == "write")
+			return h.closed(&a, to == "write", false)
 		case a.Kind == host.Absent:
-			return h.unseen(&a, to, a.Path)
+			return h.unseen(&a, to, a.Path, false)
 		case to == "write" && !a.Write:
 			return h.kept(&a, &use{path: a.Path, write: true})
 		}
@@ -258,13 +261,13 @@ func (h *hinter) unreplaced(c *gitCall, r *repository) string {
 		redo = slices.Delete(redo, 1, 3)
 	}
 	line := "git could not replace " + text.And(plain) + ", hidden or protected here, and a commit would put back " +
-		"what was there: "
+		"what was there; "
 	if h.say.Config || h.say.Tool != "" || h.locked("protected_paths", "blocked_paths") {
-		return line + text.ShellLine(redo) + " outside replaces it"
+		return line + "outside this replaces it: " + text.ShellLine(redo)
 	}
-	words := []string{"sbx"}
+	flags := ""
 	for _, at := range opens {
-		words = append(words, "-w", at)
+		flags += " -w " + h.typed(at)
 	}
-	return line + text.ShellLine(append(append(words, "--"), redo...)) + " replaces it"
+	return line + "to replace it: " + h.say.Redo(flags[1:], redo)
 }

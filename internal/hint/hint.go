@@ -52,7 +52,7 @@ func Line(b *Sandbox, say engine.Hints, status int, words []string) string {
 	}
 	r := &reader{home: b.Home, cwd: b.CWD, live: true, last: true}
 	r.command(words[:min(len(words), maxWords)])
-	h := &hinter{b, say}
+	h := &hinter{b, say, words}
 	git, husky := h.git(status, r.gits), h.husky(status, r.installs)
 	line := cmp.Or(git, husky, h.crates(r.crates))
 	if r.outward = r.outward && (husky == "" || status == 1); status != 0 && !h.unscripted(r.starts) { // else a script's own
@@ -74,7 +74,8 @@ func interactive(words []string) bool {
 // hinter writes the lines.
 type hinter struct {
 	*Sandbox
-	say engine.Hints
+	say   engine.Hints
+	words []string // of the command
 }
 
 // notFound is about programs that may be in directories that PATH has lost.
@@ -91,7 +92,7 @@ func (h *hinter) notFound(status int, names []string) string {
 		lost = append(lost, h.shown(dir))
 	}
 	return text.Plain(names[missing]) + " was not found, and directories of PATH are not visible in the sandbox: " +
-		strings.Join(lost, ", ") + h.remedy("read", h.say.Lost[0], policy.Unseen, nil, " shows the first")
+		strings.Join(lost, ", ") + h.remedy("read", h.say.Lost[0], policy.Unseen, nil, "; to allow the first: ")
 }
 
 func (h *hinter) inPath(name string) bool {
@@ -111,7 +112,7 @@ func (h *hinter) trapped(status int) string {
 	}
 	return "the system call filter ended it" + h.by("seccomp") +
 		", as it does programs for another architecture, 32-bit ones among them" +
-		h.change("--seccomp off", "seccomp", `"off"`, " takes the filter away")
+		h.change("--seccomp off", "seccomp", `"off"`, "; to run without the filter: ")
 }
 
 // full is about private directories, whose size is bounded.
@@ -161,7 +162,7 @@ func (h *hinter) agent(status int, programs []string) string {
 		slices.ContainsFunc(h.Rules, func(m view.Rule) bool { return strings.Contains(m.Source, "SSH_AUTH_SOCK") }) {
 		return ""
 	}
-	return "the SSH agent is not visible in the sandbox" + h.change("-p ssh-agent", "extends", `["ssh-agent"]`, " opens it")
+	return "the SSH agent is not visible in the sandbox" + h.change("-p ssh-agent", "extends", `["ssh-agent"]`, allow)
 }
 
 func (h *hinter) tracing(name string) string {
@@ -170,7 +171,7 @@ func (h *hinter) tracing(name string) string {
 		return ""
 	}
 	return "no process can inspect another here" + h.by("seccomp") +
-		h.change("--seccomp dev", "seccomp", `"dev"`, " lets "+name+" work")
+		h.change("--seccomp dev", "seccomp", `"dev"`, "; to let "+name+" work: ")
 }
 
 // inProject reports whether a file lies below the working directory, or beside a
@@ -206,5 +207,5 @@ func (h *hinter) blank(status int, r *reader) string {
 		return ""
 	}
 	return "hidden here, and reads as empty: " + text.FirstOf(names, maxNamed) +
-		h.remedy("read", hidden[0], policy.Block, nil, " shows "+text.Plain(path.Base(hidden[0])))
+		h.remedy("read", hidden[0], policy.Block, nil, secretTo)
 }

@@ -121,6 +121,9 @@ func box() *Sandbox {
 
 // after is the line after a script has failed, but for what fits any failure.
 func after(b *Sandbox, say engine.Hints, status int, script string) string {
+	if say.Tool == "" {
+		say.Skip = 3 // only the flags
+	}
 	line := Line(b, say, status, []string{"sh", "-c", script})
 	if strings.HasPrefix(line, "hidden here, ") { // see TestBlank
 		return ""
@@ -128,65 +131,65 @@ func after(b *Sandbox, say engine.Hints, status int, script string) string {
 	return line
 }
 
-const secret = " holds secrets and is not visible in the sandbox (moderate: private_paths ~): "
+const secret = " holds secrets and is not visible in the sandbox (moderate: private_paths ~)"
 
-const unseen = " is not visible in the sandbox (moderate: private_paths ~): "
+const unseen = " is not visible in the sandbox (moderate: private_paths ~)"
 
 func TestFiles(t *testing.T) {
 	for script, want := range map[string]string{
 		// Hidden by a mount of its own.
-		"grep A .env":           "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"grep A .env":           "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
 		"grep A .env.none":      "",
-		"echo A=b >> .env":      "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -w ~/src/app/.env lets it be written",
-		"openssl x -in tls.key": "~/src/app/tls.key is hidden (secrets: blocked_paths ~/src/app/*.key): -r ~/src/app/tls.key shows it",
+		"echo A=b >> .env":      "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to allow: sbx -w .env",
+		"openssl x -in tls.key": "~/src/app/tls.key is hidden (secrets: blocked_paths ~/src/app/*.key); to let the command see the secret: sbx -r tls.key",
 		// Not inside; whether the host has it is not known.
-		"cat ~/.ssh/id_rsa":       "~/.ssh/id_rsa" + secret + "-r ~/.ssh/id_rsa shows it, if it exists",
-		"echo x > ~/.ssh/config":  "~/.ssh" + secret + "-w ~/.ssh opens it for writing, if it exists",
-		"cat ~/.ssh/*":            "~/.ssh" + secret + "-r ~/.ssh shows it, if it exists",
-		"cat ~/notes":             "~/notes" + unseen + "-r ~/notes shows it, if it exists",
-		"cat ../other/x ../other": "~/src/other/x" + unseen + "-r ~/src/other/x shows it, if it exists",
-		"cat '/home/u/odd name'":  `"/home/u/odd name"` + unseen + "-r '/home/u/odd name' shows it, if it exists",
-		"cat /tmp/other":          "/tmp/other is not visible in the sandbox (moderate: private_paths /tmp): -r /tmp/other shows it, if it exists",
-		"cat /srv/data/x":         "/srv/data/x is not visible in the sandbox (no rule opens it): -r /srv/data/x shows it, if it exists",
+		"cat ~/.ssh/id_rsa":       "~/.ssh/id_rsa" + secret + "; to allow, if it exists: sbx -r ~/.ssh/id_rsa",
+		"echo x > ~/.ssh/config":  "~/.ssh" + secret + "; to allow: mkdir -p ~/.ssh && sbx -w ~/.ssh",
+		"cat ~/.ssh/*":            "~/.ssh" + secret + "; to allow, if it exists: sbx -r ~/.ssh",
+		"cat ~/notes":             "~/notes" + unseen + "; to allow, if it exists: sbx -r ~/notes",
+		"cat ../other/x ../other": "~/src/other/x" + unseen + "; to allow, if it exists: sbx -r ../other/x",
+		"cat '/home/u/odd name'":  `"/home/u/odd name"` + unseen + "; to allow, if it exists: sbx -r '/home/u/odd name'",
+		"cat /tmp/other":          "/tmp/other is not visible in the sandbox (moderate: private_paths /tmp); to allow, if it exists: sbx -r /tmp/other",
+		"cat /srv/data/x":         "/srv/data/x is not visible in the sandbox (no rule opens it); to allow, if it exists: sbx -r /srv/data/x",
 		"fetch /api/v1":           "", // no directory that hosts have
-		"cd ~/src/other && make":  "~/src/other" + unseen + "-r ~/src/other shows it, if it exists",
-		"cp main.go ~/o/b":        "~/o" + unseen + "-w ~/o opens it for writing, if it exists",
-		"cp main.go ~/o/":         "~/o" + unseen + "-w ~/o opens it for writing, if it exists",
+		"cd ~/src/other && make":  "~/src/other" + unseen + "; to allow, if it exists: sbx -r ../other",
+		"cp main.go ~/o/b":        "~/o" + unseen + "; to allow: mkdir -p ~/o && sbx -w ~/o",
+		"cp main.go ~/o/":         "~/o" + unseen + "; to allow: mkdir -p ~/o && sbx -w ~/o",
 		"cp a ~/o":                "",
-		"cc -I$HOME/o x.c":        "~/o" + unseen + "-r ~/o shows it, if it exists",
-		"node --env-file=.env x":  "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"cc -I$HOME/o x.c":        "~/o" + unseen + "; to allow, if it exists: sbx -r ~/o",
+		"node --env-file=.env x":  "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
 		// A link in the project that leads out of it.
-		"ls out/":          "~/src/app/out leads to /srv/data/shared, which is not visible in the sandbox (no rule opens it): -r /srv/data/shared shows it, if it exists",
-		"cat n.txt":        "~/src/app/n.txt leads to ~/notes, which" + unseen + "-r ~/notes shows it, if it exists",
-		"make n.txt":       "~/src/app/n.txt leads to ~/notes, which" + unseen + "-r ~/notes shows it, if it exists",
-		"cp main.go out/b": "/srv/data/shared is not visible in the sandbox (no rule opens it): -w /srv/data/shared opens it for writing, if it exists",
+		"ls out/":          "~/src/app/out leads to /srv/data/shared, which is not visible in the sandbox (no rule opens it); to allow, if it exists: sbx -r /srv/data/shared",
+		"cat n.txt":        "~/src/app/n.txt leads to ~/notes, which" + unseen + "; to allow, if it exists: sbx -r ~/notes",
+		"make n.txt":       "~/src/app/n.txt leads to ~/notes, which" + unseen + "; to allow, if it exists: sbx -r ~/notes",
+		"cp main.go out/b": "/srv/data/shared is not visible in the sandbox (no rule opens it); to allow: mkdir -p /srv/data/shared && sbx -w /srv/data/shared",
 		// A file that is mounted by itself can be changed, and not be replaced. What is
 		// removed is not missed.
-		"chmod 600 ~/notes":              "~/notes" + unseen + "-w ~/notes opens it for writing, if it exists",
+		"chmod 600 ~/notes":              "~/notes" + unseen + "; to allow, if it exists: sbx -w ~/notes",
 		"rm ~/notes":                     "",
 		"mv ~/notes x":                   "",
 		"rm -f ~/notes; sed -i x ~/none": "",
-		"sed -i s,a,b, .vscode/set":      "~/src/app/.vscode/set is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode): -w ~/src/app/.vscode lets it be written",
+		"sed -i s,a,b, .vscode/set":      "~/src/app/.vscode/set is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode); to allow: sbx -w .vscode",
 		// Words that are no files, and commands that have no part in the status.
 		"pytest -q --ignore ~/notes":        "",
 		"pytest -q --ignore=/home/u/notes":  "",
 		"grep -r zz . --exclude .env":       "",
 		"git check-ignore .env":             "",
 		"git ls-files --error-unmatch .env": "",
-		"git add .env":                      "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"git add .env":                      "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
 		"test ~/notes = b":                  "",
-		"test -s ~/notes":                   "~/notes" + unseen + "-r ~/notes shows it, if it exists",
-		"[ -s ~/notes -a b = ~/link ]":      "~/notes" + unseen + "-r ~/notes shows it, if it exists",
-		"[[ -s ~/notes && x = y ]]":         "~/notes" + unseen + "-r ~/notes shows it, if it exists",
+		"test -s ~/notes":                   "~/notes" + unseen + "; to allow, if it exists: sbx -r ~/notes",
+		"[ -s ~/notes -a b = ~/link ]":      "~/notes" + unseen + "; to allow, if it exists: sbx -r ~/notes",
+		"[[ -s ~/notes && x = y ]]":         "~/notes" + unseen + "; to allow, if it exists: sbx -r ~/notes",
 		"rm -r ~/src/other/x; gcc e.c":      "",
 		"ls .env; gcc e.c":                  "",
 		"ls .env | head && gcc e.c":         "",
-		"set -e; ls .env; gcc e.c":          "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"set -e; ls .env; gcc e.c":          "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
 		"command -v sudo; exit 3":           "",
 		"command -v sudo":                   "",
 		"sudo x; exit 3":                    "",
 		"source .env":                       "", // this shell need not have it
-		". ./.env":                          "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		". ./.env":                          "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
 		"strace --bogus":                    "",
 		"gdb --bogus":                       "",
 		"cat ~ / /tmp /home /proc/1/mem /dev/kmem /etc/shadow /usr/none none": "",
@@ -194,11 +197,11 @@ func TestFiles(t *testing.T) {
 		"echo ~/notes; false":                                                 "",
 		"cat ~/notes 2>/dev/null; false":                                      "",
 		// Read-only, where the caller may write.
-		"echo x > .vscode/new":                 "~/src/app/.vscode/new is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode): -w ~/src/app/.vscode lets it be written",
+		"echo x > .vscode/new":                 "~/src/app/.vscode/new is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode); to allow: sbx -w .vscode",
 		"mkdir -p .vscode; false":              "",
-		"rm .envrc":                            "~/src/app/.envrc is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.envrc): -w ~/src/app/.envrc lets it be written",
-		"echo x > .git/hooks/pre-commit":       "~/src/app/.git/hooks/pre-commit is protected, since the host may run or read it later (git = commit): --git full lets it be written",
-		"touch ~/.gitconfig":                   "~/.gitconfig is read-only (moderate: readonly_paths ~/.gitconfig): -w ~/.gitconfig lets it be written",
+		"rm .envrc":                            "~/src/app/.envrc is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.envrc); to allow: sbx -w .envrc",
+		"echo x > .git/hooks/pre-commit":       "~/src/app/.git/hooks/pre-commit is protected, since the host may run or read it later (git = commit); to allow: sbx --git full",
+		"touch ~/.gitconfig":                   "~/.gitconfig is read-only (moderate: readonly_paths ~/.gitconfig); to allow: sbx -w ~/.gitconfig",
 		"touch /usr/x /etc/x; rm /usr/bin/env": "",
 		"touch a; rm -rf sub; sed -i s,a,b, main.go; echo x > sub/y": "",
 		"touch /tmp/x ~/x; mkdir -p ~/a/b":                           "",
@@ -206,7 +209,7 @@ func TestFiles(t *testing.T) {
 		// Programs.
 		"sudo make install": "sudo gains no privileges in a sandbox: run what needs them outside",
 		"doas make install": "",
-		"strace -f make":    "no process can inspect another here (moderate: seccomp = default): --seccomp dev lets strace work",
+		"strace -f make":    "no process can inspect another here (moderate: seccomp = default); to let strace work: sbx --seccomp dev",
 	} {
 		if got := after(box(), engine.Hints{}, 1, script); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
@@ -217,8 +220,8 @@ func TestFiles(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	say := engine.Hints{Lost: []string{"/home/u/bin2", "/nowhere"}}
 	for script, want := range map[string]string{
-		"tool x":              "tool was not found, and directories of PATH are not visible in the sandbox: ~/bin2, /nowhere: -r ~/bin2 shows the first",
-		"env A=b tool":        "tool was not found, and directories of PATH are not visible in the sandbox: ~/bin2, /nowhere: -r ~/bin2 shows the first",
+		"tool x":              "tool was not found, and directories of PATH are not visible in the sandbox: ~/bin2, /nowhere; to allow the first: sbx -r ~/bin2",
+		"env A=b tool":        "tool was not found, and directories of PATH are not visible in the sandbox: ~/bin2, /nowhere; to allow the first: sbx -r ~/bin2",
 		"env -- x; env":       "",
 		"echo tool; exit 127": "",
 	} {
@@ -241,9 +244,9 @@ func TestElsewhere(t *testing.T) {
 	b.FS, b.CWD = newInside(strings.ReplaceAll(developer, "/home/u/src/app", "/workspace")), "/workspace"
 	say := engine.Hints{Remap: "/workspace", CWD: "/home/u/src/app"}
 	for script, want := range map[string]string{
-		"grep A /workspace/.env": "/workspace/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
-		"grep A .env":            "/workspace/.env is hidden (secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
-		"echo x > .vscode/new":   "/workspace/.vscode/new is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode): -w ~/src/app/.vscode lets it be written",
+		"grep A /workspace/.env": "/workspace/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
+		"grep A .env":            "/workspace/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
+		"echo x > .vscode/new":   "/workspace/.vscode/new is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode); to allow: sbx -w .vscode",
 	} {
 		if got := after(b, say, 1, script); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
@@ -254,8 +257,8 @@ func TestElsewhere(t *testing.T) {
 // Who pastes a remedy runs nothing by it, and no name writes to the terminal.
 func TestRemediesArePasted(t *testing.T) {
 	for word, want := range map[string]string{
-		"/srv/z$(touch P)": `"/srv/z$(touch P)" is not visible in the sandbox (no rule opens it): -r '/srv/z$(touch P)' shows it, if it exists`,
-		"/srv/\x1b[31m`x`": `"/srv/\x1b[31m` + "`x`" + `" is not visible in the sandbox (no rule opens it): -r $'/srv/\033[31m` + "`x`" + `' shows it, if it exists`,
+		"/srv/z$(touch P)": `"/srv/z$(touch P)" is not visible in the sandbox (no rule opens it); to allow, if it exists: sbx -r '/srv/z$(touch P)' -- cat '/srv/z$(touch P)'`,
+		"/srv/\x1b[31m`x`": `"/srv/\x1b[31m` + "`x`" + `" is not visible in the sandbox (no rule opens it); to allow, if it exists: sbx -r $'/srv/\033[31m` + "`x`" + `' -- cat $'/srv/\033[31m` + "`x`" + `'`,
 	} {
 		if got := Line(box(), engine.Hints{}, 1, []string{"cat", word}); got != want {
 			t.Errorf("got %s\nwant %s", got, want)
@@ -267,17 +270,17 @@ func TestRemediesArePasted(t *testing.T) {
 func TestShim(t *testing.T) {
 	say := engine.Hints{Tool: "git"}
 	for script, want := range map[string]string{
-		"grep A .env":            "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): SBX_FLAGS='-r ~/src/app/.env' git … shows it",
-		"cat '/home/u/odd name'": `"/home/u/odd name"` + unseen + `SBX_FLAGS='-r '\''/home/u/odd name'\''' git … shows it, if it exists`,
-		"strace -f make":         "no process can inspect another here (moderate: seccomp = default): SBX_FLAGS='--seccomp dev' git … lets strace work",
-		"touch .git/hooks/x":     "~/src/app/.git/hooks/x is protected, since the host may run or read it later (git = commit): SBX_FLAGS='--git full' git … lets it be written",
+		"grep A .env":            "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: SBX_FLAGS='-r .env' sh -c 'grep A .env'",
+		"cat '/home/u/odd name'": `"/home/u/odd name"` + unseen + `; to allow, if it exists: SBX_FLAGS='-r '\''/home/u/odd name'\''' sh -c 'cat '\''/home/u/odd name'\'''`,
+		"strace -f make":         "no process can inspect another here (moderate: seccomp = default); to let strace work: SBX_FLAGS='--seccomp dev' sh -c 'strace -f make'",
+		"touch .git/hooks/x":     "~/src/app/.git/hooks/x is protected, since the host may run or read it later (git = commit); to allow: SBX_FLAGS='--git full' sh -c 'touch .git/hooks/x'",
 	} {
 		if got := after(box(), say, 1, script); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
 		}
 	}
-	say.Flags = true
-	if got := after(box(), say, 1, "strace -f make"); !strings.HasSuffix(got, `: SBX_FLAGS="$SBX_FLAGS"' --seccomp dev' git … lets strace work`) {
+	say.Flags = "--net"
+	if got := after(box(), say, 1, "strace -f make"); !strings.HasSuffix(got, `; to let strace work: SBX_FLAGS='--net --seccomp dev' sh -c 'strace -f make'`) {
 		t.Error(got)
 	}
 }
@@ -296,19 +299,19 @@ func TestRoot(t *testing.T) {
 func TestConfig(t *testing.T) {
 	say := engine.Hints{Config: true}
 	for script, want := range map[string]string{
-		"cat ~/notes":                    "~/notes" + unseen + "readonly_paths = [\"/home/u/notes\"] in a profile shows it, if it exists",
-		"cp a ~/src/other/b":             "~/src/other" + unseen + "writable_paths = [\"/home/u/src/other\"] in a profile opens it for writing, if it exists",
-		"grep A .env":                    "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): no configuration file can undo that; sbx -r ~/src/app/.env -- COMMAND does",
-		"openssl x -in tls.key":          "~/src/app/tls.key is hidden (secrets: blocked_paths ~/src/app/*.key): readonly_paths = [\"/home/u/src/app/tls.key\"] in a profile shows it",
-		"echo x > .git/hooks/pre-commit": "~/src/app/.git/hooks/pre-commit is protected, since the host may run or read it later (git = commit): git = \"full\" in a profile lets it be written",
-		"gdb x":                          "no process can inspect another here (moderate: seccomp = default): seccomp = \"dev\" in a profile lets gdb work",
+		"cat ~/notes":                    "~/notes" + unseen + "; to allow, if it exists: readonly_paths = [\"/home/u/notes\"] in a profile",
+		"cp a ~/src/other/b":             "~/src/other" + unseen + "; to allow: mkdir -p ~/src/other, then writable_paths = [\"/home/u/src/other\"] in a profile",
+		"grep A .env":                    "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); no configuration file can undo that; to let the command see the secret: sbx -r ~/src/app/.env",
+		"openssl x -in tls.key":          "~/src/app/tls.key is hidden (secrets: blocked_paths ~/src/app/*.key); to let the command see the secret: readonly_paths = [\"/home/u/src/app/tls.key\"] in a profile",
+		"echo x > .git/hooks/pre-commit": "~/src/app/.git/hooks/pre-commit is protected, since the host may run or read it later (git = commit); to allow: git = \"full\" in a profile",
+		"gdb x":                          "no process can inspect another here (moderate: seccomp = default); to let gdb work: seccomp = \"dev\" in a profile",
 	} {
 		if got := after(box(), say, 1, script); got != want {
 			t.Errorf("%s\n got %s\nwant %s", script, got, want)
 		}
 	}
-	say = engine.Hints{Agent: "claude"}
-	if got, want := after(box(), say, 1, "grep A .env"), "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env): sbx agent -r ~/src/app/.env claude shows it"; got != want {
+	say = engine.Hints{Config: true, Agent: "claude"}
+	if got, want := after(box(), say, 1, "grep A .env"), "~/src/app/.env is hidden (secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx agent -r ~/src/app/.env claude"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
@@ -319,7 +322,7 @@ func TestLocked(t *testing.T) {
 		"readonly_paths":  "(secrets: blocked_paths ~/src/app/.env); the administrator has locked that",
 		"blocked_paths":   "(secrets: blocked_paths ~/src/app/.env); the administrator has locked that",
 		"default_profile": "(secrets: blocked_paths ~/src/app/.env); the administrator has locked that",
-		"writable_paths":  "(secrets: blocked_paths ~/src/app/.env): -r ~/src/app/.env shows it",
+		"writable_paths":  "(secrets: blocked_paths ~/src/app/.env); to let the command see the secret: sbx -r .env",
 	} {
 		if got := after(box(), engine.Hints{Locked: []string{key}}, 1, "grep A .env"); !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %s", key, got)
@@ -336,17 +339,17 @@ func TestLimits(t *testing.T) {
 		status, begun      int
 		want               string
 	}{
-		{size, "1", "--file-size", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (--file-size): --file-size 2M allows twice that"},
-		{size, "1", "--file-size", 1, 9, "no file may grow beyond 1 MiB here (--file-size): --file-size 2M allows twice that"},
-		{size, "0.0625", "--file-size", 2, 9, "no file may grow beyond 0.0625 MiB here (--file-size): --file-size 128K allows twice that"},
+		{size, "1", "--file-size", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (--file-size); to allow twice that: sbx --file-size 2M"},
+		{size, "1", "--file-size", 1, 9, "no file may grow beyond 1 MiB here (--file-size); to allow twice that: sbx --file-size 2M"},
+		{size, "0.0625", "--file-size", 2, 9, "no file may grow beyond 0.0625 MiB here (--file-size); to allow twice that: sbx --file-size 128K"},
 		{size, "1", "--file-size", 127, 9, ""},
 		{size, "1", "work", 1, 9, ""},
-		{size, "1", "work", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (work: file_size_limit_mb = 1): --file-size 2M allows twice that"},
-		{procs, "5", "--procs", 1, 5, "it began 5 processes and threads, of which no more than 5 may run at a time (--procs): --procs 10 allows twice as many"},
+		{size, "1", "work", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (work: file_size_limit_mb = 1); to allow twice that: sbx --file-size 2M"},
+		{procs, "5", "--procs", 1, 5, "it began 5 processes and threads, of which no more than 5 may run at a time (--procs); to allow twice as many: sbx --procs 10"},
 		{procs, "5", "--procs", 1, 4, ""},
 		{procs, "5", "--procs", 137, 9, ""},
 		{procs, "5", "work", 1, 9, ""},
-		{procs, "5", "work", 254, 9, "it began 9 processes and threads, of which no more than 5 may run at a time (work: procs = 5): --procs 10 allows twice as many"},
+		{procs, "5", "work", 254, 9, "it began 9 processes and threads, of which no more than 5 may run at a time (work: procs = 5); to allow twice as many: sbx --procs 10"},
 	} {
 		b := box()
 		b.Begun = tt.begun
@@ -356,7 +359,7 @@ func TestLimits(t *testing.T) {
 			}
 			return "", ""
 		}
-		if got := Line(b, engine.Hints{}, tt.status, []string{"tar", "x"}); got != tt.want && (tt.want != "" || !strings.HasPrefix(got, "hidden here")) {
+		if got := Line(b, engine.Hints{Skip: 2}, tt.status, []string{"tar", "x"}); got != tt.want && (tt.want != "" || !strings.HasPrefix(got, "hidden here")) {
 			t.Errorf("%+v\n got %s", tt, got)
 		}
 	}
@@ -384,10 +387,10 @@ func TestDaemons(t *testing.T) {
 func TestUsual(t *testing.T) {
 	b := box()
 	run := func(status int, words ...string) string { return Line(b, engine.Hints{}, status, words) }
-	if got, want := run(159, "git"), "the system call filter ended it (moderate: seccomp = default), as it does programs for another architecture, 32-bit ones among them: --seccomp off takes the filter away"; got != want {
+	if got, want := run(159, "git"), "the system call filter ended it (moderate: seccomp = default), as it does programs for another architecture, 32-bit ones among them; to run without the filter: sbx --seccomp off -- git"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	blank := "hidden here, and reads as empty: .env: -r ~/src/app/.env shows .env"
+	blank := "hidden here, and reads as empty: .env; to let the command see the secret: sbx -r .env -- yarn"
 	if got := run(1, "yarn"); got != blank {
 		t.Errorf("got %s\nwant %s", got, blank)
 	}
@@ -418,7 +421,7 @@ func TestNetwork(t *testing.T) {
 		return "Ip: Forwarding OutDiscards OutNoRoutes\nIp: 2 " + n(discards) + " " + n(unrouted) + "\nUdp: InDatagrams NoPorts OutDatagrams\nUdp: 0 " + n(none) + " " + n(out) + "\n"
 	}
 	once, often, metric := table(2, 0, 0, 0), table(20, 0, 0, 0), table(0, 0, 1, 1)
-	const off = "the network is off (moderate: allow_network = false): --net turns it on"
+	const off = "the network is off (moderate: allow_network = false); to allow: sbx --net"
 	for _, tt := range []struct {
 		script, snmp string
 		told         bool
@@ -448,7 +451,7 @@ func TestNetwork(t *testing.T) {
 
 // A server of the host's loopback does not exist inside, one of the command's own does.
 func TestLoopback(t *testing.T) {
-	const off = "the network is off (moderate: allow_network = false), and no server of the host's loopback is here: --net turns it on"
+	const off = "the network is off (moderate: allow_network = false), and no server of the host's loopback is here; to allow: sbx --net"
 	for script, told := range map[string]bool{"curl http://127.0.0.1:80": true, "curl localhost:80/x": true, "wget -q 'http://[::1]:8080'": true, "curl localhost": true,
 		"curl http://localhostile": false, "make": false, "dial tcp 127.0.0.1:9": false} {
 		for _, failed := range []string{"1", "0"} {

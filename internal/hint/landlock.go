@@ -75,7 +75,7 @@ func Landlock(b *Sandbox, say engine.Hints, status int, words []string, w Walls)
 	}
 	r := &reader{home: b.Home, cwd: b.CWD, live: true, last: true}
 	r.command(words[:min(len(words), maxWords)])
-	h := &hinter{b, say}
+	h := &hinter{b, say, words}
 	if w.Undone {
 		line = h.undone(r.gits)
 	}
@@ -103,21 +103,25 @@ func (h *hinter) undone(calls []gitCall) string {
 }
 
 // closed is about what lies outside and exists, but cannot be opened.
-func (h *hinter) closed(a *access.Verdict, write bool) string {
+func (h *hinter) closed(a *access.Verdict, write, file bool) string {
 	if a.Write || !write && (a.Read || a.Kind == host.Absent) || !hostly(a.To) && !policy.Within(a.To, h.Home) || h.shared(a.To) ||
 		a.Rule != nil && a.Rule.Access == policy.Write {
 		return ""
 	}
-	at, does := *a, " shows it"
+	at, how := *a, "read"
 	for write && at.Kind == host.Absent && at.To != "/" {
 		at = h.Ask(path.Dir(at.To))
 	}
 	if write {
-		does = " lets it be written"
+		how = "write"
 	}
 	wide := policy.Within(h.Home, at.To) || policy.Within(h.CWD, at.To) || write && path.Dir(at.To) == "/"
 	if wide || at.To != a.To && (h.Host.Grantable(at.To) != nil || h.Secret(at.To)) { // more than anyone means
-		at.To, does = a.To, does+", once it exists"
+		if at.To, how = a.To, "mkdir -p"; file && h.Ask(path.Dir(a.To)).Kind == host.Absent {
+			at.To = path.Dir(a.To)
+		} else if file || path.Ext(a.To) != "" {
+			how = "touch"
+		}
 	}
 	if at.Rule != nil && at.Rule.Access == policy.Block {
 		return ""
@@ -126,8 +130,7 @@ func (h *hinter) closed(a *access.Verdict, write bool) string {
 	if h.Secret(at.To) {
 		closed = " holds secrets and" + closed
 	}
-	return h.shown(at.To) + closed +
-		h.remedy(map[bool]string{true: "write", false: "read"}[write], at.To, policy.Unseen, nil, does)
+	return h.shown(at.To) + closed + h.remedy(how, at.To, policy.Unseen, nil, allow)
 }
 
 // writers are commands that write to the home directory without naming it.
@@ -140,7 +143,7 @@ func (h *hinter) beyond(r *reader) string {
 	for _, w := range writers {
 		if !slices.ContainsFunc(strings.Fields(w.words), func(word string) bool { return !slices.Contains(r.said, word) }) {
 			a := h.Ask(path.Join(h.Home, w.dir))
-			if line := h.closed(&a, true); line != "" {
+			if line := h.closed(&a, true, false); line != "" {
 				return line
 			}
 		}
@@ -155,9 +158,9 @@ func (h *hinter) beyond(r *reader) string {
 			continue
 		}
 		a := h.Ask(to)
-		line := h.closed(&a, a.Kind == host.Absent)
+		line := h.closed(&a, a.Kind == host.Absent, false)
 		if line != "" && a.Kind == host.Dir {
-			line += ", and -w lets it be written"
+			line = strings.Replace(line, allow, "; to allow (-w instead of -r to write there): ", 1)
 		}
 		if line != "" {
 			return line
@@ -172,13 +175,13 @@ func (h *hinter) offline(r *reader) string {
 	if value, _ := h.Setting("allow_network"); value == "true" {
 		return ""
 	}
-	on := func(does string) string { return h.change("--net", "allow_network", "true", does) }
+	on := func(to string) string { return h.change("--net", "allow_network", "true", to) }
 	switch {
 	case r.outward || r.near:
-		return both + on(" turns both on")
+		return both + on("; to allow both: ")
 	case r.packs:
 		return "npm adds what it packs to its cache, and while the network is off that is the host's, which cannot be written" +
-			on(" gives the project its own")
+			on("; to give the project its own: ")
 	}
 	return ""
 }
@@ -189,7 +192,8 @@ func (h *hinter) frozen(r *reader, reveal string) string {
 	if reveal == "" || !r.runs(runtimes+" git") && !slices.ContainsFunc(r.uses, makes) {
 		return ""
 	}
-	return "nothing can be made beside what is hidden here, nor above it: " + h.flags(reveal) + " shows it and opens the directory"
+	return "without bubblewrap a directory that holds something hidden is closed for new files, and this project holds some; " +
+		"to show what is hidden, so that files can be made: " + h.line("", reveal)
 }
 
 // lacks is about what Landlock cannot give.
@@ -205,7 +209,7 @@ func (h *hinter) lacks(r *reader, remedy string) string {
 	default:
 		lack += ", Unix sockets, shared memory or semaphores by name, System V IPC, and no /tmp but $TMPDIR"
 		if value, _ := h.Setting("allow_network"); value != "true" {
-			before = "the loopback is off with the network" + h.change("--net", "allow_network", "true", " turns both on") + "; "
+			before = "the loopback is off with the network" + h.change("--net", "allow_network", "true", "; to allow both: ") + "; "
 		}
 	}
 	return before + "with Landlock there are " + lack + ": " + remedy

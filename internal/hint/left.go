@@ -24,10 +24,10 @@ import (
 // Left tells of the files that the command left in directories which end with the
 // sandbox, "" when no one misses them. It looks until a time at maxEntries names, and
 // enters no other mount; mounts is the text of /proc/self/mountinfo.
-func Left(b *Sandbox, say engine.Hints, mounts string, until time.Time) string {
+func Left(b *Sandbox, say engine.Hints, words []string, mounts string, until time.Time) string {
 	l := &look{home: b.Home, own: make(map[string]bool), until: until, rest: maxEntries}
 	l.look(say.Left, say.Made, mounts)
-	h := &hinter{b, say}
+	h := &hinter{b, say, words}
 	return strings.ReplaceAll(text.Escape(h.gone(l)), "\n", `\n`)
 }
 
@@ -162,12 +162,12 @@ func (h *hinter) gone(l *look) string {
 	if elsewhere > 0 {
 		named = append(named, files(elsewhere)+" elsewhere")
 	}
-	verb, keeps := " are", " keeps them"
+	verb, keeps := " are", "; to keep them: "
 	switch first := places[0]; {
 	case len(places) > 1:
-		keeps = " keeps what is in " + h.shown(first.path)
+		keeps = "; to keep what is in " + h.shown(first.path) + ": "
 	case first.files == 1 && !first.more, first.files == 0:
-		verb, keeps = " is", " keeps it"
+		verb, keeps = " is", "; to keep it: "
 	}
 	if len(l.queue) > 0 || slices.ContainsFunc(places, func(p *place) bool { return p.more && p.files > 0 }) {
 		named = append(named, "more")
@@ -206,12 +206,12 @@ func files(n int) string {
 }
 
 // keep is what makes the files of a place last.
-func (h *hinter) keep(p *place, does string) string {
+func (h *hinter) keep(p *place, to string) string {
 	python := strings.HasPrefix(p.path, h.Home+"/.local/lib/python")
 	shared := p.path == "/tmp" || p.path == "/var/tmp"
 	switch {
 	case python:
-		return "; a venv in the project" + does
+		return "; a venv in the project lasts"
 	case shared || h.Host.Grantable(p.path) != nil || h.Secret(p.path) || h.sbxOwn(p.path):
 		if h.Secret(p.path) {
 			return "; secrets are kept there: outside of the sandbox it stays"
@@ -222,7 +222,7 @@ func (h *hinter) keep(p *place, does string) string {
 		return ""
 	}
 	if p.made {
-		does += " (mkdir -p " + h.typed(h.outside(p.path)) + " first)"
+		return h.remedy("mkdir -p", p.path, policy.Private, nil, to)
 	}
-	return "; " + strings.TrimPrefix(strings.TrimPrefix(h.remedy("write", p.path, policy.Private, nil, does), ": "), "; ")
+	return h.remedy("write", p.path, policy.Private, nil, to)
 }

@@ -28,7 +28,7 @@ func left(home string, more ...string) string {
 	}
 	b := &Sandbox{Checker: &access.Checker{FS: host.OS{}, Host: &host.Host{Caller: host.Caller{Homes: []string{home}}}},
 		CWD: "/", Home: home, Secret: func(string) bool { return false }}
-	return Left(b, engine.Hints{Left: []string{home}, Made: []string{home + "/link"}}, mounts, time.Now().Add(time.Minute))
+	return Left(b, engine.Hints{Left: []string{home}, Made: []string{home + "/link"}}, nil, mounts, time.Now().Add(time.Minute))
 }
 
 func TestLeft(t *testing.T) {
@@ -52,11 +52,11 @@ func TestLeft(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{[]string{"src/x"}, "~/src/x is gone with the sandbox; -w ~/src keeps it"},
-		{[]string{"src/y"}, "2 files in ~/src are gone with the sandbox; -w ~/src keeps them"},
+		{[]string{"src/x"}, "~/src/x is gone with the sandbox; to keep it: sbx -w ~/src"},
+		{[]string{"src/y"}, "2 files in ~/src are gone with the sandbox; to keep them: sbx -w ~/src"},
 		{[]string{".config/tool/a", ".config/tool/b/c", ".config/tool/d"}, "3 files in ~/.config/tool and " +
-			"2 files in ~/src are gone with the sandbox; -w ~/.config/tool keeps what is in ~/.config/tool " +
-			"(mkdir -p ~/.config/tool first)"},
+			"2 files in ~/src are gone with the sandbox; to keep what is in ~/.config/tool: " +
+			"mkdir -p ~/.config/tool && sbx -w ~/.config/tool"},
 	} {
 		write(step.names...)
 		if got := left(home, at("src/proj")); got != step.want {

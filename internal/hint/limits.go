@@ -11,14 +11,14 @@ import (
 )
 
 // Memory says how a command gets more of it, "" where it has no limit of its own.
-func Memory(b *Sandbox, say engine.Hints) string {
-	h := &hinter{b, say}
+func Memory(b *Sandbox, say engine.Hints, words []string) string {
+	h := &hinter{b, say, words}
 	mb := h.number("memory_limit_mb")
 	if mb == 0 {
 		return ""
 	}
 	return "the limit is " + strconv.Itoa(mb) + " MiB" + h.by("memory_limit_mb") +
-		h.change("--memory "+strconv.Itoa(2*mb)+"M", "memory_limit_mb", strconv.Itoa(2*mb), " allows twice as much")
+		h.change("--memory "+strconv.Itoa(2*mb)+"M", "memory_limit_mb", strconv.Itoa(2*mb), "; to allow twice as much: ")
 }
 
 // limited is about limits on the size of files and on processes. That the first was
@@ -38,7 +38,7 @@ func (h *hinter) limited(status int) string {
 			text = "it was ended since a file may not grow beyond " + size + " MiB here"
 		}
 		return text + h.by("file_size_limit_mb") + h.change("--file-size "+twice, "file_size_limit_mb",
-			strconv.FormatFloat(2*mb, 'f', -1, 64), " allows twice that")
+			strconv.FormatFloat(2*mb, 'f', -1, 64), "; to allow twice that: ")
 	}
 	most := h.number("procs")
 	if most == 0 || h.Begun < most || status != noFork && !flag("procs") || status > 125 && status != noFork {
@@ -46,7 +46,7 @@ func (h *hinter) limited(status int) string {
 	}
 	return "it began " + strconv.Itoa(h.Begun) + " processes and threads, of which no more than " + strconv.Itoa(most) +
 		" may run at a time" + h.by("procs") +
-		h.change("--procs "+strconv.Itoa(2*most), "procs", strconv.Itoa(2*most), " allows twice as many")
+		h.change("--procs "+strconv.Itoa(2*most), "procs", strconv.Itoa(2*most), "; to allow twice as many: ")
 }
 
 // daemons are programs by which a daemon of the host works, and its socket.

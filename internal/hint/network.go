@@ -103,9 +103,13 @@ func (h *hinter) network(r *reader) string {
 		return ""
 	}
 	if source == "--no-net" && !h.locked("allow_network") && !h.say.Config && h.say.Tool == "" {
-		return text + ": --net instead of --no-net turns it on"
+		if i := slices.Index(h.say.Typed, "--no-net"); i >= 0 {
+			h.say.Typed = slices.Delete(slices.Clone(h.say.Typed), i, i+1)
+			return text + allow + h.line("", "--net")
+		}
+		return text + "; to allow: take --no-net out of SBX_FLAGS"
 	}
-	return text + h.change("--net", "allow_network", "true", " turns it on")
+	return text + h.change("--net", "allow_network", "true", allow)
 }
 
 // loopback reports whether a word is an address on the loopback, as a URL or without

@@ -55,7 +55,7 @@ func (h *hinter) packed(status int, programs []string) string {
 		return ""
 	}
 	return "npm adds what it packs to its cache, and while the network is off that is the host's, which " +
-		"cannot be written" + h.change("--net", "allow_network", "true", " gives the project its own")
+		"cannot be written" + h.change("--net", "allow_network", "true", "; to give the project its own: ")
 }
 
 // husky is about the hooks that a project's prepare script sets up when its packages
@@ -80,9 +80,9 @@ func (h *hinter) husky(status int, words []string) string {
 	}
 	line := "HUSKY=0 " + text.ShellLine(words)
 	if !h.say.Config && h.say.Tool == "" {
-		line = "sbx --env HUSKY=0 -- " + text.ShellLine(words)
+		line = h.say.Redo("--env HUSKY=0", words)
 	}
-	return "husky cannot set up hooks: " + h.state(&a) + ": " + line + " goes on without; npm run prepare outside sets them up"
+	return "husky cannot set up hooks: " + h.state(&a) + " (npm run prepare outside sets them up); to go on without: " + line
 }
 
 // crates is about where cargo install has put programs: where sbx had it put what it
@@ -92,10 +92,6 @@ func (h *hinter) crates(words []string) string {
 		!h.exists(h.Home+"/.cache/cargo/bin") || h.say.Config || h.say.Tool != "" || h.locked("readonly_paths") {
 		return ""
 	}
-	flags := []string{"sbx", "-w", h.Home + "/.cargo"}
-	if _, source := h.Setting("allow_network"); source == "--net" {
-		flags = append(flags, "--net")
-	}
-	line := slices.Concat(flags, []string{"--"}, words[:2], []string{"--root", h.Home + "/.cargo"}, words[2:])
-	return "cargo installs for this project alone, in its private ~/.cache: " + text.ShellLine(line) + " installs for you"
+	line := slices.Concat(words[:2], []string{"--root", h.Home + "/.cargo"}, words[2:])
+	return "cargo installs for this project alone, in its private ~/.cache; to install for you: " + h.say.Redo("-w ~/.cargo", line)
 }

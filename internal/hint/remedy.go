@@ -20,30 +20,35 @@ const (
 	ownFiles      = ": sbx keeps its own files there, and that is never made writable"
 )
 
+// The beginnings of what to type.
+const (
+	allow    = "; to allow: "
+	ifExists = "; to allow, if it exists: "
+	secretTo = "; to let the command see the secret: "
+)
+
 // change says how a switch or a number is changed, by a flag or a key of the config
-// file, and what that does; or that the administrator has locked it.
-func (h *hinter) change(flag, key, value, does string) string {
+// file; or that the administrator has locked it.
+func (h *hinter) change(flag, key, value, to string) string {
 	switch {
 	case h.locked(key):
 		return isLocked
-	case h.say.Agent != "" && flag == "--net": // sbx agent has that, too
-		return ": sbx agent " + flag + " " + h.say.Agent + does
-	case h.say.Config:
-		return ": " + key + " = " + value + h.inConfig() + does
+	case h.say.Config && (h.say.Agent == "" || flag != "--net"): // sbx agent has that, too
+		return to + key + " = " + value + h.inConfig()
 	}
-	return ": " + h.flags(flag) + does
+	return to + h.line("", flag)
 }
 
-// flags is how flags are given: before a shim's own name they stand in SBX_FLAGS.
-func (h *hinter) flags(flag string) string {
-	if h.say.Tool == "" {
-		return flag
+// line is what to type for the run with more flags, after another command.
+func (h *hinter) line(first, flags string) string {
+	line, whole := h.say.Line(flags, h.words)
+	switch {
+	case first != "" && whole:
+		return first + " && " + line
+	case first != "":
+		return first + ", then " + line
 	}
-	had := ""
-	if h.say.Flags {
-		had, flag = `"$SBX_FLAGS"`, " "+flag
-	}
-	return "SBX_FLAGS=" + had + text.SingleQuoted(flag) + " " + text.ShellWord(h.say.Tool) + " …"
+	return line
 }
 
 func (h *hinter) inConfig() string {
@@ -63,31 +68,33 @@ func (h *hinter) locked(keys ...string) bool {
 const isLocked = "; the administrator has locked that"
 
 // remedy is how a path, by its name inside, is opened that a rule with an access
-// keeps, and what that does.
-func (h *hinter) remedy(to, path string, access policy.Access, m *view.Rule, does string) string {
+// keeps: "to write" or "to read" it, or to make it with a command first.
+func (h *hinter) remedy(how, path string, access policy.Access, m *view.Rule, to string) string {
 	flag, key := "-r ", "readonly_paths"
-	if to == "write" {
+	if how != "read" {
 		flag, key = "-w ", "writable_paths"
 	}
 	path = h.outside(path)
-	typed := flag + h.typed(path)
+	typed, first := h.typed(path), ""
+	if how != "read" && how != "write" {
+		first = how + " " + typed
+	}
 	switch {
-	case to == "write" && h.sbxOwn(path):
+	case flag == "-w " && h.sbxOwn(path):
 		return ownFiles
 	case h.locked(key, listKey(access)):
 		return isLocked
-	case h.say.Agent != "":
-		return ": sbx agent " + typed + " " + h.say.Agent + does
-	case !h.say.Config && h.say.Tool != "" && !text.Printable(path):
-		return ": sbx " + typed + " -- " + text.ShellWord(h.say.Tool) + " …" + does
-	case !h.say.Config:
-		return ": " + h.flags(typed) + does
+	case !h.say.Config || h.say.Agent != "":
+		return to + h.line(first, flag+typed)
 	case m != nil && m.Written == path && (m.Access == policy.Block || m.Access == policy.Protect):
-		return ": no configuration file can undo that; sbx " + typed + " -- COMMAND does" // at one path the tighter rule wins
-	case !text.Printable(path):
-		return ": sbx " + typed + " -- COMMAND" + does // not every file can hold that name
+		return "; no configuration file can undo that" + to + h.line(first, flag+typed) // at one path the tighter rule wins
+	case !text.Printable(path): // not every file can hold that name
+		return to + h.line(first, flag+typed)
 	}
-	return ": " + key + " = [" + strconv.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig() + does
+	if first != "" {
+		to += first + ", then "
+	}
+	return to + key + " = [" + strconv.Quote(strings.ReplaceAll(path, "$", "$$")) + "]" + h.inConfig()
 }
 
 // sbxOwn reports whether sbx keeps files in a directory.
@@ -162,10 +169,29 @@ func (h *hinter) shown(path string) string {
 	return text.Plain(path)
 }
 
-// typed is a path as a shell takes it.
+// typed is a path as a shell takes it: relative to the working directory where that is
+// shorter than by the home directory.
 func (h *hinter) typed(path string) string {
+	typed, cwd := text.ShellWord(path), h.outside(h.CWD)
 	if rest, ok := h.tilde(path); ok && (rest == "" || text.ShellWord(rest) == rest) {
-		return "~" + rest
+		typed = "~" + rest
 	}
-	return text.ShellWord(path)
+	if path == cwd && !h.say.Config {
+		return "."
+	}
+	for _, dir := range []string{cwd, policy.Dir(cwd)} {
+		rest, ok := strings.CutPrefix(path, dir+"/")
+		if !ok || h.say.Config {
+			continue
+		}
+		if dir != cwd {
+			rest = "../" + rest
+		} else if strings.ContainsAny(rest[:1], "-~") {
+			rest = "./" + rest
+		}
+		if near := text.ShellWord(rest); len(near) < len(typed) {
+			return near
+		}
+	}
+	return typed
 }

@@ -48,8 +48,8 @@ func ShellWord(w string) string {
 func ShellLine(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		if out[i] = ShellWord(w); out[i] == w && strings.Contains(w, "=") {
-			out[i] = "'" + w + "'" // else it might be an assignment
+		if out[i] = ShellWord(w); out[i] == w && (w[0] == '=' || i == 0 && strings.Contains(w, "=")) {
+			out[i] = "'" + w + "'" // else it might be an assignment, or =x a path for zsh
 		}
 	}
 	return strings.Join(out, " ")

@@ -90,12 +90,11 @@ func (l *lane) try(t *testing.T, r *row, seen *counts) {
 	}
 }
 
-// pasted is a whole line that a message names, without what it says of it.
-var pasted = regexp.MustCompile(`(?m)^sbx: (?:hint|notice): .*?: ((?:mkdir -p .* && )?(?:sbx .* -- )?(?:git|npm|cargo) .*?)` +
-	`(?: works without.*| goes on without.*| outside sets it| replaces it| installs for you)?$`)
+// pasted is a whole line that a message names.
+var pasted = regexp.MustCompile(`(?m)^sbx: (?:hint|notice): .*?: ((?:(?:mkdir -p|touch) .* && )?(?:sbx|git|npm|cargo) .*)$`)
 
 // toMake is said where the directory of -w does not exist.
-var toMake = regexp.MustCompile("mkdir -p |once it exists")
+var toMake = regexp.MustCompile("mkdir -p |touch ")
 
 // tryRemedy looks for a remedy in what was printed, and tries it. One may lead to
 // another: " => " is between them. "line" is a whole one, which is run in what the command
@@ -111,19 +110,26 @@ func (l *lane) tryRemedy(t *testing.T, r *row, flags []string, m remedy, bare, g
 				t.Errorf("%s: no message names a line:\n%s", r.at, got.stderr)
 				return
 			}
-			m.flags = strings.ReplaceAll(found[1], "sbx ", "sbx "+strings.Join(flags, " ")+" ")
+			m.flags = found[1]
 			got = l.outcome(t, r, l.run(filepath.Join(l.project, r.dir), r.env, nil, []string{"sh", "-c", m.flags}))
 			continue
 		}
 		full := strings.ReplaceAll(step, "~", l.home)
+		words := strings.Fields(full)
+		near := slices.Clone(words) // as it is written near the project
+		for i, w := range near {
+			if to, err := filepath.Rel(filepath.Join(l.project, r.dir), w); err == nil && filepath.IsAbs(w) {
+				near[i] = to
+			}
+		}
 		lines := slices.DeleteFunc(strings.Split(got.stderr, "\n"), func(line string) bool {
 			said := strings.HasPrefix(line, "sbx: hint: ") || strings.HasPrefix(line, "sbx: notice: ")
-			return !said || !strings.Contains(line, step) && !strings.Contains(line, full)
+			named := func(as string) bool { return strings.Contains(line, as) }
+			return !said || !slices.ContainsFunc([]string{step, full, strings.Join(near, " ")}, named)
 		})
 		if len(lines) == 0 && !m.untold {
 			t.Errorf("%s: no hint names %q:\n%s", r.at, step, got.stderr)
 		}
-		words := strings.Fields(full)
 		if i := slices.Index(words, "-w"); i >= 0 && (m.untold || toMake.MatchString(strings.Join(lines, ""))) {
 			dirs = append(dirs, words[i+1])
 		}
