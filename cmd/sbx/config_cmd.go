@@ -68,9 +68,9 @@ type configCheckJSON struct {
 type checkedJSON struct {
 	Path   string        `json:"path"`
 	OK     bool          `json:"ok"`
-	Layer  string        `json:"layer,omitempty"` // system, user, project; left out where it cannot be read
-	Trust  string        `json:"trust,omitempty"` // of a project file
-	Named  bool          `json:"named,omitempty"` // read only with --config
+	Layer  string        `json:"layer,omitempty" enum:"system,user,project"` // left out where it cannot be read
+	Trust  string        `json:"trust,omitempty"`                            // of a project file
+	Named  bool          `json:"named,omitempty"`                            // read only with --config
 	Errors []mistakeJSON `json:"errors"`
 	Asks   []string      `json:"asks"`    // keys that count only when the file is trusted
 	Never  []string      `json:"ignored"` // keys that never count in a project file

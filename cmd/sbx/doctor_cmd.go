@@ -32,8 +32,8 @@ type doctorCmd struct {
 
 type diagnosis struct {
 	OK       bool    `json:"ok"`
-	Tier     string  `json:"tier"`             // full, reduced, none
-	Wanted   string  `json:"wanted"`           // full, reduced
+	Tier     string  `json:"tier" enum:"full,reduced,none"`
+	Wanted   string  `json:"wanted" enum:"full,reduced"`
 	Cause    string  `json:"cause,omitempty"`  // why the tier is not full
 	Engine   string  `json:"engine,omitempty"` // what a run would use
 	Landlock int     `json:"landlock"`         // version of the interface, 0 for none

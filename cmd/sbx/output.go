@@ -98,7 +98,7 @@ func meant(word string, known []string, otherwise string) string {
 // check is one line of what a doctor finds.
 type check struct {
 	Name   string   `json:"check"`
-	Status string   `json:"status"` // ok, note, bad
+	Status string   `json:"status" enum:"ok,note,bad"`
 	Text   string   `json:"text"`
 	Hints  []string `json:"hints,omitempty"`
 }

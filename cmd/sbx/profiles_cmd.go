@@ -182,7 +182,7 @@ type changesJSON struct {
 }
 
 type changeJSON struct {
-	Direction string `json:"direction"` // tighter, wider
+	Direction string `json:"direction" enum:"tighter,wider"`
 	policy.Change
 }
 

@@ -47,7 +47,7 @@ type shimsJSON struct {
 // shimJSON is a shim as list, add and remove tell of it.
 type shimJSON struct {
 	Name    string `json:"name"`
-	Change  string `json:"change,omitempty"`  // added, kept, renewed, removed
+	Change  string `json:"change,omitempty" enum:"added,kept,renewed,removed"`
 	Shim    string `json:"shim"`              // the link
 	Target  string `json:"target,omitempty"`  // what it holds
 	Broken  bool   `json:"broken,omitempty"`  // nothing is there

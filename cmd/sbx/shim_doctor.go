@@ -44,7 +44,7 @@ type shimToolReport struct {
 type shimAnswer struct {
 	Context string `json:"context"` // shell, login, interactive, sh, cron, session, absolute
 	How     string `json:"how"`     // for people
-	Answer  string `json:"answer"`  // shim, program, alias, function, builtin, none, unknown
+	Answer  string `json:"answer" enum:"shim,program,alias,function,builtin,none,unknown"`
 	Path    string `json:"path,omitempty"`
 	title   string
 }

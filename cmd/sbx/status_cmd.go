@@ -27,7 +27,7 @@ type standing struct {
 	OK        bool            `json:"ok"`
 	Inside    bool            `json:"inside"`
 	Profiles  []string        `json:"profiles"`
-	Tier      string          `json:"tier"` // full, reduced, none
+	Tier      string          `json:"tier" enum:"full,reduced,none"`
 	Network   bool            `json:"allow_network"`
 	Root      string          `json:"root"`
 	Config    []configJSON    `json:"config"`

@@ -417,9 +417,9 @@ type trippedJSON struct {
 type pendingJSON struct {
 	Path    string   `json:"path"`
 	Quoted  string   `json:"path_quoted,omitempty"` // in Go's notation, when the path is not UTF-8
-	What    string   `json:"what,omitempty"`        // new, changed, gone
-	Grade   string   `json:"grade"`                 // alarm, note, instructions
-	Told    bool     `json:"told,omitempty"`        // said once on a terminal: it does not count for the exit status
+	What    string   `json:"what,omitempty" enum:"new,changed,gone"`
+	Grade   string   `json:"grade" enum:"alarm,note,instructions"`
+	Told    bool     `json:"told,omitempty"` // said once on a terminal: it does not count for the exit status
 	Was     string   `json:"was"`
 	Now     string   `json:"now"`
 	Since   string   `json:"since,omitempty"`

@@ -37,8 +37,8 @@ type agreedJSON struct {
 
 type trustJSON struct {
 	Path    string          `json:"path"`
-	State   string          `json:"state"` // trusted
-	Was     string          `json:"was"`   // unknown, trusted, changed
+	State   string          `json:"state" enum:"trusted"`
+	Was     string          `json:"was" enum:"unknown,trusted,changed"`
 	SHA256  string          `json:"sha256"`
 	Asks    []string        `json:"asks"`
 	Ignored []string        `json:"ignored"`
@@ -326,7 +326,7 @@ type trustListJSON struct {
 
 type trustedJSON struct {
 	Path   string `json:"path"`
-	State  string `json:"state"` // trusted, changed, gone
+	State  string `json:"state" enum:"trusted,changed,gone"`
 	SHA256 string `json:"sha256"`
 }
 

@@ -68,9 +68,9 @@ func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (c Checked
 
 // Said is what is said at one key.
 type Said struct {
-	Key    string `json:"key"`    // as in files, with dots: profiles.work.git
-	Value  any    `json:"value"`  // bool, number, string or list of strings
-	Layer  string `json:"layer"`  // built-in, system, user, project; environment
+	Key    string `json:"key"`   // as in files, with dots: profiles.work.git
+	Value  any    `json:"value"` // bool, number, string or list of strings
+	Layer  string `json:"layer" enum:"built-in,system,user,project,environment"`
 	Source string `json:"source"` // file:line:col; built-in, or a variable's name
 }
 

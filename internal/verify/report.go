@@ -66,7 +66,7 @@ type Result struct {
 	Section string  `json:"section"`
 	Name    string  `json:"check"`   // the act, in a few words
 	Subject string  `json:"subject"` // path, address or name it is about, byte for byte; may be empty
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict" enum:"proved,allowed,gap,not_applicable,hole,unchecked"`
 	Detail  string  `json:"detail"`  // what was seen, one line
 	Control string  `json:"control"` // how it is known that the act is possible; "" when there is no need
 }

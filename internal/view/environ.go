@@ -17,7 +17,7 @@ import (
 // value of the caller's.
 type EnvChange struct {
 	Name   string `json:"name"`
-	Action string `json:"action"` // pass, drop, or set by sbx
+	Action string `json:"action" enum:"pass,drop,set"`
 	Source string `json:"source"`
 	Value  string `json:"value,omitempty"` // what sbx sets for a tool, without what is the caller's
 }
