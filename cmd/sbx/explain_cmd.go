@@ -12,8 +12,10 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
+	"github.com/sbx-sandbox/sbx/profiles"
 )
 
 // explainCmd prints the policy of a run with where each rule comes from.
@@ -33,6 +35,14 @@ type explanation struct {
 	Limits   []string         `json:"limits"`
 	Gaps     []string         `json:"gaps"`
 	Notices  []string         `json:"notices"`
+
+	// For the picture.
+	project string
+	builtin []string          // profiles
+	own     []pathJSON        // what is there without a rule
+	root    pathJSON          // what is true of a path that is not listed
+	exposed []string          // protected paths that are put back after the run
+	marks   map[string]string // notes on paths
 }
 
 type settingJSON struct {
@@ -60,7 +70,12 @@ func (c *explainCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	return show(c.JSON, e, e.print)
+	return show(c.JSON, e, func() error {
+		if onTerminal() {
+			return e.picture(screen(), c.Verbose)
+		}
+		return e.print()
+	})
 }
 
 // pathsHeading says how the list of paths is to be read.
@@ -94,16 +109,54 @@ func explain(s *app.Context) (*explanation, error) {
 			e.Settings = append(e.Settings, settingJSON{v.Key, v.Value, cmp.Or(s.Policy.Where[v.Key], "default")})
 		}
 	}
+	e.builtin = profiles.For(s.Host.OS).Names()
+	switch plan.Engine {
+	case host.EngineBwrap:
+		e.own = []pathJSON{{"private", "/dev", "built-in", "sbx"}, {"private", "/proc", "built-in", "sbx"}}
+	case host.EngineLandlock:
+		e.own = []pathJSON{{"read", "/proc", "built-in", "sbx"}}
+	}
+	project := cmp.Or(s.Vars.Project, s.Vars.CWD)
+	e.project, e.exposed = text.Plain(project), plan.Report.Exposed
+	e.marks = map[string]string{s.Vars.Home: " (home)", s.Vars.CWD: " (you are here)", project: " (the project)"}
+	if s.Vars.CWD != project {
+		e.project += " (you are in " + text.Plain(s.Vars.CWD) + ")"
+	}
+	e.root = pathJSON{Access: "absent", Path: "/"}
+	if top := plan.Report.View.At("/"); top != nil {
+		r := plan.Report.View.RuleOf(top)
+		e.root = pathJSON{r.Word(), "/", r.Layer.String(), r.Source}
+	} else if plan.Report.View.NoMounts {
+		e.root.Access = view.Closed
+	}
 	for _, m := range app.Shown(plan) {
 		e.Paths = append(e.Paths, pathJSON{m.Word(), m.Path, m.Layer.String(), m.Source})
+		switch v := plan.Report.Ask(m.Path); {
+		case v.Kind != host.Dir:
+		case m.Access == policy.Write && !v.Write:
+			e.marks[m.Path] += " (nothing can be made in it)"
+		case view.Shows(m.Access) && !v.Read:
+			e.marks[m.Path] += " (cannot be listed)"
+		}
 	}
 	return e, nil
 }
 
+// print shows the policy as a table, which has one line for each rule.
 func (e *explanation) print() error {
+	fmt.Fprintln(stdout, colour("1", "profile "+strings.Join(e.Profiles, " + ")))
+	e.printSettings()
 	w := table()
-	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, colour("1", text)) }
-	head("profile " + strings.Join(e.Profiles, " + "))
+	fmt.Fprintln(stdout, colour("1", pathsHeading(e.Engine)))
+	for _, p := range e.Paths {
+		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, text.Plain(p.Path), source(p.Layer, p.Source))
+	}
+	_ = w.Flush()
+	return e.printRest()
+}
+
+func (e *explanation) printSettings() {
+	w := table()
 	if e.Tier != host.TierFull {
 		fmt.Fprintf(w, "  tier\t%s\t%s\n", e.Tier, strings.TrimPrefix(e.Lack+", engine "+e.Engine, ", "))
 	}
@@ -113,10 +166,13 @@ func (e *explanation) print() error {
 	if e.Filter != nil {
 		fmt.Fprintf(w, "  seccomp file\t%s\ton top of level dev\n", e.Filter)
 	}
-	head(pathsHeading(e.Engine))
-	for _, p := range e.Paths {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", p.Access, text.Plain(p.Path), source(p.Layer, p.Source))
-	}
+	_ = w.Flush()
+}
+
+// printRest is what comes after the paths.
+func (e *explanation) printRest() error {
+	w := table()
+	head := func(text string) { w.Flush(); fmt.Fprintln(stdout, colour("1", text)) }
 	head("environment (the caller's by name only)")
 	for _, action := range []string{"set", "drop", "pass"} {
 		for _, v := range e.Env {

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/policy"
+	"github.com/sbx-sandbox/sbx/internal/text"
+	"github.com/sbx-sandbox/sbx/internal/view"
+)
+
+// branch is a path in the drawing of a policy, or some of one kind in one line.
+type branch struct {
+	path  string
+	names []string // of those that are folded into this line
+	what  string   // what may be done there, a key of kinds
+	rule  string   // "" where none decides: then it is as above it
+	note  string
+	below []*branch
+}
+
+// kinds are what may be done at a path, in the words of the drawing.
+var kinds = []struct{ word, sgr, means string }{
+	{"rw", "32", ""},
+	{"ro", "", ""},
+	{"hidden", "31", "empty, or cannot be opened"},
+	{"protected", "33", "ro inside of rw"},
+	{"restored", "33", "put back after the run"},
+	{"private", "36", "the sandbox's own, gone after the run"},
+	{"closed", "35", "exists, but cannot be opened"},
+	{"absent", "2", "does not exist inside"},
+}
+
+// kind is what a path in the list of explain is in the drawing.
+func (e *explanation) kind(p *pathJSON) string {
+	switch {
+	case p.Access == policy.Write.String():
+		return "rw"
+	case p.Access == policy.Read.String():
+		return "ro"
+	case p.Access == policy.Block.String():
+		return "hidden"
+	case p.Access == policy.Protect.String() && slices.Contains(e.exposed, p.Path):
+		return "restored"
+	case p.Access == policy.Protect.String():
+		return "protected"
+	}
+	return p.Access
+}
+
+// tree is the list of paths as what lies in what. Folded, those that lie in one
+// directory and differ only in their names are one line.
+func (e *explanation) tree(fold bool) *branch {
+	draw := func(p *pathJSON) *branch {
+		rule := source(p.Layer, p.Source)
+		if fold {
+			rule = strings.TrimPrefix(rule, "built-in ")
+		}
+		return &branch{path: p.Path, what: e.kind(p), rule: rule, note: e.marks[p.Path]}
+	}
+	root := draw(&e.root)
+	if root.rule == "" {
+		root.rule = "what is not listed"
+	}
+	above := []*branch{root}
+	paths := slices.Concat(e.Paths, e.own)
+	slices.SortStableFunc(paths, func(a, b pathJSON) int { return view.ComparePaths(a.Path, b.Path) })
+	for i := range paths {
+		p := &paths[i]
+		for !policy.Within(p.Path, above[len(above)-1].path) {
+			above = above[:len(above)-1]
+		}
+		b, last := draw(p), above[len(above)-1]
+		if fold && last.rule == "sbx" && b.what == last.what {
+			continue // /dev/shm in /dev
+		}
+		last.below = append(last.below, b)
+		above = append(above, b)
+	}
+	root.arrange(fold, false)
+	return root
+}
+
+// arrange puts in order what lies below a branch. Where names are folded, directories
+// that no rule is about are shown on one level only.
+func (b *branch) arrange(fold, flat bool) {
+	if !flat {
+		b.group()
+	}
+	for _, c := range b.below {
+		c.arrange(fold, fold && c.rule == "")
+	}
+	if fold {
+		b.fold()
+	}
+}
+
+// group puts a directory between a branch and those of its paths that share one.
+func (b *branch) group() {
+	var out []*branch
+	for rest := b.below; len(rest) > 0; {
+		n, in := 1, rest[0].path
+		for ; n < len(rest); n++ {
+			common := in
+			for !policy.Within(rest[n].path, common) {
+				common = policy.Dir(common)
+			}
+			if common == b.path {
+				break
+			}
+			in = common
+		}
+		if n == 1 {
+			out = append(out, rest[0])
+		} else {
+			dir := &branch{path: in, what: b.what, below: rest[:n:n]}
+			if b.what == "absent" || b.what == "hidden" {
+				dir.what = "" // it exists, to hold these
+			}
+			out = append(out, dir)
+		}
+		rest = rest[n:]
+	}
+	b.below = out
+}
+
+// fold makes one line of all leaves that differ only in their names.
+func (b *branch) fold() {
+	var out []*branch
+	for _, c := range b.below {
+		i := slices.IndexFunc(out, func(o *branch) bool {
+			return len(o.below)+len(c.below) == 0 && o.what == c.what && o.rule == c.rule && o.note+c.note == ""
+		})
+		if i < 0 || c.names != nil {
+			out = append(out, c)
+			continue
+		}
+		if out[i].names == nil {
+			out[i].names = []string{b.name(out[i])}
+		}
+		out[i].names = append(out[i].names, b.name(c))
+	}
+	b.below = out
+}
+
+// name is how a path is called below a branch.
+func (b *branch) name(c *branch) string {
+	name := c.path
+	if b.path != "/" {
+		name = strings.TrimPrefix(c.path, b.path+"/")
+	}
+	return text.Plain(name)
+}
+
+// label is a branch in the drawing, with as many of its names as fit.
+func (b *branch) label(over *branch, width int) string {
+	if b.names == nil {
+		return over.name(b) + b.note
+	}
+	for n := len(b.names); ; n-- {
+		if label := text.Few(b.names, n, ", "); n == 1 || width <= 0 || text.Cells(label) <= width {
+			return label
+		}
+	}
+}
+
+// row is a line of the drawing.
+type row struct {
+	*branch
+	guide, label string
+	hang         string // in place of the guide, in the lines after the first
+}
+
+// rows are what lies below a branch, from top to bottom.
+func (b *branch) rows(s text.Screen, hang string, width int) (out []row) {
+	fork, bar, corner := "├─ ", "│  ", "└─ "
+	if s.ASCII {
+		fork, bar, corner = "|- ", "|  ", "`- "
+	}
+	for i, c := range b.below {
+		guide, under := fork, bar
+		if i == len(b.below)-1 {
+			guide, under = corner, "   "
+		}
+		own := under
+		if len(c.below) > 0 {
+			own += bar
+		}
+		out = append(out, row{c, hang + guide, c.label(b, width-text.Cells(hang+guide)), hang + own})
+		out = append(out, c.rows(s, hang+under, width)...)
+	}
+	return out
+}
+
+// draw is the tree as it is to be written: what may be done, the path, the rule.
+func (b *branch) draw(s text.Screen) string {
+	const start, gap = 11, 2 // where paths begin, and what is between them and the rules
+	wide := s
+	if s.Width == 0 {
+		wide.Width = 1 << 20
+	}
+	rows := append([]row{{b, "", "/" + b.note, ""}}, b.rows(s, "", wide.Width-start-gap-min(longest(b), s.Width/3))...)
+	at := 0 // where rules begin
+	for _, r := range rows {
+		if n := start + text.Cells(r.guide+r.label) + gap; n <= wide.Width*2/3 {
+			at = max(at, n)
+		}
+	}
+	var out strings.Builder
+	for _, r := range rows {
+		out.WriteString(paintKind(s, r.what) + strings.Repeat(" ", start-len(r.what)) + s.Paint("2", r.guide) + r.label)
+		used := start + text.Cells(r.guide+r.label)
+		switch pad := max(at-used, gap); {
+		case r.rule == "":
+		case used+pad+text.Cells(r.rule) <= wide.Width:
+			out.WriteString(strings.Repeat(" ", pad) + s.Paint("2", r.rule))
+		default:
+			under := start + text.Cells(r.hang) + gap
+			for l := range strings.SplitSeq(text.Screen{Width: max(wide.Width-under, 1)}.Wrap(r.rule, 0), "\n") {
+				out.WriteString("\n" + strings.Repeat(" ", start) + s.Paint("2", r.hang+strings.Repeat(" ", gap)+l))
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+// paintKind is the word for what may be done, in its colour.
+func paintKind(s text.Screen, word string) string {
+	for _, k := range kinds {
+		if k.word == word && k.sgr != "" {
+			return s.Paint(k.sgr, word)
+		}
+	}
+	return word
+}
+
+// longest is how many cells the longest rule takes.
+func longest(b *branch) int {
+	n := text.Cells(b.rule)
+	for _, c := range b.below {
+		n = max(n, longest(c))
+	}
+	return n
+}
+
+// picture is the policy on a terminal: what matters first, and with -v all of it.
+func (e *explanation) picture(s text.Screen, all bool) error {
+	fmt.Fprintln(stdout, s.Paint("1", "profile "+strings.Join(e.Profiles, " + ")))
+	if all {
+		e.printSettings()
+	} else {
+		e.summary()
+	}
+	root := e.tree(!all)
+	fmt.Fprintln(stdout, s.Paint("1", "paths")+" (the deepest one decides)")
+	fmt.Fprint(exact, root.draw(s))
+	var legend []string
+	used := root.kinds(nil)
+	for _, k := range kinds {
+		if k.means != "" && slices.Contains(used, k.word) {
+			legend = append(legend, paintKind(s, k.word)+": "+k.means)
+		}
+	}
+	fmt.Fprintln(stdout, strings.Join(legend, "; "))
+	if all {
+		return e.printRest()
+	}
+	e.printEnvNames()
+	e.printShort("gaps", e.Gaps)
+	e.printShort("notices", e.Notices)
+	_, err := fmt.Fprintln(stdout, s.Paint("2", "sbx explain -v shows all of it, sbx explain | cat a table, sbx why PATH one path"))
+	return err
+}
+
+// kinds adds the words that a tree uses.
+func (b *branch) kinds(words []string) []string {
+	words = append(words, b.what)
+	for _, c := range b.below {
+		words = c.kinds(words)
+	}
+	return words
+}
+
+// summary is what decides most.
+func (e *explanation) summary() {
+	var limits, other []string
+	network := ""
+	for _, s := range e.Settings {
+		switch {
+		case s.Key == "allow_network":
+			network = app.OnOff(s.Value == "true") + " (" + s.Source + ")"
+		case slices.Contains([]string{"timeout_seconds", "memory_limit_mb", "cpus", "procs", "file_size_limit_mb"}, s.Key):
+			limits = append(limits, s.Key+" = "+s.Value+" ("+s.Source+")")
+		case s.Source != "default" && !slices.Contains(e.builtin, s.Source):
+			other = append(other, s.Key+" = "+text.Plain(s.Value)+" ("+s.Source+")")
+		}
+	}
+	w := table()
+	for _, r := range [][2]string{{"project", e.project}, {"network", network},
+		{"engine", e.Engine + ", tier " + e.Tier + lackOf(e.Lack)},
+		{"limits", cmp.Or(strings.Join(limits, ", "), "none asked for")}, {"also", strings.Join(other, ", ")}} {
+		if r[1] != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", r[0], r[1])
+		}
+	}
+	_ = w.Flush()
+}
+
+func lackOf(lack string) string {
+	if lack == "" {
+		return ""
+	}
+	return " (" + lack + ")"
+}
+
+// printEnvNames says which variables do not reach the command, and counts the rest.
+func (e *explanation) printEnvNames() {
+	var dropped []string
+	count := make(map[string]int)
+	for _, v := range e.Env {
+		if count[v.Action]++; v.Action == "drop" {
+			dropped = append(dropped, text.Plain(v.Name))
+		}
+	}
+	const few = 8
+	line := fmt.Sprintf("%s: %d passed on, %d set, %d dropped", colour("1", "environment"), count["pass"], count["set"], len(dropped))
+	if len(dropped) > 0 {
+		line += " (" + text.Few(dropped, few, ", ") + ")"
+	}
+	fmt.Fprintln(stdout, line)
+}
+
+// printShort shows the beginning of each line.
+func (e *explanation) printShort(title string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintln(stdout, colour("1", title))
+	}
+	for _, l := range lines {
+		whole := l
+		if n := strings.IndexAny(l, ";:("); n > 0 {
+			l = strings.TrimSpace(l[:n])
+		}
+		for width := screen().Width - len("  …"); width > 0 && text.Cells(l) > width; {
+			l = l[:max(strings.LastIndexByte(l, ' '), 0)]
+		}
+		if l != whole {
+			l = strings.TrimRight(l, ",") + "…"
+		}
+		fmt.Fprintln(stdout, "  "+l)
+	}
+}
