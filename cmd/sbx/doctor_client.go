@@ -54,8 +54,8 @@ func (c *doctorCmd) client() error {
 	if !ok {
 		return unknownAgent(c.Client)
 	}
-	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: client.Inside,
-		Outside: client.Outside, Whole: wholeLine(client), install: client.Install}
+	r := &clientReport{Client: client.Name, Title: client.Title, Seen: client.Seen, Inside: orEmpty(client.Inside),
+		Outside: orEmpty(client.Outside), Whole: wholeLine(client), install: client.Install}
 	r.Program, _ = installed(client)
 	if _, ok := engine.Inside(); ok {
 		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}

@@ -83,6 +83,8 @@ func TestDocumentsFollowTheirSchemas(t *testing.T) {
 	w := newWorld(t)
 	w.write(t, "proj/.env", "x")
 	w.write(t, "proj/.sbx.toml", "[profiles.moderate]\nallow_network = true\nblocked_paths = [\"$CWD/x\"]\n")
+	w.write(t, "home/.config/sbx/rules.json", `{"defaultAction":"SCMP_ACT_ALLOW"}`)
+	w.write(t, "home/.config/sbx/config.toml", "[profiles.bare]\nreadonly_paths = [\"/\"]\nenv_pass = [\"PATH\"]\n")
 	w.write(t, "home/bin/claude", "#!/bin/sh\n")
 	w.write(t, "home/bin/npm", "#!/bin/sh\n")
 	for _, name := range []string{"claude", "npm"} {
@@ -96,17 +98,23 @@ func TestDocumentsFollowTheirSchemas(t *testing.T) {
 	ran := make(map[string]bool)
 	for _, line := range []string{
 		"shim add --json npm", "shim list --json", "shim doctor --json", "explain --json", "explain --json --engine landlock -w .", "explain --json --engine sandbox-exec",
-		"why --json .env PATH github.com:443 nosuch/x NOTSET @x", "why --json --engine landlock .env", "verify --json", "doctor --json", "doctor --json claude",
+		"why --json .env PATH github.com:443 nosuch/x NOTSET @x", "why --json --engine landlock .env", "verify --json", "doctor --json", "doctor --json claude", "doctor --json codex",
 		"agent --list --json", "profiles --json", "profiles show --json moderate", "profiles show --json --flat node", "profiles diff --json strict permissive",
 		"config --json", "config check --json", "config check --json nosuch.toml .sbx.toml", "status --json", "tripwire --json", "tripwire --json --deep", "cache --json",
 		"trust --json", "trust --list --json", "shim remove --json npm",
+		"explain --json --seccomp W/home/.config/sbx/rules.json", "-n --json --seccomp W/home/.config/sbx/rules.json --timeout 5 -- true", "explain --json -p bare", "-n --json -p bare --net -w . -- true",
+		"-q -- env /run/sbx/sbx status --json", "-q -- env /run/sbx/sbx why --json .env PATH @x", "-q -- env /run/sbx/sbx doctor --json", "-q -- env /run/sbx/sbx doctor --json codex",
+		"-q -- env /run/sbx/sbx verify -q --json", "-q -- env /run/sbx/sbx config --json", "-q -- env /run/sbx/sbx config check --json", "-q -- env /run/sbx/sbx profiles --json",
 		"-n --json -- true", "-n --json --direct -- true", "-n --json --engine landlock -- true", "-n --json --engine sandbox-exec -- true", "-n --json --no-sandbox -- true",
 	} {
-		words := strings.Fields(line)
+		words := strings.Fields(strings.ReplaceAll(line, "W/", w.dir+"/"))
 		out, said, status := w.run(w.dir+"/proj", append([]string{"sbx"}, words...)...)
 		if out == "" {
 			t.Errorf("sbx %s: status %d, %s", line, status, said)
 			continue
+		}
+		if i := slices.Index(words, "/run/sbx/sbx"); i >= 0 {
+			words = words[i+1:]
 		}
 		checkDocument(t, words, []byte(out))
 		ran[documentOf(words)] = true

@@ -5,8 +5,10 @@ package config
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -36,6 +38,7 @@ func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (c Checked
 		for i, err := range c.Errors {
 			c.Errors[i] = bounded(err)
 		}
+		slices.SortStableFunc(c.Errors, byPlace)
 		return c
 	}
 	f, before := files[i], files[:0:0]
@@ -64,6 +67,22 @@ func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (c Checked
 		c.Errors = []error{bounded(err)}
 	}
 	return c
+}
+
+// byPlace compares errors of one file by line and column.
+func byPlace(a, b error) int {
+	place := func(err error) (line, col int) {
+		if e, ok := errors.AsType[*policy.Error](err); ok {
+			if parts := strings.Split(e.Source, ":"); len(parts) > 2 {
+				line, _ = strconv.Atoi(parts[len(parts)-2])
+				col, _ = strconv.Atoi(parts[len(parts)-1])
+			}
+		}
+		return line, col
+	}
+	lineA, colA := place(a)
+	lineB, colB := place(b)
+	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(colA, colB))
 }
 
 // Said is what is said at one key.

@@ -184,9 +184,12 @@ func (doc *document) each(e entry, read func(entry) error) error {
 	return err
 }
 
+// maxMistakes bounds what is kept of a file that is wrong throughout.
+const maxMistakes = 100
+
 // note returns an error, or keeps it where all are asked for.
 func (doc *document) note(err error) error {
-	if err == nil || !doc.collect {
+	if err == nil || !doc.collect || len(doc.errs) == maxMistakes {
 		return err
 	}
 	doc.errs = append(doc.errs, err)
