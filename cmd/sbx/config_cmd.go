@@ -46,13 +46,42 @@ func (c *configShowCmd) Run(s *app.Context) error {
 			v.Value, v.Layer, v.Source = said, "environment", name
 		}
 	}
-	return show(c.JSON, out, func() error {
-		w := table()
-		for _, v := range out.Values {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, app.Harmless(tomlValue(v.Value)), v.Source)
+	return show(c.JSON, out, func() error { return out.print(files) })
+}
+
+// print shows file by file, in the order in which they count, what is not said again.
+func (c *configSaidJSON) print(files []config.File) error {
+	w := table()
+	part := func(title, prefix string, of func(v *config.Said) bool) {
+		for i := range c.Values {
+			v := &c.Values[i]
+			if !of(v) {
+				continue
+			}
+			if title != "" {
+				w.Flush()
+				fmt.Fprintln(exact, colour("1", title))
+				title = ""
+			}
+			place := strings.TrimPrefix(v.Source, prefix) + "\t"
+			if v.Layer == policy.Builtin.String() {
+				place = ""
+			}
+			fmt.Fprintf(w, "  %s%s = %s\n", place, v.Key, app.Harmless(tomlValue(v.Value)))
 		}
-		return w.Flush()
-	})
+	}
+	in := func(layer string) func(*config.Said) bool {
+		return func(v *config.Said) bool { return v.Layer == layer }
+	}
+	part("defaults", "", in(policy.Builtin.String()))
+	for _, f := range files {
+		name := text.Plain(f.Path)
+		part(name+" ("+f.Layer.String()+")", name+":", func(v *config.Said) bool {
+			return strings.HasPrefix(v.Source, name+":")
+		})
+	}
+	part("environment", "", in("environment"))
+	return w.Flush()
 }
 
 type configCheckCmd struct {
