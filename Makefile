@@ -33,7 +33,7 @@ MEASUREFLAGS ?=
 share  = $(DESTDIR)$(PREFIX)/share
 gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
 
-.PHONY: build try test everyday bench measure lint generate install clean help
+.PHONY: build try test everyday bench measure lint generate install uninstall clean help
 
 build: ## build bin/sbx
 	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/sbx' ./cmd/sbx
@@ -88,6 +88,15 @@ install: ## install to PREFIX (/usr/local), below DESTDIR
 	put completions/sbx.bash '$(share)/bash-completion/completions/sbx' && \
 	put completions/_sbx '$(share)/zsh/site-functions/_sbx' && \
 	put completions/sbx.fish '$(share)/fish/vendor_completions.d/sbx.fish'
+
+uninstall: ## remove what make install put below PREFIX
+	@for shell in $(SHELLS); do \
+		rm -f '$(DESTDIR)$(PREFIX)/bin/sbx-'$$shell '$(DESTDIR)$(PREFIX)/lib/sbx/shells/'$$shell '$(DESTDIR)$(PREFIX)/lib/sbx/shells/sbx-'$$shell; \
+	done
+	@for page in man/*.[157]; do rm -f '$(share)/man/man'"$${page##*.}/$${page##*/}"; done
+	rm -f '$(DESTDIR)$(PREFIX)/bin/sbx' '$(share)/bash-completion/completions/sbx' '$(share)/zsh/site-functions/_sbx' \
+		'$(share)/fish/vendor_completions.d/sbx.fish'
+	@rmdir '$(DESTDIR)$(PREFIX)/lib/sbx/shells' '$(DESTDIR)$(PREFIX)/lib/sbx' 2>/dev/null; true
 
 clean: ## remove what make made
 	rm -rf bin dist coverage coverage.out

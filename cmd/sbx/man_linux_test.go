@@ -68,3 +68,50 @@ func TestManExamples(t *testing.T) {
 		}
 	}
 }
+
+// TestShownOutput runs the lines that a page shows after a $, and wants the
+// lines of sbx that it shows below them.
+func TestShownOutput(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	w := newWorld(t)
+	home := w.dir + "/home"
+	proj := home + "/project"
+	for _, dir := range []string{proj, home + "/data", home + "/out", home + "/.ssh"} {
+		must(t, os.Mkdir(dir, 0o755))
+	}
+	for _, file := range []string{home + "/.ssh/id_rsa", home + "/data/f", home + "/notes", proj + "/.env"} {
+		must(t, os.WriteFile(file, []byte("x\n"), 0o600))
+	}
+	if _, said, status := w.run(proj, "git", "init", "-q"); status != 0 {
+		t.Fatal(said)
+	}
+	compared := 0
+	for _, page := range []string{"README.md", "docs/troubleshooting.md"} {
+		text, err := os.ReadFile("../../" + page)
+		must(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^    \$ ((?:FOO_TOKEN=s )?sbx (?:-|why).*)\n((?:    [^$].*\n)*)`).FindAllStringSubmatch(string(text), -1) {
+			line := regexp.MustCompile(` {2,}# .*| +# .*$`).ReplaceAllString(m[1], "")
+			if regexp.MustCompile(`curl|make install`).MatchString(line) { // one says what its version says, the other needs a project
+				if _, err := exec.LookPath("curl"); err != nil || !strings.Contains(line, "curl") {
+					continue
+				}
+			}
+			out, said, _ := w.run(proj, "sh", "-c", line)
+			got := strings.NewReplacer(proj, "/home/ada/project", home, "/home/ada").Replace(out + said)
+			for want := range strings.Lines(m[2]) {
+				want = strings.TrimSpace(want)
+				if strings.Contains(want, "file") && !strings.Contains(want, "block") || strings.HasPrefix(want, "curl: ") {
+					continue
+				}
+				compared++
+				if !strings.Contains(got, want+"\n") {
+					t.Errorf("%s: %s does not print %q:\n%s", page, line, want, got)
+				}
+			}
+		}
+	}
+	if compared < 12 {
+		t.Errorf("only %d lines were compared", compared)
+	}
+}
