@@ -89,9 +89,10 @@ func command(s, before string, cell bool) (n int, paste bool) {
 	n = wordEnd(s)
 	before = strings.TrimRight(before, " \n")
 	last := before[strings.LastIndexAny(before, " \n")+1:]
-	name, _, set := strings.Cut(s[:n], "=")
-	begins := slices.Contains(programs, s[:n]) || set && ValidName(name, "_") && strings.ToUpper(name) == name
-	if !begins || (last != "" || cell) && !strings.HasSuffix(last, ":") &&
+	first, inner := strings.CutPrefix(s[:n], "(")
+	name, _, set := strings.Cut(first, "=")
+	begins := slices.Contains(programs, first) || set && ValidName(name, "_") && strings.ToUpper(name) == name
+	if !begins || (last != "" || cell) && !inner && !strings.HasSuffix(last, ":") &&
 		!slices.Contains([]string{"or", "with", "run", "type", "write", "->"}, last) {
 		return 0, false
 	}
@@ -104,7 +105,8 @@ func command(s, before string, cell bool) (n int, paste bool) {
 			short = n
 		}
 		gap := len(s[n:]) - len(strings.TrimLeft(s[n:], " "))
-		if gap == 0 || gap == len(s[n:]) || strings.HasSuffix(word, ",") || strings.HasSuffix(word, ";") {
+		if gap == 0 || gap == len(s[n:]) || strings.HasSuffix(word, ",") || strings.HasSuffix(word, ";") ||
+			inner && strings.Contains(word, ")") {
 			break
 		}
 		end = wordEnd(s[n+gap:])
@@ -113,7 +115,7 @@ func command(s, before string, cell bool) (n int, paste bool) {
 	if !paste && short > 0 {
 		n = short
 	}
-	return n, paste
+	return n, paste && !inner
 }
 
 // wordEnd is the length of the first word of a text. Spaces between quotes that begin
