@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/hint"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/pid1"
+	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
 // printHint tells what a command left, and explains why it failed, for process 1 of the sandbox that this
@@ -58,7 +60,7 @@ func printHint(args []string) {
 		mounts, _ := os.ReadFile("/proc/self/mountinfo")
 		until := time.Now().Add(time.Duration(say.Until - now.Nano()))
 		if line := hint.Left(b, say, args[end+1:], string(mounts), until); line != "" {
-			_, _ = exact.WriteString("notice: " + line + "\n")
+			tellInit(say.Screen, "notice: "+line)
 		}
 	}
 	if status == 0 {
@@ -71,8 +73,13 @@ func printHint(args []string) {
 		line = hint.Line(b, say, max(status, 0), args[end+1:])
 	}
 	if line != "" {
-		_, _ = exact.WriteString("hint: " + line + "\n")
+		tellInit(say.Screen, "hint: "+line)
 	}
+}
+
+// tellInit has process 1 say a line, which begins it with the name of sbx.
+func tellInit(s text.Screen, line string) {
+	_, _ = exact.WriteString(strings.TrimPrefix(s.Show("sbx: "+line+"\n"), "sbx: "))
 }
 
 // full reports whether a file system has no room left.

@@ -121,7 +121,9 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 func (c *Context) hints() engine.Hints {
 	h := c.Inv.hints
 	h.On, h.Locked = c.Settings.Hints && !c.Inv.Flags.Quiet, c.Settings.Locked
-	h.Terminal = h.On && !c.Policy.Network && IsTerminal(2)
+	if h.On {
+		h.Screen = Screen(2)
+	}
 	switch words := len(os.Args) - len(c.Inv.words); {
 	case c.Inv.Tool != "" || c.Inv.Client:
 	case c.Inv.Flags.Argv0 != "" || words < 1 || !slices.Equal(os.Args[words:], c.Inv.words):

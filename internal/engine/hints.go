@@ -28,9 +28,9 @@ type Hints struct {
 	Agent  string   // remedies are flags of sbx agent, with which this client is started; "" for none
 	Locked []string // keys that the administrator lets no one loosen
 
-	Terminal bool     // standard error is one
-	Typed    []string // what stands between sbx, or sbx agent, and the command, as it was typed
-	Skip     int      // how many words of the command were not typed behind --; -1 when the line is not repeated
+	Screen text.Screen // of standard error
+	Typed  []string    // what stands between sbx, or sbx agent, and the command, as it was typed
+	Skip   int         // how many words of the command were not typed behind --; -1 when the line is not repeated
 
 	// These are filled in by the plan.
 	Flags      string   // SBX_FLAGS, where a shim was called
@@ -59,6 +59,12 @@ func (r *Run) HintWords(vanishing []string) []string {
 		if value != "" {
 			words = append(words, key+"="+value)
 		}
+	}
+	if say.Screen.Colour {
+		words = append(words, pid1.HintColour)
+	}
+	if say.Screen.ASCII {
+		words = append(words, "ascii=1")
 	}
 	if say.Config {
 		words = append(words, "config="+h.Config)
@@ -205,7 +211,7 @@ func (r *Run) Vanishing() (dirs []string) {
 func (r *Run) PortsHint() string {
 	say := r.Request.Hints
 	switch {
-	case r.Policy.Network || !say.Terminal:
+	case r.Policy.Network || !say.Screen.Terminal:
 		return ""
 	case slices.Contains(say.Locked, "allow_network"), slices.Contains(say.Locked, "default_profile"):
 		return " (the administrator has locked allow_network)"
@@ -291,6 +297,11 @@ func ParseHints(words []string) (say Hints) {
 			say.Made = append(say.Made, value)
 		case "left":
 			say.Left = append(say.Left, value)
+		case "ascii":
+			say.Screen.ASCII = true
+		case "columns":
+			n, _ := strconv.Atoi(value)
+			say.Screen.Width = text.Width(n)
 		case "first":
 			say.First, _ = strconv.Atoi(value)
 		case "until":

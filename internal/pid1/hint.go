@@ -9,8 +9,9 @@ import "unicode/utf8"
 // for no explanation, then the words of [InitConfig.Hints], "left=" and a directory for
 // each of [InitConfig.Private] that holds more than before, "until=" and the time on the
 // monotonic clock, in nanoseconds, up to which it may look at them, "first=" and the
-// number of the command's process, "--", and the words of the command. The process writes lines to its standard output, of which the first
-// two count: "notice: …", "hint: …".
+// number of the command's process, "columns=" and those of the terminal, "--", and the words of the command. The
+// process writes lines to its standard output, of which the first two count: "notice: …", "hint: …", and those that
+// go on with them, which begin with a space.
 const hintName = "--hint-of-sandbox"
 
 // HintAlways is one of the words: a command that ended with 0 may have something to be
@@ -18,6 +19,7 @@ const hintName = "--hint-of-sandbox"
 // [Starved].
 const (
 	HintAlways = "always=1"
+	HintColour = "colour=1" // the line is coloured
 	Succeeded  = -1
 	Starved    = -2
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"unsafe"
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
 )
@@ -38,12 +39,31 @@ func (s *supervisor) lastWords(outOfMemory bool) {
 		return
 	}
 	text := s.explain(status, left)
-	for range maxLines {
+	for said := 0; text != ""; {
 		var line string
-		if line, text = procfs.Cut(text, '\n'); showable(line) {
+		switch line, text = procfs.Cut(text, '\n'); {
+		case !showable(line):
+			continue
+		case line[0] == ' ' && said > 0:
+			write(line + "\n")
+			continue
+		case said == maxLines:
+			return
+		}
+		said++
+		if kind, rest := procfs.Cut(line, ':'); kind == "hint" && slices.Contains(s.config.Hints, HintColour) {
+			write("\x1b[36msbx: hint:\x1b[0m" + rest + "\n")
+		} else {
 			say(line)
 		}
 	}
+}
+
+// columns is the width of the terminal that standard error is, 0 for no terminal.
+func columns() int {
+	var size struct{ rows, columns, x, y uint16 }
+	_, _, _ = syscall.RawSyscall(syscall.SYS_IOCTL, 2, syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+	return int(size.columns)
 }
 
 // fault is the status of a failure that was the command's own, or [Succeeded], else 0.
@@ -77,7 +97,8 @@ func (s *supervisor) explain(status int, left []string) string {
 		return ""
 	}
 	argv := slices.Concat([]string{"sbx", hintName, strconv.Itoa(status)}, s.config.Hints, left,
-		[]string{"until=" + strconv.FormatInt(now()+lookTime, 10), "first=" + strconv.Itoa(s.pid), "--"}, s.config.Argv)
+		[]string{"until=" + strconv.FormatInt(now()+lookTime, 10), "first=" + strconv.Itoa(s.pid),
+			"columns=" + strconv.Itoa(columns()), "--"}, s.config.Argv)
 	// Of the command's variables it looks at two.
 	env := slices.DeleteFunc(syscall.Environ(), func(v string) bool {
 		name, _ := procfs.Cut(v, '=')
@@ -94,7 +115,7 @@ func (s *supervisor) explain(status int, left []string) string {
 		_, _ = syscall.Write(fd, []byte("1000"))
 		_ = syscall.Close(fd)
 	}
-	var buf [maxLines * (maxHint + 1)]byte
+	var buf [2 * maxLines * (maxHint + 1)]byte // with spaces before lines that are wrapped
 	n := 0
 	for until := now() + hintTime; ; {
 		if now() >= until || calm && s.meddled() {

@@ -38,8 +38,8 @@ func TestExplain(t *testing.T) {
 	t.Setenv("HOME", "/h")
 	t.Setenv("PATH", "/p")
 	t.Setenv("OTHER", "/o")
-	for what, want := range map[string]string{"words": "7 words left=/d until=N first=0 -- a b /h/p", "hangs": "",
-		"endless": strings.Repeat("x", 2*maxHint+2), "nothing": ""} {
+	for what, want := range map[string]string{"words": "7 words left=/d until=N first=0 columns=0 -- a b /h/p", "hangs": "",
+		"endless": strings.Repeat("x", 4*maxHint+4), "nothing": ""} {
 		s := &supervisor{config: &InitConfig{Hints: []string{what}, Argv: []string{"a", "b"}, Parent: NoParentFDs}}
 		s.parent.fds = NoParentFDs
 		start := time.Now()

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"crypto/rand"
 	"strings"
 	"sync"
@@ -31,15 +32,20 @@ const (
 	leastWidth = 20
 )
 
+// Width is how wide lines are on a terminal with so many columns, 0 for none.
+func Width(columns int) int {
+	if columns <= 0 {
+		return 0
+	}
+	return max(leastWidth, min(columns, mostWidth))
+}
+
 // NewScreen decides about a stream by the number of columns, where it is a terminal,
 // the value of --color and the environment.
 func NewScreen(terminal bool, columns int, color string, getenv func(string) string) Screen {
 	s := Screen{Terminal: terminal, Colour: terminal && getenv("TERM") != "dumb"}
 	if terminal {
-		if columns <= 0 {
-			columns = usualWidth
-		}
-		s.Width = max(leastWidth, min(columns, mostWidth))
+		s.Width = Width(cmp.Or(columns, usualWidth))
 	}
 	is := func(name string) bool { v := getenv(name); return v != "" && v != "0" }
 	switch {

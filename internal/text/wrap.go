@@ -53,7 +53,6 @@ func (s Screen) wrap(line string, start, hang int) string {
 	if s.Width <= 0 || start+Cells(line) <= s.Width {
 		return line
 	}
-	const least = 4 // by how much a word is indented that is too wide to stand below the others
 	hang = start + min(hang, (s.Width-start)/2)
 	var b strings.Builder
 	at, own := start, false // the column, and whether a line to paste stands before it
@@ -67,7 +66,7 @@ func (s Screen) wrap(line string, start, hang int) string {
 		line = rest[n:]
 		if !first && (own || paste || at+gap+Cells(word) > s.Width) {
 			b.WriteString("\n")
-			at, gap = 0, min(hang, max(least, s.Width-Cells(word)))
+			at, gap = 0, min(hang, max(0, s.Width-Cells(word))) // what is wide moves to the left
 		}
 		if own = paste; paste {
 			word = strings.TrimRight(word, ",;")
