@@ -74,7 +74,7 @@ func (c *agentCmd) Run() (err error) {
 			return app.Failed("sbx agent: --list takes no client; everything else needs one",
 				"sbx agent --list, or sbx agent claude")
 		}
-		return show(c.JSON, agentList(), listAgents)
+		return show(c.JSON, listJSON{"agents": agentList()}, listAgents)
 	}
 	if c.JSON {
 		return app.Failed("--json goes with --list", "sbx agent --list --json")
@@ -187,25 +187,22 @@ func (l *launch) export() error {
 	return nil
 }
 
-type agentsJSON struct {
-	Agents []agentJSON `json:"agents"`
-}
-
 type agentJSON struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
 	Program string   `json:"program"` // "" when it is not installed
+	Install string   `json:"install"` // how it is
 	Refused string   `json:"refused"` // why sbx agent does not start it; "" when it does
 	Inside  []string `json:"inside"`
 	Outside []string `json:"outside"`
 	Whole   string   `json:"whole"` // the line that puts the whole client inside
 }
 
-func agentList() (out agentsJSON) {
+func agentList() (out []agentJSON) {
 	for _, c := range agents.All() {
 		program, _ := installed(c)
-		out.Agents = append(out.Agents, agentJSON{c.Name, c.Title, program, c.Refused, orEmpty(c.Inside), orEmpty(c.Outside),
-			wholeLine(c)})
+		out = append(out, agentJSON{c.Name, c.Title, program, c.Install, c.Refused, orEmpty(c.Inside),
+			orEmpty(c.Outside), wholeLine(c)})
 	}
 	return out
 }

@@ -27,10 +27,6 @@ type cacheListCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-type cachesJSON struct {
-	Caches []caches.Cache `json:"caches"`
-}
-
 type cacheCleanCmd struct {
 	Projects []string `arg:"" optional:"" name:"project" help:"Directory of a project, or the name of a cache."`
 }
@@ -68,7 +64,7 @@ func (c *cacheListCmd) Run() error {
 	}
 	gone := slices.DeleteFunc(slices.Clone(list), func(l caches.Cache) bool { return !l.Gone })
 	_ = s.Remove(listTime, gone...) // after an interrupted removal there is something to do without one
-	return show(c.JSON, cachesJSON{orEmpty(list)}, func() error {
+	return show(c.JSON, listJSON{"caches": orEmpty(list)}, func() error {
 		w := table()
 		for _, l := range list {
 			note := ""

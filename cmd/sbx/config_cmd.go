@@ -28,33 +28,29 @@ type configShowCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-type configSaidJSON struct {
-	Values []config.Said `json:"values"`
-}
-
 func (c *configShowCmd) Run(s *app.Context) error {
 	s.TellNotices()
 	files, _, err := s.Files()
 	if err != nil {
 		return err
 	}
-	out := configSaidJSON{s.Settings.Said(files)}
-	for i := range out.Values {
-		v := &out.Values[i]
+	values := s.Settings.Said(files)
+	for i := range values {
+		v := &values[i]
 		name := map[string]string{"default_profile": "SBX_PROFILE", "engine": "SBX_ENGINE"}[v.Key]
 		if said := os.Getenv(name); said != "" {
 			v.Value, v.Layer, v.Source = said, "environment", name
 		}
 	}
-	return show(c.JSON, out, func() error { return out.print(files) })
+	return show(c.JSON, listJSON{"values": values}, func() error { return printSaid(values, files) })
 }
 
-// print shows file by file, in the order in which they count, what is not said again.
-func (c *configSaidJSON) print(files []config.File) error {
+// printSaid shows file by file, in the order in which they count, what is not said again.
+func printSaid(values []config.Said, files []config.File) error {
 	w := table()
 	part := func(title, prefix string, of func(v *config.Said) bool) {
-		for i := range c.Values {
-			v := &c.Values[i]
+		for i := range values {
+			v := &values[i]
 			if !of(v) {
 				continue
 			}
@@ -95,14 +91,13 @@ type configCheckJSON struct {
 }
 
 type checkedJSON struct {
-	Path   string        `json:"path"`
-	OK     bool          `json:"ok"`
-	Layer  string        `json:"layer,omitempty" enum:"system,user,project"` // left out where it cannot be read
-	Trust  string        `json:"trust,omitempty"`                            // of a project file
-	Named  bool          `json:"named,omitempty"`                            // read only with --config
-	Errors []mistakeJSON `json:"errors"`
-	Asks   []string      `json:"asks"`    // keys that count only when the file is trusted
-	Never  []string      `json:"ignored"` // keys that never count in a project file
+	Path    string        `json:"path"`
+	OK      bool          `json:"ok"`
+	Layer   string        `json:"layer,omitempty" enum:"system,user,project"` // left out where it cannot be read
+	Trust   string        `json:"trust,omitempty"`                            // of a project file
+	Named   bool          `json:"named,omitempty"`                            // read only with --config
+	Errors  []mistakeJSON `json:"errors"`
+	Ignored []string      `json:"ignored"` // keys of a project file that do not count, as it is trusted or not
 }
 
 type mistakeJSON struct {
@@ -116,19 +111,18 @@ func (c *configCheckCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	r := &configCheckJSON{OK: true, Files: []checkedJSON{}}
+	r := &configCheckJSON{Files: []checkedJSON{}}
 	if len(c.Files) == 0 {
 		files, _, err := s.Files()
 		if err != nil {
-			r.Files = append(r.Files, *checked(s, "", nil, -1, err))
+			r.Files = append(r.Files, checked(s, "", nil, -1, err))
 		}
 		for i, f := range files {
-			r.Files = append(r.Files, *checked(s, f.Path, files, i, nil))
+			r.Files = append(r.Files, checked(s, f.Path, files, i, nil))
 		}
 	}
 	for _, name := range c.Files {
-		s, path, files, i, err := filesWith(name)
-		r.Files = append(r.Files, *checked(s, path, files, i, err))
+		r.Files = append(r.Files, checked(filesWith(s, name)))
 	}
 	r.OK = !slices.ContainsFunc(r.Files, func(f checkedJSON) bool { return !f.OK })
 	return tell(c.JSON, r, r.OK, 1)
@@ -136,46 +130,39 @@ func (c *configCheckCmd) Run() error {
 
 // filesWith are the files of a run that has the named one, which is the i-th: a project
 // file in its directory, the administrator's at its place, any other by --config.
-func filesWith(name string) (s *app.Caller, path string, files []config.File, i int, err error) {
-	path = name
-	if s, err = app.Here(""); err != nil {
-		return s, path, nil, -1, err
-	}
-	switch paths, bad := canonical(s, []string{name}); {
-	case bad == nil:
+func filesWith(s *app.Caller, name string) (of *app.Caller, path string, files []config.File, i int, err error) {
+	own := *s
+	of, path = &own, name
+	if paths, bad := canonical(s, []string{name}); bad == nil {
 		path = paths[0]
-		if s, err = app.Here(policy.Dir(path)); err != nil {
-			return s, path, nil, -1, err
-		}
-	case filepath.Dir(name) != "/etc/sbx":
-		s.Inv.Flags.Config = name
+		of, err = app.Here(policy.Dir(path))
+	} else if filepath.Dir(name) != "/etc/sbx" {
+		own.Inv.Flags.Config = name
 	}
-	files, _, err = s.Files()
+	if err == nil {
+		files, _, err = of.Files()
+	}
 	i = slices.IndexFunc(files, func(f config.File) bool { return f.Path == path })
 	if err == nil && i < 0 {
 		err = &config.FileError{Path: path, Text: "no such file"}
 	}
-	return s, path, files, i, err
+	return of, path, files, i, err
 }
 
 // checked is what a file comes to that could be read, or the error.
-func checked(s *app.Caller, path string, files []config.File, i int, err error) *checkedJSON {
-	var of config.Checked
-	j := &checkedJSON{Path: path, Errors: []mistakeJSON{}}
-	var bad *config.FileError
-	switch {
-	case err == nil:
-		j.Layer, j.Trust = files[i].Layer.String(), trusted(s, files[i])
+func checked(s *app.Caller, path string, files []config.File, i int, err error) checkedJSON {
+	j, wrong := checkedJSON{Path: path, Errors: []mistakeJSON{}, Ignored: []string{}}, []error{err}
+	if bad, ok := errors.AsType[*config.FileError](err); ok {
+		j.Path = bad.Path
+	}
+	if err == nil {
+		var ignored []string
+		wrong, ignored = config.Check(profiles.Builtin(), files, i, s.Vars)
+		j.Layer, j.Trust, j.Ignored = files[i].Layer.String(), trusted(s, files[i]), orEmpty(ignored)
 		full, _ := filepath.Abs(path)
 		j.Named = s.Inv.Flags.Config == path && !slices.Contains(s.UserFiles(), full)
-		of = config.Check(profiles.Builtin(), files, i, s.Vars)
-	case errors.As(err, &bad):
-		j.Path = bad.Path
-		fallthrough
-	default:
-		of.Errors = []error{err}
 	}
-	for _, err := range of.Errors {
+	for _, err := range wrong {
 		_, said, hints := messages(err)
 		m := mistakeJSON{text.Plain(j.Path), said, hints}
 		if e, ok := errors.AsType[*policy.Error](err); ok && e.Source != "" {
@@ -184,7 +171,7 @@ func checked(s *app.Caller, path string, files []config.File, i int, err error) 
 		m.Text = strings.TrimPrefix(m.Text, m.Source+": ")
 		j.Errors = append(j.Errors, m)
 	}
-	j.OK, j.Asks, j.Never = len(j.Errors) == 0, orEmpty(of.Asks), orEmpty(of.Never)
+	j.OK = len(wrong) == 0
 	return j
 }
 
@@ -195,15 +182,14 @@ func (r *configCheckJSON) print() error {
 	said := make(map[string]bool) // a mistake in one file is one of those after it
 	for _, f := range r.Files {
 		for _, m := range f.Errors {
-			line := app.Harmless(m.Source + ": " + m.Text)
-			if said[line] {
-				continue
-			}
-			said[line] = true
-			fmt.Fprintln(stdout, line)
+			lines := app.Harmless(m.Source + ": " + m.Text)
 			for _, h := range m.Hints {
-				fmt.Fprintln(stdout, "  hint: "+app.Harmless(h))
+				lines += "\n  hint: " + app.Harmless(h)
 			}
+			if !said[lines] {
+				fmt.Fprintln(stdout, lines)
+			}
+			said[lines] = true
 		}
 		how := strings.TrimSuffix(f.Layer+", "+f.Trust, ", ")
 		if f.Named {
@@ -212,12 +198,9 @@ func (r *configCheckJSON) print() error {
 		if f.OK {
 			fmt.Fprintln(stdout, text.Plain(f.Path)+": ok ("+how+")")
 		}
-		if len(f.Asks) > 0 {
-			fmt.Fprintln(stdout, "  counts only when trusted: "+strings.Join(f.Asks, ", "))
-			fmt.Fprintln(stdout, "  hint: sbx trust "+text.ShellLine([]string{f.Path}))
-		}
-		if len(f.Never) > 0 {
-			fmt.Fprintln(stdout, "  never counts in a project file: "+strings.Join(f.Never, ", "))
+		if len(f.Ignored) > 0 {
+			fmt.Fprintln(stdout, "  ignored: "+strings.Join(f.Ignored, ", "))
+			fmt.Fprintln(stdout, "  hint: "+text.ShellLine([]string{"sbx", "trust", f.Path})+" shows what of it would count")
 		}
 	}
 	return nil

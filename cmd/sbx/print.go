@@ -326,6 +326,9 @@ func shownEnv(p *engine.Plan) []string {
 // jsonVersion is the form of the documents that commands print (docs/json.md).
 const jsonVersion = 1
 
+// listJSON is a document that is a list, by its name.
+type listJSON map[string]any
+
 // printJSON writes an object, with the version of its form as its first member.
 func printJSON(v any) error {
 	var b bytes.Buffer

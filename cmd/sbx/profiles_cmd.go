@@ -28,10 +28,6 @@ type profilesListCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-type profilesJSON struct {
-	Profiles []profileJSON `json:"profiles"`
-}
-
 type profileJSON struct {
 	Name    string   `json:"name"`
 	Summary string   `json:"summary"`
@@ -57,7 +53,7 @@ func (c *profilesListCmd) Run(s *app.Context) error {
 		return cmp.Compare(strconv.FormatBool(a.Module), strconv.FormatBool(b.Module))
 	})
 	if c.JSON {
-		return printJSON(profilesJSON{out})
+		return printJSON(listJSON{"profiles": out})
 	}
 	w := table()
 	for _, p := range out {
@@ -177,10 +173,6 @@ type profilesDiffCmd struct {
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
-type changesJSON struct {
-	Changes []changeJSON `json:"changes"` // what B gives less or more than A
-}
-
 type changeJSON struct {
 	Direction string `json:"direction" enum:"tighter,wider"`
 	policy.Change
@@ -196,7 +188,7 @@ func (c *profilesDiffCmd) Run() error {
 	for i, ch := range changes {
 		out[i] = changeJSON{map[bool]string{true: "wider", false: "tighter"}[ch.Wider], ch}
 	}
-	err = show(c.JSON, changesJSON{out}, func() error {
+	err = show(c.JSON, listJSON{"changes": out}, func() error {
 		w := table()
 		for _, ch := range out {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s -> %s\n", ch.Direction, ch.Key, text.Plain(ch.What), ch.From, ch.To)

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sbx-sandbox/sbx/internal/caches"
+	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/golden"
 	"github.com/sbx-sandbox/sbx/internal/verify"
 )
@@ -30,20 +32,36 @@ var documents = map[string]struct {
 	"verify":        {"sbx verify --json", verify.Document{}},
 	"doctor":        {"sbx doctor --json", diagnosis{}},
 	"doctor-client": {"sbx doctor --json CLIENT", clientReport{}},
-	"agent-list":    {"sbx agent --list --json", agentsJSON{}},
-	"profiles-list": {"sbx profiles --json", profilesJSON{}},
+	"agent-list": {"sbx agent --list --json", struct {
+		Agents []agentJSON `json:"agents"`
+	}{}},
+	"profiles-list": {"sbx profiles --json", struct {
+		Profiles []profileJSON `json:"profiles"`
+	}{}},
 	"profiles-show": {"sbx profiles show --json NAME", profileShownJSON{}},
-	"profiles-diff": {"sbx profiles diff --json A B", changesJSON{}},
-	"config-show":   {"sbx config --json", configSaidJSON{}},
-	"config-check":  {"sbx config check --json FILE…", configCheckJSON{}},
-	"status":        {"sbx status --json", standing{}},
-	"tripwire":      {"sbx tripwire --json", trippedJSON{}},
-	"cache":         {"sbx cache --json", cachesJSON{}},
-	"trust":         {"sbx trust --json", agreedJSON{}},
-	"trust-list":    {"sbx trust --list --json", trustListJSON{}},
-	"shim-list":     {"sbx shim list --json, add, remove", shimsJSON{}},
-	"shim-doctor":   {"sbx shim doctor --json", shimReport{}},
-	"plan":          {"sbx -n --json -- COMMAND", planJSON{}},
+	"profiles-diff": {"sbx profiles diff --json A B", struct {
+		Changes []changeJSON `json:"changes"`
+	}{}},
+	"config-show": {"sbx config --json", struct {
+		Values []config.Said `json:"values"`
+	}{}},
+	"config-check": {"sbx config check --json FILE…", configCheckJSON{}},
+	"status":       {"sbx status --json", standing{}},
+	"tripwire":     {"sbx tripwire --json", trippedJSON{}},
+	"cache": {"sbx cache --json", struct {
+		Caches []caches.Cache `json:"caches"`
+	}{}},
+	"trust": {"sbx trust --json", struct {
+		Files []trustJSON `json:"files"`
+	}{}},
+	"trust-list": {"sbx trust --list --json", struct {
+		Files []trustedJSON `json:"files"`
+	}{}},
+	"shim-list": {"sbx shim list --json, add, remove", struct {
+		Shims []shimJSON `json:"shims"`
+	}{}},
+	"shim-doctor": {"sbx shim doctor --json", shimReport{}},
+	"plan":        {"sbx -n --json -- COMMAND", planJSON{}},
 }
 
 // TestSchemasAreCurrent: docs/schema has the schema of each document, made of its Go

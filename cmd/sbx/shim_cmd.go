@@ -40,10 +40,6 @@ type shimListCmd struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-type shimsJSON struct {
-	Shims []shimJSON `json:"shims"`
-}
-
 // shimJSON is a shim as list, add and remove tell of it.
 type shimJSON struct {
 	Name    string `json:"name"`
@@ -88,7 +84,7 @@ func (c *shimAddCmd) Run() error {
 		out = append(out, j)
 	}
 	if c.JSON {
-		return printJSON(shimsJSON{out})
+		return printJSON(listJSON{"shims": out})
 	}
 	for _, j := range out {
 		what := map[string]string{"added": "added", "kept": "exists already",
@@ -172,14 +168,14 @@ func (c *shimRemoveCmd) Run() error {
 		}
 	}
 	if c.JSON {
-		return printJSON(shimsJSON{out})
+		return printJSON(listJSON{"shims": out})
 	}
 	return nil
 }
 
 func (c *shimListCmd) Run(s *shimming) error {
 	if c.JSON {
-		return printJSON(shimsJSON{orEmpty(s.list)})
+		return printJSON(listJSON{"shims": orEmpty(s.list)})
 	}
 	if len(s.list) == 0 {
 		fmt.Fprintln(stdout, "no shims; sbx shim add npm pip cargo makes some")

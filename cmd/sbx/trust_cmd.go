@@ -31,10 +31,6 @@ type untrustCmd struct {
 	Files []string `arg:"" optional:"" name:"file" help:"Project files; default: those that apply to the working directory."`
 }
 
-type agreedJSON struct {
-	Files []trustJSON `json:"files"`
-}
-
 type trustJSON struct {
 	Path    string          `json:"path"`
 	State   string          `json:"state" enum:"trusted"`
@@ -87,7 +83,7 @@ func (c *trustCmd) Run() error {
 		}
 	}
 	if c.JSON {
-		return printJSON(agreedJSON{out})
+		return printJSON(listJSON{"files": out})
 	}
 	if declined {
 		return exitError(1)
@@ -320,10 +316,6 @@ func confirm(question string) bool {
 	return said == "y" || said == "yes"
 }
 
-type trustListJSON struct {
-	Files []trustedJSON `json:"files"`
-}
-
 type trustedJSON struct {
 	Path   string `json:"path"`
 	State  string `json:"state" enum:"trusted,changed,gone"`
@@ -350,7 +342,7 @@ func listTrusted(s *app.Caller, names []string, asJSON bool) error {
 		out = append(out, trustedJSON{r.Path, state, digest(r.Data)})
 	}
 	if asJSON {
-		return printJSON(trustListJSON{out})
+		return printJSON(listJSON{"files": out})
 	}
 	for _, r := range out {
 		fmt.Fprintf(stdout, "%-7s  %s\n", r.State, text.Plain(r.Path))

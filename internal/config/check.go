@@ -5,84 +5,58 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// Checked is what a file comes to.
-type Checked struct {
-	Errors []error  // all that is wrong with it, in its order; what a run refuses
-	Asks   []string // keys of a project file that count only when it is trusted
-	Never  []string // and those that do not count even then
-}
-
-// Check reads the i-th of the files of a run. Mistakes in it are all found; whether
-// it goes with the files that come before it is looked at when there are none.
-func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (c Checked) {
-	doc := newDocument(files[i])
+// Check reads the i-th of the files of a run as the run does, on top of those that
+// come before it. It returns what is wrong with it: all mistakes that the file has
+// by itself, or else why it does not go with the others. Ignored are the keys of a
+// project file that do not count as long as it is, or is not, trusted.
+func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (wrong []error, ignored []string) {
+	f := files[i]
+	doc := newDocument(f)
 	doc.collect = true
 	root, err := doc.Unmarshal(nil)
 	if err == nil {
 		err = doc.decode(root)
 	}
-	if c.Errors = doc.errs; err != nil {
-		c.Errors = append(c.Errors, err)
-	}
-	if len(c.Errors) > 0 {
-		for i, err := range c.Errors {
-			c.Errors[i] = bounded(err)
-		}
-		slices.SortStableFunc(c.Errors, byPlace)
-		return c
-	}
-	f, before := files[i], files[:0:0]
-	for n, o := range files {
-		if n != i && o.rank() <= f.rank() {
-			before = append(before, o)
-		}
-	}
-	files = append(before, f)
-	s, err := Load(builtin, files, vars)
-	if err == nil && f.Layer == policy.Project {
-		var p *Preview
-		if p, err = PreviewTrust(builtin, files, len(before), vars); err == nil {
-			c.Asks, c.Never = p.Asks, p.Never
-			if f.Trusted {
-				c.Asks = nil
-			}
-		}
-	}
-	for _, p := range doc.profiles {
-		if err == nil && s.Profiles[p.Name] != nil { // less those that an untrusted file may not make
-			_, err = policy.Resolve(s.Profiles, []string{p.Name}, vars)
-		}
+	if wrong = doc.errs; len(wrong) == 0 && err == nil {
+		files = slices.DeleteFunc(slices.Clone(files), func(o File) bool { return o.rank() > f.rank() })
+		ignored, err = f.with(builtin, files, vars, doc.profiles)
 	}
 	if err != nil {
-		c.Errors = []error{bounded(err)}
+		wrong = append(wrong, err)
 	}
-	return c
+	for i, err := range wrong {
+		wrong[i] = bounded(err)
+	}
+	return wrong, ignored
 }
 
-// byPlace compares errors of one file by line and column.
-func byPlace(a, b error) int {
-	place := func(err error) (line, col int) {
-		if e, ok := errors.AsType[*policy.Error](err); ok {
-			if parts := strings.Split(e.Source, ":"); len(parts) > 2 {
-				line, _ = strconv.Atoi(parts[len(parts)-2])
-				col, _ = strconv.Atoi(parts[len(parts)-1])
-			}
-		}
-		return line, col
+// with is what a file comes to with others.
+func (f File) with(builtin policy.Set, files []File, vars policy.Vars, own []*profileDoc) (ignored []string, err error) {
+	s, err := Load(builtin, files, vars)
+	if err != nil {
+		return nil, err
 	}
-	lineA, colA := place(a)
-	lineB, colB := place(b)
-	return cmp.Or(cmp.Compare(lineA, lineB), cmp.Compare(colA, colB))
+	for _, p := range own {
+		if s.Profiles[p.Name] == nil { // an untrusted file may not make it
+			continue
+		}
+		if _, err := policy.Resolve(s.Profiles, []string{p.Name}, vars); err != nil {
+			return nil, err
+		}
+	}
+	byDefault, err := policy.Resolve(s.Profiles, []string{s.DefaultProfile}, vars)
+	if err == nil {
+		err = s.CheckLocked(byDefault, vars, false)
+	}
+	return ignoredIn(s, f.Path), err
 }
 
 // Said is what is said at one key.
