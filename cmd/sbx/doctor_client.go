@@ -49,7 +49,7 @@ type way struct {
 
 // client asks where the commands of a client land: by the client's own rule,
 // and then by a command in the form that the client gives it.
-func (c *doctorCmd) client() error {
+func (c *doctorCmd) client(p *progress) error {
 	client, ok := agents.Find(c.Client)
 	if !ok {
 		return unknownAgent(c.Client)
@@ -60,13 +60,15 @@ func (c *doctorCmd) client() error {
 	if _, ok := engine.Inside(); ok {
 		in := way{Inside: true, Probe: "this runs inside a sandbox, and so does what is started here"}
 		r.OK, r.Here, r.Agent = true, in, in
-	} else if err := r.ask(client); err != nil {
+	} else if err := r.ask(client, p.say); err != nil {
 		return err
 	}
+	p.end()
 	return tell(c.JSON, r, r.OK, host.StatusFailed)
 }
 
-func (r *clientReport) ask(client *agents.Client) error {
+func (r *clientReport) ask(client *agents.Client, step func(string)) error {
+	step("trying a shell outside")
 	s, err := app.Here("")
 	if err != nil {
 		return err
@@ -107,10 +109,12 @@ func (r *clientReport) ask(client *agents.Client) error {
 			here.place.Target = shell
 		}
 	}
+	step("trying a command as " + client.Name + " starts it")
 	r.Here = here.way(env, probe)
 	if r.OK = r.Here.Inside; !r.OK {
 		r.Here.Fix = "start it with: sbx agent " + client.Name
 	}
+	step("trying a command as " + client.Name + " starts it under sbx agent")
 	r.Agent = r.asAgent(l, settled, probe)
 	return nil
 }

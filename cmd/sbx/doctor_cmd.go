@@ -44,10 +44,13 @@ type diagnosis struct {
 }
 
 func (c *doctorCmd) Run() error {
+	p := showProgress(false)
+	defer p.end()
 	if c.Client != "" {
-		return c.client()
+		return c.client(p)
 	}
-	d := c.diagnose()
+	d := c.diagnose(p.say)
+	p.end()
 	if c.Fix {
 		return c.fix(d)
 	}
@@ -56,7 +59,8 @@ func (c *doctorCmd) Run() error {
 
 func (d *diagnosis) print() error { return printChecks(d.Checks) }
 
-func (c *doctorCmd) diagnose() *diagnosis {
+func (c *doctorCmd) diagnose(step func(string)) *diagnosis {
+	step("looking at this machine")
 	d := &diagnosis{Tier: "none", Wanted: "reduced"}
 	s, err := app.Here("")
 	if err != nil {
@@ -69,6 +73,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	run, err := app.Load(app.ForRun(app.Flags{}, nil))
 	settings := d.config(run, err)
 	d.Wanted = cmp.Or(c.MinTier, d.Wanted)
+	step("trying the engines")
 	if outer, ok := engine.Inside(); ok { // what is called there goes on in the same one
 		d.Tier = outer.Tier
 		d.add("sandbox", "ok", "this runs inside an sbx sandbox ("+strings.Join(outer.Profiles,
@@ -76,6 +81,7 @@ func (c *doctorCmd) diagnose() *diagnosis {
 	} else if by := d.engines(h, facts); by.Name == host.EngineBwrap {
 		h.RefreshSockets(cacheDir, by.Bwrap) // for the runs to come
 	}
+	step("looking at limits, shells and PATH")
 	d.kernel(facts)
 	d.cache(h, cacheDir)
 	d.limits(h)

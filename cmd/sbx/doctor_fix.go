@@ -43,7 +43,9 @@ func (c *doctorCmd) fix(d *diagnosis) error {
 	if err := run.Run(); err != nil {
 		return app.Failed("that failed: "+err.Error(), d.fix)
 	}
-	now := c.diagnose()
+	p := showProgress(false)
+	now := c.diagnose(p.say)
+	p.end()
 	switch {
 	case now.Tier == host.TierFull:
 		fmt.Fprintln(stdout, "done: commands run in a sandbox of tier full")

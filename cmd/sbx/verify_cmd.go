@@ -35,7 +35,9 @@ func (c *verifyCmd) Run() error {
 	if err := verifiable(system); err != nil {
 		return err
 	}
-	r, err := c.report()
+	p := showProgress(c.Quiet)
+	r, err := c.report(p.say)
+	p.end()
 	var stopped *verify.InterruptedError
 	if errors.As(err, &stopped) {
 		return exitError(128 + int(stopped.Signal))
@@ -76,10 +78,11 @@ func (c *verifyCmd) refuse() error {
 	return nil
 }
 
-func (c *verifyCmd) report() (*verify.Report, error) {
+func (c *verifyCmd) report(step func(string)) (*verify.Report, error) {
 	if outer, ok := engine.Inside(); ok {
 		return c.here(outer)
 	}
+	step("reading the configuration")
 	s, err := app.Load(app.ForRun(c.Flags, nil))
 	if err != nil {
 		return nil, err
@@ -87,6 +90,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 	if off := s.DisabledBy(); off != "" {
 		return nil, app.Failed("there is no sandbox to verify: "+off, "")
 	}
+	step("looking for an engine")
 	by, err := s.Engine()
 	if err != nil {
 		return nil, err
@@ -115,7 +119,7 @@ func (c *verifyCmd) report() (*verify.Report, error) {
 	}
 	return verify.Outside(&verify.Subject{
 		Host: h, Bwrap: by.Bwrap.Path, Plan: plan, Flags: append([]string{"verify", "--run-probe"}, os.Args[2:]...),
-		Root: s.Vars.Root, Remap: s.Policy.Workspace, Cache: s.CacheDir(), OwnDirs: s.OwnDirs(),
+		Root: s.Vars.Root, Remap: s.Policy.Workspace, Cache: s.CacheDir(), OwnDirs: s.OwnDirs(), Step: step,
 	})
 }
 

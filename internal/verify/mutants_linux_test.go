@@ -184,7 +184,7 @@ func subject(mutant string) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Subject{Host: h, Root: h.CWD, Cache: cache, Plan: func() (*engine.Plan, error) {
+	return &Subject{Host: h, Root: h.CWD, Cache: cache, Step: func(string) {}, Plan: func() (*engine.Plan, error) {
 		return wrap.New(engine.Request{Engine: chosen, Policy: pol, Root: h.CWD, Self: ProbeWords(), Cache: cache}, h)
 	}}, nil
 }

@@ -58,6 +58,7 @@ func (sub *Subject) replaced(plan *engine.Plan, nonce string) []Result {
 }
 
 func (sub *Subject) replace(r *Result, path, other string, goesOn bool) {
+	sub.Step("replacing a hidden file during a run")
 	ctx, cancel := context.WithTimeout(context.Background(), patienceAll)
 	defer cancel()
 	tg := target{CWD: sub.Host.CWD, Remap: sub.Remap}
@@ -66,7 +67,7 @@ func (sub *Subject) replace(r *Result, path, other string, goesOn bool) {
 		r.Detail = err.Error()
 		return
 	}
-	a, ok := run.answers()[1]
+	a, ok := run.answers(func(int) {})[1]
 	hidden := ok && a.File != nil && (a.File.Kind == kindAbsent || a.File.Size == 0 || !a.File.Read)
 	if hidden {
 		err = os.Rename(other, path)

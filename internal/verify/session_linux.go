@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -48,12 +49,16 @@ func Outside(sub *Subject) (*Report, error) {
 	if err := sub.makeDirs(plan); err != nil {
 		return nil, err
 	}
+	sub.Step("looking for what has to be hidden and protected")
 	tg := collect(sub, plan, planted)
 	checks := tg.checks()
+	sub.Step("trying outside what has to fail inside")
 	tg.tryOutside(checks)
 	asked := number(checks)
+	sub.Step("looking at all files, to compare them afterwards")
 	before := sub.snapshot(planted.dir)
 	answers, err := sub.ask(tg, asked, stop)
+	sub.Step("looking at all files again")
 	back := restore(tg, asked)
 	after := sub.snapshot(planted.dir)
 	if err != nil {
@@ -96,7 +101,9 @@ func (sub *Subject) ask(tg *target, asked []question, stop <-chan os.Signal) (ma
 	if err != nil {
 		return nil, failed(err.Error())
 	}
-	answers := r.answers()
+	answers := r.answers(func(id int) {
+		sub.Step("trying to get out, " + strconv.Itoa(id) + " of " + strconv.Itoa(len(asked)))
+	})
 	lookOutside(tg, asked, answers)
 	err = r.end()
 	var stopped *InterruptedError
@@ -149,8 +156,8 @@ func startSelf(ctx context.Context, env []string, args ...string) (*run, error) 
 	return r, r.cmd.Start()
 }
 
-// answers are what comes until the probe is through; it waits then.
-func (r *run) answers() map[int]answer {
+// answers are what comes until the probe is through; it waits then. Each is heard.
+func (r *run) answers(heard func(id int)) map[int]answer {
 	answers := make(map[int]answer)
 	lines := bufio.NewScanner(r.out)
 	lines.Buffer(nil, maxAnswer)
@@ -163,6 +170,7 @@ func (r *run) answers() map[int]answer {
 			break
 		}
 		answers[a.ID] = a
+		heard(a.ID)
 	}
 	return answers
 }

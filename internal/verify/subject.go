@@ -37,6 +37,7 @@ type Subject struct {
 	Remap   string                       // where the working directory is seen; "" is where it is
 	Cache   string                       // sbx's own cache directory, which a run may change
 	OwnDirs []string                     // sbx's own directories; need not exist
+	Step    func(step string)            // told what is done next
 }
 
 // InterruptedError is a verification that a signal ended. What the probe had
