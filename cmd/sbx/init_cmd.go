@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/sbx-sandbox/sbx/docs/schema"
 	"github.com/sbx-sandbox/sbx/internal/app"
@@ -108,7 +109,8 @@ func (c *initCmd) Run() error {
 		}
 	}
 	if err := writeNew(path, content); err != nil {
-		return err
+		why, _ := errors.AsType[syscall.Errno](err)
+		return app.Failed("cannot write "+text.Plain(path)+": "+why.Error(), again+" shows what would be in it")
 	}
 	fmt.Fprintln(stdout, "wrote "+text.Plain(path))
 	if beside := filepath.Join(dir, "config.schema.json"); !c.Project {
