@@ -160,7 +160,7 @@ func messages(err error) (status int, text string, hints []string) {
 	case errors.As(err, &run):
 		status, hint = run.Status, run.Hint
 	case errors.As(err, &bad):
-		if bad.Near == "" && len(bad.Known) > 0 {
+		if hint = bad.Hint; hint == "" && bad.Near == "" && len(bad.Known) > 0 {
 			hint = "there are " + strings.Join(bad.Known, ", ")
 		}
 	case errors.As(err, &file):

@@ -5,6 +5,7 @@ package app
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,6 +109,13 @@ func (f *Flags) profile(c *Caller) (*policy.Profile, error) {
 				return nil, err
 			}
 			l.to.Items = append(l.to.Items, policy.Item{Text: full, Source: l.flag, Layer: policy.Flag, Must: true})
+		}
+	}
+	for _, b := range p.Block.Items {
+		for _, open := range slices.Concat(p.Write.Items, p.Read.Items) {
+			if open.Text == b.Text {
+				return nil, Failed("--block and "+open.Source+" name the same path, "+text.Plain(b.Text), "leave out one of them")
+			}
 		}
 	}
 	for _, name := range f.Device {

@@ -55,10 +55,8 @@ func Failed(text, hint string) error {
 	return &host.Error{Status: host.StatusFailed, Text: text, Hint: hint}
 }
 
-// Gone is the error for a working directory that has been removed.
-func Gone() error {
-	return Failed("the working directory no longer exists", "cd to a directory that exists")
-}
+// Gone is the error for a working directory that cannot be worked in.
+func Gone() error { return host.Gone() }
 
 // logger writes to standard error when a level was asked for.
 func logger(level string) hclog.Logger {

@@ -185,8 +185,8 @@ func (h *hinter) inProject(file string) bool {
 // finds a .env without a line in it cannot know why. Of other hidden files it says
 // itself that they cannot be opened. Programs for files say so of all.
 func (h *hinter) blank(status int, r *reader) string {
-	const plain = "ssh-add cat ls grep sed git docker podman " + making + " " + copying + " " + changing
-	if status > 125 || len(r.programs) > 0 && !slices.ContainsFunc(r.programs, func(name string) bool { return !is(plain, name) }) {
+	const plain = "ssh-add cat ls grep sed docker podman " + making + " " + copying + " " + changing
+	if status > 125 && status != 128 || len(r.programs) > 0 && !slices.ContainsFunc(r.programs, func(name string) bool { return !is(plain, name) }) {
 		return ""
 	}
 	var hidden, names []string

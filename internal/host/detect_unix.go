@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/sbx-sandbox/sbx/internal/landlock"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/tripwire"
 	"golang.org/x/sys/unix"
 )
@@ -76,6 +77,15 @@ func workingDir(dir string) string {
 		return ""
 	}
 	return dir
+}
+
+// Gone is the error where [Host.CWD] is "".
+func Gone() *Error {
+	if dir := getcwd(); dir != "" && syscall.Access(dir, 1) == syscall.EACCES {
+		return &Error{StatusFailed, "the working directory " + text.Plain(dir) + " may not be entered (its mode)",
+			"chmod u+rwx " + text.ShellWord(dir) + " if it is yours, or cd to another directory"}
+	}
+	return &Error{StatusFailed, "the working directory no longer exists", "cd to a directory that exists"}
 }
 
 // settled refuses a machine on which no one knows where the secrets are.

@@ -218,7 +218,12 @@ func SetupFailure(said string) *Error {
 	e := &Error{StatusFailed, "Failed to initialize sandbox: " + reason, "sbx doctor tries what bwrap can do here"}
 	scarce := []string{"Resource temporarily unavailable", "Cannot allocate memory", "Too many open files",
 		"Too many users", "No space left on device"}
+	dir, chdir := strings.CutPrefix(reason, "Can't chdir to ")
+	dir, denied := strings.CutSuffix(dir, ": Permission denied")
 	switch {
+	case chdir && denied:
+		e.Text = "the working directory " + dir + " may not be entered in a sandbox, where root is bound by modes and owners"
+		e.Hint = "run sbx as its owner, without sudo, or chmod u+rwx " + text.ShellWord(dir)
 	case strings.Contains(reason, "No such file or directory"),
 		strings.HasSuffix(reason, "Read-only file system"): // the place of a mask is gone
 		e.Hint = "it was removed or renamed on the host while the sandbox was being set up; run it again"

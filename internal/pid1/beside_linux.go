@@ -128,7 +128,7 @@ func (b *beside) start(w restrictions) (err error) {
 	giveBackFiles()
 	c := &child{path: cfg.Path, argv: cfg.Argv, env: syscall.Environ(), group: Beside, mask: cfg.Mask,
 		rlimits: cfg.Rlimits, restrictions: w}
-	if b.pid, err = c.start(); err == syscall.ENOEXEC {
+	if b.pid, err = c.start(); err == syscall.ENOEXEC && !isELF(c.path) {
 		c.path, c.argv = shell, viaShell(cfg.Path, cfg.Argv)
 		b.pid, err = c.start()
 	}

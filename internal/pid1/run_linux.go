@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"unsafe"
 	_ "unsafe" // for go:linkname
 
 	"github.com/sbx-sandbox/sbx/internal/procfs"
@@ -192,7 +193,7 @@ func become(path string, argv, env []string, w restrictions) error {
 		}
 	}
 	errno := execCommand.do()
-	if errno == syscall.ENOEXEC {
+	if errno == syscall.ENOEXEC && !isELF(path) {
 		errno = execScript.do()
 	}
 	afterExec()
@@ -214,12 +215,35 @@ func viaShell(path string, argv []string) []string {
 	return append([]string{shell, path}, argv[1:]...)
 }
 
+// isELF reports whether a file that the kernel cannot execute is a program all the
+// same: for another processor. A shell would take it for a script. It is called with
+// restrictions in force, so by system calls alone.
+func isELF(path string) bool {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return false
+	}
+	at := -100 // AT_FDCWD
+	fd, _, errno := syscall.RawSyscall6(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(name)), syscall.O_CLOEXEC, 0, 0, 0)
+	if errno != 0 {
+		return false
+	}
+	var head [4]byte
+	_, _, _ = syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&head)), uintptr(len(head)))
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOSE, fd, 0, 0)
+	return string(head[:]) == "\x7fELF"
+}
+
 // refused says why the command could not be executed.
 func refused(cfg *InitConfig, err error) int {
 	if _, ok := err.(syscall.Errno); !ok {
 		return broken(err.Error())
 	}
-	say("error: " + plain(cfg.Argv[0]) + ": " + err.Error())
+	why := err.Error()
+	if err == syscall.ENOEXEC {
+		why += ": a program for another processor, or a damaged one"
+	}
+	say("error: " + plain(cfg.Argv[0]) + ": " + why)
 	if err == syscall.ENOENT {
 		return statusNotFound
 	}

@@ -104,7 +104,7 @@ func (s *supervisor) start(w restrictions) (int, error) {
 		}
 	}
 	var err error
-	if s.pid, err = c.start(); err == syscall.ENOEXEC {
+	if s.pid, err = c.start(); err == syscall.ENOEXEC && !isELF(c.path) {
 		c.path, c.argv = shell, viaShell(cfg.Path, cfg.Argv)
 		s.pid, err = c.start()
 	}

@@ -175,7 +175,12 @@ func (s Set) unknown(e Error, name string) error {
 		return &e
 	}
 	e.Known = s.Names()
-	e.Near = text.Nearest(name, e.Known)
+	switch e.Near = text.Nearest(name, e.Known); {
+	case name == "net" || name == "network":
+		e.Near, e.Hint = "", "--net shares the network"
+	case e.Near == "":
+		e.Hint = "there are " + strings.Join(slices.DeleteFunc(s.Names(), s.Module), ", ") + "; sbx profiles lists modules, too"
+	}
 	return &e
 }
 
@@ -426,6 +431,7 @@ type Error struct {
 	Text   string   // one line
 	Near   string   // what was probably meant, or ""
 	Known  []string // what could have been written, or nil
+	Hint   string   // what to do about it, or ""
 }
 
 func (e *Error) Error() string {

@@ -65,8 +65,8 @@ func notFound(text, hint string) error {
 	return &host.Error{Status: host.StatusNotFound, Text: text, Hint: hint}
 }
 
-func notExecutable(text string) error {
-	return &host.Error{Status: host.StatusNoExec, Text: text}
+func notExecutable(text, hint string) error {
+	return &host.Error{Status: host.StatusNoExec, Text: text, Hint: hint}
 }
 
 // hiddenHint says where a command is that the host has and the sandbox has not.
@@ -104,9 +104,13 @@ func (v *View) runnable(name, full string) error {
 	case !ok:
 		return notFound(shown+": no such file or directory", "")
 	case to.Info.Kind == host.Dir:
-		return notExecutable(shown + ": is a directory")
+		return notExecutable(shown+": is a directory", "")
 	case to.Info.Kind != host.File || to.Info.Mode&0o111 == 0 || !v.Host.FS.Access(to.Path, 'x'):
-		return notExecutable(shown + ": permission denied")
+		hint := ""
+		if to.Info.Kind == host.File && to.Info.Mode&0o111 == 0 && v.Access(to.Path) == policy.Write {
+			hint = "it is not executable: chmod +x " + text.ShellWord(to.Path)
+		}
+		return notExecutable(shown+": permission denied", hint)
 	}
 	return v.interpreter(shown, to.Path)
 }
@@ -134,7 +138,13 @@ func (v *View) interpreter(shown, path string) error {
 		full = host.Join(v.Host.StartDir(), full)
 	}
 	if to, ok := v.Visible(full); !ok || to.Info.Kind != host.File {
-		return notExecutable(shown + ": its interpreter " + text.Plain(word) + " is not in the sandbox")
+		why, hint := " does not exist", "its first line, #!, names a program to run it with"
+		if strings.HasSuffix(word, "\r") {
+			return notExecutable(shown+": its lines end with CR LF, as on Windows", `sed -i 's/\r$//' `+text.ShellWord(path))
+		} else if info, err := v.Host.FS.Lstat(full); err != nil || info.Kind != host.Absent {
+			why, hint = " is not visible in the sandbox", "to open it, use -r "+text.ShellWord(full)
+		}
+		return notExecutable(shown+": its interpreter "+text.Plain(word)+why, hint)
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func without(pol *policy.Policy, drop func(policy.Rule) bool) *policy.Policy {
 // Prepare refuses what cannot be enforced and settles the working directory.
 func Prepare(pol *policy.Policy, h *host.Host) (*policy.Policy, error) {
 	if h.CWD == "" {
-		return nil, failed("the working directory no longer exists", "cd to a directory that exists")
+		return nil, host.Gone()
 	}
 	if pol.TimeoutSeconds > 0 && pol.SharePID {
 		return nil, failed("a time limit needs a process namespace of its own",

@@ -103,13 +103,13 @@ func checkSockets(v *view.View, h *host.Host) error {
 // Refuse is the error of what Landlock cannot do at all.
 func (Engine) Refuse(req engine.Request, pol *policy.Policy, h *host.Host) error {
 	no := engine.Fail
-	const full = "it needs tier full: sbx doctor says how to get there"
+	full := req.Engine.Lack.Lift()
 	switch {
 	case h.Landlock < 1:
 		return no("Landlock is not available: the kernel is older than 5.13 or was started without it", full)
 	case pol.MinTier == host.TierFull:
 		return no("the policy asks for tier full ("+engine.Whence(pol,
-			"min_tier")+"), and without namespaces there is only tier reduced", full)
+			"min_tier")+"), and Landlock has tier reduced", full)
 	case pol.Seccomp == "off":
 		return no("seccomp = \"off\" is not available with Landlock, which leaves UDP and sockets to the filter",
 			"leave it out")
