@@ -29,7 +29,7 @@ const hostile = "x\u009b7m\x9b7m\x1b[7m\x1b]0;t\x07\x7f\b\r\nFORGED\n\u202a\u202
 var hostileUTF8 = strings.ToValidUTF8(hostile, "")
 
 // ownColours are the sequences that sbx itself writes.
-var ownColours = regexp.MustCompile(`\x1b\[(0|1|31|32|33|36)m`)
+var ownColours = regexp.MustCompile(`\x1b\[(0|1|2|31|32|33|36)m`)
 
 // harm finds what must not have arrived at a terminal.
 func harm(out []byte) string {
@@ -276,13 +276,16 @@ func TestHostileNames(t *testing.T) {
 		{words: "verify --json", shows: true},
 	}
 	ran := map[string]bool{}
-	for _, c := range cases {
+	for i, c := range cases {
 		words := strings.Split(c.words, " ")
 		ran[words[0]] = true
 		for i := range words {
 			words[i] = strings.ReplaceAll(strings.ReplaceAll(words[i], "\t", " "), "H", hostile)
 		}
 		cmd := exec.Command(sbxPath, words...)
+		if i%2 == 1 { // lines are broken
+			cmd = exec.Command("sh", append([]string{"-c", `stty cols 24; exec "$@"`, "sh", sbxPath}, words...)...)
+		}
 		cmd.Dir, cmd.Env = proj, slices.Concat(w.env, []string{"PWD=" + proj})
 		if c.env != nil {
 			cmd.Env = c.env

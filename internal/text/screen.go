@@ -92,9 +92,15 @@ func (s Screen) Show(text string) string {
 
 // Raw is what to write of text that has its form: harmless to a terminal, else each
 // byte as it is.
-func (s Screen) Raw(text string) string { return s.unmark(s.escape(text)) }
+func (s Screen) Raw(text string) string {
+	if s.Terminal {
+		text = s.escape(text)
+	}
+	return s.unmark(text)
+}
 
-// escape makes all harmless but what Paint made.
+// escape makes all harmless but what Paint made. What is coloured ends at a terminal, by
+// way of a pipe or not.
 func (s Screen) escape(text string) string {
 	if !s.Terminal && !s.Colour {
 		return text

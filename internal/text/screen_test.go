@@ -74,19 +74,19 @@ func TestWrap(t *testing.T) {
 		{"wide", "日本 日本 日本 日本 日本", "日本 日本 日本 日本\n  日本"},
 		{"combining", "e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301 abcd abcd",
 			"e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301 abcd abcd"},
-		{"path", "it is at /a/very/long/path/of/a/project there", "it is at\n/a/very/long/path/of/a/project\n  there"},
+		{"path", "it is at /a/very/long/path/of/a/project there", "it is at\n /a/very/long/path/of/a/project\n  there"},
 		{"quoted", `is "a b c d e f g h" a b`, "is \"a b c d e f g h\"\n  a b"},
 		{"apostrophe", "the client's files are read here", "the client's files\n  are read here"},
 		{"line to paste", "run it: sbx --net -- npm ci", "run it:\n sbx --net -- npm ci"},
 		{"longer than the screen", "to allow: sbx -w ../out -- make 'a b' all -j 4",
-			"to allow:\nsbx -w ../out -- make 'a b' all -j 4"},
-		{"text after it", "sbx agent --list, or sbx agent claude --x", "sbx agent --list\n  or\nsbx agent claude --x"},
-		{"a comma in it", "say: sbx -r 'a,' -- cat a", "say:\nsbx -r 'a,' -- cat a"},
+			"to allow:\n sbx -w ../out -- make 'a b' all -j 4"},
+		{"text after it", "sbx agent --list, or sbx agent claude --x", "sbx agent --list\n  or\n sbx agent claude --x"},
+		{"a comma in it", "say: sbx -r 'a,' -- cat a", "say:\n sbx -r 'a,' -- cat a"},
 		{"names of commands", "sbx trust shows what that would give", "sbx trust shows what\n  that would give"},
 		{"in a sentence", "the command that sbx starts has no network", "the command that sbx\n  starts has no\n  network"},
 		{"too wide to stand below", "to allow it: sbx -r /a -- ls -al", "to allow it:\n sbx -r /a -- ls -al"},
-		{"in brackets", "all inside (sbx -p amp -- amp), with it", "all inside\n(sbx -p amp -- amp),\n  with it"},
-		{"variable", "try: SBX_FLAGS='--net -r x' npm install a", "try:\nSBX_FLAGS='--net -r x' npm install a"},
+		{"in brackets", "all inside (sbx -p amp -- amp), with it", "all inside\n (sbx -p amp -- amp),\n  with it"},
+		{"variable", "try: SBX_FLAGS='--net -r x' npm install a", "try:\n SBX_FLAGS='--net -r x' npm install a"},
 	}
 	for _, tt := range tests {
 		if got := (Screen{Width: 20}).Wrap(tt.line, 2); got != tt.want {
@@ -130,12 +130,24 @@ func TestPaint(t *testing.T) {
 		table := s.Table(&b)
 		_, _ = table.Write([]byte(all + "\ta\n"))
 		_ = table.Flush()
-		if got := s.Show(all); got != want || s.Raw(all) != want || s.Raw(b.String()) != want+"  a\n" {
+		if got := s.Show(all); got != want || s.Raw(b.String()) != want+"  a\n" {
 			t.Errorf("%+v: %q, %q", s, got, b.String())
 		}
 	}
 	if got := (Screen{Terminal: true}).Paint("31", "no"); got != "no" {
 		t.Errorf("without colour: %q", got)
+	}
+}
+
+// TestRaw: what has its form stays as it is but on a terminal.
+func TestRaw(t *testing.T) {
+	const text = "a · b\x1b[2J \xff"
+	for s, want := range map[Screen]string{
+		{}: text, {Colour: true, ASCII: true}: text, {Terminal: true, Width: 20}: `a · b\u001b[2J \xff`,
+	} {
+		if got := s.Raw(text); got != want {
+			t.Errorf("%+v: %q", s, got)
+		}
 	}
 }
 

@@ -64,9 +64,9 @@ func (s Screen) wrap(line string, start, hang int) string {
 		}
 		word := rest[:n]
 		line = rest[n:]
-		if !first && (own || paste || at+gap+Cells(word) > s.Width) {
+		if (!first || start > 0) && (own || paste || at+gap+Cells(word) > s.Width) {
 			b.WriteString("\n")
-			at, gap = 0, min(hang, max(0, s.Width-Cells(word))) // what is wide moves to the left
+			at, gap = 0, min(hang, max(1, s.Width-Cells(word))) // what is wide moves to the left
 		}
 		if own = paste; paste {
 			word = strings.TrimRight(word, ",;")
@@ -190,7 +190,7 @@ func (t *Table) Flush() error {
 	var b strings.Builder
 	for _, row := range rows {
 		last := len(row) - 1
-		if fits {
+		if fits && (t.s.Width == 0 || Cells(strings.Join(row[:last], "  ")) <= t.s.Width) {
 			t.s.writeRow(&b, row[:last], row[last], widths)
 		} else {
 			t.s.stackRow(&b, row[:last], row[last])
@@ -210,21 +210,22 @@ func (s Screen) writeRow(b *strings.Builder, cells []string, last string, widths
 		at += pad + Cells(cell)
 		start += widths[i] + 2
 	}
+	body := s.wrapCell(last, start)
 	switch {
-	case last == "" || start == 0:
+	case last == "" || start == 0 || body[0] == '\n':
 	case at+2 > start && s.Width > 0:
 		b.WriteString("\n" + strings.Repeat(" ", start))
 	default:
 		b.WriteString(strings.Repeat(" ", start-at))
 	}
-	b.WriteString(s.wrapCell(last, start) + "\n")
+	b.WriteString(body + "\n")
 }
 
 // stackRow writes the last cell below the others, unless all fit on a line.
 func (s Screen) stackRow(b *strings.Builder, cells []string, last string) {
 	const indent = 4
 	lead := strings.TrimRight(strings.Join(cells, "  "), " ")
-	b.WriteString(lead)
+	b.WriteString(s.wrap(lead, 0, indent))
 	switch at := Cells(lead); {
 	case at == 0 && len(cells) > 0:
 		b.WriteString(strings.Repeat(" ", indent) + s.wrapCell(last, indent))
