@@ -85,7 +85,7 @@ func (c *initCmd) Run() error {
 		if s.Vars.CWD == "" {
 			return app.Gone()
 		}
-		files = []string{s.Vars.CWD + "/.sbx.toml", s.Vars.CWD + "/.sbx.hcl"}
+		files = []string{filepath.Join(s.Vars.CWD, ".sbx.toml"), filepath.Join(s.Vars.CWD, ".sbx.hcl")}
 		content = projectConfig(s.Vars.CWD)
 		note = "all of it is a comment: change it, then sbx config check says what counts, and what only after sbx trust"
 	}
