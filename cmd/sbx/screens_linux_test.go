@@ -53,7 +53,7 @@ func TestScreens(t *testing.T) {
 				t.Errorf("sbx %s at %d columns shows no %s:\n%s", c.words, width, c.shows, out)
 			}
 			for line := range strings.SplitSeq(strings.ReplaceAll(out, "\r", ""), "\n") {
-				if text.Cells(ownColours.ReplaceAllString(line, "")) > width && !unbroken.MatchString(line) {
+				if line = ownColours.ReplaceAllString(line, ""); text.Cells(line) > width && !unbroken.MatchString(line) {
 					t.Errorf("sbx %s: wider than %d columns: %q", c.words, width, line)
 				}
 			}
