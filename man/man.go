@@ -23,26 +23,24 @@ func Names() (names []string) {
 	return names
 }
 
+// Page returns the source of a page.
+func Page(name string) string {
+	text, _ := pages.ReadFile(name)
+	return string(text)
+}
+
 // Find returns the name of the page that words name as people name one to man(1):
 // none for sbx.1, "config", "sbx-config.5", "sbx-config(5)", "5 sbx-config",
 // "sbx config"; "" when there is none.
 func Find(words []string) string {
 	name := strings.NewReplacer("(", ".", ")", "").Replace(strings.Join(words, "-"))
-	if section, rest, ok := strings.Cut(name, "-"); ok && len(section) == 1 {
-		name = rest + "." + section
-	}
 	for _, file := range Names() {
-		bare := file[:len(file)-len(".1")]
-		if name == "" && bare == "sbx" || slices.Contains([]string{file, bare}, name) ||
-			slices.Contains([]string{file, bare}, "sbx-"+name) {
-			return file
+		bare, section, _ := strings.Cut(file, ".")
+		for _, form := range []string{bare, strings.TrimPrefix(bare, "sbx-")} {
+			if slices.Contains([]string{form, form + "." + section, section + "-" + form}, name) || name == "" && form == "sbx" {
+				return file
+			}
 		}
 	}
 	return ""
-}
-
-// Page returns the source of a page.
-func Page(name string) string {
-	text, _ := pages.ReadFile(name)
-	return string(text)
 }

@@ -4,121 +4,69 @@ package man
 
 import "strings"
 
-// formatter lays out what the pages use of the man macros. Plain text has no
-// fonts.
+// formatter lays out the macros that the pages use. Plain text has no fonts.
 type formatter struct {
-	out    strings.Builder
-	width  int
-	indent int
-	words  []string // of the paragraph so far
-	tag    string   // stands left of the paragraph
-	tagged bool     // the next line is a tag
-	verse  bool     // lines stay as they are
-	begun  bool     // a heading was the last: no empty line follows it
+	out           strings.Builder
+	width, indent int
+	words         []string // of the paragraph so far
+	tag, verse    bool     // the next line is a tag; lines stay as they are
 }
 
 // Text is a page as plain text, for where no program is to format it.
 func Text(page string, width int) string {
 	f := &formatter{width: width}
 	for line := range strings.Lines(page) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, ".") {
-			macro, rest, _ := strings.Cut(line, " ")
-			f.macro(macro, arguments(rest))
-		} else {
-			f.text(line)
-		}
+		f.line(strings.TrimSuffix(line, "\n"))
 	}
 	f.flush()
-	return f.out.String()
+	return strings.TrimLeft(f.out.String(), "\n")
 }
 
-// arguments are the words of a macro; quotes keep blanks in one.
-func arguments(s string) (args []string) {
-	for s = strings.TrimLeft(s, " "); s != ""; s = strings.TrimLeft(s, " ") {
-		end := " "
-		if s[0] == '"' {
-			s, end = s[1:], `"`
+func (f *formatter) line(text string) {
+	macro := ""
+	if strings.HasPrefix(text, ".") {
+		macro, text, _ = strings.Cut(text, " ")
+		parts := strings.Split(text, `"`)
+		for i := 0; i < len(parts) && len(macro) == 3 && strings.Trim(macro, ".BIR") == ""; i += 2 {
+			parts[i] = strings.ReplaceAll(parts[i], " ", "") // fonts alternate from word to word
 		}
-		var arg string
-		arg, s, _ = strings.Cut(s, end)
-		args = append(args, arg)
+		text = strings.Join(parts, "")
 	}
-	return args
-}
-
-func (f *formatter) macro(name string, args []string) {
-	switch name {
-	case ".B", ".I":
-		f.text(strings.Join(args, " "))
-	case ".BR", ".BI", ".IB", ".IR", ".RB", ".RI":
-		f.text(strings.Join(args, ""))
-	case ".TH":
-		f.out.WriteString(args[0] + "(" + args[1] + ")  " + args[4] + "\n")
-	case ".SH", ".SS":
-		f.paragraph(7)
-		f.out.WriteString(strings.Repeat("   ", strings.Count(name, "SS")) + strings.Join(args, " ") + "\n")
-		f.begun = true
-	case ".TP", ".IP":
-		f.paragraph(14)
-		f.tagged = name == ".TP"
-		f.tag = plain(strings.Join(args[:min(1, len(args))], ""))
-	case ".PP":
-		f.paragraph(7)
+	text = strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\(dq`, `"`,
+		`\(aq`, "'", `\(ti`, "~", `\(bu`, "*").Replace(text)
+	switch macro {
+	case ".TH", ".SH", ".SS":
+		f.flush()
+		f.indent = 7
+		f.out.WriteString("\n" + strings.Repeat("   ", strings.Count(macro, "SS")) + text + "\n")
+	case ".TP", ".IP", ".PP":
+		f.flush()
+		f.out.WriteString("\n")
+		f.indent, f.tag, f.words = 14, macro == ".TP", strings.Fields(text)
+		if macro == ".PP" {
+			f.indent = 7
+		}
 	case ".br", ".nf", ".fi":
 		f.flush()
-		f.verse = name == ".nf"
-	}
-}
-
-// text adds a line of text, or makes it the tag of the paragraph.
-func (f *formatter) text(line string) {
-	switch line = plain(line); {
-	case f.tagged:
-		f.tag, f.tagged = line, false
-	case f.verse:
-		f.out.WriteString(strings.Repeat(" ", f.indent) + line + "\n")
-		f.begun = false
+		f.verse = macro == ".nf"
+	case `.\"`:
 	default:
-		f.words = append(f.words, strings.Fields(line)...)
+		if !f.tag && !f.verse {
+			f.words = append(f.words, strings.Fields(text)...)
+			return
+		}
+		f.out.WriteString("       " + text + "\n")
+		f.tag = false
 	}
-}
-
-// paragraph ends one paragraph and begins another.
-func (f *formatter) paragraph(indent int) {
-	f.flush()
-	if !f.begun {
-		f.out.WriteString("\n")
-	}
-	f.indent, f.begun = indent, false
 }
 
 // flush writes the lines of the paragraph so far.
 func (f *formatter) flush() {
-	line := strings.Repeat(" ", max(0, f.indent-7)) + f.tag
-	if pad := f.indent - len(line); f.tag == "" || pad > 0 {
-		line += strings.Repeat(" ", pad)
-	} else {
-		f.out.WriteString(line + "\n")
-		line = strings.Repeat(" ", f.indent)
-	}
-	blank := ""
-	for _, w := range f.words {
-		if blank != "" && len(line)+1+len(w) > f.width {
-			f.out.WriteString(line + "\n")
-			line, blank = strings.Repeat(" ", f.indent), ""
+	for len(f.words) > 0 {
+		line := strings.Repeat(" ", f.indent) + f.words[0]
+		for f.words = f.words[1:]; len(f.words) > 0 && len(line)+len(f.words[0]) < f.width; f.words = f.words[1:] {
+			line += " " + f.words[0]
 		}
-		line, blank = line+blank+w, " "
-	}
-	if len(f.words) > 0 {
 		f.out.WriteString(line + "\n")
-		f.begun = false
 	}
-	f.words, f.tag = nil, ""
-}
-
-// plain takes escapes out of a text.
-func plain(s string) string {
-	return strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\e`, `\`,
-		`\(dq`, `"`, `\(aq`, "'", `\(ti`, "~", `\(bu`, "*").Replace(s)
 }

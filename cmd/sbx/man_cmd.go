@@ -51,12 +51,8 @@ func (c *manCmd) Run() error {
 // the system's directories, and so is what it starts, but for what only the caller's
 // PATH has: the pager that MANPAGER or PAGER names.
 func pager(name, page string) bool {
-	path := manPath
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if filepath.IsAbs(dir) {
-			path += ":" + dir
-		}
-	}
+	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return !filepath.IsAbs(dir) })
+	env := append([]string{"MANLESS=" + name}, append(os.Environ(), "PATH="+strings.Join(append([]string{manPath}, dirs...), ":"))...)
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGQUIT) // the pager's, which outlives them
 	programs := [][]string{{"man"}, {"mandoc", "-a"}}
 	if runtime.GOOS == "darwin" { // whose man takes no pipe
@@ -64,23 +60,18 @@ func pager(name, page string) bool {
 	}
 	for _, words := range programs {
 		program := lookpath.First(manPath, words[0], app.Runs)
-		if program == "" {
-			continue
-		}
 		r, w, err := os.Pipe()
-		if err != nil {
-			return false
+		if program == "" || err != nil {
+			continue // two descriptors stay, for the moment that is left
 		}
 		go func() {
 			_, _ = w.WriteString(page)
 			w.Close()
 		}()
 		run := exec.Command(program, append(words[1:], "/dev/fd/3")...) // standard input is the pager's
-		run.Env = append([]string{"MANLESS=" + name}, append(os.Environ(), "PATH="+path)...)
-		run.Stdin, run.Stdout, run.Stderr, run.ExtraFiles = os.Stdin, os.Stdout, os.Stderr, []*os.File{r}
-		err = run.Run()
-		r.Close()
-		if err == nil {
+		run.Env, run.ExtraFiles = env, []*os.File{r}
+		run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if run.Run() == nil {
 			return true
 		}
 	}
