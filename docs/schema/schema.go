@@ -8,6 +8,7 @@ package schema
 import _ "embed"
 
 //go:generate go test ../../internal/config -run TestSchemaIsCurrent -update
+//go:generate go test ../../cmd/sbx -run TestSchemasAreCurrent -update
 
 // Config is the schema of a configuration file.
 //
