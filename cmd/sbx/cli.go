@@ -93,7 +93,7 @@ func setColor(args []string) error {
 type commandCLI struct {
 	colorFlag
 	Explain    explainCmd    `cmd:"" help:"Show the policy of a run, rule by rule, with the layer of each."`
-	Why        whyCmd        `cmd:"" help:"Say whether a path, a host or a variable is open to a command, and by which rule."`
+	Why        whyCmd        `cmd:"" help:"Say whether a file, a program, a host, a port or a variable is open to a command, by which rule, and what changes that."`
 	Verify     verifyCmd     `cmd:"" help:"Try to break out of the sandbox of a run, and prove that it holds."`
 	Doctor     doctorCmd     `cmd:"" help:"Show what this machine can enforce, why not more, and how to fix it."`
 	Agent      agentCmd      `cmd:"" help:"Start a coding agent so that its commands run in sandboxes."`

@@ -17,6 +17,7 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/internal/view"
@@ -97,6 +98,7 @@ type remedyJSON struct {
 	To    string   `json:"to"`    // read, write, connect, hide, reach, close, see, drop
 	Flags []string `json:"flags"` // of a run; none when there is only a text
 	Text  string   `json:"text"`
+	Note  string   `json:"-"` // of the text, beside the flags
 }
 
 // insight is what answers are made from.
@@ -110,25 +112,42 @@ type insight struct {
 	netFrom   string
 	scoped    []string // what Landlock keeps the command from
 	variable  func(name string) variable
-	locked    func(flag, value string) string // why the administrator refuses a flag, or ""
+	program   func(name string) (outside, within string, err error) // its files in PATH, and why it does not run
+	listens   func(port uint64) (yes, known bool)                   // a server of the host, on the loopback
+	locked    func(flag, value string) string                       // why the administrator refuses a flag, or ""
 }
 
 func (c *whyCmd) Run() error {
 	c.aliases()
 	if len(c.Words) == 0 {
-		return app.Failed("nothing to ask about", "sbx why PATH, sbx why HOST or sbx why NAME")
+		if flags := c.typed(); len(flags) > 0 {
+			return app.Failed("nothing to ask about", "name something: sbx why "+text.ShellLine(flags)+" .env")
+		}
+		_, err := stdout.WriteString(whyTeaches)
+		return err
 	}
 	in, err := c.insight()
 	if err != nil {
 		return err
 	}
-	answers := make([]answerJSON, len(c.Words))
-	for i, word := range c.Words {
-		if err := c.answer(in, word, &answers[i]); err != nil {
+	var answers []answerJSON
+	for _, word := range c.Words {
+		kinds, err := c.kinds(in, word)
+		if err != nil {
 			return err
 		}
+		for _, kind := range kinds {
+			a := answerJSON{Word: word, Kind: kind, Name: strings.Trim(word, "${}")}
+			if kind != "variable" {
+				a.Name = word
+			}
+			if err := in.answer(&a); err != nil {
+				return err
+			}
+			answers = append(answers, a)
+		}
 	}
-	return show(c.JSON, answersJSON{answers}, func() error { return printAnswers(answers, in.within) })
+	return show(c.JSON, answersJSON{answers}, func() error { return in.print(answers, c.typed()) })
 }
 
 func (c *whyCmd) insight() (*insight, error) {
@@ -172,6 +191,13 @@ func (c *whyCmd) outside() (*insight, error) {
 	in.path, in.locked = plan.Report.Ask, s.Locked
 	in.network, in.netFrom, in.scoped = pol.Network, pol.Where["allow_network"], plan.Scoped()
 	in.variable = func(name string) variable { return planned(plan, name) }
+	in.program = func(name string) (outside, within string, err error) {
+		path, _ := host.LookupEnv(plan.Env, "PATH")
+		outside, _ = s.Host.Tool(name, s.Host.Path())
+		within, err = plan.Report.View.LookCommand(name, path)
+		return outside, within, err
+	}
+	in.listens = func(port uint64) (bool, bool) { return listens(s.Host.FS, port) }
 	return in, nil
 }
 
@@ -190,6 +216,17 @@ func inside(m *engine.Manifest) (*insight, error) {
 	in.locked = func(string, string) string { return "" }
 	in.network, in.netFrom, in.scoped = m.Network == "true", m.Sources["allow_network"], m.Scoped
 	in.variable = func(name string) variable { return given(m, s.Host.Environ, name) }
+	in.program = func(name string) (string, string, error) {
+		file := lookpath.First(s.Host.Path(), name, app.Runs)
+		if file == "" {
+			return "", "", &host.Error{Text: "no directory of PATH here has it; whether the host has is not known inside"}
+		}
+		return "", file, nil
+	}
+	in.listens = func(port uint64) (bool, bool) {
+		yes, known := listens(s.Host.FS, port)
+		return yes, known && in.network
+	}
 	return in, nil
 }
 
@@ -205,15 +242,16 @@ func about(c *app.Caller, engine string) *insight {
 	}}
 }
 
-// answer finds out what a word is, and answers for it.
-func (c *whyCmd) answer(in *insight, word string, a *answerJSON) (err error) {
-	if a.Kind, err = c.kind(in, word); err != nil {
-		return err
-	}
-	a.Word, a.Name = word, word
+// answer answers for a word of a kind.
+func (in *insight) answer(a *answerJSON) (err error) {
 	switch a.Kind {
 	case "path":
 		err = in.answerPath(a)
+	case "program":
+		in.answerProgram(a)
+	case "port":
+		a.Name = "localhost:" + strings.TrimPrefix(a.Word, ":")
+		err = in.answerHost(a)
 	case "host":
 		err = in.answerHost(a)
 	default:
@@ -237,11 +275,26 @@ func (c *whyCmd) answer(in *insight, word string, a *answerJSON) (err error) {
 	return err
 }
 
+// kinds are what a word may mean: a file and a program of that name are both answered for.
+func (c *whyCmd) kinds(in *insight, word string) (kinds []string, err error) {
+	first, err := c.kind(in, word)
+	if kinds = append(kinds, first); err != nil || c.Path || c.Host || c.Var || strings.Contains(word, "/") || word[0] == '.' {
+		return kinds, err
+	}
+	if first == "path" && port(word) {
+		kinds = append(kinds, "port")
+	}
+	if first != "program" && in.runs(word) {
+		kinds = append(kinds, "program")
+	}
+	return kinds, nil
+}
+
 func (c *whyCmd) kind(in *insight, word string) (string, error) {
 	scheme, _, url := strings.Cut(word, "://")
 	switch {
 	case word == "":
-		return "", app.Failed("an empty word is neither a path nor a host nor a variable", "")
+		return "", app.Failed("an empty word", "")
 	case c.Path:
 		return "path", nil
 	case c.Host:
@@ -256,14 +309,20 @@ func (c *whyCmd) kind(in *insight, word string) (string, error) {
 		return "path", nil
 	case in.exists(word):
 		return "path", nil
+	case port(word):
+		return "port", nil
+	case word[0] == '$' && policy.ValidName(strings.Trim(word, "${}")):
+		return "variable", nil
 	case word[0] == '@':
 		return "host", nil
 	case policy.ValidName(word) && word == strings.ToUpper(word) || in.variable(word).known:
 		return "variable", nil
+	case in.runs(word) || slices.Contains(engine.Builtins, word):
+		return "program", nil
 	case strings.ContainsAny(word, ".:") || word == "localhost":
 		return "host", nil
 	}
-	return "", app.Failed(text.Plain(word)+": neither a path nor a host nor a variable that is set",
+	return "", app.Failed(text.Plain(word)+": no file here, no program in PATH, no host and no variable that is set",
 		"say which it is: --path, --host or --var")
 }
 
@@ -297,6 +356,11 @@ func (in *insight) answerPath(a *answerJSON) error {
 	if m := v.Rule; m != nil {
 		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
 	}
+	if _, _, err := in.program(path); v.Kind == host.File && v.Read && err != nil && strings.Contains(err.Error(), "interpreter") {
+		_, why, _ := strings.Cut(err.Error(), ": ")
+		a.Why += "; as a program it does not run: " + why
+		a.opens(err)
+	}
 	for _, l := range v.Remedies {
 		a.remedy(l.To, l.Text, l.Flags...)
 	}
@@ -308,13 +372,14 @@ var kindNames = [...]string{"absent", "directory", "file", "link", "socket", "fi
 
 // remedy adds a way to another answer: flags of a run, or a text.
 func (a *answerJSON) remedy(to, note string, flags ...string) {
+	line := note
 	if len(flags) > 0 {
+		line = "sbx " + text.ShellLine(flags)
 		if note != "" {
-			note = " (" + note + ")"
+			line += " (" + note + ")"
 		}
-		note = "sbx " + text.ShellLine(flags) + " -- …" + note
 	}
-	a.Remedies = append(a.Remedies, remedyJSON{to, orEmpty(flags), note})
+	a.Remedies = append(a.Remedies, remedyJSON{to, orEmpty(flags), line, note})
 }
 
 // variable is what becomes of an environment variable; never its value.

@@ -16,7 +16,7 @@ import (
 // answerHost says whether the network leads to a host. Which host it is makes
 // no difference but for the words: a sandbox has all of the network or none.
 func (in *insight) answerHost(a *answerJSON) (err error) {
-	if a.Name, err = hostName(a.Word); err != nil {
+	if a.Name, err = hostName(a.Name); err != nil {
 		return err
 	}
 	if strings.Contains(a.Word, "://") {
@@ -31,6 +31,13 @@ func (in *insight) answerHost(a *answerJSON) (err error) {
 	a.Rule = &ruleJSON{Access: app.OnOff(in.network), Setting: "allow_network = " + strconv.FormatBool(in.network),
 		Source: in.netFrom}
 	a.Why = whyHost(in.network, walled, mac, a.Name)
+	if _, at := cutPort(a.Name); at != "" && loopback(a.Name) {
+		n, _ := strconv.ParseUint(strings.TrimPrefix(at, ":"), 10, 16)
+		if yes, known := in.listens(n); known {
+			a.Listens = &yes
+			a.Why += map[bool]string{true: "; a server of this machine listens at ", false: "; no server of this machine listens now at "}[yes] + at[1:]
+		}
+	}
 	switch {
 	case mac && abstract:
 		a.NoRemedy = "a socket can only be a file on macOS"

@@ -119,7 +119,7 @@ func TestWhyInsideLandlock(t *testing.T) {
 	}
 	// What only the run itself knows.
 	out := string(w.run(t, "--engine", "landlock", "-q", "--", "sh", "-c", `./sbx why "$TMPDIR" "$TMPDIR/new" "$SBX_MANIFEST"; SBX_MANIFEST=/dev/null ./sbx why main.go 2>&1; echo $?`))
-	for _, text := range []string{"be written yes", "temporary files", "of which nothing more is known", "\n125\n"} {
+	for _, text := range []string{"can read and change it", "temporary files", "of which nothing more is known", "\n125\n"} {
 		if !strings.Contains(out, text) {
 			t.Errorf("%q is not in\n%s", text, out)
 		}

@@ -236,7 +236,13 @@ func alike(profile string, out, in *answerJSON) {
 	for _, text := range []string{" (the host has it)", " (nor does the host have it)"} {
 		out.Why = strings.Replace(out.Why, text, "", 1)
 	}
-	for _, tail := range []string{" (the host has it, at ", ", and the next run would "} {
+	if in.Listens == nil {
+		out.Listens = nil
+	}
+	for _, tail := range []string{" (the host has it, at ", ", and the next run would ", "; a server of this machine ", "; no server of this machine "} {
+		if strings.HasPrefix(tail, ";") && in.Listens != nil {
+			continue
+		}
 		out.Why, _, _ = strings.Cut(out.Why, tail)
 	}
 	if out.Rule == nil || out.Rule.Access == "private" || out.Rule.Access == "block" {

@@ -3,106 +3,159 @@
 package main
 
 import (
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// printAnswers writes answers for people, one paragraph each.
-func printAnswers(answers []answerJSON, within bool) error {
+const whyTeaches = `sbx why says whether something is open to a command in the sandbox, by which
+rule, and what to type to change that:
+
+  sbx why .env            a file or a directory
+  sbx why npm             a program
+  sbx why github.com      a host
+  sbx why 5432            a port of this machine
+  sbx why GITHUB_TOKEN    a variable
+
+With the flags of a run it answers for that run: sbx why --net github.com
+A word that is taken for something else than you mean: --path, --host, --var
+All rules of a run: sbx explain
+`
+
+// print writes answers for people, one paragraph each. Typed are the flags that the
+// question was asked with.
+func (in *insight) print(answers []answerJSON, typed []string) error {
 	var b strings.Builder
-	remedies := 0
+	flags := false
 	for i := range answers {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		answers[i].print(&b)
-		remedies += len(answers[i].Remedies)
+		answers[i].print(&b, in.cwd, typed)
+		flags = flags || slices.ContainsFunc(answers[i].Remedies, func(r remedyJSON) bool { return len(r.Flags) > 0 })
 	}
-	if within && remedies > 0 {
-		b.WriteString("\nthe flags above only work where the sandbox is started\n")
+	switch {
+	case flags && in.within:
+		b.WriteString("\nthese lines only work where the sandbox is started\n")
+	case flags:
+		b.WriteString("\nsuch a line starts a shell; with -- and a command behind it, it runs that\n")
 	}
 	_, err := stdout.WriteString(b.String())
 	return err
 }
 
-func (a *answerJSON) print(b *strings.Builder) {
+func (a *answerJSON) print(b *strings.Builder, cwd string, typed []string) {
 	b.WriteString(colour("1", a.Kind+" "+text.Plain(a.Name)) + "\n")
 	row := func(label, text string) {
 		if text != "" {
-			b.WriteString("  " + label + strings.Repeat(" ", max(1, 7-len(label))) + text + "\n")
+			b.WriteString("  " + label + strings.Repeat(" ", max(1, 11-len(label))) + text + "\n")
 		}
 	}
-	if a.Kind == "path" && a.Inside != a.Name {
-		row("inside", text.Plain(a.Inside))
+	row("answer", a.verdict())
+	if a.Inside != a.Name {
+		row("inside", plain(a.Inside))
 	}
-	if a.LeadsTo != "" {
-		row("leads", "to "+text.Plain(a.LeadsTo))
-	}
-	row("may", a.verdict())
-	row("rule", app.Harmless(a.rule()))
+	row("leads to", plain(a.LeadsTo))
 	row("why", app.Harmless(a.Why))
+	row("rule", app.Harmless(a.rule()))
 	for _, l := range a.Remedies {
-		label := "allow"
-		if l.To == "close" {
-			label = "deny"
+		line := l.Text
+		if len(l.Flags) > 0 {
+			words := slices.Clone(l.Flags)
+			last := &words[len(words)-1]
+			if rest, ok := strings.CutPrefix(*last, cwd+"/"); ok && !strings.ContainsAny(rest[:1], "-~") {
+				*last = rest
+			}
+			if line = "sbx " + text.ShellLine(append(typed[:len(typed):len(typed)], words...)); l.Note != "" {
+				line += " (" + l.Note + ")"
+			}
 		}
-		row(label, a.purpose(l.To)+": "+app.Harmless(l.Text))
+		label := "to allow"
+		if slices.Contains([]string{"close", "hide", "drop"}, l.To) {
+			label = "to forbid"
+		}
+		row(label, a.purpose(l.To)+": "+app.Harmless(line))
 	}
 	if a.NoRemedy != "" {
-		row("allow", "none: "+app.Harmless(a.NoRemedy))
+		row("to allow", "nothing: "+app.Harmless(a.NoRemedy))
 	}
 }
 
-// verdict is the answers proper: "seen yes, read no, write no".
-func (a *answerJSON) verdict() string {
-	var parts []string
-	for _, v := range []struct {
-		name string
-		yes  *bool
-	}{{"be seen", a.Seen}, {"be read", a.Read}, {"be written", a.Write}, {"be connected to", a.Connect},
-		{"be reached", a.Reached}} {
-		if v.yes == nil || v.name == "be connected to" && a.Type != "socket" {
-			continue
-		}
-		text := colour("31", "no")
-		if *v.yes {
-			text = colour("32", "yes")
-		}
-		parts = append(parts, v.name+" "+text)
+func plain(path string) string {
+	if path == "" {
+		return ""
 	}
-	return strings.Join(parts, ", ")
+	return text.Plain(path)
 }
+
+// verdict is the answer proper, a sentence.
+func (a *answerJSON) verdict() string {
+	is := func(yes *bool) bool { return yes != nil && *yes }
+	say := func(yes bool, text string) string {
+		return colour(map[bool]string{true: "32", false: "31"}[yes], "a command "+text)
+	}
+	switch {
+	case a.Execute != nil:
+		return say(is(a.Execute), map[bool]string{true: "can run it", false: "cannot run it"}[is(a.Execute)])
+	case a.Reached != nil:
+		return say(is(a.Reached), map[bool]string{true: "can reach it", false: "cannot reach it"}[is(a.Reached)])
+	case a.Read == nil:
+		return say(is(a.Seen), map[bool]string{true: "gets it", false: "does not get it"}[is(a.Seen)])
+	case a.Type == "socket":
+		return say(is(a.Connect), map[bool]string{true: "can connect to it", false: "cannot connect to it"}[is(a.Connect)])
+	}
+	can := map[[2]bool]string{{true, true}: "can read and change it", {true, false}: "can read it, and not change it",
+		{false, true}: "can change it, and not read it", {false, false}: "finds its name, and can neither read nor change it"}
+	switch {
+	case !is(a.Seen) && is(a.Write):
+		return say(true, "does not find it, and can create it")
+	case !is(a.Seen) && !is(a.Read):
+		return say(false, "does not find it")
+	}
+	return say(is(a.Read), can[[2]bool{is(a.Read), is(a.Write)}])
+}
+
+// doing are what rules do with a path.
+var doing = map[string]string{"private": "puts an empty directory at %", "closed": "closes %", "write": "makes % writable",
+	"read": "shows %, read-only", "protect": "protects %", "block": "hides %"}
 
 func (a *answerJSON) rule() string {
 	r := a.Rule
-	if r == nil {
+	switch {
+	case r == nil && a.Read != nil:
 		return "none"
+	case r == nil || r.Path == "" && r.Setting == "":
+		return ""
+	case r.Path != "":
+		return source(r.Layer, r.Source) + " " + strings.Replace(doing[r.Access], "%", text.Plain(r.Path), 1)
 	}
-	parts := []string{r.Access}
-	if r.Path != "" {
-		parts = append(parts, text.Plain(r.Path))
-	}
-	if r.Setting != "" {
-		parts = append(parts, r.Setting)
-	}
-	if r.Source != "" {
-		parts = append(parts, "("+source(r.Layer, r.Source)+")")
-	}
-	return strings.Join(parts, " ")
+	return r.Source + ": " + r.Setting
 }
 
 // purpose says what a remedy is for.
 func (a *answerJSON) purpose(to string) string {
-	if a.Rule != nil && a.Rule.Access == "private" && (to == "read" || to == "write") {
-		return "to " + to + " the host's"
+	if a.Rule != nil && a.Rule.Access == "private" && a.Kind == "path" && (to == "read" || to == "write") {
+		return map[string]string{"read": "reading", "write": "writing"}[to] + " the host's"
 	}
-	if to == "connect" {
-		return "to connect to it"
+	return map[string]string{"read": "reading it", "write": "writing it", "connect": "connecting to it", "hide": "seeing it", "reach": "reaching it",
+		"close": "reaching it", "see": "passing it on", "drop": "passing it on", "execute": "running it"}[to]
+}
+
+// typed are the flags of the run that is asked about.
+func (c *whyCmd) typed() []string {
+	words := slices.Clone(os.Args[min(2, len(os.Args)):])
+	for _, w := range slices.Backward(c.Words) {
+		for i, have := range slices.Backward(words) {
+			if have == w {
+				words = slices.Delete(words, i, i+1)
+				break
+			}
+		}
 	}
-	if to == "close" {
-		return "to close it off"
-	}
-	return "to " + to + " it"
+	return slices.DeleteFunc(words, func(w string) bool {
+		return slices.Contains([]string{"--", "--path", "--host", "--var", "-v", "-q", "--verbose", "--quiet"}, w) || strings.HasPrefix(w, "--color")
+	})
 }

@@ -49,13 +49,17 @@ func TestKindOfWord(t *testing.T) {
 	in := &insight{
 		exists:   func(name string) bool { return name == "FILE" || name == "go.mod" || name == "@at" || name == "-dash" },
 		variable: func(name string) variable { return variable{known: name == "http_proxy" || name == "FILE"} },
+		program: func(name string) (string, string, error) {
+			return map[string]string{"npm": "/npm", "python3.11": "/p"}[name], "", nil
+		},
 	}
 	for word, want := range map[string]string{
 		"/x": "path", "./x": "path", "../x": "path", "~": "path", "~/x": "path", "~x": "path", "a/b": "path", ".": "path", "..": "path", ".hidden": "path", "10.0.0.0/8": "path", "example.org/x": "path",
 		"FILE": "path", "go.mod": "path", "@at": "path", "-dash": "path", "unix:///run/x.sock": "path", "file:///etc/passwd": "path", "a b://x": "path",
 		"https://x": "host", "git+ssh://x/y": "host", "@x": "host", "localhost": "host", "example.org": "host", "h:80": "host", "::1": "host", "[::1]:80": "host",
-		"GH_TOKEN": "variable", "_": "variable", "A1": "variable", "http_proxy": "variable",
-		"": "", "word": "", "Word": "", "1A": "", "a=b": "", "-x": "", "\xff": "", "a\nb": "",
+		"GH_TOKEN": "variable", "_": "variable", "A1": "variable", "http_proxy": "variable", "$HOME": "variable", "${A_B}": "variable",
+		"npm": "program", "python3.11": "program", "cd": "program", "5432": "port", ":5432": "port",
+		"": "", "word": "", "Word": "", "1A": "", "0": "", "65536": "", "$1": "", "a=b": "", "-x": "", "\xff": "", "a\nb": "",
 	} {
 		got, err := (&whyCmd{}).kind(in, word)
 		var usage *host.Error

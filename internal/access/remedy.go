@@ -43,7 +43,11 @@ func (c *Checker) addRemedies(v *Verdict, p place) {
 		e.remark(v, p)
 	}
 	if !own && c.hideable(v, path) {
-		v.add(Remedy{To: "hide", Flags: []string{"--block", path}})
+		hide := Remedy{To: "hide", Flags: []string{"--block", path}}
+		if r := v.Rule; r != nil && r.Layer == policy.Flag && r.Path == v.To { // the two contradict each other
+			hide = Remedy{To: "hide", Text: "leave out " + r.Source + " " + text.Plain(r.Written)}
+		}
+		v.add(hide)
 	}
 }
 

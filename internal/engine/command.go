@@ -36,9 +36,18 @@ func (r *Run) Words(self string) (path string, words []string, err error) {
 	return path, words, nil
 }
 
-// builtins change the shell that they are typed in, and are no programs.
-var builtins = []string{"cd", "pushd", "popd", "export", "unset", "set", "alias", "unalias", "source", ".", "eval",
+// Builtins change the shell that they are typed in, and are no programs.
+var Builtins = []string{"cd", "pushd", "popd", "export", "unset", "set", "alias", "unalias", "source", ".", "eval",
 	"exec", "umask", "ulimit", "local", "declare"}
+
+// Opens takes the flag that shows a program out of the error for one that is not visible.
+func Opens(err *host.Error) (why, flags string, ok bool) {
+	if err == nil {
+		return "", "", false
+	}
+	why, path, ok := strings.Cut(err.Hint, "; -r ")
+	return why, "-r " + path, ok
+}
 
 // lookUp finds a command in the PATH that it will have. What this machine lacks a
 // Mac that it models may have, under the same name.
@@ -46,9 +55,13 @@ func (r *Run) lookUp(name string) (string, error) {
 	path, _ := host.LookupEnv(r.Env, "PATH")
 	full, err := r.View.LookCommand(name, path)
 	var missing *host.Error
-	if errors.As(err, &missing) && missing.Hint == "" && slices.Contains(builtins, name) {
+	if errors.As(err, &missing) && missing.Hint == "" && slices.Contains(Builtins, name) {
 		missing.Hint = name + " is built into shells, and what it changes would end with the sandbox; type it without sbx: " +
 			text.ShellLine(r.Request.Command)
+	}
+	if why, flags, ok := Opens(missing); ok && len(r.Request.Command) > 0 {
+		line, _ := r.Request.Hints.Line(flags, r.Request.Command)
+		missing.Hint = why + "; to allow: " + line
 	}
 	if r.Host.Modelled && name != "" && (!strings.Contains(name, "/") || !host.MacFS{}.Host(full)) &&
 		errors.As(err, &missing) && missing.Status == host.StatusNotFound {

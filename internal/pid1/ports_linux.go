@@ -22,7 +22,7 @@ func (s *supervisor) tellPorts() {
 	var ports []int
 	for _, file := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		text, _ := procfs.Head(file, 4096) // those that listen come first
-		ports = append(ports, listening(text)...)
+		ports = append(ports, procfs.Listening(text)...)
 	}
 	if text := portsText(ports); text != "" {
 		say("notice: " + text + " open only inside" + s.config.Ports)
@@ -46,25 +46,4 @@ func portsText(ports []int) string {
 		text += ", …"
 	}
 	return "ports " + text[2:] + " are"
-}
-
-// listening reads the local ports of /proc/net/tcp whose sockets listen: after a
-// line of headings "   0: 0100007F:1538 00000000:0000 0A …".
-func listening(text string) (ports []int) {
-	for text != "" {
-		var line, local, state string
-		line, text = procfs.Cut(text, '\n')
-		_, line = procfs.Cut(line, ':')
-		_, line = procfs.Cut(line, ' ')
-		local, line = procfs.Cut(line, ' ')
-		_, line = procfs.Cut(line, ' ')
-		if state, _ = procfs.Cut(line, ' '); state != "0A" {
-			continue
-		}
-		_, number := procfs.Cut(local, ':')
-		if port, err := strconv.ParseUint(number, 16, 16); err == nil {
-			ports = append(ports, int(port))
-		}
-	}
-	return ports
 }

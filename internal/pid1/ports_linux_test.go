@@ -20,7 +20,7 @@ func TestListening(t *testing.T) {
 			"   1: 0100007F:A2C2 0100007F:144F 01 00000000:00000000 00:00000000 00000000     0        0 2 1 0\n" +
 			"  12: 00000000000000000000000001000000:FFFF 00000000000000000000000000000000:0000 0A 0": {5199, 65535},
 	} {
-		if got := listening(text); !slices.Equal(got, want) {
+		if got := procfs.Listening(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -30,7 +30,7 @@ func TestListening(t *testing.T) {
 	}
 	defer l.Close()
 	text, err := procfs.Head("/proc/self/net/tcp", 1<<20)
-	if port := l.Addr().(*net.TCPAddr).Port; err != nil || !slices.Contains(listening(text), port) {
+	if port := l.Addr().(*net.TCPAddr).Port; err != nil || !slices.Contains(procfs.Listening(text), port) {
 		t.Error(port, "is not in", text, err)
 	}
 }

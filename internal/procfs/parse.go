@@ -2,6 +2,8 @@
 
 package procfs
 
+import "strconv"
+
 // Field returns the value of a line "key: value", "" when there is none.
 func Field(text, key string) string {
 	for text != "" {
@@ -139,4 +141,25 @@ func trim(s string) string {
 		s = s[:len(s)-1]
 	}
 	return s
+}
+
+// Listening reads the local ports of /proc/net/tcp whose sockets listen: after a
+// line of headings "   0: 0100007F:1538 00000000:0000 0A …".
+func Listening(text string) (ports []int) {
+	for text != "" {
+		var line, local, state string
+		line, text = Cut(text, '\n')
+		_, line = Cut(line, ':')
+		_, line = Cut(line, ' ')
+		local, line = Cut(line, ' ')
+		_, line = Cut(line, ' ')
+		if state, _ = Cut(line, ' '); state != "0A" {
+			continue
+		}
+		_, number := Cut(local, ':')
+		if port, err := strconv.ParseUint(number, 16, 16); err == nil {
+			ports = append(ports, int(port))
+		}
+	}
+	return ports
 }

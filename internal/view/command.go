@@ -82,7 +82,7 @@ func (v *View) hiddenHint(name string) string {
 	if _, seen := v.Visible(policy.Dir(full)); seen && to.Path != full {
 		is = " leads to " + text.Plain(to.Path) + ", which is"
 	}
-	return text.Plain(full) + is + " not visible in the sandbox; to open its directory, use -r " +
+	return text.Plain(full) + is + " not visible in the sandbox; -r " +
 		text.ShellWord(policy.Dir(to.Path))
 }
 
@@ -96,11 +96,11 @@ func (v *View) runnable(name, full string) error {
 			for _, l := range to.Links {
 				if !v.carries(l) {
 					return notFound(shown+": not visible in the sandbox",
-						"to open the directory of the link, use -r "+text.ShellWord(policy.Dir(l.Path)))
+						"a link in "+text.Plain(policy.Dir(l.Path))+" leads to it; -r "+text.ShellWord(policy.Dir(l.Path)))
 				}
 			}
 		}
-		return notFound(shown+": not visible in the sandbox", "to open it, use -r "+text.ShellWord(to.Path))
+		return notFound(shown+": not visible in the sandbox", "no rule shows "+text.Plain(to.Path)+"; -r "+text.ShellWord(to.Path))
 	case !ok:
 		return notFound(shown+": no such file or directory", "")
 	case to.Info.Kind == host.Dir:
@@ -142,7 +142,7 @@ func (v *View) interpreter(shown, path string) error {
 		if strings.HasSuffix(word, "\r") {
 			return notExecutable(shown+": its lines end with CR LF, as on Windows", `sed -i 's/\r$//' `+text.ShellWord(path))
 		} else if info, err := v.Host.FS.Lstat(full); err != nil || info.Kind != host.Absent {
-			why, hint = " is not visible in the sandbox", "to open it, use -r "+text.ShellWord(full)
+			why, hint = " is not visible in the sandbox", "no rule shows "+text.Plain(full)+"; -r "+text.ShellWord(full)
 		}
 		return notExecutable(shown+": its interpreter "+text.Plain(word)+why, hint)
 	}
