@@ -39,6 +39,7 @@ func givenCommand(c *Context) (command, error) {
 	case !IsTerminal(0):
 		return cmd, Failed("no command", "sbx -- CMD [ARG...], or sbx --help")
 	default:
+		c.atPrompt = true
 		cmd.words = []string{c.Shell(c.Login())}
 	}
 	return cmd, nil

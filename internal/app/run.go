@@ -27,6 +27,7 @@ type Context struct {
 	Notices  []string // of the files, and why one that was trusted is not any more
 	Agreed   []string // config.Digests of the files that were read
 	doubted  bool     // a file that was trusted is not any more
+	atPrompt bool     // the command is a shell that a person types into
 }
 
 // Load reads the host and the files, and resolves the policy of an invocation.

@@ -98,7 +98,10 @@ func (c *Context) tellStatus(p *engine.Plan) {
 		}
 		return
 	}
-	Say("", statusLine(p, c.Vars.CWD))
+	if c.atPrompt {
+		Say("", c.welcome(p))
+	}
+	Say("", statusLine(p, c.Vars.CWD, c.Vars.Home))
 	if flags.Verbose {
 		for _, line := range restrictions(p) {
 			Say("", line)
@@ -131,9 +134,36 @@ func Tier(p *engine.Plan) string {
 	return "tier " + p.Tier + " (" + p.Lack + ")"
 }
 
-func statusLine(p *engine.Plan, cwd string) string {
+// welcome is the first line of a shell: that it is inside, and what does not last.
+func (c *Context) welcome(p *engine.Plan) string {
+	line := "this shell is in a sandbox (exit leaves it): network " + OnOff(p.Report.Policy.Network)
+	write := "; what you write in "
+	if kept := writable(p, c.Vars.CWD, c.Vars.Home); kept == "nothing" {
+		line += "; your files cannot be changed"
+	} else {
+		line, write = line+"; changes are kept in "+kept, "; what you write elsewhere in "
+	}
+	if p.CacheDst != "" && p.Report.Unkept == "" && !p.Report.View.NoMounts {
+		line += "; a ~/.cache is kept for this project"
+	}
+	var gone []string
+	for _, d := range [][2]string{{c.Vars.Home, "~"}, {"/tmp", "/tmp"}} {
+		if at := p.Report.View.At(d[0]); at != nil && at.Access == policy.Private && (d[1] != "/tmp" || c.Inv.tmp() == "") {
+			gone = append(gone, d[1])
+		}
+	}
+	switch {
+	case p.Report.View.NoMounts:
+		line += "; elsewhere nothing can be changed, and $TMPDIR does not last"
+	case gone != nil:
+		line += write + text.And(gone) + " is gone when you leave"
+	}
+	return line
+}
+
+func statusLine(p *engine.Plan, cwd, home string) string {
 	pol := p.Report.Policy
-	parts := []string{strings.Join(pol.Profiles, "+"), "net " + OnOff(pol.Network), "rw " + writable(p, cwd), Tier(p)}
+	parts := []string{strings.Join(pol.Profiles, "+"), "net " + OnOff(pol.Network), "rw " + writable(p, cwd, home), Tier(p)}
 	hidden, shown := p.Report.View.Hidden, p.Report.View.Tracked
 	if len(hidden) > 0 {
 		parts = append(parts, "hidden "+fewNames(hidden, cwd))
@@ -148,13 +178,13 @@ func statusLine(p *engine.Plan, cwd string) string {
 		parts = append(parts, "git hooks unguarded while running")
 	}
 	if n := len(p.Gaps) - p.Report.Usual; n > 0 {
-		parts = append(parts, "gaps "+strconv.Itoa(n))
+		parts = append(parts, "gaps "+strconv.Itoa(n)+" (sbx explain)")
 	}
 	return strings.Join(parts, " · ")
 }
 
 // writable are the trees that the command may write.
-func writable(p *engine.Plan, cwd string) string {
+func writable(p *engine.Plan, cwd, home string) string {
 	var trees []string
 	for _, m := range p.Report.Mounts() {
 		below := func(d string) bool { return policy.Within(m.Path, d) }
@@ -166,9 +196,14 @@ func writable(p *engine.Plan, cwd string) string {
 		return "nothing"
 	}
 	for i, d := range trees {
-		if trees[i] = text.Plain(d); d == cwd {
+		if d == cwd {
 			trees[i] = "."
+			continue
 		}
+		if below, in := strings.CutPrefix(d, home+"/"); in && home != "" {
+			d = "~/" + below
+		}
+		trees[i] = text.Plain(d)
 	}
 	return strings.Join(trees, " ")
 }
