@@ -87,7 +87,8 @@ func (c *initCmd) Run() error {
 		}
 		files = []string{filepath.Join(s.Vars.CWD, ".sbx.toml"), filepath.Join(s.Vars.CWD, ".sbx.hcl")}
 		content = projectConfig(s.Vars.CWD)
-		note = "all of it is a comment: change it, then sbx config check says what counts, and what only after sbx trust"
+		note = "all of it is a comment: change it, then sbx config check says what is wrong or ignored, " +
+			"and sbx trust agrees to what loosens"
 	}
 	again := strings.TrimSuffix("sbx init --print "+map[bool]string{true: "--project"}[c.Project], " ")
 	if c.Print {
