@@ -94,7 +94,7 @@ func explain(s *app.Context) (*explanation, error) {
 	}
 	e := &explanation{Engine: plan.Engine, Tier: plan.Tier, Lack: plan.Lack, Profiles: s.Policy.Profiles,
 		Limits: orEmpty(plan.Limits.Held), Gaps: orEmpty(plan.Gaps),
-		Notices: orEmpty(slices.Concat(s.Notices, plan.Report.Once)), Paths: []pathJSON{}, Env: orEmpty(plan.Report.Env)}
+		Notices: orEmpty(slices.Concat(s.Notices, s.NotRead(), plan.Report.Once)), Paths: []pathJSON{}, Env: orEmpty(plan.Report.Env)}
 	if s.Host.Modelled {
 		e.Notices = append(e.Notices, "paths are those of this machine; --dry-run prints those of a Mac")
 	}

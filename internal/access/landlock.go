@@ -154,7 +154,7 @@ func (e *rules) frozen(dir string) bool {
 
 func (e *rules) explainFrozen(dir string) string {
 	fewer := func(r *view.Rule) bool { return r.Access != policy.Write }
-	return e.obstacle(dir, fewer) + ", and Landlock cannot tell it from the rest"
+	return e.obstacle(dir, fewer) + ", and Landlock opens a directory only with all that is in it"
 }
 
 func (e *rules) explain(v *Verdict, p place) string {
@@ -193,7 +193,7 @@ func (e *rules) explainOpened(v *Verdict) string {
 	switch {
 	case v.Kind == host.Dir && !v.Read && has&landlock.ReadDir == 0:
 		fewer := func(r *view.Rule) bool { return !view.Shows(r.Access) }
-		return "it cannot be listed: " + e.obstacle(v.To, fewer) + ", and Landlock cannot tell it from the rest"
+		return "it cannot be listed: " + e.obstacle(v.To, fewer) + ", and Landlock opens a directory only with all that is in it"
 	case !v.Read && has&(landlock.ReadFile|landlock.ReadDir) == 0:
 		return "it exists, but cannot be opened: " + e.unnamed(v.To)
 	case !v.Read || v.Rule.Source == view.SourceCache:

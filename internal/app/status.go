@@ -34,6 +34,27 @@ func (c *Context) TellNotices() {
 	}
 }
 
+// NotRead are lines about what looks like a config file and is none.
+func (c *Context) NotRead() (lines []string) {
+	for _, f := range c.Unread() {
+		lines = append(lines, text.Plain(f.Path)+" is not read: sbx reads "+text.Plain(f.Read))
+	}
+	return lines
+}
+
+// unset are lines about variables that the caller does not have and flags name.
+func (c *Context) unset() (lines []string) {
+	for _, name := range c.Inv.Flags.Env {
+		if !strings.Contains(name, "=") && !slices.ContainsFunc(c.Host.Environ, func(v string) bool {
+			has, _, _ := strings.Cut(v, "=")
+			return policy.Match(name, has)
+		}) {
+			lines = append(lines, "--env "+text.ShellWord(name)+": no variable of that name is set here")
+		}
+	}
+	return lines
+}
+
 // hintTrust says how a project file gets what it asked for.
 func (c *Context) hintTrust() {
 	asks := slices.ContainsFunc(c.Settings.Ignored, func(i config.Ignored) bool { return !i.Trusted })
@@ -72,6 +93,9 @@ func (c *Context) unsaid(line string) bool {
 func (c *Context) tellStatus(p *engine.Plan) {
 	const few = 8
 	flags := c.Inv.Flags
+	for _, n := range c.unset() {
+		c.notice(n)
+	}
 	for i, n := range p.Report.Notes {
 		if i == few {
 			c.notice("and " + strconv.Itoa(len(p.Report.Notes)-few) + " more like that: sbx explain lists them")
@@ -79,7 +103,11 @@ func (c *Context) tellStatus(p *engine.Plan) {
 		}
 		c.notice(n)
 	}
-	for _, n := range slices.Concat(c.foreign(), c.agentLines(), p.Report.Once) {
+	once := slices.Concat(c.foreign(), c.agentLines(), p.Report.Once)
+	if c.Inv.person && IsTerminal(2) { // elsewhere it is not worth looking for
+		once = append(once, c.NotRead()...)
+	}
+	for _, n := range once {
 		if flags.Verbose || !flags.Quiet && !c.Inv.Client && c.unsaid(n) {
 			c.notice(n + " (said once)")
 		}

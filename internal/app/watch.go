@@ -64,6 +64,11 @@ func (c *Context) Watch(p *engine.Plan) error {
 			"set HOME to a directory of yours, or XDG_STATE_HOME to one that exists")
 	}
 	if errors.As(err, &cannot) && len(p.Report.Exposed) == 0 {
+		if home, err := c.Host.FS.Lstat(c.Vars.Home); err == nil && c.Host.UID == 0 && home.UID != 0 {
+			c.notice("root has the home directory of another user here (HOME=" + text.Plain(c.Vars.Home) + "), whose files it cannot " +
+				"write in a sandbox, and this project is not watched: run sbx as that user, without sudo")
+			return nil
+		}
 		c.notice("this project is not watched; what the run leaves for your tools to run cannot be reported later: " +
 			cannot.Err.Error())
 		return nil

@@ -119,6 +119,9 @@ type Unread struct {
 // Unread are the files of that kind.
 func (f Files) Unread() (out []Unread) {
 	look := func(read string, names ...string) {
+		if ok, _ := exists(policy.Dir(read)); !ok {
+			return
+		}
 		for _, name := range names {
 			path := policy.Dir(read) + "/" + name
 			if ok, _ := exists(path); ok {

@@ -276,7 +276,7 @@ func (c *ruleBuilder) notes(h *host.Host, lack *host.Unavailable) []string {
 			opens += " shows it and opens the directory of the project; "
 		}
 		out = append(out, "nothing can be made, removed or renamed directly in "+text.FirstOf(names, 4)+
-			": "+c.inTheWay()+", and Landlock cannot tell it from the rest; "+opens+lack.Lift())
+			": "+c.inTheWay()+", and Landlock opens a directory only with all that is in it; "+opens+lack.Lift())
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {
