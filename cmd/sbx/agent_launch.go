@@ -43,7 +43,7 @@ func (c *agentCmd) prepare(client *agents.Client) (*launch, error) {
 	l := &launch{client: client}
 	if os.Getenv("SBX_FLAGS") != "" {
 		return nil, app.Failed("SBX_FLAGS does not apply to the commands of an agent",
-			"give its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx agent … "+client.Name)
+			"give its flags to sbx agent, and unset it: env -u SBX_FLAGS sbx "+text.ShellLine(os.Args[1:]))
 	}
 	program, err := installed(client)
 	if err != nil {

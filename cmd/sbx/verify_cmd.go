@@ -71,7 +71,7 @@ func (c *verifyCmd) refuse() error {
 	case c.NoSandbox:
 		return app.Failed("--no-sandbox: there would be no sandbox to verify", "")
 	case c.DryRun:
-		return app.Failed("--dry-run does not go with verify, which runs probes", "sbx -n -- CMD prints the plan")
+		return app.Failed("--dry-run does not go with verify, which runs probes", "for a plan: sbx -n -- true")
 	case len(c.Command) > 0:
 		return app.Failed("verify takes no command: it runs its own probes", "")
 	}

@@ -61,8 +61,14 @@ func (h *hinter) file(u *use) string {
 		return h.unseen(&a, "read", u.path, false)
 	case !absent || !own:
 		return h.kept(&a, u)
-	case u.moves: // the command may have removed it
+	case u.moves && !u.edited: // the command may have removed it
 		return ""
+	case u.edited:
+		dir := h.Ask(path.Dir(a.To))
+		if policy.Within(h.Home, dir.To) {
+			return h.shown(u.path) + " is not visible in the sandbox" + h.rule(a.Rule) + ": what replaces a file there has to run outside"
+		}
+		return h.unseen(&dir, "write", dir.Path, false)
 	case u.changed || u.dir || u.tree:
 		return h.unseen(&a, "write", u.path, !u.changed || u.dir)
 	case u.fresh:

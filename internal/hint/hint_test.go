@@ -165,11 +165,15 @@ func TestFiles(t *testing.T) {
 		"cp main.go out/b": "/srv/data/shared is not visible in the sandbox (no rule opens it); to allow: mkdir -p /srv/data/shared && sbx -w /srv/data/shared",
 		// A file that is mounted by itself can be changed, and not be replaced. What is
 		// removed is not missed.
-		"chmod 600 ~/notes":              "~/notes" + unseen + "; to allow, if it exists: sbx -w ~/notes",
-		"rm ~/notes":                     "",
-		"mv ~/notes x":                   "",
-		"rm -f ~/notes; sed -i x ~/none": "",
-		"sed -i s,a,b, .vscode/set":      "~/src/app/.vscode/set is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode); to allow: sbx -w .vscode",
+		"chmod 600 ~/notes":                   "~/notes" + unseen + "; to allow, if it exists: sbx -w ~/notes",
+		"rm ~/notes":                          "",
+		"mv ~/notes x":                        "",
+		"rm -f ~/notes; sed -i x ~/none":      "~/none" + unseen + ": what replaces a file there has to run outside",
+		"sed -i s,a,b, ~/d/x":                 "~/d" + unseen + "; to allow, if it exists: sbx -w ~/d",
+		"python3 -c 'open(\"/home/u/x\")'":    "~/x" + unseen + "; to allow, if it exists: sbx -r ~/x",
+		"node -p 'f(\"~/x\", \"/api/v1\")'":   "~/x" + unseen + "; to allow, if it exists: sbx -r ~/x",
+		"python3 -c 'print(\"a /home/u/x\")'": "",
+		"sed -i s,a,b, .vscode/set":           "~/src/app/.vscode/set is protected, since the host may run or read it later (moderate: protected_paths ~/src/app/.vscode); to allow: sbx -w .vscode",
 		// Words that are no files, and commands that have no part in the status.
 		"pytest -q --ignore ~/notes":        "",
 		"pytest -q --ignore=/home/u/notes":  "",

@@ -42,9 +42,11 @@ const (
 	// prefixes are variables of make under whose values it installs.
 	prefixes = "prefix PREFIX exec_prefix bindir BINDIR DESTDIR INSTALL_ROOT INSTALLDIR"
 
-	gaining   = "sudo su doas pkexec"
-	debuggers = "strace ltrace gdb lldb rr dlv"
-	outgoing  = "curl wget ssh scp sftp rsync pip pip3 uv uvx pipx pdm conda mamba rustup helm poetry docker " +
+	// interpreting run a program that is a word of theirs.
+	interpreting = "python python3 node ruby perl php"
+	gaining      = "sudo su doas pkexec"
+	debuggers    = "strace ltrace gdb lldb rr dlv"
+	outgoing     = "curl wget ssh scp sftp rsync pip pip3 uv uvx pipx pdm conda mamba rustup helm poetry docker " +
 		"podman kubectl gh glab aws gcloud az apt apt-get apk dnf yum brew dig nslookup host getent ping " +
 		"telnet nc ftp"
 	// curious look for newer versions of theirs, or count their users.
@@ -238,6 +240,9 @@ func (r *reader) operands(name string, args []string) {
 	case name == "tar" && len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		args = append([]string{"-" + args[0]}, args[1:]...)
 	}
+	if is(interpreting, name) {
+		r.literals(args)
+	}
 	files := r.options(name, args)
 	if is(matching, name) && len(files) > 0 && !has(args, 'e') && !has(args, 'f') {
 		files = files[1:]
@@ -265,7 +270,7 @@ func (r *reader) operands(name string, args []string) {
 			r.all(files[last:], use{write: true})
 		}
 	case name == "sed" && has(args, 'i'):
-		r.all(files, use{write: true, changed: true, moves: true})
+		r.all(files, use{write: true, changed: true, moves: true, edited: true})
 	case name == "dd":
 		for _, f := range files {
 			if key, path, _ := strings.Cut(f, "="); key == "of" || key == "if" {
@@ -274,6 +279,25 @@ func (r *reader) operands(name string, args []string) {
 		}
 	default:
 		r.all(files, use{bare: !is(reading, name)})
+	}
+}
+
+// literals reads the paths that stand in quotes in a program of one line.
+func (r *reader) literals(args []string) {
+	for i, a := range args[:max(len(args)-1, 0)] {
+		if !is("-c -e -p", a) {
+			continue
+		}
+		quoted := strings.FieldsFunc(args[i+1], func(c rune) bool { return c == '"' || c == '\'' })
+		for _, word := range quoted {
+			if rest, ok := strings.CutPrefix(word, "~/"); ok && r.home != "" {
+				word = r.home + "/" + rest
+			}
+			if strings.HasPrefix(word, "/") && !strings.ContainsAny(word, " ,;()") {
+				r.add(word, false)
+			}
+		}
+		return
 	}
 }
 

@@ -17,6 +17,7 @@ type use struct {
 	fresh   bool   // need not be touched when it exists
 	bare    bool   // a word without a slash: a file only where a rule says so
 	changed bool   // has to exist to be changed
+	edited  bool   // it is there afterwards
 	moves   bool   // another file is put in its place, or none
 	dir     bool   // the word ends in a slash: nothing but a directory will do
 	tree    bool   // or what lies below
