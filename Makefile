@@ -8,7 +8,8 @@ DESTDIR ?=
 # The program has a version of its own, so that a tree without tags, or
 # without git, needs nothing.
 VERSION ?= $(if $(wildcard .git),$(patsubst v%,%,$(shell git describe --tags --dirty 2>/dev/null)))
-LDFLAGS  = -s -w $(if $(VERSION),-X main.version=$(VERSION)) $(START)
+COMMIT  ?= $(if $(wildcard .git),$(shell git rev-parse --short=12 HEAD 2>/dev/null))
+LDFLAGS  = -s -w $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.commit=$(COMMIT)) $(START)
 
 # On Linux the program looks at its limits on memory before the Go runtime does.
 START = $(if $(filter linux/amd64 linux/arm64,$(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)),-E sbx_start)

@@ -55,7 +55,7 @@ _sbx() {
     esac
     local run='--help -h --profile -p --allow-write -w --allow-read -r --block --device --net --no-net --env --read-only --workspace --git --cache --scope --protect --seccomp --new-session --share-pid --keep-fd --timeout --memory --cpus --procs --file-size --engine --min-tier --direct --argv0 --no-sandbox --command -c --dry-run -n --json --verbose -v --quiet -q --config --log-level --color --version' list first='' files='' tools=''
     if ((COMP_CWORD == 1)); then
-        list="explain why verify doctor agent profiles status tripwire cache init config schema trust untrust shim activate alias completion man $run --"
+        list="explain why verify doctor agent profiles status tripwire cache init config schema trust untrust shim activate alias completion man help version $run --"
     else
         case ${COMP_WORDS[1]} in
             explain) list="$run" ;;
@@ -77,6 +77,8 @@ _sbx() {
             alias) list="--help -h" first='bash zsh fish sh' tools=1 ;;
             completion) list="--help -h" first='bash zsh fish' ;;
             man) list="--help -h --roff" first='config profiles security sh sbx' ;;
+            help) list="--help -h" first='explain why verify doctor agent profiles status tripwire cache init config schema trust untrust shim activate alias completion man help version' ;;
+            version) list="--help -h --json" ;;
             *) list="$run --" ;;
         esac
     fi

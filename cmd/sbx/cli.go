@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -57,21 +56,24 @@ var raw = kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) er
 
 // newParser reads the grammar of a struct.
 func newParser(cli any, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(cli, append(options, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp),
-		kong.ValueFormatter(plainHelp),
+	parser, err := kong.New(cli, append(options, kong.Name("sbx"), kong.Writers(stdout, os.Stderr), kong.Exit(exitHelp), kong.Help(printHelp),
 		kong.TypeMapper(reflect.TypeFor[string](), raw), kong.TypeMapper(reflect.TypeFor[[]string](), raw))...)
+	if err == nil && parser.Model.HelpFlag != nil {
+		parser.Model.HelpFlag.Help = "Show help."
+	}
+	return parser, err
 }
 
 // runCLI is the grammar of a run: flags only.
 type runCLI struct {
 	options
 	colorFlag
-	Version bool `help:"Print the version."`
+	Version bool `help:"Print the version, and what sbx found here."`
 }
 
 // colorFlag is known before the flags are parsed, which may fail: see setColor.
 type colorFlag struct {
-	Color string `placeholder:"WHEN" help:"Colour what sbx prints: auto (on a terminal), always or never."`
+	Color string `placeholder:"WHEN" help:"Colour what sbx prints: auto (on a terminal), always or never." group:"Output"`
 }
 
 // setColor looks for --color among flags. The last one counts.
@@ -110,73 +112,66 @@ type commandCLI struct {
 	Activate   activateCmd   `cmd:"" help:"Print the shell code that puts the shims first in PATH, for eval in a start-up file."`
 	Alias      aliasCmd      `cmd:"" help:"Print aliases that do the same for one shell."`
 	Completion completionCmd `cmd:"" help:"Print the completion script of a shell."`
-	Man        manCmd        `cmd:"" help:"Print the manual page."`
+	Man        manCmd        `cmd:"" help:"Show a manual page."`
+	Help       helpCmd       `cmd:"" help:"Show the help of sbx, or of one of its commands."`
+	Version    versionCmd    `cmd:"" help:"Print the version of sbx, and what it found here."`
 }
 
 // commandNames are the first words that are commands of sbx when no -- follows.
 var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "cache", "init",
-	"config", "schema", "trust", "untrust", "shim", "activate", "alias", "completion", "man"}
+	"config", "schema", "trust", "untrust", "shim", "activate", "alias", "completion", "man", "help", "version"}
 
-const runHelp = `Run a command in a sandbox: the project is writable, the system readable, the
-home directory empty, the network off, secrets hidden.
+// runGrammar reads the flags of a run.
+type runGrammar struct {
+	cli    runCLI
+	parser *kong.Kong
+	set    flagSet
+}
 
-  sbx -- npm test            run a command
-  sbx --net -- npm ci        the same with the network
-  sbx -p strict -- ./x       nothing writable
-  sbx -w ../out -- make      one more writable directory
-  sbx -c 'make | tee log'    run a string with the shell
-  sbx                        an interactive shell in the sandbox
-
-  sbx agent claude           a coding agent, its commands in the sandbox
-  sbx shim add npm pip       from now on npm means sbx -- npm
-  make SHELL=sbx-sh          sbx as a shell: sbx man sbx-sh
-
-  sbx explain                the policy, rule by rule
-  sbx why .env               may it be read, and by which rule?
-  sbx verify                 prove it: try to break out
-  sbx doctor                 what this machine can enforce
-  sbx profiles               list the profiles
-  sbx init, config, schema   write, show and check config files
-  sbx status, tripwire       where you are, and what runs left behind
-  sbx cache                  what the caches of projects take
-  sbx trust                  trust a project's .sbx.toml
-  sbx activate, alias, completion, man
-
-Exit status: the command's own; 125 sbx failed, 126 cannot be executed,
-127 not found, 128+n died of signal n.`
+func newRunGrammar(options ...kong.Option) (g *runGrammar, err error) {
+	g = new(runGrammar)
+	if g.parser, err = newParser(&g.cli, options...); err == nil {
+		g.set = g.parser.Model.Flags
+	}
+	return g, err
+}
 
 // parseRun reads the flags of a run, those in SBX_FLAGS first.
-func parseRun(left []string) (*options, error) {
+func (g *runGrammar) parseRun(left []string) (*options, error) {
 	args, err := envFlags()
 	if err != nil {
 		return nil, err
 	}
-	return parseFlags(append(args, left...))
+	return g.parse(append(args, left...))
 }
 
 // parseFlags reads the flags of a run.
 func parseFlags(args []string) (*options, error) {
+	g, err := newRunGrammar()
+	if err != nil {
+		return nil, err
+	}
+	return g.parse(args)
+}
+
+func (g *runGrammar) parse(args []string) (*options, error) {
 	if err := setColor(args); err != nil {
 		return nil, err
 	}
-	var cli runCLI
-	parser, err := newParser(&cli, kong.Description(runHelp), kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}))
+	ctx, err := g.parser.Parse(g.set.joined(args))
 	if err != nil {
-		return nil, err
-	}
-	ctx, err := parser.Parse(args)
-	if err != nil {
-		return nil, usage(err, args)
+		return nil, contradiction(err)
 	}
 	if err := blank(ctx); err != nil {
 		return nil, err
 	}
-	if cli.Version {
-		fmt.Fprintln(stdout, "sbx "+version)
+	if g.cli.Version {
+		if err := (&versionCmd{}).Run(); err != nil {
+			return nil, err
+		}
 		return nil, exitError(0)
 	}
-	o := &cli.options
+	o := &g.cli.options
 	o.aliases()
 	if o.JSON && !o.DryRun {
 		return nil, app.Failed("--json goes with --dry-run", "the command's own output is untouched")
@@ -197,8 +192,6 @@ func exitHelp(status int) {
 	}
 	os.Exit(status)
 }
-
-func plainHelp(v *kong.Value) string { return v.Help }
 
 // aliases folds the hidden flags into the ones they stand for.
 func (o *options) aliases() {
@@ -302,15 +295,27 @@ func withEnvFlags(args []string) ([]string, error) {
 
 // onlyFlags refuses in SBX_FLAGS what decides about the command itself.
 func onlyFlags(flags []string) error {
-	var cli runCLI
-	parser, err := newParser(&cli, kong.NoDefaultHelp())
+	g, err := newRunGrammar(kong.NoDefaultHelp())
 	if err != nil {
 		return err
 	}
-	if _, err := parser.Parse(flags); err != nil {
-		return app.Failed("SBX_FLAGS: "+err.Error(), "")
+	n, bad := g.set.first(flags)
+	switch {
+	case bad != nil:
+		fixed, _, _ := g.set.repair(flags, false)
+		if bad.text = "SBX_FLAGS: " + bad.text; fixed != nil {
+			bad.hint = "export " + text.ShellLine([]string{"SBX_FLAGS=" + text.ShellLine(fixed)})
+		}
+		return bad.error("")
+	case n < len(flags) && flags[n] != "--":
+		return app.Failed("SBX_FLAGS: "+strconv.Quote(flags[n])+" is no flag", "")
 	}
-	if slices.Contains(flags, "--") || len(cli.Command) > 0 || cli.Version {
+	if n == len(flags) {
+		if _, err := g.parser.Parse(g.set.joined(flags)); err != nil {
+			return app.Failed("SBX_FLAGS: "+contradiction(err).Error(), "")
+		}
+	}
+	if n < len(flags) || len(g.cli.Command) > 0 || g.cli.Version {
 		return app.Failed("SBX_FLAGS: it holds flags for every run: no --, no --command, no --version", "")
 	}
 	return nil
@@ -331,46 +336,6 @@ func blank(ctx *kong.Context) error {
 	return nil
 }
 
-// usage turns kong's error into sbx's, with the line to type where one word
-// is all that is wrong.
-func usage(err error, left []string) error {
-	var parse *kong.ParseError
-	said := err.Error()
-	if !errors.As(err, &parse) {
-		return app.Failed(said, "")
-	}
-	if word, ok := strings.CutPrefix(said, "unexpected argument "); ok {
-		return stray(strings.SplitN(word, ",", 2)[0], left)
-	}
-	if flag, _, ok := strings.Cut(said, ": expected "); ok && strings.Contains(said, "<EOL>") {
-		return app.Failed(flag+": a value is missing", "")
-	}
-	if i := strings.Index(said, ", did you mean "); i >= 0 {
-		return app.Failed(said[:i], said[i+2:])
-	}
-	return app.Failed(said, "sbx --help lists the flags")
-}
-
-// stray is the error for a command without -- before it.
-func stray(word string, left []string) error {
-	for i, w := range left {
-		if w != word && strconv.Quote(w) != word {
-			continue
-		}
-		if slices.Contains(commandNames, w) && i > 0 {
-			return app.Failed("unexpected word "+strconv.Quote(w),
-				"sbx "+text.ShellLine(append([]string{w}, append(slices.Clone(left[:i]), left[i+1:]...)...)))
-		}
-		if i == 0 && (w == "help" || w == "version") {
-			return app.Failed("unexpected word "+strconv.Quote(w), "sbx --"+w)
-		}
-		line := append(slices.Clone(left[:i]), "--")
-		return app.Failed("unexpected word "+strconv.Quote(w)+": a command comes after --",
-			"sbx "+text.ShellLine(append(line, left[i:]...)))
-	}
-	return app.Failed("unexpected word "+word, "a command comes after --")
-}
-
 // callerOutside is the caller of a command that is for the user alone.
 func callerOutside(command, why string) (*app.Caller, error) {
 	if outer, ok := engine.Inside(); ok {
@@ -386,24 +351,24 @@ func runCommand(args []string) error {
 	if err != nil {
 		return err
 	}
+	given := args
 	args, cli.Agent.words = agentWords(args)
 	if err := setColor(args); err != nil {
 		return err
 	}
-	parser, err := newParser(&cli, kong.Description("sbx runs commands in a sandbox; see sbx --help for the flags of a run."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	parser, err := newParser(&cli,
 		kong.BindToProvider(func() (*app.Context, error) { return app.Load(app.ForRun(app.Flags{}, nil)) }),
 		kong.BindToProvider(loadShims))
 	if err != nil {
 		return err
 	}
-	ctx, err := parser.Parse(args)
+	node := child(parser.Model.Node, args[0])
+	if bad := wrongCommand(node, args, given); bad != nil {
+		return bad
+	}
+	ctx, err := parser.Parse(flagSet(node.Flags).joined(args))
 	if err != nil {
-		e := usage(err, args)
-		if strings.HasPrefix(e.Error(), "unexpected word") {
-			return app.Failed(strings.TrimSuffix(e.Error(), ": a command comes after --"), "sbx "+args[0]+" --help")
-		}
-		return e
+		return contradiction(err)
 	}
 	if err := blank(ctx); err != nil {
 		return err

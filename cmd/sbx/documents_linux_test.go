@@ -101,7 +101,7 @@ func TestDocumentsFollowTheirSchemas(t *testing.T) {
 		"why --json .env PATH github.com:443 nosuch/x NOTSET @x", "why --json --engine landlock .env", "verify --json", "doctor --json", "doctor --json claude", "doctor --json codex",
 		"agent --list --json", "profiles --json", "profiles show --json moderate", "profiles show --json --flat node", "profiles diff --json strict permissive",
 		"config --json", "config check --json", "config check --json nosuch.toml .sbx.toml", "status --json", "tripwire --json", "tripwire --json --deep", "cache --json",
-		"trust --json", "trust --list --json", "shim remove --json npm",
+		"trust --json", "trust --list --json", "version --json", "shim remove --json npm",
 		"explain --json --seccomp W/home/.config/sbx/rules.json", "-n --json --seccomp W/home/.config/sbx/rules.json --timeout 5 -- true", "explain --json -p bare", "-n --json -p bare --net -w . -- true",
 		"-q -- env /run/sbx/sbx status --json", "-q -- env /run/sbx/sbx why --json .env PATH @x", "-q -- env /run/sbx/sbx doctor --json", "-q -- env /run/sbx/sbx doctor --json codex",
 		"-q -- env /run/sbx/sbx verify -q --json", "-q -- env /run/sbx/sbx config --json", "-q -- env /run/sbx/sbx config check --json", "-q -- env /run/sbx/sbx profiles --json",

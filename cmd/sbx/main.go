@@ -79,31 +79,30 @@ func run(args []string) error {
 		return runCommand(args) // a "--" among its words is the client's
 	}
 	left, command, cut := split(args)
-	if len(left) == 0 || !slices.Contains(commandNames, left[0]) {
+	own := len(left) > 0 && slices.Contains(commandNames, left[0])
+	if !own {
 		pid1.DefaultSignals()
 	}
 	switch {
 	case cut && (len(left) == 0 || len(left) == 1 && left[0] == "--direct") && os.Getenv("SBX_FLAGS") == "" &&
 		os.Getenv("SBX_ENGINE") == "":
-		return execute(app.ForRun(app.Flags{Direct: len(left) == 1}, command))
+		err := execute(app.ForRun(app.Flags{Direct: len(left) == 1}, command))
+		return flagSet(nil).notFound(err, left, command)
 	case len(left) == 1 && left[0] == "--version" && !cut:
-		fmt.Fprintln(stdout, "sbx "+version)
-		return nil
-	case len(left) > 0 && slices.Contains(commandNames, left[0]):
-		if cut && left[0] == "why" {
-			return runCommand(append(append(left, "--"), command...)) // words that begin with a dash
+		return (&versionCmd{}).Run()
+	case own && cut && left[0] == "why":
+		return runCommand(append(append(left, "--"), command...)) // words that begin with a dash
+	case own && cut:
+		hint := sbxLine(left)
+		if program := programFor(left[0]); program != "" {
+			hint += ", or to run " + text.ShellWord(program) + ": " + sbxLine(dashDash, left, command)
 		}
-		if cut {
-			return app.Failed("sbx "+left[0]+" takes no command",
-				"sbx "+text.ShellLine(left)+", or to run a program of that name: sbx -- "+left[0])
-		}
+		return app.Failed("sbx "+left[0]+" takes no command", hint)
+	case own:
+		tellProgram(left)
 		return runCommand(left)
 	}
-	opts, err := parseRun(left)
-	if err != nil {
-		return err
-	}
-	return execute(app.ForRun(opts.Flags, command))
+	return runWords(left, command, cut)
 }
 
 func split(args []string) (left, command []string, cut bool) {
@@ -113,8 +112,8 @@ func split(args []string) (left, command []string, cut bool) {
 	return args, nil, false
 }
 
-// version is set by the linker for releases.
-var version = "0.1.0-dev"
+// version and commit are set by the linker, for releases and in a clone.
+var version, commit = "0.1.0-dev", ""
 
 // exitError ends with a status and without a message.
 type exitError int

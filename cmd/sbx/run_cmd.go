@@ -29,7 +29,11 @@ func runTool(name string, words []string) error {
 	pid1.DefaultSignals()
 	var flags *app.Flags
 	if os.Getenv("SBX_FLAGS") != "" || os.Getenv("SBX_ENGINE") != "" {
-		opts, err := parseRun(nil)
+		g, err := newRunGrammar()
+		if err != nil {
+			return err
+		}
+		opts, err := g.parseRun(nil)
 		if err != nil {
 			return err
 		}

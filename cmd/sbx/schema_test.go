@@ -61,6 +61,7 @@ var documents = map[string]struct {
 		Shims []shimJSON `json:"shims"`
 	}{}},
 	"shim-doctor": {"sbx shim doctor --json", shimReport{}},
+	"version":     {"sbx version --json", versionJSON{}},
 	"plan":        {"sbx -n --json -- COMMAND", planJSON{}},
 }
 

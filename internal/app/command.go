@@ -37,7 +37,7 @@ func givenCommand(c *Context) (command, error) {
 		cmd.words = append([]string{c.Shell("/bin/sh"), "-c", flags.Command[n-1]}, c.Inv.words...)
 	case len(c.Inv.words) > 0:
 	case !IsTerminal(0):
-		return cmd, Failed("no command", "sbx -- CMD [ARG...], or sbx --help")
+		return cmd, Failed("no command", "sbx -- npm test, or sbx --help")
 	default:
 		c.atPrompt = true
 		cmd.words = []string{c.Shell(c.Login())}

@@ -17,41 +17,41 @@ import (
 // Flags are the flags of a run, those in SBX_FLAGS first. The zero value says
 // nothing. The tags are for kong: how each is written, and its help.
 type Flags struct {
-	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours. Again to add more."`
-	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable."`
-	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too."`
-	Block      []string `placeholder:"PATH" help:"Hide PATH."`
-	Device     []string `placeholder:"NAME" help:"Open devices of the host: gpu, kvm, or a path in /dev that you may open."`
-	Net        bool     `xor:"net" help:"Share the network."`
-	NoNet      bool     `xor:"net" help:"No network, whatever the profile says."`
-	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one."`
-	ReadOnly   bool     `help:"Make the project read-only."`
-	Workspace  string   `placeholder:"PATH" help:"Show the project at PATH inside."`
-	Git        string   `placeholder:"LEVEL" help:"How much of .git is writable: none, commit or full."`
-	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)."`
-	Scope      string   `placeholder:"WHAT" help:"What is writable: project (the work tree or workspace around the working directory) or cwd."`
-	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: auto (put back after the run) or enforce (nothing can be created beside them)."`
-	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI."`
-	NewSession string   `placeholder:"WHEN" help:"Run in a new session, without the terminal: auto, yes or no."`
-	SharePID   bool     `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled."`
-	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it refers to."`
-	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)."`
-	Memory     string   `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)."`
-	CPUs       string   `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)."`
-	Procs      string   `placeholder:"N" help:"Limit the number of processes and threads."`
-	FileSize   string   `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)."`
-	Engine     string   `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)."`
-	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced."`
-	Direct     bool     `help:"Run without sbx as process 1 of the sandbox: a millisecond faster, and bwrap handles signals."`
-	Argv0      string   `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)."`
-	NoSandbox  bool     `help:"Run without a sandbox, with a warning."`
-	Command    []string `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …"`
-	DryRun     bool     `short:"n" help:"Print what would be executed, without doing it."`
-	JSON       bool     `name:"json" help:"Print JSON (with --dry-run, explain, why, doctor and profiles)."`
-	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error."`
-	Quiet      bool     `short:"q" xor:"loud" help:"Print only errors."`
-	Config     string   `placeholder:"FILE" help:"Read FILE instead of the user's config file."`
-	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug."`
+	Profile    []string `short:"p" placeholder:"NAME" help:"Profile: strict, moderate (default), permissive, or one of yours; again to add more." group:"Sandbox"`
+	AllowWrite []string `short:"w" placeholder:"PATH" help:"Make PATH writable." group:"Files"`
+	AllowRead  []string `short:"r" placeholder:"PATH" help:"Make PATH readable, a hidden secret too." group:"Files"`
+	Block      []string `placeholder:"PATH" help:"Hide PATH." group:"Files"`
+	Device     []string `placeholder:"NAME" help:"Open devices of the host: gpu, kvm, or a path in /dev that you may open." group:"Files"`
+	Net        bool     `xor:"net" help:"Share the network." group:"Network"`
+	NoNet      bool     `xor:"net" help:"No network, whatever the profile says." group:"Network"`
+	Env        []string `placeholder:"NAME[=VALUE]" help:"Let variables through by name or pattern ('GH_*'), or set one." group:"Environment"`
+	ReadOnly   bool     `help:"Make the project read-only." group:"Files"`
+	Workspace  string   `placeholder:"PATH" help:"Show the project at PATH inside." group:"Files"`
+	Git        string   `placeholder:"LEVEL" help:"How much of .git is writable: none, commit or full." group:"Files"`
+	Cache      string   `placeholder:"KIND" help:"Where ~/.cache goes: none or private (to the project)." group:"Files"`
+	Scope      string   `placeholder:"WHAT" help:"What is writable: project (the work tree or workspace around the working directory) or cwd." group:"Files"`
+	Protect    string   `placeholder:"HOW" help:"Protected paths where the engine cannot make them read-only: auto (put back after the run) or enforce (nothing can be created beside them)." group:"Files"`
+	Seccomp    string   `placeholder:"LEVEL|FILE" help:"System call filter: default, strict (only what is usual), dev (debuggers work) or off; or a file in the form of Docker and OCI." group:"Sandbox"`
+	NewSession string   `placeholder:"WHEN" help:"Run in a new session, without the terminal: auto, yes or no." group:"Sandbox"`
+	SharePID   bool     `name:"share-pid" help:"Share the processes of the host: they can be seen and, before Linux 6.12, signalled." group:"Sandbox"`
+	KeepFD     []int    `name:"keep-fd" placeholder:"N" help:"Pass descriptor N on, whatever it refers to." group:"Sandbox"`
+	Timeout    string   `placeholder:"DURATION" help:"End the command after this time (30s, 5m)." group:"Limits"`
+	Memory     string   `placeholder:"SIZE" help:"Limit the memory of all processes together (512M, 2G)." group:"Limits"`
+	CPUs       string   `name:"cpus" placeholder:"N" help:"Limit processor time to that of N processors (1, 0.5)." group:"Limits"`
+	Procs      string   `placeholder:"N" help:"Limit the number of processes and threads." group:"Limits"`
+	FileSize   string   `placeholder:"SIZE" help:"Limit the size of each file that is written (512K, 100M)." group:"Limits"`
+	Engine     string   `placeholder:"NAME" help:"auto, bwrap, landlock (tier reduced, needs nothing installed), or sandbox-exec (macOS; with --dry-run anywhere)." group:"Sandbox"`
+	MinTier    string   `placeholder:"TIER" help:"Refuse to run with less than this: full or reduced." group:"Sandbox"`
+	Direct     bool     `help:"Run without sbx as process 1 of the sandbox: a millisecond faster, and bwrap handles signals." group:"Sandbox"`
+	Argv0      string   `name:"argv0" placeholder:"NAME" help:"Call the command by this name (its argument 0)." group:"Command"`
+	NoSandbox  bool     `help:"Run without a sandbox, with a warning." group:"Sandbox"`
+	Command    []string `short:"c" placeholder:"STRING" help:"Run a string with the shell; words after -- are $0, $1, …" group:"Command"`
+	DryRun     bool     `short:"n" help:"Print what would be executed, without doing it." group:"Command"`
+	JSON       bool     `name:"json" help:"Print JSON (with --dry-run)." group:"Output"`
+	Verbose    bool     `short:"v" xor:"loud" help:"List every restriction on standard error." group:"Output"`
+	Quiet      bool     `short:"q" xor:"loud" help:"Print only errors." group:"Output"`
+	Config     string   `placeholder:"FILE" help:"Read FILE instead of the user's config file." group:"Sandbox"`
+	LogLevel   string   `placeholder:"LEVEL" help:"Log what is read and decided to standard error: error, warn, info or debug." group:"Output"`
 }
 
 // named reports whether an engine was asked for by its name: then there is no
@@ -175,29 +175,29 @@ func (f *Flags) limits(p *policy.Profile) error {
 		flag, value, what, hint string
 		set                     func(value string) bool
 	}{
-		{"--timeout", f.Timeout, "a duration", "write 30s, 5m or 1h30m", func(v string) bool {
+		{"--timeout", f.Timeout, "a duration", "write 30s, 5m or 1h30m; the least is 1ms", func(v string) bool {
 			d, err := time.ParseDuration(v)
 			if n, nerr := strconv.ParseFloat(v, 64); nerr == nil {
 				d, err = time.Duration(n*float64(time.Second)), nil
 			}
 			p.TimeoutSeconds = d.Seconds()
-			return err == nil && d > 0
+			return err == nil && policy.KeyOf("timeout_seconds").Bounds(d.Seconds())
 		}},
-		{"--memory", f.Memory, "a size in whole mebibytes", "write 512M or 2G", func(v string) bool {
+		{"--memory", f.Memory, "a size in whole mebibytes", "write 512M or 2G; the least is 1M", func(v string) bool {
 			mb, ok := size(v)
 			p.MemoryLimitMB = int(mb)
 			return ok && mb == float64(int(mb))
 		}},
-		{"--file-size", f.FileSize, "a size", "write 512K, 100M or 2G", func(v string) (ok bool) {
+		{"--file-size", f.FileSize, "a size", "write 512K, 100M or 2G; the least is 1K", func(v string) (ok bool) {
 			p.FileSizeMB, ok = size(v)
 			return ok
 		}},
-		{"--cpus", f.CPUs, "a number of processors", "write 2, or 0.5 for half of one", func(v string) bool {
+		{"--cpus", f.CPUs, "a number of processors", "write 2, or 0.5 for half of one; the least is 0.01 of a processor", func(v string) bool {
 			n, err := strconv.ParseFloat(v, 64)
 			p.CPUs = n
 			return err == nil && policy.KeyOf("cpus").Bounds(n)
 		}},
-		{"--procs", f.Procs, "a number of processes", "write 64", func(v string) bool {
+		{"--procs", f.Procs, "a number of processes", "write 64; the least is 1 process", func(v string) bool {
 			n, err := strconv.Atoi(v)
 			p.Procs = n
 			return err == nil && policy.KeyOf("procs").Bounds(float64(n))

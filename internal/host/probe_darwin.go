@@ -70,6 +70,9 @@ func runOnce(argv []string) (status int, said string, err error) {
 	return ended.ExitCode(), said, nil
 }
 
+// BwrapVersion returns nothing: macOS has no bwrap.
+func BwrapVersion(*Host) (path, version string) { return "", "" }
+
 // Forget removes a saved verdict that does not hold any more, and reports
 // whether there was one that a run would have believed.
 func Forget(h *Host, dir string) bool {

@@ -103,6 +103,20 @@ func locate(h *Host, dir string) (path string, kept *verdict, err error) {
 	return "", nil, missing(GatherDiagnostics(h.Environ))
 }
 
+// BwrapVersion asks the bwrap that a run would take for its version. Both are "" where
+// there is none, the second where it does not say.
+func BwrapVersion(h *Host) (path, version string) {
+	path, _, err := locate(h, "")
+	if err != nil {
+		return "", ""
+	}
+	out, _, err := output(nil, path, "--version")
+	if v, ok := bwrapargs.ParseVersion(out); ok && err == nil {
+		version = v.String()
+	}
+	return path, version
+}
+
 // candidate looks at one possible bwrap. Both results are nil when there is no
 // such file. One from PATH must not be replaceable by another user.
 func candidate(path string, system bool, uid int) (*syscall.Stat_t, *Unavailable) {

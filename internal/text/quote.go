@@ -48,8 +48,11 @@ func Escape(s string) string {
 
 // Nearest returns the known word that word was probably meant to be, or "".
 // At most a third of its letters may differ.
-func Nearest(word string, known []string) string {
-	best, limit := "", max(len(word)/3, 1)+1
+func Nearest(word string, known []string) string { return Within(word, known, max(len(word)/3, 1)) }
+
+// Within returns the nearest known word of which at most so many letters differ, or "".
+func Within(word string, known []string, most int) string {
+	best, limit := "", most+1
 	if len(word) > 64 {
 		return ""
 	}

@@ -103,7 +103,7 @@ type commandWord struct {
 func (g *Grammar) commandWords() (out []commandWord) {
 	for _, n := range g.Commands.Children {
 		c := commandWord{name: n.Name, flags: []flagWord{{long: "help", short: "h",
-			help: "Show context-sensitive help"}}}
+			help: "Show help"}}}
 		g.add(&c, n)
 		c.run = contains(c.flags, flagWord{long: "read-only"})
 		out = append(out, c)
@@ -122,6 +122,10 @@ func (g *Grammar) add(c *commandWord, n *kong.Node) {
 		switch {
 		case p.Name == "shell":
 			c.words = append(c.words, slices.DeleteFunc(p.EnumSlice(), func(w string) bool { return w == "" })...)
+		case p.Name == "command":
+			for _, other := range g.Commands.Children {
+				c.words = append(c.words, other.Name)
+			}
 		case p.Name == "tool":
 			c.tools = true
 		case p.Name == "client":

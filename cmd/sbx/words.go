@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/credentials"
+	"github.com/sbx-sandbox/sbx/internal/host"
+	"github.com/sbx-sandbox/sbx/internal/lookpath"
+	"github.com/sbx-sandbox/sbx/internal/text"
+)
+
+// flagSet are the flags that may stand on a line.
+type flagSet []*kong.Flag
+
+// wrong is a flag that cannot stand as it was typed.
+type wrong struct {
+	text string   // what is wrong
+	take int      // how many words it is
+	fix  []string // the words that were probably meant; nil when that is not known
+	hint string   // what to do where no line can be shown
+}
+
+// error is the error for a line, with the one that was probably meant.
+func (w *wrong) error(hint string) error {
+	return app.Failed(w.text, cmp.Or(hint, w.hint, "sbx --help lists the flags"))
+}
+
+// foreign are flags by the names that they have elsewhere.
+var foreign = map[string]string{
+	"network": "net", "allow-net": "net", "allow-network": "net", "share-net": "net", "no-network": "no-net",
+	"unshare-net": "no-net", "offline": "no-net", "write": "allow-write", "rw": "allow-write", "bind": "allow-write",
+	"read": "allow-read", "ro-bind": "allow-read", "deny": "block", "hide": "block", "e": "env", "setenv": "env",
+	"mem": "memory", "pids-limit": "procs", "nproc": "procs", "backend": "engine", "V": "version", "silent": "quiet",
+}
+
+// samples are values to show for flags that take no fixed words.
+var samples = map[string]string{"timeout": "30s", "memory": "512M", "cpus": "2", "procs": "64", "file-size": "100M",
+	"profile": "moderate", "device": "gpu"}
+
+// dashes are what editors and chat programs make of "-" and "--".
+const dashes = "‐‑‒–—―−"
+
+func (s flagSet) long(name string) *kong.Flag {
+	i := slices.IndexFunc(s, func(f *kong.Flag) bool { return f.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return s[i]
+}
+
+// meant is the long name that a person means by another, "" when none is near.
+func (s flagSet) meant(name string) string {
+	var names []string
+	for _, f := range s {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	}
+	for other, known := range foreign {
+		if slices.Contains(names, known) {
+			names = append(names, other)
+		}
+	}
+	slices.Sort(names)
+	near := text.Within(name, names, min(2, len(name)/3))
+	return cmp.Or(foreign[near], near)
+}
+
+// at reads the flag that some words begin with: how many of them it is, 0 when the first
+// is none.
+func (s flagSet) at(words []string) (int, *wrong) {
+	w := words[0]
+	name, value, set := strings.Cut(strings.TrimLeft(w, "-"), "=")
+	plain := strings.TrimLeft(w, "-"+dashes)
+	switch first, _ := utf8.DecodeRuneInString(strings.TrimLeft(w, "-")); {
+	case w != "" && strings.ContainsRune(dashes, first):
+		fix := "--" + plain
+		if name, _, _ := strings.Cut(plain, "="); len(name) == 1 {
+			fix = "-" + plain
+		}
+		return 1, &wrong{text: strconv.Quote(w) + " begins with a dash that is not -", take: 1, fix: []string{fix}}
+	case len(w) < 2 || w[0] != '-':
+		return 0, nil
+	case len(w) > 2 && w[1] != '-' && s.long(name) != nil: // its first letter may be a flag that takes the rest
+		return 1, &wrong{text: w + ": a flag of more than one letter begins with --", take: 1, fix: []string{"-" + w}}
+	case w[1] != '-':
+		return s.short(words)
+	}
+	f := s.long(name)
+	switch {
+	case f == nil:
+		return 1, s.unknown(w)
+	case f.IsBool() && set && !slices.Contains([]string{"true", "1", "yes", "false", "0", "no"}, strings.ToLower(value)):
+		fix := []string{"--" + name}
+		if value == "off" || value == "never" {
+			fix = []string{}
+		}
+		return 1, &wrong{text: "--" + name + " takes no value", take: 1, fix: fix}
+	case f.IsBool():
+		return 1, nil
+	}
+	return s.value(words, f, value, set)
+}
+
+// short reads flags of one letter each, the last perhaps with its value.
+func (s flagSet) short(words []string) (int, *wrong) {
+	for i, r := range words[0][1:] {
+		j := slices.IndexFunc(s, func(f *kong.Flag) bool { return f.Short == r })
+		rest := words[0][1+i+utf8.RuneLen(max(r, 0)):]
+		switch {
+		case j < 0 || r == utf8.RuneError:
+			return 1, s.unknown(words[0])
+		case !s[j].IsBool():
+			return s.value(words, s[j], rest, rest != "")
+		}
+	}
+	return 1, nil
+}
+
+// value reads the value of a flag that takes one, which may be the next word.
+func (s flagSet) value(words []string, f *kong.Flag, value string, set bool) (int, *wrong) {
+	n := 1
+	if !set {
+		if len(words) < 2 || len(words[1]) > 1 && words[1][0] == '-' && !negative(words[1]) {
+			return 1, missingValue(words[0], f)
+		}
+		n, value = 2, words[1]
+	}
+	known := oneOf(f.Value)
+	if len(known) > 0 && value != "" && !slices.Contains(known, value) {
+		return n, &wrong{text: "--" + f.Name + ": " + text.Plain(value) + " is not one of " + strings.Join(known, ", "),
+			take: n, hint: meant(value, known, "write --"+f.Name+" "+known[0])}
+	}
+	if i, err := strconv.Atoi(value); f.Name == "keep-fd" && value != "" && (err != nil || i < 0) {
+		return n, &wrong{text: "--keep-fd: " + text.Plain(value) + " is not a descriptor", take: n, hint: "write 3 or more"}
+	}
+	return n, nil
+}
+
+func missingValue(word string, f *kong.Flag) *wrong {
+	sample := samples[f.Name]
+	if known := words[f.Name]; len(known) > 0 {
+		sample = known[0]
+	}
+	bad := &wrong{text: word + ": a value is missing", take: 1, hint: "write " + word + " " + f.PlaceHolder}
+	if sample != "" {
+		bad.fix = []string{strings.TrimSuffix(word, "="), sample}
+	}
+	return bad
+}
+
+// negative reports whether a word is a number below 0: a value, if no good one.
+func negative(w string) bool { return len(w) > 1 && w[0] == '-' && '0' <= w[1] && w[1] <= '9' }
+
+// unknown is the error for a flag that there is not.
+func (s flagSet) unknown(w string) *wrong {
+	bad := &wrong{text: "unknown flag " + text.Plain(w), take: 1}
+	name, value, set := strings.Cut(strings.TrimLeft(w, "-"), "=")
+	if near := s.meant(name); near != "" {
+		bad.fix = []string{"--" + near}
+		if set && !s.long(near).IsBool() {
+			bad.fix[0] += "=" + value
+		}
+	}
+	return bad
+}
+
+// first is where the first word stands that is no flag and no value of one.
+func (s flagSet) first(words []string) (i int, bad *wrong) {
+	for i < len(words) {
+		n, bad := s.at(words[i:])
+		if n == 0 || bad != nil {
+			return i, bad
+		}
+		i += n
+	}
+	return i, nil
+}
+
+// repair is the line with each wrong flag as it was probably meant, and the first error.
+// It is nil when that is not known of one. Over words that are no flags it goes on where
+// they may stand between flags.
+func (s flagSet) repair(words []string, over bool) (fixed []string, at int, first *wrong) {
+	fixed = slices.Clone(words)
+	for i := 0; i < len(fixed) && fixed[i] != "--"; at = i {
+		n, bad := s.at(fixed[i:])
+		switch {
+		case bad != nil:
+			first = cmp.Or(first, bad)
+			if bad.fix == nil || len(fixed) > 2*len(words) {
+				return nil, 0, first
+			}
+			fixed = slices.Replace(fixed, i, min(i+bad.take, len(fixed)), bad.fix...)
+		case n == 0 && !over:
+			return fixed, i, first
+		default:
+			i += max(n, 1)
+		}
+	}
+	return fixed, at, first
+}
+
+// joined puts a value that begins with a dash behind its flag, where it is read as one.
+func (s flagSet) joined(words []string) (out []string) {
+	for i := 0; i < len(words); i++ {
+		if n, bad := s.at(words[i:]); n == 2 && bad == nil && negative(words[i+1]) && strings.HasPrefix(words[i], "--") {
+			out = append(out, words[i]+"="+words[i+1])
+			i++
+			continue
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
+
+// typed is a line that has a command without -- before it, or words before that.
+type typed struct {
+	set            flagSet
+	flags          []string // of sbx
+	words, command []string // left and right of --
+	cut            bool     // there is one
+}
+
+// sbxLine is a line to type, or "" for one that no one would, or with a credential in it.
+func sbxLine(words ...[]string) string {
+	const most = 1000
+	all := slices.Concat(words...)
+	if i := slices.Index(all, "--"); i >= 0 && i == len(all)-1 {
+		all = all[:i]
+	}
+	line := strings.TrimSpace("sbx " + text.ShellLine(all))
+	if len(line) > most || credentials.InLine(line) {
+		return ""
+	}
+	return line
+}
+
+var dashDash = []string{"--"}
+
+// runWords runs what a line says whose first word is no command of sbx.
+func runWords(left, command []string, cut bool) error {
+	g, err := newRunGrammar()
+	if err != nil {
+		return err
+	}
+	n, bad := g.set.first(left)
+	l := &typed{g.set, left[:n], left[n:], command, cut}
+	if bad == nil && len(l.words) > 0 {
+		err = l.refused()
+	} else if bad != nil {
+		err = l.wrongFlag(bad)
+	}
+	if err != nil {
+		return err
+	}
+	if len(l.words) > 0 {
+		command = l.words
+		if cut {
+			command = slices.Concat(l.words, dashDash, l.command)
+		}
+	}
+	opts, err := g.parseRun(l.flags)
+	if err != nil {
+		return err
+	}
+	if len(opts.Command) > 0 && len(l.words) > 0 { // as in -nc
+		return app.Failed("unexpected word "+strconv.Quote(l.words[0])+": -c takes one string", "quote all of it")
+	}
+	return l.set.notFound(execute(app.ForRun(opts.Flags, command)), l.flags, command)
+}
+
+// wrongFlag is the error for a line with a wrong flag before its first word.
+func (l *typed) wrongFlag(bad *wrong) error {
+	if line := l.asString(); line != "" && bad.fix == nil {
+		return bad.error(line)
+	}
+	fixed, n, _ := l.set.repair(slices.Concat(l.flags, l.words), false)
+	switch {
+	case fixed == nil:
+		return bad.error("")
+	case n < len(fixed) && fixed[n] == "--":
+		return bad.error(sbxLine(fixed, l.command))
+	case l.cut || n < len(fixed):
+		return bad.error(sbxLine(fixed[:n], dashDash, fixed[n:], l.command))
+	}
+	return bad.error(sbxLine(fixed))
+}
+
+// asString is the line that has all words in the string of -c, "" without that flag.
+func (l *typed) asString() string {
+	for i, w := range l.flags {
+		value, joined := strings.CutPrefix(w, "-c")
+		if !joined {
+			value, joined = strings.CutPrefix(w, "--command=")
+		}
+		after := l.flags[i+1:]
+		if w == "-c" || w == "--command" {
+			value, after = after[0], after[1:]
+		} else if !joined {
+			continue
+		}
+		return sbxLine(l.flags[:i], []string{"-c", value + " " + text.ShellLine(l.words)}, after)
+	}
+	return ""
+}
+
+// refused is the error for words before the command that do not say what they mean.
+func (l *typed) refused() error {
+	word, rest := l.words[0], l.words[1:]
+	if line := l.asString(); line != "" {
+		return app.Failed("unexpected word "+strconv.Quote(word)+": -c takes one string", line)
+	}
+	if !l.cut && slices.Contains(commandNames, word) {
+		hint := sbxLine([]string{word}, rest)
+		if slices.Contains(takesFlags, word) {
+			hint = sbxLine([]string{word}, l.flags, rest)
+		}
+		if program := programFor(word); program != "" && !slices.Contains(takesFlags, word) {
+			hint = "to run " + text.ShellWord(program) + ": " + sbxLine(l.flags, dashDash, l.words)
+		}
+		return app.Failed("unexpected word "+strconv.Quote(word)+": the commands of sbx come before any flag", hint)
+	}
+	if l.cut && !slices.ContainsFunc(rest, func(w string) bool { return !strings.HasPrefix(w, "-") }) {
+		words := l.words
+		if slices.Contains(starters, word) && programFor(word) == "" {
+			words = words[1:]
+		}
+		flags := l.flags
+		if n, bad := l.set.first(rest); n == len(rest) && bad == nil { // they are sbx's
+			flags, words = slices.Concat(flags, rest), words[:len(words)-len(rest)]
+		}
+		return app.Failed("unexpected word "+strconv.Quote(word)+" before --", sbxLine(flags, dashDash, words, l.command))
+	}
+	if near := nearCommand(word); near != "" && !strings.Contains(word, "/") && programFor(word) == "" {
+		return &host.Error{Status: host.StatusNotFound, Hint: nearLine(near, l.flags, rest),
+			Text: text.Plain(word) + " is no command of sbx, and no program in PATH"}
+	}
+	return nil
+}
+
+// starters are words that other programs have before a command.
+var starters = []string{"run", "exec", "x", "shell"}
+
+// takesFlags are the commands that take the flags of a run.
+var takesFlags = []string{"explain", "why", "verify"}
+
+// nearCommand is the command of sbx that a word was probably meant to be, or "".
+func nearCommand(word string) string { return text.Within(word, commandNames, min(2, len(word)/2)) }
+
+func nearLine(near string, flags, rest []string) string {
+	if !slices.Contains(takesFlags, near) {
+		flags = nil
+	}
+	return sbxLine([]string{near}, flags, rest)
+}
+
+// programFor is the file in PATH that a person might mean by a word, or "".
+func programFor(word string) string {
+	return lookpath.First(os.Getenv("PATH"), word, func(file string) bool { return app.Runs(file) && !app.Ourselves(file) })
+}
+
+// tellProgram says on a terminal that a program has the name of a command of sbx.
+func tellProgram(left []string) {
+	if app.IsTerminal(2) {
+		if program := programFor(left[0]); program != "" {
+			app.Say("note", "this is sbx's "+left[0]+"; to run "+text.ShellWord(program)+": "+sbxLine(dashDash, left))
+		}
+	}
+}
+
+// notFound adds to the error for a command that was not found the line that was
+// probably meant.
+func (s flagSet) notFound(err error, flags, command []string) error {
+	var missing *host.Error
+	if len(command) == 0 || !errors.As(err, &missing) || missing.Status != host.StatusNotFound || missing.Hint != "" ||
+		strings.Contains(command[0], "/") {
+		return err
+	}
+	if s == nil {
+		if g, err := newRunGrammar(); err == nil {
+			s = g.set
+		}
+	}
+	missing.Hint = s.otherLine(flags, command)
+	return err
+}
+
+func (s flagSet) otherLine(flags, command []string) string {
+	word, rest := command[0], command[1:]
+	name, _, assigns := strings.Cut(word, "=")
+	switch near := nearCommand(word); {
+	case strings.HasPrefix(word, "-"):
+		if fixed, n, _ := s.repair(command, false); n > 0 && n < len(fixed) {
+			return sbxLine(flags, fixed[:n], dashDash, fixed[n:])
+		}
+	case assigns && text.ValidName(name, "_") && len(rest) > 0:
+		return sbxLine(flags, []string{"--env", word}, dashDash, rest)
+	case strings.ContainsAny(word, " \t\n;|&<>"):
+		return sbxLine(flags, []string{"-c", strings.TrimSpace(word + " " + text.ShellLine(rest))})
+	case slices.Contains(starters, word) && len(rest) > 0:
+		return sbxLine(flags, dashDash, rest)
+	case near != "":
+		return nearLine(near, flags, rest)
+	}
+	return ""
+}
