@@ -52,7 +52,8 @@ func (c *manCmd) Run() error {
 // PATH has: the pager that MANPAGER or PAGER names.
 func pager(name, page string) bool {
 	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool { return !filepath.IsAbs(dir) })
-	env := append([]string{"MANLESS=" + name}, append(os.Environ(), "PATH="+strings.Join(append([]string{manPath}, dirs...), ":"))...)
+	prompt := "MANLESS= Manual page " + strings.Replace(name, ".", "(", 1) + ") (press h for help or q to quit)" // of man-db
+	env := append([]string{prompt}, append(os.Environ(), "PATH="+strings.Join(append([]string{manPath}, dirs...), ":"))...)
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGQUIT) // the pager's, which outlives them
 	programs := [][]string{{"man"}, {"mandoc", "-a"}}
 	if runtime.GOOS == "darwin" { // whose man takes no pipe
