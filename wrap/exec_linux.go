@@ -33,9 +33,9 @@ func Exec(p *engine.Plan, h *host.Host) error {
 	for _, n := range p.Copy {
 		if err := copyFD(n); err != nil {
 			e := failed(descriptor(h, n) + ": " + err.Error())
-			e.Hint = "pipe it instead: cat FILE | sbx …"
+			e.Hint = "give the command a pipe instead, from cat"
 			if err == errEndless {
-				e.Hint = "pipe a part of it instead: head -c N FILE | sbx …"
+				e.Hint = "give the command a pipe with a part of it instead, from head -c"
 			}
 			return e
 		}

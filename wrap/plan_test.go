@@ -20,7 +20,7 @@ import (
 
 func TestDescriptors(t *testing.T) {
 	const own, foreign, mine = "/home/u/src/app/main.go", "/etc/passwd", "/srv/data/f"
-	big := status{125, "descriptor 5 is a file of more than 64 MiB that the policy does not let the command write", "pipe it instead: cat FILE | sbx …"}
+	big := status{125, "descriptor 5 is a file of more than 64 MiB that the policy does not let the command write", "give the command a pipe instead, to or from cat"}
 	const r, w, rw = 1, 2, 3
 	file := func(mode int, path string) host.FD {
 		return host.FD{Num: 5, Kind: host.FDFile, Path: path, Reads: mode&r != 0, Writes: mode&w != 0}
@@ -105,7 +105,7 @@ func TestDescriptors(t *testing.T) {
 		{name: "stdin is the kernel's", fd: kernels(std(0, r, "/proc/cpuinfo")), copy: []int{0}},
 		{name: "stdin is a namespace", fd: kernels(std(0, r, "net:[4026531833]")), fail: status{125, "standard input is net:[4026531833], a namespace and no file that can be read", ""}},
 		{name: "stdin is the kernel's, for writing", fd: kernels(std(0, rw, "/proc/17/mem")),
-			fail: status{125, "standard input is /proc/17/mem, a file of the kernel's that is open for writing, which would lead out of the sandbox", "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …"}},
+			fail: status{125, "standard input is /proc/17/mem, a file of the kernel's that is open for writing, which would lead out of the sandbox", `pipe it instead: cat /proc/17/mem | sbx -- sh -c 'echo '\''hello, world'\'''`}},
 		{name: "stdout is a file elsewhere", fd: std(1, w, "/srv/data/log")},
 		{name: "stdin is a directory", fd: host.FD{Num: 0, Kind: host.FDDir}, fail: status{125, "standard input is a directory, which would lead out of the sandbox", ""}},
 		{name: "stdout is a directory", fd: host.FD{Num: 1, Kind: host.FDDir}, fail: status{125, "standard output is a directory, which would lead out of the sandbox", ""}},

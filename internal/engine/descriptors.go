@@ -27,7 +27,7 @@ func (r *Run) descriptors() error {
 		named := slices.Contains(r.Request.KeepFDs, fd.Num)
 		switch {
 		case fd.Num <= 2:
-			if err := misgiven(fd); err != nil {
+			if err := r.misgiven(fd); err != nil {
 				return err
 			}
 		case named:
@@ -67,16 +67,29 @@ var Stdio = [3]string{"standard input", "standard output", "standard error"}
 
 // misgiven is the error for what cannot be standard input, output or error. A
 // file of the kernel's that is open for reading can: see [Run.shield].
-func misgiven(fd *host.FD) error {
+func (r *Run) misgiven(fd *host.FD) error {
 	switch {
 	case fd.Kind == host.FDDir || fd.Kind == host.FDPathRef:
 		return Fail(Stdio[fd.Num]+" is a directory, which would lead out of the sandbox", "")
 	case fd.Kernel && !strings.HasPrefix(fd.Path, "/") && strings.Contains(fd.Path, ":["):
 		return Fail(Stdio[fd.Num]+" is "+text.Plain(fd.Path)+", a namespace and no file that can be read", "")
 	case fd.Kernel && fd.Writes:
-		return Fail(Stdio[fd.Num]+" is "+text.Plain(fd.Path)+", a file of the kernel's that is open for writing, which would lead out of the sandbox", "pipe it instead: sbx … | cat > FILE, or cat FILE | sbx …")
+		return Fail(Stdio[fd.Num]+" is "+text.Plain(fd.Path)+", a file of the kernel's that is open for writing, which would lead out of the sandbox", r.piped(fd))
 	}
 	return nil
+}
+
+// piped is the run with a pipe in place of a descriptor.
+func (r *Run) piped(fd *host.FD) string {
+	line, whole := r.Request.Hints.Line("", r.Request.Command)
+	switch file := text.ShellWord(fd.Path); {
+	case !whole || fd.Num > 1 || fd.Path == "" || fd.Deleted:
+		return "give the command a pipe instead, to or from cat"
+	case fd.Num == 0:
+		return "pipe it instead: cat " + file + " | " + line
+	default:
+		return "pipe it instead: " + line + " | cat > " + file
+	}
 }
 
 // shield sees to it that a file which is open for reading alone stays so. By a
@@ -113,7 +126,7 @@ func (r *Run) shield(fd *host.FD) error {
 func (r *Run) copies(fd *host.FD) error {
 	if fd.Size > MaxCopy {
 		return Fail("descriptor "+strconv.Itoa(fd.Num)+" is a file of more than 64 MiB that the policy does not let the command write",
-			"pipe it instead: cat FILE | sbx …")
+			r.piped(fd))
 	}
 	r.Copy = append(r.Copy, fd.Num)
 	return nil
