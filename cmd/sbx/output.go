@@ -37,8 +37,16 @@ type output struct {
 	err  error
 }
 
+// outClosed is set before the runtime begins, on the systems that start there: standard
+// output was closed.
+var outClosed bool
+
 func (o *output) Write(p []byte) (int, error) {
-	if _, err := os.Stdout.WriteString(o.show(screen(), string(p))); err != nil {
+	err := error(syscall.EBADF)
+	if !outClosed {
+		_, err = os.Stdout.WriteString(o.show(screen(), string(p)))
+	}
+	if err != nil {
 		if o.err == nil {
 			o.err = app.Failed("standard output: "+cause(err), "")
 		}

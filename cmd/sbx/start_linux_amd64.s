@@ -21,6 +21,13 @@ TEXT sbx_start(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	CMPQ AX, $AS_LEAST
 	JCS  low
 	ADDQ $16, SP
+	// The runtime opens /dev/null for a standard output that is closed.
+	MOVL $1, DI
+	MOVL $1, SI    // F_GETFD
+	MOVL $72, AX   // fcntl
+	SYSCALL
+	CMPQ AX, $-9   // EBADF
+	SETEQ ·outClosed(SB)
 	JMP  _rt0_amd64_linux(SB)
 
 low:

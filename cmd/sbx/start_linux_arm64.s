@@ -19,6 +19,13 @@ TEXT sbx_start(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	CMP  R5, R0
 	BLO  low
 	ADD  $16, RSP
+	MOVD $1, R0
+	MOVD $1, R1  // F_GETFD
+	MOVD $25, R8 // fcntl
+	SVC
+	CMN  $9, R0  // EBADF
+	CSET EQ, R1
+	MOVB R1, ·outClosed(SB)
 	B    _rt0_arm64_linux(SB)
 
 low:

@@ -30,4 +30,10 @@ func TestTooLittleMemory(t *testing.T) {
 			t.Errorf("ulimit %s: status %d, want %d: %s", limit, status, want, text)
 		}
 	}
+	// What is asked for and cannot be printed is an error; /dev/null takes all.
+	for to, want := range map[string]string{">&-": "sbx: error: standard output: bad file descriptor\n", ">/dev/null": "", "1<>/dev/null": ""} {
+		if out, _ := exec.Command("sh", "-c", `"$0" --version `+to, bin).CombinedOutput(); string(out) != want {
+			t.Errorf("%s: %q, want %q", to, out, want)
+		}
+	}
 }

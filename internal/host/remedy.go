@@ -110,12 +110,12 @@ var remedies = []remedy{
 	{causeAppArmor, "container", "@container"},
 	{causeAppArmor, "elsewhere", "the profile is for /usr/bin/bwrap, and sbx found {path}: {install}"},
 	{causeAppArmor, "", "leave kernel.apparmor_restrict_unprivileged_userns as it is: 0 opens user namespaces to every program"},
-	{causeContainer, "docker", "docker run --security-opt seccomp=sbx-seccomp.json --security-opt apparmor=unconfined " +
-		"--security-opt systempaths=unconfined … " +
+	{causeContainer, "docker", "add to docker run: --security-opt seccomp=sbx-seccomp.json --security-opt apparmor=unconfined " +
+		"--security-opt systempaths=unconfined " +
 		"(the container itself is then less closed: run it as a plain user, or rootless)"},
 	{causeContainer, "docker", seccompFile},
 	{causeContainer, "docker", "seccomp=unconfined works in its place and opens every system call"},
-	{causeContainer, "podman", "podman run --security-opt unmask=ALL … (Podman's own filter allows user namespaces)"},
+	{causeContainer, "podman", "add to podman run: --security-opt unmask=ALL (Podman's own filter allows user namespaces)"},
 	{causeContainer, "podman", podmanSELinux},
 	{causeContainer, "kubernetes", kubernetesLine},
 	{causeContainer, "kubernetes", seccompFile + " (in the kubelet's seccomp directory; " +
@@ -123,9 +123,9 @@ var remedies = []remedy{
 	{causeContainer, "kubernetes", kubernetesPod},
 	{causeContainer, "", "@nesting"},
 	{causeContainer, "unknown", "allow user namespaces, mounts and a new /proc in the settings of the container"},
-	{"container-proc", "docker", "docker run --security-opt systempaths=unconfined … " +
+	{"container-proc", "docker", "add to docker run: --security-opt systempaths=unconfined " +
 		"(uncovers /proc for the container: run it as a plain user, rootless, or with userns-remap)"},
-	{"container-proc", "podman", "podman run --security-opt unmask=ALL … " +
+	{"container-proc", "podman", "add to podman run: --security-opt unmask=ALL " +
 		"(uncovers /proc for the container, which rootless Podman keeps from the host's root)"},
 	{"container-proc", "podman", podmanSELinux},
 	{"container-proc", "kubernetes", kubernetesLine},
