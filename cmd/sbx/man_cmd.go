@@ -35,7 +35,7 @@ func (c *manCmd) Run() error {
 	case name == "":
 		hint := "the pages: sbx man, sbx man sh, sbx man config, sbx man profiles, sbx man security"
 		if slices.Contains(commandNames, c.Page[0]) {
-			hint = "sbx " + c.Page[0] + " --help; sbx man has all commands"
+			hint = "sbx help " + c.Page[0]
 		}
 		return app.Failed("there is no page "+text.Plain(strings.Join(c.Page, " ")), hint)
 	case !c.Roff && onTerminal() && os.Getenv("TERM") != "dumb" && pager(name, page):
