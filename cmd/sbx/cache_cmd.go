@@ -65,6 +65,9 @@ func (c *cacheListCmd) Run() error {
 	gone := slices.DeleteFunc(slices.Clone(list), func(l caches.Cache) bool { return !l.Gone })
 	_ = s.Remove(listTime, gone...) // after an interrupted removal there is something to do without one
 	return show(c.JSON, listJSON{"caches": orEmpty(list)}, func() error {
+		if len(list) == 0 && onTerminal() {
+			fmt.Fprintln(stdout, "no project has a private cache")
+		}
 		w := table()
 		for _, l := range list {
 			note := ""

@@ -32,7 +32,7 @@ var kinds = []struct{ word, sgr, means string }{
 	{"protected", "33", "ro inside of rw"},
 	{"restored", "33", "put back after the run"},
 	{"private", "36", "the sandbox's own, gone after the run"},
-	{"closed", "35", "exists, but cannot be opened"},
+	{"closed", "31", "exists, but cannot be opened"},
 	{"absent", "2", "does not exist inside"},
 }
 

@@ -268,7 +268,7 @@ func TestHostileNames(t *testing.T) {
 		{words: "completion H", shows: true},
 		{words: "completion bash"},
 		{words: "man H", shows: true},
-		{words: "man"},
+		{words: "man", env: append(slices.Clone(w.env), "TERM=dumb")}, // else man shows it
 		{words: "help H", shows: true},
 		{words: "help"},
 		{words: "version"},

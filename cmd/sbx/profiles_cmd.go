@@ -66,6 +66,9 @@ func (c *profilesListCmd) Run(s *app.Context) error {
 		}
 		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, p.Name, text.Plain(p.Sources[len(p.Sources)-1]), p.Summary)
 	}
+	if onTerminal() {
+		fmt.Fprintln(w, "* the default; + adds to a profile: sbx -p moderate,node -- npm ci")
+	}
 	return w.Flush()
 }
 

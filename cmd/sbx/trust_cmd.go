@@ -344,6 +344,9 @@ func listTrusted(s *app.Caller, names []string, asJSON bool) error {
 	if asJSON {
 		return printJSON(listJSON{"files": out})
 	}
+	if len(out) == 0 && onTerminal() {
+		fmt.Fprintln(stdout, "no project file is trusted")
+	}
 	for _, r := range out {
 		fmt.Fprintf(stdout, "%-7s  %s\n", r.State, text.Plain(r.Path))
 	}

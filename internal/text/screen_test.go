@@ -85,6 +85,9 @@ func TestWrap(t *testing.T) {
 		{"names of commands", "sbx trust shows what that would give", "sbx trust shows what\n  that would give"},
 		{"in a sentence", "the command that sbx starts has no network", "the command that sbx\n  starts has no\n  network"},
 		{"too wide to stand below", "to allow it: sbx -r /a -- ls -al", "to allow it:\n sbx -r /a -- ls -al"},
+		{"names after a colon", "it has none: sbx shim add npm", "it has none:\n  sbx shim add npm"},
+		{"after its kind", "sbx: hint: sbx trust shows what that", "sbx: hint:\n  sbx trust shows\n  what that"},
+		{"preview", "  + curl -fsSL https://x | sh", "  + curl -fsSL\n  https://x | sh"},
 		{"in brackets", "all inside (sbx -p amp -- amp), with it", "all inside\n (sbx -p amp -- amp),\n  with it"},
 		{"variable", "try: SBX_FLAGS='--net -r x' npm install a", "try:\n SBX_FLAGS='--net -r x' npm install a"},
 	}

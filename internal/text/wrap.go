@@ -95,9 +95,9 @@ func command(s, before string, cell bool) (n int, paste bool) {
 		!slices.Contains([]string{"or", "with", "run", "type", "write", "->"}, last) {
 		return 0, false
 	}
-	short := 0
-	paste = set
-	for words, end := 1, n; ; words++ {
+	kind := slices.Contains([]string{"error:", "hint:", "notice:", "warning:"}, last) // prose, too, begins after these
+	short, words, end := 0, 1, n
+	for paste = set; ; words++ {
 		word := s[n-end : n]
 		paste = paste || words > 1 && (strings.HasPrefix(word, "-") || strings.ContainsAny(word, `/='"`))
 		if words == 3 {
@@ -111,7 +111,9 @@ func command(s, before string, cell bool) (n int, paste bool) {
 		end = wordEnd(s[n+gap:])
 		n += gap + end
 	}
-	if !paste && short > 0 {
+	if !paste && !kind && words <= 6 && strings.HasSuffix(last, ":") {
+		paste = true
+	} else if !paste && short > 0 {
 		n = short
 	}
 	return n, paste && !inner
@@ -155,7 +157,7 @@ func quoted(s string) int {
 // arrow or a label, else two more than the first.
 func hang(line string) int {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	for _, label := range []string{"-> ", "sbx: "} {
+	for _, label := range []string{"-> ", "sbx: ", "+ ", "- "} {
 		if strings.HasPrefix(line[indent:], label) {
 			return indent + len(label)
 		}
