@@ -127,7 +127,7 @@ func grammarOfCommands() []*kong.Node {
 // help writes parts of a help text.
 type help struct{ screen text.Screen }
 
-func (h *help) text(line string) { fmt.Fprint(exact, h.screen.Show(h.screen.Wrap(line, 0)+"\n")) }
+func (h *help) text(line string) { fmt.Fprintln(stdout, h.screen.Wrap(line, 0)) }
 
 // section writes rows under a title, each with its cells.
 func (h *help) section(title string, rows []string) {
