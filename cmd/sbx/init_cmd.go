@@ -72,7 +72,8 @@ func projectConfig(dir string) string {
 		tokens = []string{"GH_TOKEN"}
 	}
 	list := strings.Trim(tomlList(tokens), "[]")
-	return strings.NewReplacer("#   sbx -p fetch -- COMMAND", strings.Join(lines, "\n"), "TOKENS", list).Replace(sampleProject)
+	found := strings.NewReplacer("#   sbx -p fetch -- COMMAND", strings.Join(lines, "\n"), "TOKENS", list)
+	return found.Replace(sampleProject)
 }
 
 func (c *initCmd) Run() error {

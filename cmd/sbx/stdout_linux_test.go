@@ -36,7 +36,7 @@ func TestStdoutFull(t *testing.T) {
 		return said.String(), status
 	}
 	for _, words := range []string{"--version", "--help", "-n -- true", "-n --json -- true", "explain", "explain --json", "explain --help", "why .env", "why --json .env", "verify", "verify --json",
-		"doctor", "doctor --json", "doctor claude", "agent --list", "agent --print-env claude", "profiles", "profiles show strict", "profiles diff strict permissive", "status", "status --json",
+		"doctor", "doctor --json", "doctor claude", "agent --list", "agent --print-env claude", "profiles", "profiles show strict", "profiles show strict --json", "agent --list --json", "config", "config --json", "config check", "config check --json", "schema", "profiles diff strict permissive", "status", "status --json",
 		"tripwire", "tripwire list --json", "init", "trust --list --json", "shim list", "shim list --json", "shim doctor npm", "activate bash", "alias bash npm", "completion bash", "man", "help why", "version --json"} {
 		said, status := start(words, "/dev/full")
 		if strings.HasPrefix(words, "profiles diff") && status == 2 { // as diff(1) has it

@@ -38,8 +38,8 @@ func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (wrong []e
 	return wrong, ignored
 }
 
-// with is what a file comes to with others.
-func (f File) with(builtin policy.Set, files []File, vars policy.Vars, own []*profileDoc) (ignored []string, err error) {
+// with is what a file comes to with others: the keys that are ignored.
+func (f File) with(builtin policy.Set, files []File, vars policy.Vars, own []*profileDoc) ([]string, error) {
 	s, err := Load(builtin, files, vars)
 	if err != nil {
 		return nil, err
