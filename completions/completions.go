@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package completions holds the scripts by which shells complete sbx's words.
-// internal/tools/gencompletions writes them.
+// Package completions holds the scripts by which shells complete sbx's words. They
+// ask sbx itself, "sbx __complete WORD...": see cmd/sbx/complete_cmd.go.
 package completions
 
 import _ "embed"

@@ -52,6 +52,10 @@ func main() {
 	if pid1.IsInit(args) && host.Inside() == host.EngineBwrap { // as process 1 it has begun long before
 		os.Exit(pid1.Run(args))
 	}
+	if len(args) > 0 && args[0] == completeWord {
+		runComplete(os.Stdout, args[1:])
+		return
+	}
 	if pid1.IsCleanup(args) {
 		os.Exit(pid1.Cleanup(args, initFailure))
 	}

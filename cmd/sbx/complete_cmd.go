@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sbx-sandbox/sbx/internal/agents"
+	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/man"
+	"github.com/sbx-sandbox/sbx/profiles"
+)
+
+// completeWord is the first word of a shell's question: sbx __complete WORD...,
+// the words after sbx as they stand, the last one as far as it is typed. The first
+// line of the answer says what else may stand there, each other line is a word and
+// after a tab what it means.
+//
+//	:           nothing else
+//	:files      paths
+//	:command 2  a program and its words, which begin at the third word
+const completeWord = "__complete"
+
+// runComplete answers a shell's question. It says nothing of what fails: the
+// person is in the middle of a line.
+func runComplete(to io.Writer, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	last := len(words) - 1
+	c := &completion{words: words[:last], cur: words[last], command: -1}
+	if err := c.complete(); err != nil {
+		return
+	}
+	w := bufio.NewWriter(to)
+	defer w.Flush()
+	switch {
+	case c.command >= 0:
+		_, _ = w.WriteString(":command " + strconv.Itoa(c.command) + "\n")
+	case c.files:
+		_, _ = w.WriteString(":files\n")
+	default:
+		_, _ = w.WriteString(":\n")
+	}
+	for _, o := range c.offers {
+		if utf8.ValidString(o.word) && !strings.ContainsFunc(o.word, unicode.IsControl) {
+			help, _, _ := strings.Cut(o.help, "\n")
+			_, _ = w.WriteString(o.word + "\t" + strings.TrimSuffix(help, ".") + "\n")
+		}
+	}
+}
+
+// completion is a question, and what there is to answer.
+type completion struct {
+	words []string // before the cursor
+	cur   string   // the word at it
+
+	offers  []offer
+	files   bool // paths may stand there as well
+	command int  // the index of the word at which a program and its words begin, or -1
+}
+
+// offer is a word that may come next.
+type offer struct{ word, help string }
+
+func (c *completion) offer(help string, words ...string) {
+	for _, w := range words {
+		c.offers = append(c.offers, offer{w, help})
+	}
+}
+
+func (c *completion) complete() error {
+	if len(c.words) > 0 && slices.Contains(commandNames, c.words[0]) {
+		parser, err := newParser(&commandCLI{})
+		if err != nil {
+			return err
+		}
+		c.walk(parser.Model.Node, false)
+		return nil
+	}
+	parser, err := newParser(&runCLI{})
+	if err != nil {
+		return err
+	}
+	c.walk(parser.Model.Node, true)
+	if len(c.words) > 0 || strings.HasPrefix(c.cur, "-") {
+		return nil
+	}
+	if c.cur == "" { // one begins with the commands of sbx, not with all programs
+		c.command = -1
+	}
+	if parser, err = newParser(&commandCLI{}); err == nil {
+		c.children(parser.Model.Node)
+	}
+	return err
+}
+
+// walk follows the words from a node of the grammar to the cursor. A word that is
+// neither a flag nor a command of sbx is in a run the command.
+func (c *completion) walk(n *kong.Node, run bool) {
+	at := 0 // words since the node that are no flags
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		switch f := c.flag(n, w); {
+		case w == "--" && run:
+			c.command = i + 1
+			return
+		case w == "--":
+			c.files = true
+			return
+		case f != nil:
+			cut := i+1 < len(c.words) && c.words[i+1] == "=" // by bash
+			if cut {
+				i++
+			}
+			if taken := f.IsBool() || attached(f, w); cut || !taken {
+				i++
+			}
+			if i == len(c.words) {
+				c.value(f, "")
+				return
+			}
+		case len(w) > 1 && w[0] == '-':
+		case run:
+			c.command = i
+			return
+		case at == 0 && child(n, w) != nil:
+			n = child(n, w)
+		case n.Name == "agent":
+			c.command = i
+			return
+		default:
+			at++
+		}
+	}
+	if name, _, ok := strings.Cut(c.cur, "="); ok && strings.HasPrefix(name, "--") {
+		if f := c.flag(n, name); f != nil {
+			c.value(f, name+"=")
+		}
+		return
+	}
+	switch {
+	case strings.HasPrefix(c.cur, "-"):
+		for _, f := range flagsOf(n) {
+			c.offer(f.Help, "--"+f.Name)
+			if f.Short != 0 {
+				c.offer(f.Help, "-"+string(f.Short))
+			}
+		}
+	case run:
+		c.command = len(c.words)
+	case at == 0 && len(n.Children) > 0:
+		c.children(n)
+	default:
+		c.positional(n, at)
+	}
+}
+
+// child is the command of a name below a node.
+func child(n *kong.Node, name string) *kong.Node {
+	i := slices.IndexFunc(n.Children, func(k *kong.Node) bool { return k.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return n.Children[i]
+}
+
+func (c *completion) children(n *kong.Node) {
+	for _, k := range n.Children {
+		if !k.Hidden {
+			c.offer(k.Help, k.Name)
+		}
+	}
+}
+
+// flagsOf are the flags that may follow a node.
+func flagsOf(n *kong.Node) (out []*kong.Flag) {
+	if n.DefaultCmd != nil {
+		out = append(out, n.DefaultCmd.Flags...)
+	}
+	for ; n != nil; n = n.Parent {
+		out = append(out, n.Flags...)
+	}
+	return slices.DeleteFunc(out, func(f *kong.Flag) bool { return f.Hidden })
+}
+
+// flag is the one that a word names, of several letters the last.
+func (c *completion) flag(n *kong.Node, word string) *kong.Flag {
+	long, isLong := strings.CutPrefix(word, "--")
+	long, _, _ = strings.Cut(long, "=")
+	flags := flagsOf(n)
+	if isLong {
+		for _, f := range flags {
+			if f.Name == long && long != "" {
+				return f
+			}
+		}
+		return nil
+	}
+	var last *kong.Flag
+	for i, r := range word {
+		j := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Short == r })
+		switch {
+		case i == 0 && r != '-', i > 0 && j < 0:
+			return nil
+		case i == 0:
+		default:
+			if last = flags[j]; !last.IsBool() {
+				return last
+			}
+		}
+	}
+	return last
+}
+
+// attached reports whether a flag's value is part of its word.
+func attached(f *kong.Flag, word string) bool {
+	if strings.HasPrefix(word, "--") {
+		return strings.Contains(word, "=")
+	}
+	return !strings.HasSuffix(word, string(f.Short))
+}
+
+// value completes the value of a flag, behind what of its word stands before it.
+func (c *completion) value(f *kong.Flag, before string) {
+	cur := strings.TrimPrefix(c.cur, before)
+	switch {
+	case f.IsBool():
+	case f.Name == "profile":
+		if i := strings.LastIndexByte(cur, ','); i >= 0 {
+			before += cur[:i+1]
+		}
+		c.profiles(before)
+	case f.Name == "env":
+		c.variables(before)
+	case len(words[f.Name]) > 0:
+		for _, w := range words[f.Name] {
+			c.offer("", before+w)
+		}
+		c.files = strings.HasSuffix(f.PlaceHolder, "|FILE")
+	case f.Name == "device":
+		c.offer("", before+"gpu", before+"kvm")
+		c.files = true
+	default:
+		c.files = f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE"
+	}
+}
+
+// positional completes the word of a command that is no flag: what it means is
+// told by the name that help shows for it.
+func (c *completion) positional(n *kong.Node, at int) {
+	if len(n.Positional) == 0 || at >= len(n.Positional) && !n.Positional[len(n.Positional)-1].IsCumulative() {
+		return
+	}
+	switch p := n.Positional[min(at, len(n.Positional)-1)]; p.Name {
+	case "shell":
+		c.offer("", slices.DeleteFunc(p.EnumSlice(), func(w string) bool { return w == "" })...)
+	case "client":
+		c.offer("", agents.Names()...)
+	case "page":
+		for _, page := range man.Names() {
+			name, _, _ := strings.Cut(page, ".")
+			c.offer("", strings.TrimPrefix(name, "sbx-"))
+		}
+	case "tool":
+		c.command = len(c.words)
+	case "command":
+		c.offer("", commandNames...)
+	case "path":
+		if t, err := findTripped(); err == nil {
+			for i := range t.changes {
+				c.offer("", app.Below(t.changes[i].Path, t.cwd))
+			}
+		}
+	case "project":
+		if _, list, err := findCaches(); err == nil {
+			for i := range list {
+				c.offer(list[i].Project, list[i].Name)
+			}
+		}
+	case "a", "b", "name":
+		c.profiles("")
+	default:
+		c.files = true
+		if strings.HasPrefix(p.Name, "path|") && c.cur != "" && !strings.ContainsAny(c.cur, "./~") {
+			c.variables("")
+		}
+	}
+}
+
+func (c *completion) profiles(before string) {
+	s, err := app.Load(app.ForRun(app.Flags{}, nil))
+	if err != nil {
+		return
+	}
+	for _, name := range s.Settings.Profiles.Names() {
+		c.offer(profiles.Summary(name), before+name)
+	}
+}
+
+func (c *completion) variables(before string) {
+	for _, e := range os.Environ() {
+		if name, _, _ := strings.Cut(e, "="); name != "" {
+			c.offer("", before+name)
+		}
+	}
+}
