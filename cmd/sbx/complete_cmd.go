@@ -150,7 +150,10 @@ func (c *completion) walk(n *kong.Node, run bool) {
 	}
 	switch {
 	case strings.HasPrefix(c.cur, "-"):
-		for _, f := range flagsOf(n) {
+		for _, f := range commandFlags(n) {
+			if f.Hidden {
+				continue
+			}
 			c.offer(f.Help, "--"+f.Name)
 			if f.Short != 0 {
 				c.offer(f.Help, "-"+string(f.Short))
@@ -165,15 +168,6 @@ func (c *completion) walk(n *kong.Node, run bool) {
 	}
 }
 
-// child is the command of a name below a node.
-func child(n *kong.Node, name string) *kong.Node {
-	i := slices.IndexFunc(n.Children, func(k *kong.Node) bool { return k.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return n.Children[i]
-}
-
 func (c *completion) children(n *kong.Node) {
 	for _, k := range n.Children {
 		if !k.Hidden {
@@ -182,44 +176,26 @@ func (c *completion) children(n *kong.Node) {
 	}
 }
 
-// flagsOf are the flags that may follow a node.
-func flagsOf(n *kong.Node) (out []*kong.Flag) {
-	if n.DefaultCmd != nil {
-		out = append(out, n.DefaultCmd.Flags...)
-	}
-	for ; n != nil; n = n.Parent {
-		out = append(out, n.Flags...)
-	}
-	return slices.DeleteFunc(out, func(f *kong.Flag) bool { return f.Hidden })
-}
-
 // flag is the one that a word names, of several letters the last.
-func (c *completion) flag(n *kong.Node, word string) *kong.Flag {
-	long, isLong := strings.CutPrefix(word, "--")
-	long, _, _ = strings.Cut(long, "=")
-	flags := flagsOf(n)
-	if isLong {
-		for _, f := range flags {
-			if f.Name == long && long != "" {
-				return f
-			}
-		}
+func (c *completion) flag(n *kong.Node, word string) (f *kong.Flag) {
+	flags := commandFlags(n)
+	if long, ok := strings.CutPrefix(word, "--"); ok {
+		long, _, _ = strings.Cut(long, "=")
+		return flags.long(long)
+	}
+	if len(word) < 2 || word[0] != '-' {
 		return nil
 	}
-	var last *kong.Flag
-	for i, r := range word {
-		j := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Short == r })
-		switch {
-		case i == 0 && r != '-', i > 0 && j < 0:
+	for _, r := range word[1:] {
+		i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Short == r })
+		if i < 0 {
 			return nil
-		case i == 0:
-		default:
-			if last = flags[j]; !last.IsBool() {
-				return last
-			}
+		}
+		if f = flags[i]; !f.IsBool() {
+			break
 		}
 	}
-	return last
+	return f
 }
 
 // attached reports whether a flag's value is part of its word.
