@@ -88,6 +88,15 @@ func (c *Context) unsaid(line string) bool {
 	return true
 }
 
+// brief is a line, or what is enough of it where it was said in this project before.
+func (c *Context) brief(line, enough string) string {
+	flags := c.Inv.Flags
+	if enough == "" || flags.Verbose || flags.Quiet || c.Inv.Client || c.unsaid(line) {
+		return line
+	}
+	return enough
+}
+
 // tellStatus tells a person at a terminal what is in force: standard error only,
 // and never in the way of a program that reads it.
 func (c *Context) tellStatus(p *engine.Plan) {
@@ -101,7 +110,7 @@ func (c *Context) tellStatus(p *engine.Plan) {
 			c.notice("and " + strconv.Itoa(len(p.Report.Notes)-few) + " more like that: sbx explain lists them")
 			break
 		}
-		c.notice(n)
+		c.notice(c.brief(n, p.Report.Brief[n]))
 	}
 	once := slices.Concat(c.foreign(), c.agentLines(), p.Report.Once)
 	if c.Inv.person && IsTerminal(2) { // elsewhere it is not worth looking for
@@ -121,7 +130,8 @@ func (c *Context) tellStatus(p *engine.Plan) {
 	if !flags.Verbose && !IsTerminal(2) {
 		if p.Lack != "" { // less than there could be is never without a word
 			if !slices.ContainsFunc(p.Report.Notes, func(n string) bool { return strings.HasSuffix(n, p.Lift) }) {
-				Say("notice", "tier "+p.Tier+": "+p.Lack+"; "+p.Lift)
+				lack := "tier " + p.Tier + ": " + p.Lack
+				Say("notice", c.brief(lack+"; "+p.Lift, lack+" (sbx doctor says what to do)"))
 			}
 		}
 		return

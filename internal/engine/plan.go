@@ -57,11 +57,12 @@ type Plan struct {
 type Report struct {
 	Policy  *policy.Policy
 	Env     []view.EnvChange
-	Usual   int      // how many of the gaps every run has, or every one on a terminal
-	Notes   []string // gaps that a person should hear of without asking
-	Once    []string // what a person should hear of once in a project
-	Command string   // the file that will run, as the sandbox sees it
-	Filter  *Filter  // the seccomp filter from a file; nil without one
+	Usual   int               // how many of the gaps every run has, or every one on a terminal
+	Notes   []string          // gaps that a person should hear of without asking
+	Once    []string          // what a person should hear of once in a project
+	Brief   map[string]string // for some of Notes, what is enough where that was said before
+	Command string            // the file that will run, as the sandbox sees it
+	Filter  *Filter           // the seccomp filter from a file; nil without one
 
 	Unkept string // why the private cache ends with the run; "" where it is kept, or there is none
 

@@ -64,7 +64,7 @@ func (e Engine) Plan(r *engine.Run) error {
 	}
 	notes := c.notes(h, e.Chosen.Lack)
 	p.Report.Notes, p.Report.Exposed, p.Report.Movable, p.Report.Frozen = notes, c.exposed, c.moved, c.frozen
-	p.Report.Reveal = c.reveal(h.StartDir())
+	p.Report.Brief, p.Report.Reveal = c.brief, c.reveal(h.StartDir())
 	addRules(r, c)
 	if err := addFilters(r); err != nil {
 		return err
@@ -275,8 +275,9 @@ func (c *ruleBuilder) notes(h *host.Host, lack *host.Unavailable) []string {
 		if opens != "" {
 			opens += " shows it and opens the directory of the project; "
 		}
-		out = append(out, "nothing can be made, removed or renamed directly in "+text.FirstOf(names, 4)+
-			": "+c.inTheWay()+", and Landlock opens a directory only with all that is in it; "+opens+lack.Lift())
+		closed := "nothing can be made, removed or renamed directly in " + text.FirstOf(names, 4)
+		out = append(out, closed+": "+c.inTheWay()+", and Landlock opens a directory only with all that is in it; "+opens+lack.Lift())
+		c.brief = map[string]string{out[0]: closed + " (tier reduced; sbx explain says why)"}
 	}
 	for _, dir := range c.unlisted {
 		if dir == h.CWD {

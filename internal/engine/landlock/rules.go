@@ -25,14 +25,15 @@ type ruleBuilder struct {
 	gaps    []string
 	err     error
 
-	frozen   []string        // writable directories in which nothing new can be made
-	unlisted []string        // readable directories whose names cannot be read
-	exposed  []string        // protected paths that can be changed, and are looked at afterwards
-	copied   []string        // of these, and of names that do not exist, those that are put back
-	moved    []string        // the directories that these lie in
-	git      map[string]bool // see ofGit
-	links    []string        // that lead there, and can be changed
-	hidden   []string        // paths whose directories are closed in any case
+	frozen   []string          // writable directories in which nothing new can be made
+	brief    map[string]string // as in [engine.Report]
+	unlisted []string          // readable directories whose names cannot be read
+	exposed  []string          // protected paths that can be changed, and are looked at afterwards
+	copied   []string          // of these, and of names that do not exist, those that are put back
+	moved    []string          // the directories that these lie in
+	git      map[string]bool   // see ofGit
+	links    []string          // that lead there, and can be changed
+	hidden   []string          // paths whose directories are closed in any case
 }
 
 // region is a place with rights of its own.
