@@ -106,6 +106,10 @@ func run(args []string) error {
 		tellProgram(left)
 		return runCommand(left)
 	}
+	first := slices.IndexFunc(append(slices.Clone(left), ""), func(w string) bool { return !strings.HasPrefix(w, "-") })
+	if err := setColor(left[:first]); err != nil { // for what is said of flags before they are parsed
+		return err
+	}
 	return runWords(left, command, cut)
 }
 

@@ -20,7 +20,7 @@ var unbroken = regexp.MustCompile("^\\s*((\\w+ +)?([|│├└─` -]*[-─] )?\
 
 // screens are commands, and a text that each shows. Those in a pipe print nothing else.
 var screens = []struct{ words, shows string }{
-	{"--help", "sbx -- npm test"}, {"explain", "moderate"}, {"doctor", "seccomp"}, {"doctor claude", "npm install -g @"},
+	{"--help", "npm test"}, {"explain", "moderate"}, {"doctor", "seccomp"}, {"doctor claude", "npm install -g @"},
 	{"profiles", "permissive"}, {"profiles diff strict permissive", "allow_network"}, {"agent", "sbx agent opencode"},
 	{"agent goose", "brew install block-goose-cli"}, {"status", "profile"}, {"why /etc/shadow", "-r /etc/shadow"},
 	{"verify", "proved"}, {"tripwire", "nothing new or changed"}, {"shim list", "no shims"}, {"--color=blue -- ls", "never"},
