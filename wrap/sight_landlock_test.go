@@ -266,7 +266,7 @@ func TestAskWalled(t *testing.T) {
 		{"/tmp/x", "- --", "does not exist, and cannot be created: there is no private directory in place of /tmp without namespaces", "write: " + access.FullTier},
 		{"/srv/other", "f --", "it exists, but cannot be opened: no rule opens it", "read: -r /srv/other; write: -w /srv/other"},
 		{"/srv/none", "- --", "does not exist, and cannot be created where no rule opens anything", "no: the host has no such file that could be opened"},
-		{"/srv/tree", "d --", "it cannot be listed: /srv/tree/in/hidden in it is hidden (one of 2 with fewer rights), and Landlock opens a directory only with all that is in it", "read: " + access.FullTier + "; hide: --block /srv/tree; no: " + access.OwnUser},
+		{"/srv/tree", "d --", "it cannot be listed: /srv/tree/in/hidden in it is hidden (one of 2 with fewer rights), and Landlock opens a directory only with all that is in it", "read: " + access.FullTier + "; hide: leave out --allow-read /srv/tree; no: " + access.OwnUser},
 		{"/srv/tree/a", "f r-", "the host's own, read-only", "write: -w /srv/tree/a; hide: --block /srv/tree/a"},
 		{"/srv/tree/in/shut/x", "f --", "it exists, but cannot be opened: it lies in a hidden directory", "read: -r /srv/tree/in/shut/x; write: -w /srv/tree/in/shut/x"},
 		{"/run/docker.sock", "s --", "Landlock here is older than version 9 and cannot tell sockets of the host from others, so there are none but pairs", "connect: " + access.FullTier + ", with -r /run/docker.sock"},

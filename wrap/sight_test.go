@@ -280,7 +280,7 @@ func TestAsk(t *testing.T) {
 		{"named by a flag", "/srv/flag/f", access.Verdict{To: "/srv/flag/f", Kind: host.File, Seen: true, Read: true, Rule: flag, Why: "the host's own, read-only",
 			Remedies: []access.Remedy{write("/srv/flag/f"), hide("/srv/flag/f")}}},
 		{"the flag's own path", "/srv/flag", access.Verdict{To: "/srv/flag", Kind: host.Dir, Seen: true, Read: true, Rule: flag, Why: "the host's own, read-only",
-			Remedies: []access.Remedy{hide("/srv/flag")}, Fixed: access.OwnUser}},
+			Remedies: []access.Remedy{{To: "hide", Text: "leave out --allow-read /srv/flag"}}, Fixed: access.OwnUser}},
 		{"hidden by a flag", "/srv/flag/hidden", access.Verdict{To: "/srv/flag/hidden", Kind: host.File, Seen: true,
 			Rule: &view.Rule{Path: "/srv/flag/hidden", Access: policy.Block, Written: "/srv/flag/hidden", Layer: policy.Flag, Source: "--block"}, Why: "hidden: a file that cannot be opened is in its place",
 			Remedies: []access.Remedy{{To: "read", Text: "leave out --block /srv/flag/hidden"}, {To: "write", Text: "leave out --block /srv/flag/hidden"}}}},

@@ -53,7 +53,7 @@ func main() {
 		os.Exit(pid1.Run(args))
 	}
 	if len(args) > 0 && args[0] == completeWord {
-		runComplete(os.Stdout, args[1:])
+		runComplete(exact, args[1:])
 		return
 	}
 	if pid1.IsCleanup(args) {

@@ -71,7 +71,7 @@ func pager(name, page string) bool {
 		}()
 		run := exec.Command(program, append(words[1:], "/dev/fd/3")...) // standard input is the pager's
 		run.Env, run.ExtraFiles = env, []*os.File{r}
-		run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
+		attach(run)
 		if run.Run() == nil {
 			return true
 		}

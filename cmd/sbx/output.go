@@ -57,6 +57,9 @@ func (o *output) Write(p []byte) (int, error) {
 
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
+// attach gives a program the streams of the caller: what it prints is its own affair.
+func attach(c *exec.Cmd) { c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr }
+
 // cause is the reason of an error without the file it is about.
 func cause(err error) string {
 	if e, ok := err.(*os.PathError); ok {

@@ -133,6 +133,11 @@ func (c *Context) hints() engine.Hints {
 		if n := len(h.Typed); n > 0 && h.Typed[n-1] == "--" {
 			h.Typed = h.Typed[:n-1]
 		}
+		if c.Inv.Flags.DryRun { // the plan is that of the run
+			h.Typed = slices.DeleteFunc(slices.Clone(h.Typed), func(w string) bool {
+				return slices.Contains([]string{"-n", "--dry-run", "--sandbox-dry-run", "--json"}, w)
+			})
+		}
 		if len(c.Inv.Flags.Command) > 0 {
 			h.Skip = 3 // the shell, -c and the string
 		}

@@ -132,7 +132,7 @@ func TestFindRefuses(t *testing.T) {
 		{"fifo", "DIR/d/c.toml: not a regular file", policy.User, false, func(t *testing.T, path string) {
 			must(t, syscall.Mkfifo(path, 0o600))
 		}},
-		{"directory", "DIR/d/c.toml: is a directory, and a config file is expected here", policy.User, false, func(t *testing.T, path string) {
+		{"directory", "DIR/d/c.toml: is a directory, not a file", policy.User, false, func(t *testing.T, path string) {
 			must(t, os.Mkdir(path, 0o755))
 		}},
 		{"group may write", "DIR/d/c.toml: writable by others", policy.User, false, func(t *testing.T, path string) {

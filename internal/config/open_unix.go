@@ -111,7 +111,7 @@ func (c *candidate) check(st *syscall.Stat_t) error {
 	mode := uint32(st.Mode)
 	switch {
 	case mode&syscall.S_IFMT == syscall.S_IFDIR:
-		return c.bad("is a directory, and a config file is expected here", nil)
+		return c.bad("is a directory, not a file", nil)
 	case mode&syscall.S_IFMT != syscall.S_IFREG:
 		return c.bad("not a regular file", nil)
 	// Home managers link to files of root's. A project has no business to:

@@ -77,13 +77,16 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s)) }
 // extend a profile that is none.
 func (s Set) Module(name string) bool {
 	err := s.Walk(name, func(p *Profile, _ int) error {
-		if stack := s[p.Name]; len(stack) == 0 || !stack[0].Module {
+		if !s.adds(p.Name) {
 			return &Error{Source: p.Source, Text: "no module"}
 		}
 		return nil
 	}, nil)
 	return err == nil
 }
+
+// adds reports whether a name is a built-in module's.
+func (s Set) adds(name string) bool { return len(s[name]) > 0 && s[name][0].Module }
 
 // Holds reports whether a profile is among those that name stands for.
 func (s Set) Holds(name, profile string) bool {
@@ -179,7 +182,7 @@ func (s Set) unknown(e Error, name string) error {
 	case name == "net" || name == "network":
 		e.Near, e.Hint = "", "--net shares the network"
 	case e.Near == "":
-		e.Hint = "there are " + strings.Join(slices.DeleteFunc(s.Names(), s.Module), ", ") + "; sbx profiles lists modules, too"
+		e.Hint = "there are " + strings.Join(slices.DeleteFunc(s.Names(), s.adds), ", ") + "; sbx profiles lists modules, too"
 	}
 	return &e
 }

@@ -367,3 +367,15 @@ func TestFlagYields(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownNamesOfUnknown: profiles that extend what does not exist do not keep
+// an error about another name from being told.
+func TestUnknownNamesOfUnknown(t *testing.T) {
+	set := Set{"a": {{Name: "a", Extends: []string{"none of these"}, Layer: User, Module: true}},
+		"b": {{Name: "b", Extends: []string{"a"}, Layer: User}}}
+	for _, name := range []string{"a", "b", "something else"} {
+		if _, err := Resolve(set, []string{name}, Vars{}); err == nil || !strings.Contains(err.Error(), "no ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
