@@ -17,11 +17,13 @@ import (
 // branch is a path in the drawing of a policy, or some of one kind in one line.
 type branch struct {
 	path  string
-	names []string // of those that are folded into this line
+	names []string // below the one above; more where those are folded into this line
 	what  string   // what may be done there, a key of kinds
 	rule  string   // "" where none decides: then it is as above it
 	note  string
 	below []*branch
+
+	guide, hang string // what is drawn before the first of its lines, and before the others
 }
 
 // kinds are what may be done at a path, in the words of the drawing.
@@ -64,6 +66,7 @@ func (e *explanation) tree(fold bool) *branch {
 		return &branch{path: p.Path, what: e.kind(p), rule: rule, note: e.marks[p.Path]}
 	}
 	root := draw(&e.root)
+	root.names = []string{"/"}
 	if root.rule == "" {
 		root.rule = "what is not listed"
 	}
@@ -93,6 +96,11 @@ func (b *branch) arrange(fold, flat bool) {
 		b.group()
 	}
 	for _, c := range b.below {
+		name := c.path
+		if b.path != "/" {
+			name = strings.TrimPrefix(name, b.path+"/")
+		}
+		c.names = []string{text.Plain(name)}
 		c.arrange(fold, fold && c.rule == "")
 	}
 	if fold {
@@ -136,92 +144,71 @@ func (b *branch) fold() {
 		i := slices.IndexFunc(out, func(o *branch) bool {
 			return len(o.below)+len(c.below) == 0 && o.what == c.what && o.rule == c.rule && o.note+c.note == ""
 		})
-		if i < 0 || c.names != nil {
+		if i < 0 {
 			out = append(out, c)
-			continue
+		} else {
+			out[i].names = append(out[i].names, c.names...)
 		}
-		if out[i].names == nil {
-			out[i].names = []string{b.name(out[i])}
-		}
-		out[i].names = append(out[i].names, b.name(c))
 	}
 	b.below = out
 }
 
-// name is how a path is called below a branch.
-func (b *branch) name(c *branch) string {
-	name := c.path
-	if b.path != "/" {
-		name = strings.TrimPrefix(c.path, b.path+"/")
-	}
-	return text.Plain(name)
-}
-
 // label is a branch in the drawing, with as many of its names as fit.
-func (b *branch) label(over *branch, width int) string {
-	if b.names == nil {
-		return over.name(b) + b.note
-	}
+func (b *branch) label(width int) string {
 	for n := len(b.names); ; n-- {
 		if label := text.Few(b.names, n, ", "); n == 1 || width <= 0 || text.Cells(label) <= width {
-			return label
+			return label + b.note
 		}
 	}
 }
 
-// row is a line of the drawing.
-type row struct {
-	*branch
-	guide, label string
-	hang         string // in place of the guide, in the lines after the first
-}
-
-// rows are what lies below a branch, from top to bottom.
-func (b *branch) rows(s text.Screen, hang string, width int) (out []row) {
+// rows are a branch and what lies below it, from top to bottom.
+func (b *branch) rows(ascii bool, guide, hang string) []*branch {
 	fork, bar, corner := "├─ ", "│  ", "└─ "
-	if s.ASCII {
+	if ascii {
 		fork, bar, corner = "|- ", "|  ", "`- "
 	}
+	b.guide, b.hang = guide, hang
+	if len(b.below) > 0 && guide != "" {
+		b.hang += bar
+	}
+	out := []*branch{b}
 	for i, c := range b.below {
-		guide, under := fork, bar
 		if i == len(b.below)-1 {
-			guide, under = corner, "   "
+			fork, bar = corner, "   "
 		}
-		own := under
-		if len(c.below) > 0 {
-			own += bar
-		}
-		out = append(out, row{c, hang + guide, c.label(b, width-text.Cells(hang+guide)), hang + own})
-		out = append(out, c.rows(s, hang+under, width)...)
+		out = append(out, c.rows(ascii, hang+fork, hang+bar)...)
 	}
 	return out
 }
 
 // draw is the tree as it is to be written: what may be done, the path, the rule.
-func (b *branch) draw(s text.Screen) string {
+func draw(rows []*branch, s text.Screen) string {
 	const start, gap = 11, 2 // where paths begin, and what is between them and the rules
-	wide := s
-	if s.Width == 0 {
-		wide.Width = 1 << 20
-	}
-	rows := append([]row{{b, "", "/" + b.note, ""}}, b.rows(s, "", wide.Width-start-gap-min(longest(b), s.Width/3))...)
-	at := 0 // where rules begin
+	wide := cmp.Or(s.Width, 1<<20)
+	longest, at := 0, 0 // of the rules, and where they begin
 	for _, r := range rows {
-		if n := start + text.Cells(r.guide+r.label) + gap; n <= wide.Width*2/3 {
+		longest = max(longest, text.Cells(r.rule))
+	}
+	labels := make([]string, len(rows))
+	for i, r := range rows {
+		guide := text.Cells(r.guide)
+		labels[i] = r.label(wide - start - gap - min(longest, s.Width/3) - guide)
+		if n := start + guide + text.Cells(labels[i]) + gap; n <= wide*2/3 {
 			at = max(at, n)
 		}
 	}
 	var out strings.Builder
-	for _, r := range rows {
-		out.WriteString(paintKind(s, r.what) + strings.Repeat(" ", start-len(r.what)) + s.Paint("2", r.guide) + r.label)
-		used := start + text.Cells(r.guide+r.label)
+	for i, r := range rows {
+		out.WriteString(paintKind(s, r.what) + strings.Repeat(" ", start-len(r.what)) + s.Paint("2", r.guide) + labels[i])
+		used := start + text.Cells(r.guide+labels[i])
 		switch pad := max(at-used, gap); {
 		case r.rule == "":
-		case used+pad+text.Cells(r.rule) <= wide.Width:
+		case used+pad+text.Cells(r.rule) <= wide:
 			out.WriteString(strings.Repeat(" ", pad) + s.Paint("2", r.rule))
 		default:
 			under := start + text.Cells(r.hang) + gap
-			for l := range strings.SplitSeq(text.Screen{Width: max(wide.Width-under, 1)}.Wrap(r.rule, 0), "\n") {
+			for l := range strings.SplitSeq(text.Screen{Width: max(wide-under, 1)}.Wrap(r.rule, 0), "\n") {
 				out.WriteString("\n" + strings.Repeat(" ", start) + s.Paint("2", r.hang+strings.Repeat(" ", gap)+l))
 			}
 		}
@@ -240,15 +227,6 @@ func paintKind(s text.Screen, word string) string {
 	return word
 }
 
-// longest is how many cells the longest rule takes.
-func longest(b *branch) int {
-	n := text.Cells(b.rule)
-	for _, c := range b.below {
-		n = max(n, longest(c))
-	}
-	return n
-}
-
 // picture is the policy on a terminal: what matters first, and with -v all of it.
 func (e *explanation) picture(s text.Screen, all bool) error {
 	fmt.Fprintln(stdout, s.Paint("1", "profile "+strings.Join(e.Profiles, " + ")))
@@ -257,13 +235,12 @@ func (e *explanation) picture(s text.Screen, all bool) error {
 	} else {
 		e.summary()
 	}
-	root := e.tree(!all)
+	rows := e.tree(!all).rows(s.ASCII, "", "")
 	fmt.Fprintln(stdout, s.Paint("1", "paths")+" (the deepest one decides)")
-	fmt.Fprint(exact, root.draw(s))
+	fmt.Fprint(exact, draw(rows, s))
 	var legend []string
-	used := root.kinds(nil)
 	for _, k := range kinds {
-		if k.means != "" && slices.Contains(used, k.word) {
+		if k.means != "" && slices.ContainsFunc(rows, func(b *branch) bool { return b.what == k.word }) {
 			legend = append(legend, paintKind(s, k.word)+": "+k.means)
 		}
 	}
@@ -278,19 +255,13 @@ func (e *explanation) picture(s text.Screen, all bool) error {
 	return err
 }
 
-// kinds adds the words that a tree uses.
-func (b *branch) kinds(words []string) []string {
-	words = append(words, b.what)
-	for _, c := range b.below {
-		words = c.kinds(words)
-	}
-	return words
-}
-
 // summary is what decides most.
 func (e *explanation) summary() {
 	var limits, other []string
-	network := ""
+	network, engine := "", e.Engine+", tier "+e.Tier
+	if e.Lack != "" {
+		engine += " (" + e.Lack + ")"
+	}
 	for _, s := range e.Settings {
 		switch {
 		case s.Key == "allow_network":
@@ -303,20 +274,12 @@ func (e *explanation) summary() {
 	}
 	w := table()
 	for _, r := range [][2]string{{"project", e.project}, {"network", network},
-		{"engine", e.Engine + ", tier " + e.Tier + lackOf(e.Lack)},
-		{"limits", cmp.Or(strings.Join(limits, ", "), "none asked for")}, {"also", strings.Join(other, ", ")}} {
+		{"engine", engine}, {"limits", cmp.Or(strings.Join(limits, ", "), "none asked for")}, {"also", strings.Join(other, ", ")}} {
 		if r[1] != "" {
 			fmt.Fprintf(w, "  %s\t%s\n", r[0], r[1])
 		}
 	}
 	_ = w.Flush()
-}
-
-func lackOf(lack string) string {
-	if lack == "" {
-		return ""
-	}
-	return " (" + lack + ")"
 }
 
 // printEnvNames says which variables do not reach the command, and counts the rest.

@@ -71,18 +71,18 @@ ro         ` + "`" + `- /usr
                 built-in moderate
 `},
 	} {
-		got := pictured.tree(c.fold).draw(c.screen)
+		got := draw(pictured.tree(c.fold).rows(c.screen.ASCII, "", ""), c.screen)
 		if diff := cmp.Diff(c.want, c.screen.Raw(got)); diff != "" {
 			t.Error(diff)
 		}
 	}
 	// In colour it is the same text, and a name makes no sequence.
 	plain, colour := text.Screen{Width: 80, Terminal: true}, text.Screen{Width: 80, Terminal: true, Colour: true}
-	raw := colour.Raw(pictured.tree(true).draw(colour))
+	raw := colour.Raw(draw(pictured.tree(true).rows(colour.ASCII, "", ""), colour))
 	for _, sgr := range []string{"32", "31", "33", "36", "2", "0"} {
 		raw = strings.ReplaceAll(raw, "\x1b["+sgr+"m", "")
 	}
-	if diff := cmp.Diff(plain.Raw(pictured.tree(true).draw(plain)), raw); diff != "" {
+	if diff := cmp.Diff(plain.Raw(draw(pictured.tree(true).rows(plain.ASCII, "", ""), plain)), raw); diff != "" {
 		t.Error(diff)
 	}
 }
