@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"io"
 	"os"
 	"slices"
@@ -37,25 +36,9 @@ func runComplete(to io.Writer, words []string) {
 		return
 	}
 	last := len(words) - 1
-	c := &completion{words: words[:last], cur: words[last], command: -1}
-	if err := c.complete(); err != nil {
-		return
-	}
-	w := bufio.NewWriter(to)
-	defer w.Flush()
-	switch {
-	case c.command >= 0:
-		_, _ = w.WriteString(":command " + strconv.Itoa(c.command) + "\n")
-	case c.files:
-		_, _ = w.WriteString(":files\n")
-	default:
-		_, _ = w.WriteString(":\n")
-	}
-	for _, o := range c.offers {
-		if utf8.ValidString(o.word) && !strings.ContainsFunc(o.word, unicode.IsControl) {
-			help, _, _ := strings.Cut(o.help, "\n")
-			_, _ = w.WriteString(o.word + "\t" + strings.TrimSuffix(help, ".") + "\n")
-		}
+	c := &completion{words: words[:last], cur: words[last]}
+	if err := c.complete(); err == nil {
+		_, _ = io.WriteString(to, ":"+c.also+"\n"+c.offers.String())
 	}
 }
 
@@ -64,44 +47,44 @@ type completion struct {
 	words []string // before the cursor
 	cur   string   // the word at it
 
-	offers  []offer
-	files   bool // paths may stand there as well
-	command int  // the index of the word at which a program and its words begin, or -1
+	offers strings.Builder
+	also   string // what else may stand there, as the first line says it
 }
 
-// offer is a word that may come next.
-type offer struct{ word, help string }
-
+// offer adds words that may come next.
 func (c *completion) offer(help string, words ...string) {
+	help, _, _ = strings.Cut(help, "\n")
 	for _, w := range words {
-		c.offers = append(c.offers, offer{w, help})
+		if utf8.ValidString(w) && !strings.ContainsFunc(w, unicode.IsControl) {
+			c.offers.WriteString(w + "\t" + strings.TrimSuffix(help, ".") + "\n")
+		}
 	}
 }
+
+// command says that a program and its words begin at a word.
+func (c *completion) command(at int) { c.also = "command " + strconv.Itoa(at) }
 
 func (c *completion) complete() error {
-	if len(c.words) > 0 && slices.Contains(commandNames, c.words[0]) {
-		parser, err := newParser(&commandCLI{})
-		if err != nil {
-			return err
-		}
-		c.walk(parser.Model.Node, false)
-		return nil
-	}
-	parser, err := newParser(&runCLI{})
+	commands, err := newParser(&commandCLI{})
 	if err != nil {
 		return err
 	}
-	c.walk(parser.Model.Node, true)
-	if len(c.words) > 0 || strings.HasPrefix(c.cur, "-") {
+	if len(c.words) > 0 && slices.Contains(commandNames, c.words[0]) {
+		c.walk(commands.Model.Node, false)
 		return nil
 	}
-	if c.cur == "" { // one begins with the commands of sbx, not with all programs
-		c.command = -1
+	run, err := newParser(&runCLI{})
+	if err != nil {
+		return err
 	}
-	if parser, err = newParser(&commandCLI{}); err == nil {
-		c.children(parser.Model.Node)
+	c.walk(run.Model.Node, true)
+	if len(c.words) == 0 && !strings.HasPrefix(c.cur, "-") {
+		if c.cur == "" { // one begins with the commands of sbx, not with all programs
+			c.also = ""
+		}
+		c.children(commands.Model.Node)
 	}
-	return err
+	return nil
 }
 
 // walk follows the words from a node of the grammar to the cursor. A word that is
@@ -110,19 +93,17 @@ func (c *completion) walk(n *kong.Node, run bool) {
 	at := 0 // words since the node that are no flags
 	for i := 0; i < len(c.words); i++ {
 		w := c.words[i]
-		switch f := c.flag(n, w); {
+		switch f, set := c.flag(n, w); {
 		case w == "--" && run:
-			c.command = i + 1
+			c.command(i + 1)
 			return
 		case w == "--":
-			c.files = true
+			c.also = "files"
 			return
 		case f != nil:
-			cut := i+1 < len(c.words) && c.words[i+1] == "=" // by bash
-			if cut {
-				i++
-			}
-			if taken := f.IsBool() || attached(f, w); cut || !taken {
+			if i+1 < len(c.words) && c.words[i+1] == "=" { // cut by bash
+				i += 2
+			} else if !f.IsBool() && !set {
 				i++
 			}
 			if i == len(c.words) {
@@ -131,19 +112,19 @@ func (c *completion) walk(n *kong.Node, run bool) {
 			}
 		case len(w) > 1 && w[0] == '-':
 		case run:
-			c.command = i
+			c.command(i)
 			return
 		case at == 0 && child(n, w) != nil:
 			n = child(n, w)
 		case n.Name == "agent":
-			c.command = i
+			c.command(i)
 			return
 		default:
 			at++
 		}
 	}
 	if name, _, ok := strings.Cut(c.cur, "="); ok && strings.HasPrefix(name, "--") {
-		if f := c.flag(n, name); f != nil {
+		if f, _ := c.flag(n, name); f != nil {
 			c.value(f, name+"=")
 		}
 		return
@@ -160,7 +141,7 @@ func (c *completion) walk(n *kong.Node, run bool) {
 			}
 		}
 	case run:
-		c.command = len(c.words)
+		c.command(len(c.words))
 	case at == 0 && len(n.Children) > 0:
 		c.children(n)
 	default:
@@ -176,34 +157,27 @@ func (c *completion) children(n *kong.Node) {
 	}
 }
 
-// flag is the one that a word names, of several letters the last.
-func (c *completion) flag(n *kong.Node, word string) (f *kong.Flag) {
+// flag is the one that a word names, of several letters the last, and whether its
+// value is part of the word.
+func (c *completion) flag(n *kong.Node, word string) (f *kong.Flag, set bool) {
 	flags := commandFlags(n)
 	if long, ok := strings.CutPrefix(word, "--"); ok {
-		long, _, _ = strings.Cut(long, "=")
-		return flags.long(long)
+		long, _, set = strings.Cut(long, "=")
+		return flags.long(long), set
 	}
 	if len(word) < 2 || word[0] != '-' {
-		return nil
+		return nil, false
 	}
 	for _, r := range word[1:] {
 		i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Short == r })
 		if i < 0 {
-			return nil
+			return nil, false
 		}
 		if f = flags[i]; !f.IsBool() {
 			break
 		}
 	}
-	return f
-}
-
-// attached reports whether a flag's value is part of its word.
-func attached(f *kong.Flag, word string) bool {
-	if strings.HasPrefix(word, "--") {
-		return strings.Contains(word, "=")
-	}
-	return !strings.HasSuffix(word, string(f.Short))
+	return f, !strings.HasSuffix(word, string(f.Short))
 }
 
 // value completes the value of a flag, behind what of its word stands before it.
@@ -222,12 +196,14 @@ func (c *completion) value(f *kong.Flag, before string) {
 		for _, w := range words[f.Name] {
 			c.offer("", before+w)
 		}
-		c.files = strings.HasSuffix(f.PlaceHolder, "|FILE")
+		if strings.HasSuffix(f.PlaceHolder, "|FILE") {
+			c.also = "files"
+		}
 	case f.Name == "device":
 		c.offer("", before+"gpu", before+"kvm")
-		c.files = true
-	default:
-		c.files = f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE"
+		c.also = "files"
+	case f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE":
+		c.also = "files"
 	}
 }
 
@@ -248,7 +224,7 @@ func (c *completion) positional(n *kong.Node, at int) {
 			c.offer("", strings.TrimPrefix(name, "sbx-"))
 		}
 	case "tool":
-		c.command = len(c.words)
+		c.command(len(c.words))
 	case "command":
 		c.offer("", commandNames...)
 	case "path":
@@ -266,7 +242,7 @@ func (c *completion) positional(n *kong.Node, at int) {
 	case "a", "b", "name":
 		c.profiles("")
 	default:
-		c.files = true
+		c.also = "files"
 		if strings.HasPrefix(p.Name, "path|") && c.cur != "" && !strings.ContainsAny(c.cur, "./~") {
 			c.variables("")
 		}
