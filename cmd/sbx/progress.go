@@ -17,7 +17,6 @@ type progress struct {
 	mu    sync.Mutex
 	to    io.Writer // nil where nothing is shown
 	width int
-	timer *time.Timer
 	step  string
 	shown bool
 }
@@ -34,9 +33,7 @@ func showProgress(quiet bool) *progress {
 
 func newProgress(to io.Writer, width int, after time.Duration) *progress {
 	p := &progress{to: to, width: width}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(after, func() {
+	time.AfterFunc(after, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.shown = p.to != nil
@@ -64,9 +61,6 @@ func (p *progress) draw() {
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.timer != nil {
-		p.timer.Stop()
-	}
 	if p.shown {
 		_, _ = io.WriteString(p.to, "\r\x1b[K")
 	}
