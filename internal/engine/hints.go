@@ -47,6 +47,19 @@ type Hints struct {
 	Until int64    // when to end looking at them, on the monotonic clock
 }
 
+// words are the parts that process 1 is given, by their names.
+func (say *Hints) words() []hintWord {
+	return []hintWord{{"tool", &say.Tool}, {"agent", &say.Agent}, {"locked", &say.Locked}, {"flags", &say.Flags},
+		{"skip", &say.Skip}, {"typed", &say.Typed}, {"husky", &say.Husky}, {"root", &say.Root}, {"lost", &say.Lost},
+		{"remap", &say.Remap}, {"cwd", &say.CWD}, {"made", &say.Made},
+		{"left", &say.Left}, {"columns", &say.Screen.Width}, {"first", &say.First}, {"until", &say.Until}}
+}
+
+type hintWord struct {
+	key   string
+	value any // a pointer to a string, to a list of them, or to a number
+}
+
 // HintWords are the hints as words for process 1, nil for none. Vanishing is of
 // [Run.Vanishing].
 func (r *Run) HintWords(vanishing []string) []string {
@@ -55,60 +68,54 @@ func (r *Run) HintWords(vanishing []string) []string {
 		return nil
 	}
 	words := append(make([]string, 0, 8), "hints=1")
-	add := func(key, value string) {
-		if value != "" {
-			words = append(words, key+"="+value)
+	for _, flag := range []struct {
+		set  bool
+		word string
+	}{{say.Screen.Colour, pid1.HintColour}, {say.Screen.ASCII, "ascii=1"}, {say.Config, "config=" + h.Config},
+		{r.mayWarn(r.Request.Command), pid1.HintAlways}} {
+		if flag.set {
+			words = append(words, flag.word)
 		}
 	}
-	if say.Screen.Colour {
-		words = append(words, pid1.HintColour)
-	}
-	if say.Screen.ASCII {
-		words = append(words, "ascii=1")
-	}
-	if say.Config {
-		words = append(words, "config="+h.Config)
-	}
-	add("tool", say.Tool)
-	add("agent", say.Agent)
-	for _, key := range say.Locked {
-		add("locked", key)
-	}
+	say.Screen.Width = 0 // process 1 asks for it at the end
 	flags, _ := host.LookupEnv(h.Environ, "SBX_FLAGS")
 	if say.Tool != "" {
-		add("flags", flags)
+		say.Flags = flags
 	}
 	if credentials.InLine(text.ShellLine(say.Typed)) || credentials.InLine(flags) {
 		say.Typed, say.Skip = nil, -1 // not for ps either
 	}
-	if say.Skip != 0 {
-		add("skip", strconv.Itoa(say.Skip))
-	}
-	for _, word := range say.Typed {
-		words = append(words, "typed="+word)
-	}
-	husky, _ := host.LookupEnv(r.Env, "HUSKY")
-	add("husky", husky)
+	say.Husky, _ = host.LookupEnv(r.Env, "HUSKY")
 	if root := r.Request.Root; root != h.CWD {
-		add("root", root)
-	}
-	if r.mayWarn(r.Request.Command) {
-		words = append(words, pid1.HintAlways)
+		say.Root = root
 	}
 	outer, _ := host.LookupEnv(h.Environ, "PATH")
 	inner, _ := host.LookupEnv(r.Env, "PATH")
 	if outer != inner {
-		for _, dir := range lostDirs(outer, inner) {
-			add("lost", dir)
-		}
+		say.Lost = lostDirs(outer, inner)
 	}
 	if at := r.View.Inside(h.CWD); at != h.CWD {
-		add("remap", at)
-		add("cwd", h.CWD)
+		say.Remap, say.CWD = at, h.CWD
 	}
 	for _, l := range r.View.Links {
 		if policy.WithinAny(l.Path, vanishing...) {
-			add("made", l.Path)
+			say.Made = append(say.Made, l.Path)
+		}
+	}
+	for _, w := range say.words() {
+		switch v := w.value.(type) {
+		case *string:
+			if *v != "" {
+				words = append(words, w.key+"="+*v)
+			}
+		case *int:
+			if *v != 0 {
+				words = append(words, w.key+"="+strconv.Itoa(*v))
+			}
+		case *[]string:
+			for _, value := range *v {
+				words = append(words, w.key+"="+value)
+			}
 		}
 	}
 	return words
@@ -264,6 +271,7 @@ func lostDirs(outer, inner string) (lost []string) {
 
 // ParseHints reads the words that process 1 was given.
 func ParseHints(words []string) (say Hints) {
+	parts := say.words()
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
@@ -271,42 +279,22 @@ func ParseHints(words []string) (say Hints) {
 			say.On = true
 		case "config":
 			say.Config, say.ConfigDir = true, value
-		case "tool":
-			say.Tool = value
-		case "agent":
-			say.Agent = value
-		case "locked":
-			say.Locked = append(say.Locked, value)
-		case "flags":
-			say.Flags = value
-		case "skip":
-			say.Skip, _ = strconv.Atoi(value)
-		case "typed":
-			say.Typed = append(say.Typed, value)
-		case "lost":
-			say.Lost = append(say.Lost, value)
-		case "remap":
-			say.Remap = value
-		case "cwd":
-			say.CWD = value
-		case "husky":
-			say.Husky = value
-		case "root":
-			say.Root = value
-		case "made":
-			say.Made = append(say.Made, value)
-		case "left":
-			say.Left = append(say.Left, value)
 		case "ascii":
 			say.Screen.ASCII = true
-		case "columns":
-			n, _ := strconv.Atoi(value)
-			say.Screen.Width = text.Width(n)
-		case "first":
-			say.First, _ = strconv.Atoi(value)
-		case "until":
-			say.Until, _ = strconv.ParseInt(value, 10, 64)
+		}
+		if i := slices.IndexFunc(parts, func(w hintWord) bool { return w.key == key }); i >= 0 {
+			switch v := parts[i].value.(type) {
+			case *string:
+				*v = value
+			case *int:
+				*v, _ = strconv.Atoi(value)
+			case *int64:
+				*v, _ = strconv.ParseInt(value, 10, 64)
+			case *[]string:
+				*v = append(*v, value)
+			}
 		}
 	}
+	say.Screen.Width = text.Width(say.Screen.Width)
 	return say
 }
