@@ -191,54 +191,40 @@ func (t *Table) Flush() error {
 	widths, fits := t.s.columns(rows)
 	var b strings.Builder
 	for _, row := range rows {
-		last := len(row) - 1
-		if fits && (t.s.Width == 0 || Cells(strings.Join(row[:last], "  ")) <= t.s.Width) {
-			t.s.writeRow(&b, row[:last], row[last], widths)
-		} else {
-			t.s.stackRow(&b, row[:last], row[last])
-		}
+		t.s.writeRow(&b, row[:len(row)-1], row[len(row)-1], widths, fits)
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
-// writeRow writes cells in columns. One that is too wide moves the last cell to the
-// next line.
-func (s Screen) writeRow(b *strings.Builder, cells []string, last string, widths []int) {
-	at, start := 0, 0
-	for i, cell := range cells {
-		pad := max(2*min(i, 1), start-at)
-		b.WriteString(strings.Repeat(" ", pad) + cell)
-		at += pad + Cells(cell)
-		start += widths[i] + 2
-	}
-	body := s.wrapCell(last, start)
-	switch {
-	case last == "" || start == 0 || body[0] == '\n':
-	case at+2 > start && s.Width > 0:
-		b.WriteString("\n" + strings.Repeat(" ", start))
-	default:
-		b.WriteString(strings.Repeat(" ", start-at))
-	}
-	b.WriteString(body + "\n")
-}
-
-// stackRow writes the last cell below the others, unless all fit on a line.
-func (s Screen) stackRow(b *strings.Builder, cells []string, last string) {
+// writeRow writes cells in columns, and the last below them where it or they are too
+// wide. Where columns do not fit, that is so unless all cells fit on a line.
+func (s Screen) writeRow(b *strings.Builder, cells []string, last string, widths []int, fits bool) {
 	const indent = 4
-	lead := strings.TrimRight(strings.Join(cells, "  "), " ")
-	b.WriteString(s.wrap(lead, 0, indent))
-	switch at := Cells(lead); {
-	case at == 0 && len(cells) > 0:
-		b.WriteString(strings.Repeat(" ", indent) + s.wrapCell(last, indent))
-	case at == 0:
-		b.WriteString(s.wrapCell(last, 0))
-	case at+2+Cells(last) <= s.Width:
-		b.WriteString("  " + last)
-	default:
-		b.WriteString("\n" + strings.Repeat(" ", indent) + s.wrapCell(last, indent))
+	lead, start := strings.Join(cells, "  "), 0
+	if fits = fits && (s.Width == 0 || Cells(lead) <= s.Width); fits {
+		lead = ""
+		for i, cell := range cells {
+			lead += strings.Repeat(" ", max(2*min(i, 1), start-Cells(lead))) + cell
+			start += widths[i] + 2
+		}
+	} else {
+		lead, start = strings.TrimRight(lead, " "), indent*min(len(cells), 1)
 	}
-	b.WriteString("\n")
+	at, body := Cells(lead), s.wrapCell(last, start)
+	switch {
+	case !fits && at > 0 && at+2+Cells(last) <= s.Width:
+		body = "  " + last
+	case start == 0 || fits && (last == "" || body[0] == '\n'):
+	case at+2 > start && s.Width > 0 || !fits && at > 0:
+		body = "\n" + strings.Repeat(" ", start) + body
+	default:
+		body = strings.Repeat(" ", start-at) + body
+	}
+	if !fits {
+		lead = s.wrap(lead, 0, indent)
+	}
+	b.WriteString(lead + body + "\n")
 }
 
 // wrapCell wraps the last cell of a row, which begins at a column.
