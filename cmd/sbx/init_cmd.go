@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	_ "embed"
 	"errors"
@@ -65,15 +66,9 @@ func projectConfig(dir string) string {
 			tokens = append(tokens, d.token)
 		}
 	}
-	if len(lines) == 0 {
-		lines = []string{"#   sbx -p fetch -- git fetch"}
-	}
-	if len(tokens) == 0 {
-		tokens = []string{"GH_TOKEN"}
-	}
-	list := strings.Trim(tomlList(tokens), "[]")
-	found := strings.NewReplacer("#   sbx -p fetch -- COMMAND", strings.Join(lines, "\n"), "TOKENS", list)
-	return found.Replace(sampleProject)
+	all := cmp.Or(strings.Join(lines, "\n"), "#   sbx -p fetch -- git fetch")
+	list := cmp.Or(strings.Trim(tomlList(tokens), "[]"), `"GH_TOKEN"`)
+	return strings.NewReplacer("#   sbx -p fetch -- COMMAND", all, "TOKENS", list).Replace(sampleProject)
 }
 
 func (c *initCmd) Run() error {
@@ -137,11 +132,8 @@ func writeNew(path, text string) error {
 		return err
 	}
 	defer os.Remove(f.Name())
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
+	_, err = f.WriteString(text)
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
 	// A link fails where a rename would replace.

@@ -350,12 +350,7 @@ func (in *insight) answerPath(a *answerJSON) error {
 	v := in.path(path)
 	a.Name, a.Inside, a.Type = filepath.Clean(path), v.Path, kindNames[v.Kind]
 	a.Seen, a.Read, a.Write, a.Connect, a.Why, a.NoRemedy = &v.Seen, &v.Read, &v.Write, &v.Connect, v.Why, v.Fixed
-	if v.To != v.Path {
-		a.LeadsTo = v.To
-	}
-	if m := v.Rule; m != nil {
-		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
-	}
+	a.decides(&v)
 	if _, _, err := in.program(path); v.Kind == host.File && v.Read && err != nil && strings.Contains(err.Error(), "interpreter") {
 		_, why, _ := strings.Cut(err.Error(), ": ")
 		a.Why += "; as a program it does not run: " + why
@@ -365,6 +360,16 @@ func (in *insight) answerPath(a *answerJSON) error {
 		a.remedy(l.To, l.Text, l.Flags...)
 	}
 	return nil
+}
+
+// decides takes over where links in a path lead, and the rule about it.
+func (a *answerJSON) decides(v *access.Verdict) {
+	if v.To != v.Path {
+		a.LeadsTo = v.To
+	}
+	if m := v.Rule; m != nil {
+		a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
+	}
 }
 
 // kindNames are the words for each [host.Kind].

@@ -25,12 +25,7 @@ func (in *insight) answerProgram(a *answerJSON) {
 	if file := cmp.Or(within, outside); file != "" {
 		v := in.path(file)
 		seen, a.NoRemedy = v.Seen && v.Kind != host.Absent, v.Fixed
-		if v.To != v.Path {
-			a.LeadsTo = v.To
-		}
-		if m := v.Rule; m != nil {
-			a.Rule = &ruleJSON{Access: m.Word(), Path: m.Written, Layer: m.Layer.String(), Source: m.Source}
-		}
+		a.decides(&v)
 		runs = runs && (in.engine != host.EngineLandlock || v.Read) // of which reading and running are one
 	}
 	why, opens := a.opens(err)

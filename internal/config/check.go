@@ -99,17 +99,16 @@ func (s *Settings) Said(files []File) (out []Said) {
 			}
 		}
 	}
-	for i, key := range s.Locked {
-		if i == 0 {
-			add("locked", s.Locked, s.Where["locked."+key])
-		}
+	if len(s.Locked) > 0 {
+		add("locked", s.Locked, s.Where["locked."+s.Locked[0]])
 	}
 	for _, name := range s.Profiles.Names() {
 		for _, p := range s.Profiles[name] {
+			if p.Layer == policy.Builtin {
+				continue
+			}
 			for _, said := range ProfileSaid(p) {
-				if p.Layer != policy.Builtin {
-					add("profiles."+name+"."+said.Key, said.Value, cmp.Or(said.Source, p.Source))
-				}
+				add("profiles."+name+"."+said.Key, said.Value, cmp.Or(said.Source, p.Source))
 			}
 		}
 	}
