@@ -48,10 +48,10 @@ func (c *configShowCmd) Run(s *app.Context) error {
 // printSaid shows file by file, in the order in which they count, what is not said again.
 func printSaid(values []config.Said, files []config.File) error {
 	w := table()
-	part := func(title, prefix string, of func(v *config.Said) bool) {
+	part := func(title, prefix string, has func(v *config.Said) bool) {
 		for i := range values {
 			v := &values[i]
-			if !of(v) {
+			if !has(v) {
 				continue
 			}
 			if title != "" {
@@ -66,17 +66,12 @@ func printSaid(values []config.Said, files []config.File) error {
 			fmt.Fprintf(w, "  %s%s = %s\n", place, v.Key, app.Harmless(tomlValue(v.Value)))
 		}
 	}
-	in := func(layer string) func(*config.Said) bool {
-		return func(v *config.Said) bool { return v.Layer == layer }
-	}
-	part("defaults", "", in(policy.Builtin.String()))
+	part("defaults", "", func(v *config.Said) bool { return v.Layer == policy.Builtin.String() })
 	for _, f := range files {
-		name := text.Plain(f.Path)
-		part(name+" ("+f.Layer.String()+")", name+":", func(v *config.Said) bool {
-			return strings.HasPrefix(v.Source, name+":")
-		})
+		prefix := text.Plain(f.Path) + ":"
+		part(text.Plain(f.Path)+" ("+f.Layer.String()+")", prefix, func(v *config.Said) bool { return strings.HasPrefix(v.Source, prefix) })
 	}
-	part("environment", "", in("environment"))
+	part("environment", "", func(v *config.Said) bool { return v.Layer == "environment" })
 	return w.Flush()
 }
 

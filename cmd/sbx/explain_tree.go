@@ -40,19 +40,12 @@ var kinds = []struct{ word, sgr, means string }{
 
 // kind is what a path in the list of explain is in the drawing.
 func (e *explanation) kind(p *pathJSON) string {
-	switch {
-	case p.Access == policy.Write.String():
-		return "rw"
-	case p.Access == policy.Read.String():
-		return "ro"
-	case p.Access == policy.Block.String():
-		return "hidden"
-	case p.Access == policy.Protect.String() && slices.Contains(e.exposed, p.Path):
+	word := map[string]string{policy.Write.String(): "rw", policy.Read.String(): "ro", policy.Block.String(): "hidden",
+		policy.Protect.String(): "protected"}[p.Access]
+	if word == "protected" && slices.Contains(e.exposed, p.Path) {
 		return "restored"
-	case p.Access == policy.Protect.String():
-		return "protected"
 	}
-	return p.Access
+	return cmp.Or(word, p.Access)
 }
 
 // tree is the list of paths as what lies in what. Folded, those that lie in one

@@ -76,17 +76,16 @@ func (c *initCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	files, content, note := s.UserFiles(), sampleConfig, ""
+	files, content, note, again := s.UserFiles(), sampleConfig, "", "sbx init --print"
 	if c.Project {
 		if s.Vars.CWD == "" {
 			return app.Gone()
 		}
 		files = []string{filepath.Join(s.Vars.CWD, ".sbx.toml"), filepath.Join(s.Vars.CWD, ".sbx.hcl")}
-		content = projectConfig(s.Vars.CWD)
+		content, again = projectConfig(s.Vars.CWD), again+" --project"
 		note = "all of it is a comment: change it, then sbx config check says what is wrong or ignored, " +
 			"and sbx trust agrees to what loosens"
 	}
-	again := strings.TrimSuffix("sbx init --print "+map[bool]string{true: "--project"}[c.Project], " ")
 	if c.Print {
 		_, err := exact.WriteString(content)
 		return err

@@ -106,6 +106,7 @@ type insight struct {
 	within    bool   // this process is inside
 	engine    string // host.EngineBwrap and so on
 	cwd, home string
+	files     host.FS
 	exists    func(name string) bool // of a file in the working directory
 	path      func(path string) access.Verdict
 	network   bool
@@ -113,7 +114,6 @@ type insight struct {
 	scoped    []string // what Landlock keeps the command from
 	variable  func(name string) variable
 	program   func(name string) (outside, within string, err error) // its files in PATH, and why it does not run
-	listens   func(port uint64) (yes, known bool)                   // a server of the host, on the loopback
 	locked    func(flag, value string) string                       // why the administrator refuses a flag, or ""
 }
 
@@ -197,7 +197,6 @@ func (c *whyCmd) outside() (*insight, error) {
 		within, err = plan.Report.View.LookCommand(name, path)
 		return outside, within, err
 	}
-	in.listens = func(port uint64) (bool, bool) { return listens(s.Host.FS, port) }
 	return in, nil
 }
 
@@ -223,17 +222,13 @@ func inside(m *engine.Manifest) (*insight, error) {
 		}
 		return "", file, nil
 	}
-	in.listens = func(port uint64) (bool, bool) {
-		yes, known := listens(s.Host.FS, port)
-		return yes, known && in.network
-	}
 	return in, nil
 }
 
 // about is what is known before the rules are.
 func about(c *app.Caller, engine string) *insight {
 	h := c.Host
-	return &insight{engine: engine, cwd: c.Vars.CWD, home: c.Vars.Home, exists: func(name string) bool {
+	return &insight{engine: engine, cwd: c.Vars.CWD, home: c.Vars.Home, files: h.FS, exists: func(name string) bool {
 		if h.CWD == "" || len(name) > 255 {
 			return false
 		}

@@ -69,11 +69,12 @@ func port(word string) bool {
 	return err == nil && n > 0
 }
 
-// listens reports whether a server listens at a TCP port in this network namespace.
-func listens(files host.FS, port uint64) (yes, known bool) {
+// listens reports whether a server of the host listens at a TCP port, where that can be
+// known.
+func (in *insight) listens(port uint64) (yes, known bool) {
 	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		data, err := files.Head(name, 1<<20)
-		known = known || err == nil
+		data, err := in.files.Head(name, 1<<20)
+		known = known || err == nil && (!in.within || in.network)
 		yes = yes || slices.Contains(procfs.Listening(string(data)), int(port))
 	}
 	return yes, known
