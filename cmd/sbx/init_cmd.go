@@ -76,15 +76,13 @@ func (c *initCmd) Run() error {
 	if err != nil {
 		return err
 	}
-	files, content, note, again := s.UserFiles(), sampleConfig, "", "sbx init --print"
+	files, content, again := s.UserFiles(), sampleConfig, "sbx init --print"
 	if c.Project {
 		if s.Vars.CWD == "" {
 			return app.Gone()
 		}
 		files = []string{filepath.Join(s.Vars.CWD, ".sbx.toml"), filepath.Join(s.Vars.CWD, ".sbx.hcl")}
 		content, again = projectConfig(s.Vars.CWD), again+" --project"
-		note = "all of it is a comment: change it, then sbx config check says what is wrong or ignored, " +
-			"and sbx trust agrees to what loosens"
 	}
 	if c.Print {
 		_, err := exact.WriteString(content)
@@ -109,13 +107,13 @@ func (c *initCmd) Run() error {
 		return app.Failed("cannot write "+text.Plain(path)+": "+why.Error(), again+" shows what would be in it")
 	}
 	fmt.Fprintln(stdout, "wrote "+text.Plain(path))
-	if beside := filepath.Join(dir, "config.schema.json"); !c.Project {
-		if err := writeNew(beside, schema.Config); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
+	if c.Project {
+		_, err := fmt.Fprintln(stdout, "all of it is a comment: change it, then sbx config check says what is wrong or ignored, "+
+			"and sbx trust agrees to what loosens")
+		return err
 	}
-	if note != "" {
-		fmt.Fprintln(stdout, note)
+	if err := writeNew(filepath.Join(dir, "config.schema.json"), schema.Config); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	return nil
 }

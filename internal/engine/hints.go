@@ -177,10 +177,9 @@ func join(parts ...string) string {
 // replaces, where it has a single value.
 func (say *Hints) split(more string) (flags, of []string) {
 	name, _, _ := strings.Cut(more, " ")
-	for i, w := range say.Typed {
-		if w == name && slices.Contains([]string{"--git", "--seccomp", "--memory", "--procs", "--file-size"}, w) {
+	if slices.Contains([]string{"--git", "--seccomp", "--memory", "--procs", "--file-size"}, name) {
+		for i := slices.Index(say.Typed, name); i >= 0; i = slices.Index(say.Typed, name) {
 			say.Typed = slices.Concat(say.Typed[:i], say.Typed[min(i+2, len(say.Typed)):])
-			return say.split(more)
 		}
 	}
 	for i, w := range say.Typed {
