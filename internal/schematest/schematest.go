@@ -35,28 +35,15 @@ func Read(t testing.TB, text []byte, closed bool) *Schema {
 	return s
 }
 
-// Check returns what is wrong with a value: of JSON, or of TOML.
-func (s *Schema) Check(value any) []string { return s.check(s.root, plain(value), "") }
-
-// plain makes all numbers float64, and all lists []any.
-func plain(v any) any {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = plain(v[i])
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key := range v {
-			out[key] = plain(v[key])
-		}
-		return out
+// Check returns what is wrong with a value: of JSON, or of TOML, which is checked as JSON
+// would have it.
+func (s *Schema) Check(value any) []string {
+	var v any
+	data, err := json.Marshal(value)
+	if err = cmp.Or(err, json.Unmarshal(data, &v)); err != nil {
+		return []string{err.Error()}
 	}
-	return v
+	return s.check(s.root, v, "")
 }
 
 // notes say nothing of a value.
@@ -70,7 +57,13 @@ func (s *Schema) check(schema map[string]any, v any, at string) (wrong []string)
 	object, _ := v.(map[string]any)
 	list, _ := v.([]any)
 	str, isString := v.(string)
-	n, isNumber := v.(float64)
+	size := map[string]float64{"maxProperties": float64(len(object))}
+	if isString {
+		n := float64(utf8.RuneCountInString(str))
+		size["minLength"], size["maxLength"] = n, n
+	} else if n, ok := v.(float64); ok {
+		size["minimum"], size["maximum"] = n, n
+	}
 	for _, keyword := range slices.Sorted(maps.Keys(schema)) {
 		switch arg := schema[keyword]; keyword {
 		case "type":
@@ -89,31 +82,19 @@ func (s *Schema) check(schema map[string]any, v any, at string) (wrong []string)
 			if isString && !regexp.MustCompile(arg.(string)).MatchString(str) {
 				bad("%q does not match %s", str, arg)
 			}
-		case "minLength":
-			if isString && utf8.RuneCountInString(str) < int(arg.(float64)) {
-				bad("%q is shorter than %v", str, arg)
+		case "minLength", "minimum":
+			if n, ok := size[keyword]; ok && n < arg.(float64) {
+				bad("%v, and %s is %v", v, keyword, arg)
 			}
-		case "maxLength":
-			if isString && utf8.RuneCountInString(str) > int(arg.(float64)) {
-				bad("longer than %v", arg)
-			}
-		case "minimum":
-			if isNumber && n < arg.(float64) {
-				bad("%v is less than %v", n, arg)
-			}
-		case "maximum":
-			if isNumber && n > arg.(float64) {
-				bad("%v is more than %v", n, arg)
+		case "maxLength", "maximum", "maxProperties":
+			if n, ok := size[keyword]; ok && n > arg.(float64) {
+				bad("%v, and %s is %v", v, keyword, arg)
 			}
 		case "required":
 			for _, name := range arg.([]any) {
 				if _, ok := object[name.(string)]; object != nil && !ok {
 					bad("%v is missing", name)
 				}
-			}
-		case "maxProperties":
-			if len(object) > int(arg.(float64)) {
-				bad("more than %v members", arg)
 			}
 		case "propertyNames":
 			for name := range object {
