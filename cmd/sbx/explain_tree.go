@@ -51,14 +51,14 @@ func (e *explanation) kind(p *pathJSON) string {
 // tree is the list of paths as what lies in what. Folded, those that lie in one
 // directory and differ only in their names are one line.
 func (e *explanation) tree(fold bool) *branch {
-	draw := func(p *pathJSON) *branch {
+	leaf := func(p *pathJSON) *branch {
 		rule := source(p.Layer, p.Source)
 		if fold {
 			rule = strings.TrimPrefix(rule, "built-in ")
 		}
 		return &branch{path: p.Path, what: e.kind(p), rule: rule, note: e.marks[p.Path]}
 	}
-	root := draw(&e.root)
+	root := leaf(&e.root)
 	root.names = []string{"/"}
 	if root.rule == "" {
 		root.rule = "what is not listed"
@@ -71,7 +71,7 @@ func (e *explanation) tree(fold bool) *branch {
 		for !policy.Within(p.Path, above[len(above)-1].path) {
 			above = above[:len(above)-1]
 		}
-		b, last := draw(p), above[len(above)-1]
+		b, last := leaf(p), above[len(above)-1]
 		if fold && last.rule == "sbx" && b.what == last.what {
 			continue // /dev/shm in /dev
 		}
