@@ -60,7 +60,7 @@ func agentWords(args []string) (own, words []string) {
 
 // Help says where flags stand.
 func (c *agentCmd) Help() string {
-	return "  sbx agent [flags] CLIENT [ARG...]\n\nFlags come before the client; all words after it are passed to it."
+	return "Flags come before the client; all words after it are passed to it."
 }
 
 func (c *agentCmd) Run() (err error) {

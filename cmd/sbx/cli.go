@@ -344,6 +344,9 @@ func callerOutside(command, why string) (*app.Caller, error) {
 	return app.Here("")
 }
 
+// load is the context of a command without flags of a run.
+func load() (*app.Context, error) { return app.Load(app.ForRun(app.Flags{}, nil)) }
+
 // runCommand parses and runs one of sbx's own commands.
 func runCommand(args []string) error {
 	var cli commandCLI
@@ -357,7 +360,7 @@ func runCommand(args []string) error {
 		return err
 	}
 	parser, err := newParser(&cli,
-		kong.BindToProvider(func() (*app.Context, error) { return app.Load(app.ForRun(app.Flags{}, nil)) }),
+		kong.BindToProvider(load),
 		kong.BindToProvider(loadShims))
 	if err != nil {
 		return err

@@ -250,7 +250,7 @@ func (c *completion) positional(n *kong.Node, at int) {
 }
 
 func (c *completion) profiles(before string) {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
+	s, err := load()
 	if err != nil {
 		return
 	}

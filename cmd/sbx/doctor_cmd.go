@@ -70,7 +70,7 @@ func (c *doctorCmd) diagnose(step func(string)) *diagnosis {
 	h, cacheDir := s.Host, s.CacheDir()
 	facts := host.GatherDiagnostics(h.Environ)
 	d.system(facts)
-	run, err := app.Load(app.ForRun(app.Flags{}, nil))
+	run, err := load()
 	settings := d.config(run, err)
 	d.Wanted = cmp.Or(c.MinTier, d.Wanted)
 	step("trying the engines")

@@ -25,7 +25,7 @@ const runHelp = "Run a command in a sandbox: the project is writable, the system
 	"the network off, secrets hidden."
 
 const runStatus = "Exit status: the command's own; 124 timed out, 125 sbx failed, 126 cannot be executed, 127 not found, " +
-	"128+n died of signal n. More: sbx man"
+	"128+n died of signal n. The manual is sbx(1), which sbx man shows."
 
 // helpCmd shows help.
 type helpCmd struct {
@@ -82,7 +82,7 @@ func printHelp(_ kong.HelpOptions, ctx *kong.Context) error {
 	if n == nil {
 		n = ctx.Model.Node
 	} else if about = n.Help; n.Detail != "" {
-		about += " " + n.Detail
+		about += "\n\n" + n.Detail
 	}
 	h := &help{screen: screen()}
 	if h.screen.Width == 0 {
@@ -127,7 +127,11 @@ func grammarOfCommands() []*kong.Node {
 // help writes parts of a help text.
 type help struct{ screen text.Screen }
 
-func (h *help) text(line string) { fmt.Fprintln(stdout, h.screen.Wrap(line, 0)) }
+func (h *help) text(lines string) {
+	for line := range strings.SplitSeq(lines, "\n") {
+		fmt.Fprintln(stdout, h.screen.Wrap(line, 0))
+	}
+}
 
 // section writes rows under a title, each with its cells.
 func (h *help) section(title string, rows []string) {

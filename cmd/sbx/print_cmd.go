@@ -15,7 +15,8 @@ func (c *completionCmd) Help() string {
   zsh    eval "$(sbx completion zsh)"      in ~/.zshrc, after compinit
   fish   sbx completion fish | source      in ~/.config/fish/config.fish
 
-A package installs them where the shells look. dash and ksh have no completion of this kind.`
+A package installs them where the shells look. dash and ksh have no completion
+of this kind.`
 }
 
 func (c *completionCmd) Run() error {

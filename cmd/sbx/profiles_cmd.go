@@ -208,7 +208,7 @@ func (c *profilesDiffCmd) Run() error {
 }
 
 func (c *profilesDiffCmd) changes() ([]policy.Change, error) {
-	s, err := app.Load(app.ForRun(app.Flags{}, nil))
+	s, err := load()
 	if err != nil {
 		return nil, err
 	}

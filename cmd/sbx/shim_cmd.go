@@ -212,9 +212,12 @@ type shimming struct {
 	list []shimJSON // the user's
 }
 
-func loadShims(c *app.Context) (*shimming, error) {
+func loadShims() (*shimming, error) {
+	c, err := load()
+	if err != nil {
+		return nil, err // a provider that takes c gets its type in front of the message
+	}
 	s := &shimming{Context: c, list: []shimJSON{}}
-	var err error
 	if s.dir, err = c.ShimsDir(); err != nil {
 		return nil, err
 	}

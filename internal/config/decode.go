@@ -69,9 +69,13 @@ func (s *source) unknown(at int, word string, known []string, format string, arg
 func (s *source) unknownKey(e entry, known []string) error {
 	if Synonym(e.key, known) == "" {
 		for where, names := range [...][]string{topNames(), profileNames()} {
-			if name := Synonym(e.key, names); name != "" {
-				return s.errorf(e.at, "unknown key %s: write %s, which goes %s", short(e.key), name,
-					[...]string{"to the top of the file", "into a profile ([profiles.NAME])"}[where])
+			place := [...]string{"at the top of the file", "in a profile, below [profiles.moderate] for one"}[where]
+			switch name := Synonym(e.key, names); name {
+			case "":
+			case e.key:
+				return s.errorf(e.at, "%s belongs %s", name, place)
+			default:
+				return s.errorf(e.at, "unknown key %s: write %s %s", short(e.key), name, place)
 			}
 		}
 	}

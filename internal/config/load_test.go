@@ -234,11 +234,13 @@ func TestLoadErrors(t *testing.T) {
 		{"key of others", "[profiles.x]\nallowNetworking = true",
 			`user.toml:2:1: unknown key "allowNetworking" (did you mean "allow_network"?)`},
 		{"key of others at the top", "network = true", `user.toml:1:1: unknown key "network": ` +
-			`write allow_network, which goes into a profile ([profiles.NAME])`},
+			`write allow_network in a profile, below [profiles.moderate] for one`},
+		{"key of a profile at the top", "allow_network = true",
+			`user.toml:1:1: allow_network belongs in a profile, below [profiles.moderate] for one`},
 		{"key of the top in a profile", "[profiles.x]\nminTier = 'full'\nquiet = true",
 			`user.toml:2:1: unknown key "minTier" (did you mean "min_tier"?)`},
 		{"key of the top", "[profiles.x]\nbackend = 'bwrap'", `user.toml:2:1: unknown key "backend": ` +
-			`write engine, which goes to the top of the file`},
+			`write engine at the top of the file`},
 		{"workspace", "[profiles.x]\nworkspace = 'w'", `user.toml:2:1: workspace: want an absolute path, got "w"`},
 		{"capitals", "[profiles.Moderate]", `user.toml:1:11: profile "Moderate": there is "moderate" already, ` +
 			`and names differ in more than capitals`},

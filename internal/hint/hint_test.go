@@ -345,7 +345,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{size, "1", "--file-size", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (--file-size); to allow twice that: sbx --file-size 2M"},
 		{size, "1", "--file-size", 1, 9, "no file may grow beyond 1 MiB here (--file-size); to allow twice that: sbx --file-size 2M"},
-		{size, "0.0625", "--file-size", 2, 9, "no file may grow beyond 0.0625 MiB here (--file-size); to allow twice that: sbx --file-size 128K"},
+		{size, "0.0625", "--file-size", 2, 9, "no file may grow beyond 64 KiB here (--file-size); to allow twice that: sbx --file-size 128K"},
 		{size, "1", "--file-size", 127, 9, ""},
 		{size, "1", "work", 1, 9, ""},
 		{size, "1", "work", 153, 9, "it was ended since a file may not grow beyond 1 MiB here (work: file_size_limit_mb = 1); to allow twice that: sbx --file-size 2M"},

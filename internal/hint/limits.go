@@ -33,9 +33,13 @@ func (h *hinter) limited(status int) string {
 		if mb*2 != math.Trunc(mb*2) {
 			twice = strconv.Itoa(int(math.Ceil(2*mb*1024))) + "K"
 		}
-		text := "no file may grow beyond " + size + " MiB here"
+		size += " MiB"
+		if mb < 1 {
+			size = strconv.FormatFloat(mb*1024, 'f', -1, 64) + " KiB"
+		}
+		text := "no file may grow beyond " + size + " here"
 		if status == sizeSignal {
-			text = "it was ended since a file may not grow beyond " + size + " MiB here"
+			text = "it was ended since a file may not grow beyond " + size + " here"
 		}
 		return text + h.by("file_size_limit_mb") + h.change("--file-size "+twice, "file_size_limit_mb",
 			strconv.FormatFloat(2*mb, 'f', -1, 64), "; to allow twice that: ")

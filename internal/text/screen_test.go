@@ -191,3 +191,27 @@ func TestTooWideStandsLeft(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }
+
+// FuzzWrap: wrapping comes to an end, and loses nothing but space and what ends a line
+// to paste.
+func FuzzWrap(f *testing.F) {
+	for _, s := range []string{"", "a b", "a long word\nand \t another", " \n\n x", "say: sbx -w 'a b' -- ls, or not", "\t\t", "(sbx x)"} {
+		f.Add(s, 10, 2)
+	}
+	only := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" \n,;", r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	f.Fuzz(func(t *testing.T, s string, width, hang int) {
+		if hang < 0 || hang > 100 {
+			return
+		}
+		if got := (Screen{Width: width}).Wrap(s, hang); only(got) != only(s) {
+			t.Errorf("%q at %d: %q", s, width, got)
+		}
+	})
+}

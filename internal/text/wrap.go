@@ -126,7 +126,7 @@ func wordEnd(s string) int {
 		c := s[i]
 		begins := i == 0 || strings.IndexByte("($='\"", s[i-1]) >= 0
 		switch {
-		case c == ' ' || c == '\n' || c == '\t':
+		case (c == ' ' || c == '\n' || c == '\t') && i > 0: // a word has one byte at least
 			return i
 		case c == '\\' && i+1 < len(s) && s[i+1] == '\'':
 			i++
