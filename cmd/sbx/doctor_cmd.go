@@ -211,6 +211,9 @@ func (d *diagnosis) config(s *app.Context, err error) bool {
 		return false
 	}
 	d.Wanted = s.Policy.MinTier
+	for _, line := range s.NotRead() {
+		d.add("config", "note", line)
+	}
 	text := "profile " + strings.Join(s.Policy.Profiles, "+")
 	switch {
 	case !s.Settings.Enabled:

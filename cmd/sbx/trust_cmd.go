@@ -140,7 +140,9 @@ func projectFiles(s *app.Caller, names []string) (paths []string, err error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, app.Failed("there is no project file in "+text.Plain(s.Vars.CWD)+" or above it, up to the root of the work tree", "project files are called .sbx.toml or .sbx.hcl")
+		return nil, app.Failed("there is no project file in "+text.Plain(s.Vars.CWD)+
+			" or above it, up to the root of the work tree",
+			strings.Join(append(s.NotRead(), "project files are called .sbx.toml or .sbx.hcl"), "; "))
 	}
 	for _, f := range files {
 		paths = append(paths, f.Path)

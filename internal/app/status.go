@@ -35,7 +35,7 @@ func (c *Context) TellNotices() {
 }
 
 // NotRead are lines about what looks like a config file and is none.
-func (c *Context) NotRead() (lines []string) {
+func (c *Caller) NotRead() (lines []string) {
 	for _, f := range c.Unread() {
 		lines = append(lines, text.Plain(f.Path)+" is not read: sbx reads "+text.Plain(f.Read))
 	}
