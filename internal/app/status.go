@@ -192,7 +192,7 @@ func (c *Context) welcome(p *engine.Plan) string {
 	}
 	switch {
 	case p.Report.View.NoMounts:
-		line += "; elsewhere nothing can be changed, and $TMPDIR does not last"
+		line += "; no file elsewhere can be written, and $TMPDIR does not last"
 	case gone != nil:
 		line += write + text.And(gone) + " is gone when you leave"
 	}
