@@ -383,8 +383,8 @@ func tellProgram(left []string) {
 // probably meant.
 func (s flagSet) notFound(err error, flags, command []string) error {
 	var missing *host.Error
-	if len(command) == 0 || !errors.As(err, &missing) || missing.Status != host.StatusNotFound || missing.Hint != "" ||
-		strings.Contains(command[0], "/") {
+	if len(command) == 0 || !errors.As(err, &missing) || missing.Status != host.StatusNotFound ||
+		missing.Hint != "" && !slices.Contains(starters, command[0]) || strings.Contains(command[0], "/") {
 		return err
 	}
 	if s == nil {
@@ -392,7 +392,7 @@ func (s flagSet) notFound(err error, flags, command []string) error {
 			s = g.set
 		}
 	}
-	missing.Hint = s.otherLine(flags, command)
+	missing.Hint = cmp.Or(s.otherLine(flags, command), missing.Hint)
 	return err
 }
 
