@@ -48,7 +48,7 @@ func ShellWord(w string) string {
 func ShellLine(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		if out[i] = ShellWord(w); out[i] == w && (w[0] == '=' || i == 0 && strings.Contains(w, "=")) {
+		if out[i] = ShellWord(w); out[i] == w && (w[0] == '=' || i == 0 && w[0] != '-' && strings.Contains(w, "=")) {
 			out[i] = "'" + w + "'" // else it might be an assignment, or =x a path for zsh
 		}
 	}
