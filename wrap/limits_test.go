@@ -34,7 +34,7 @@ func withLimits(over policy.Profile, f limits.Facts) machine {
 func TestLimits(t *testing.T) {
 	const (
 		none = "there is no control group that the caller may use, and no systemd that would make one"
-		hint = `run sbx in a login session of systemd's, or in a control group delegated to you; or take the limit out, or set limits = "best-effort" in the profile to run without it`
+		hint = `this takes a login session of systemd's, or a control group delegated to you; or take the limit out, or set limits = "best-effort" in the profile to run without it`
 	)
 	for _, c := range []struct {
 		name   string

@@ -241,7 +241,7 @@ func (f *Facts) hint(controller string, o Options) string {
 	case f.Scope.Run != "":
 		return "let systemd delegate it (Delegate=" + controller + " for user@.service); or " + rest
 	}
-	return "run sbx in a login session of systemd's, or in a control group delegated to you; or " + rest
+	return "this takes a login session of systemd's, or a control group delegated to you; or " + rest
 }
 
 // Resources of setrlimit(2), the same on all that Go runs on under Linux but

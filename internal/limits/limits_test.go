@@ -49,7 +49,7 @@ func TestChoose(t *testing.T) {
 		byLegacy  = "control groups (v1), for all processes together"
 		byScope   = "a scope of systemd's, for all processes together"
 		byNPROC   = "procs: RLIMIT_NPROC in a user namespace of its own, for all processes together"
-		hintGroup = `run sbx in a login session of systemd's, or in a control group delegated to you; or take the limit out, or set limits = "best-effort" in the profile to run without it`
+		hintGroup = `this takes a login session of systemd's, or a control group delegated to you; or take the limit out, or set limits = "best-effort" in the profile to run without it`
 	)
 	env := []string{"XDG_RUNTIME_DIR=/run/user/7", "DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/7/bus"}
 	nproc := []pid1.Rlimit{{Resource: 6, Max: 64}}
