@@ -41,7 +41,7 @@ func (in *insight) print(answers []answerJSON, typed []string) error {
 	case flags && in.within:
 		b.WriteString("\nthese lines only work where the sandbox is started\n")
 	case flags:
-		b.WriteString("\nsuch a line starts a shell; with -- and a command behind it, it runs that\n")
+		b.WriteString("\nas it stands, such a line starts a shell; to run a command, add -- and the command\n")
 	}
 	_, err := stdout.WriteString(b.String())
 	return err
