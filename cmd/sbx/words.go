@@ -383,8 +383,12 @@ func tellProgram(left []string) {
 // probably meant.
 func (s flagSet) notFound(err error, flags, command []string) error {
 	var missing *host.Error
-	if len(command) == 0 || !errors.As(err, &missing) || missing.Status != host.StatusNotFound ||
-		missing.Hint != "" && !slices.Contains(starters, command[0]) || strings.Contains(command[0], "/") {
+	if len(command) == 0 {
+		return err
+	}
+	program, _, _ := strings.Cut(command[0], " ")
+	if !errors.As(err, &missing) || missing.Status != host.StatusNotFound ||
+		missing.Hint != "" && !slices.Contains(starters, command[0]) || strings.Contains(program, "/") {
 		return err
 	}
 	if s == nil {
