@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -32,6 +33,13 @@ type programJSON struct {
 
 func (c *versionCmd) Run() error {
 	v := &versionJSON{SBX: version, Commit: commit, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && v.Commit == "" { // built without the Makefile
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.Commit = s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
 	if h, err := host.Detect(); err == nil {
 		v.Landlock = h.Landlock
 		if path, version := host.BwrapVersion(h); path != "" {
