@@ -31,7 +31,7 @@ _sbx() {
     compopt +o default 2>/dev/null
     while IFS= read -r line; do
         word=${line%%$'\t'*}
-        if [[ $line == :* ]]; then
+        if [[ -z $kind ]]; then # the first line says what else may stand there
             kind=$line
         elif [[ $word == "${cur#[\"\']}"* ]]; then
             [[ $word != *[!A-Za-z0-9_./,:=@%+-]* ]] || printf -v word %q "$word"
@@ -39,7 +39,10 @@ _sbx() {
         fi
     done < <(command sbx __complete "${before[@]}" "$cur" 2>/dev/null)
     case $kind in
-        ":command "*) _sbx_command $((${kind#:command } + 1)) "$cur" ;;
+        ":command "*)
+            line=${kind#:command } # a number, and nothing else: $((…)) runs what stands in it
+            [[ $line == *[!0-9]* ]] || _sbx_command $((line + 1)) "$cur"
+            ;;
         :files)
             if ((${#found[@]})); then
                 compopt -o filenames 2>/dev/null

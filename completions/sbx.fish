@@ -9,7 +9,7 @@ function __sbx_complete
         printf '%s\n' $lines[2..-1]
     end
     switch "$lines[1]"
-        case ':command *'
+        case ':command *' # math takes numbers alone
             set -l at (math (string replace ':command ' '' -- $lines[1]) + 1)
             if test $at -gt (count $words)
                 complete -C "$cur"

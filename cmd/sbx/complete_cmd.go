@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/text"
 	"github.com/sbx-sandbox/sbx/man"
 	"github.com/sbx-sandbox/sbx/profiles"
 )
@@ -53,9 +52,11 @@ type completion struct {
 
 // offer adds words that may come next.
 func (c *completion) offer(help string, words ...string) {
-	help, _, _ = strings.Cut(help, "\n")
+	if help, _, _ = strings.Cut(help, "\n"); !text.Printable(help) {
+		help = ""
+	}
 	for _, w := range words {
-		if utf8.ValidString(w) && !strings.ContainsFunc(w, unicode.IsControl) {
+		if text.Printable(w) {
 			c.offers.WriteString(w + "\t" + strings.TrimSuffix(help, ".") + "\n")
 		}
 	}
@@ -236,7 +237,7 @@ func (c *completion) positional(n *kong.Node, at int) {
 	case "project":
 		if _, list, err := findCaches(); err == nil {
 			for i := range list {
-				c.offer(list[i].Project, list[i].Name)
+				c.offer(ofProject(&list[i]), list[i].Name)
 			}
 		}
 	case "a", "b", "name":
