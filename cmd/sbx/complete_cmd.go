@@ -231,7 +231,11 @@ func (c *completion) positional(n *kong.Node, at int) {
 	case "path":
 		if t, err := findTripped(); err == nil {
 			for i := range t.changes {
-				c.offer("", app.Below(t.changes[i].Path, t.cwd))
+				path := app.Below(t.changes[i].Path, t.cwd)
+				if path[0] == '-' {
+					path = "./" + path
+				}
+				c.offer("", path)
 			}
 		}
 	case "project":

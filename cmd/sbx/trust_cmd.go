@@ -21,7 +21,7 @@ import (
 // trustCmd agrees to the content of project files.
 type trustCmd struct {
 	Files []string `arg:"" optional:"" name:"file" help:"Project files; default: those that apply to the working directory."`
-	Yes   bool     `short:"y" help:"Do not ask."`
+	Yes   bool     `short:"y" help:"Do not ask, as without a terminal."`
 	List  bool     `short:"l" help:"List what is trusted."`
 	JSON  bool     `name:"json" help:"Print JSON, and do not ask."`
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
 	"github.com/sbx-sandbox/sbx/internal/credentials"
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -256,10 +257,13 @@ func runWords(left, command []string, cut bool) error {
 	}
 	n, bad := g.set.first(left)
 	l := &typed{g.set, left[:n], left[n:], command, cut}
-	if bad == nil && len(l.words) > 0 {
-		err = l.refused()
-	} else if bad != nil {
+	switch {
+	case bad != nil:
 		err = l.wrongFlag(bad)
+	case len(l.words) > 0:
+		err = l.refused()
+	case !cut:
+		err = l.noCommand()
 	}
 	if err != nil {
 		return err
@@ -278,6 +282,21 @@ func runWords(left, command []string, cut bool) error {
 		return app.Failed("unexpected word "+strconv.Quote(l.words[0])+": -c takes one string", "quote all of it")
 	}
 	return l.set.notFound(execute(app.ForRun(opts.Flags, command)), l.flags, command)
+}
+
+// noCommand is the error for a command that a flag took for its path, as in "sbx -w
+// make": a shell would start.
+func (l *typed) noCommand() error {
+	last := len(l.flags) - 1
+	if last < 1 || !slices.Contains([]string{"-w", "--allow-write", "-r", "--allow-read", "--block"}, l.flags[last-1]) {
+		return nil
+	}
+	flag, word := l.flags[last-1], l.flags[last]
+	if _, err := os.Lstat(word); err == nil || strings.Contains(word, "/") || programFor(word) == "" {
+		return nil
+	}
+	return app.Failed(flag+" takes a path, and there is no file "+text.Plain(word)+" here; no command is left",
+		sbxLine(l.flags[:last], []string{"."}, dashDash, []string{word}))
 }
 
 // wrongFlag is the error for a line with a wrong flag before its first word.
@@ -416,6 +435,8 @@ func (s flagSet) otherLine(flags, command []string) string {
 		return sbxLine(flags, dashDash, rest)
 	case near != "":
 		return nearLine(near, flags, rest)
+	case slices.Contains(agents.Names(), word) && len(flags) == 0:
+		return sbxLine([]string{"agent", word}, rest)
 	}
 	return ""
 }
