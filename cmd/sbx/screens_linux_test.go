@@ -22,9 +22,9 @@ var unbroken = regexp.MustCompile("^\\s*((\\w+ +)?([|│├└─` -]*[-─] )?\
 var screens = []struct{ words, shows string }{
 	{"--help", "npm test"}, {"explain", "moderate"}, {"doctor", "seccomp"}, {"doctor claude", "npm install -g @"},
 	{"profiles", "permissive"}, {"profiles diff strict permissive", "allow_network"}, {"agent", "sbx agent opencode"},
-	{"agent goose", "brew install block-goose-cli"}, {"status", "profile"}, {"why /etc/shadow", "-r /etc/shadow"},
+	{"agent goose", "brew install block-goose-cli"}, {"status", "profile"}, {"why .env", "-r .env"},
 	{"verify", "proved"}, {"tripwire", "nothing new or changed"}, {"shim list", "no shims"}, {"--color=blue -- ls", "never"},
-	{"-p nosuch -- ls", "nosuch"}, {"--no-such-flag -- ls", "no-such-flag"}, {"-- cat /etc/shadow", "-r /etc/shadow -- cat"},
+	{"-p nosuch -- ls", "nosuch"}, {"--no-such-flag -- ls", "no-such-flag"}, {"-- cat ../d/f", "-r ../d/f"},
 }
 
 // TestScreens runs commands on terminals of different widths: no line is wider, and
@@ -33,6 +33,8 @@ func TestScreens(t *testing.T) {
 	needBwrap(t)
 	t.Parallel()
 	w := newWorld(t)
+	w.write(t, "proj/.env", "secret")
+	w.write(t, "d/f", "x")
 	for i, c := range screens {
 		for n, width := range []int{40, 80, 120} {
 			if c.words == "verify" && width > 40 { // it takes long
