@@ -31,7 +31,7 @@ func child(n *kong.Node, name string) *kong.Node {
 	return n.Children[i]
 }
 
-// wrongCommand looks for what is wrong with the words of one of sbx's own commands:
+// wrongCommand looks for what is wrong with the words of a command of sbx:
 // given has those of a client, too, which are not read.
 func wrongCommand(n *kong.Node, words, given []string) error {
 	var extra, after []string
