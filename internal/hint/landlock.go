@@ -117,10 +117,15 @@ func (h *hinter) closed(a *access.Verdict, write, file bool) string {
 	}
 	wide := policy.Within(h.Home, at.To) || policy.Within(h.CWD, at.To) || write && path.Dir(at.To) == "/"
 	if wide || at.To != a.To && (h.Host.Grantable(at.To) != nil || h.Secret(at.To)) { // more than anyone means
-		if at.To, how = a.To, "mkdir -p"; file && h.Ask(path.Dir(a.To)).Kind == host.Absent {
-			at.To = path.Dir(a.To)
-		} else if file || path.Ext(a.To) != "" {
+		at.To = a.To
+		switch {
+		case !write: // it exists
+		case file && h.Ask(path.Dir(a.To)).Kind == host.Absent:
+			at.To, how = path.Dir(a.To), "mkdir -p"
+		case file || path.Ext(a.To) != "":
 			how = "touch"
+		default:
+			how = "mkdir -p"
 		}
 	}
 	if at.Rule != nil && at.Rule.Access == policy.Block {
