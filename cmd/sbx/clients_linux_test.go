@@ -69,7 +69,7 @@ func clientRows(t *testing.T) (rows []clientRow) {
 // clients is a home directory with a file that only the host shows, projects,
 // and shells by the names of sbx and by their own.
 type clients struct {
-	dir, home, canary, session string
+	dir, home, canary string
 }
 
 func newClients(t *testing.T) *clients {
@@ -95,9 +95,6 @@ func newClients(t *testing.T) *clients {
 	if os.Geteuid() == 0 {
 		must(t, os.Chown(dir+"/user", 4711, 4711))
 	}
-	c.session, err = session.Create(os.Geteuid(), session.Session{Client: "test", Root: dir + "/proj", Home: c.home})
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(c.session) })
 	return c
 }
 
@@ -116,8 +113,9 @@ func (c *clients) try(t *testing.T, r clientRow) {
 	}
 }
 
-// run starts a row in a directory of its own and returns what the shell told of
-// where it ran.
+// run starts a row in a project of its own, since rows run side by side and a
+// start fails when git replaces a file of its project meanwhile. It returns what
+// the shell told of where it ran.
 func (c *clients) run(t *testing.T, r clientRow, by string) string {
 	t.Helper()
 	dir := filepath.Join(c.dir, "proj", by+"-"+r.id)
@@ -133,7 +131,10 @@ func (c *clients) run(t *testing.T, r clientRow, by string) string {
 	cmd.Env = []string{"HOME=" + c.home, "LANG=C.UTF-8", "TERM=xterm", "SHELL=/bin/bash", "LOGNAME=u", "USER=u", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:" + os.Getenv("PATH"),
 		"S=" + filepath.Join(c.dir, by), "N=" + filepath.Join(c.dir, by, "names"), "npm_config_update_notifier=false"}
 	if r.kind == "T" {
-		cmd.Env = append(cmd.Env, session.Var+"="+c.session, "SBX_ROOT="+c.dir+"/proj", "TMPDIR="+session.Tmp(c.session))
+		store, err := session.Create(os.Geteuid(), session.Session{Client: "test", Root: dir, Home: c.home})
+		must(t, err)
+		defer os.RemoveAll(store)
+		cmd.Env = append(cmd.Env, session.Var+"="+store, "SBX_ROOT="+dir, "TMPDIR="+session.Tmp(store))
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
