@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ type tool struct {
 
 // setting is a variable. In its value $CACHE is the tool's directory in the private
 // cache, $DEFAULT its cache without a sandbox, $OUTSIDE the same where that can be seen
-// (elsewhere a word with it is left out), and $OLD what the variable says without sbx.
+// (elsewhere a word with it is left out), $URL that as a file: address, and $OLD what the variable says without sbx.
 type setting struct {
 	name, value string
 	when        when
@@ -86,7 +87,7 @@ var tools = [...]tool{
 		// Not always: what was looked up in the checksum database lies with the modules.
 		{name: "GOMODCACHE", value: "$CACHE", when: instead, keys: []string{"GOMODCACHE"}},
 		{name: "GOFLAGS", value: "$OLD -modcacherw", when: instead, keys: []string{"GOFLAGS"}}, // rm -r ends it
-		{name: "GOPROXY", value: "file://$OUTSIDE/cache/download,$OLD", when: unfed,
+		{name: "GOPROXY", value: "$URL/cache/download,$OLD", when: unfed,
 			old: "https://proxy.golang.org,direct", keys: []string{"GOPROXY"}},
 		// What GOPRIVATE names is not asked of others either way: there is no network.
 		{name: "GONOPROXY", value: "none", when: unfed, keys: []string{"GONOPROXY", "GOPROXY"}},
@@ -317,10 +318,22 @@ func (t *toolRun) variable(s *setting) (v toolVar, ok bool) {
 	home := path.Join(t.CacheDst, t.dir)
 	var words []string
 	for word := range strings.SplitSeq(s.value, " ") {
-		if t.there == "" && strings.Contains(word, "$OUTSIDE") {
+		if t.there == "" && (strings.Contains(word, "$OUTSIDE") || strings.Contains(word, "$URL")) {
 			continue
 		}
-		word = strings.NewReplacer("file://$OUTSIDE", fileURL(t.there), "$CACHE", home, "$OUTSIDE", t.there, "$DEFAULT", t.at).Replace(word)
+		word = os.Expand(word, func(name string) string {
+			switch name {
+			case "CACHE":
+				return home
+			case "OUTSIDE":
+				return t.there
+			case "URL":
+				return fileURL(t.there)
+			case "DEFAULT":
+				return t.at
+			}
+			return "$" + name
+		})
 		if strings.HasPrefix(word, "/") {
 			word = path.Clean(word)
 		}

@@ -33,7 +33,7 @@ func TestToolDocs(t *testing.T) {
 		var private, outside, quick []string
 		for _, s := range tool.set {
 			value := strings.ReplaceAll(strings.ReplaceAll(s.value, "$CACHE/..", "~/.cache"), "$DEFAULT/../../bin", "~/go/bin")
-			value = strings.ReplaceAll(strings.ReplaceAll(value, "$OUTSIDE", "~/"+tool.outside), "$CACHE", "~/.cache/"+tool.dir)
+			value = strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(value, "$OUTSIDE", "~/"+tool.outside), "$URL", "file://~/"+tool.outside), "$CACHE", "~/.cache/"+tool.dir)
 			word := "`" + s.name + "=" + value + "`"
 			switch s.when {
 			case kept:

@@ -20,8 +20,8 @@ func Head(path string, n int) (string, error) {
 
 // FromFD returns the next n bytes of an open file.
 func FromFD(fd, n int) (string, error) {
-	buf := make([]byte, min(n, 8<<10))
-	got := 0
+	var first [8 << 10]byte // on the stack: most files fit
+	buf, got := first[:min(n, len(first))], 0
 	for got < n {
 		if got == len(buf) {
 			buf = append(buf, make([]byte, min(n-got, len(buf)))...)
