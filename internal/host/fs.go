@@ -4,6 +4,7 @@ package host
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,14 +75,19 @@ type Speller interface {
 	Spell(path string) string
 }
 
-// Resolver follows symbolic links and remembers where directories and links
-// lead.
+// Resolver follows symbolic links. It remembers where paths lead and what is in
+// directories: each is asked for once, so that a plan is about one state of the files.
 type Resolver struct {
 	fs   FS
-	seen map[string]answer
-	Dirs map[string][]Entry
-	full map[string]map[string]bool // directory to the names in it, upper case
-	Made map[string]Info            // directories that will be there when the plan is executed
+	seen map[string]*answer
+	dirs map[string]*listing
+	made []string // see Make
+}
+
+// listing is what is in a directory, sorted.
+type listing struct {
+	entries []Entry
+	whole   bool // what it does not have does not exist
 }
 
 // Resolved is a path with all links followed.
@@ -128,7 +134,25 @@ func (e LoopError) Error() string {
 }
 
 func NewResolver(fs FS) *Resolver {
-	return &Resolver{fs: fs, seen: make(map[string]answer, 128)}
+	return &Resolver{fs: fs, seen: make(map[string]*answer, 128), dirs: make(map[string]*listing)}
+}
+
+// Make has a directory there that will be when the plan is executed.
+func (r *Resolver) Make(path string, uid int) {
+	r.made = append(r.made, path)
+	maps.DeleteFunc(r.seen, func(_ string, a *answer) bool { return policy.Within(a.res.Path, path) })
+	r.seen[path] = &answer{res: Resolved{Path: path, Info: Info{Kind: Dir, Mode: 0o700, UID: uid}}}
+}
+
+// Makes reports whether a path is such a directory.
+func (r *Resolver) Makes(path string) bool { return slices.Contains(r.made, path) }
+
+// Lstat is that of the file system, of a path in a canonical directory.
+func (r *Resolver) Lstat(path string) (Info, error) {
+	if to, err := r.Resolve(path); err == nil && len(to.Links) == 0 && to.Path == path {
+		return to.Info, nil
+	}
+	return r.fs.Lstat(path)
 }
 
 // Resolve follows the links in an absolute, cleaned path. A path that does not
@@ -146,9 +170,7 @@ func (r *Resolver) step(path string, depth int) (Resolved, error) {
 	if err == nil || depth == 0 {
 		// That a path is too deep at the end of a chain of links says nothing
 		// of the path itself.
-		if err != nil || res.Info.Kind == Dir || len(res.Links) > 0 {
-			r.seen[path] = answer{res, err} // others are seldom asked for twice
-		}
+		r.seen[path] = &answer{res, err}
 	}
 	return res, err
 }
@@ -157,21 +179,32 @@ func (r *Resolver) walk(path string, depth int) (Resolved, error) {
 	if depth > maxLinks {
 		return Resolved{}, LoopError{path}
 	}
-	parent, err := r.step(policy.Dir(path), depth)
+	dir, here := policy.Dir(path), path
+	parent, err := r.step(dir, depth)
 	if err != nil {
 		return Resolved{}, err
 	}
-	here := Join(parent.Path, Base(path))
+	if parent.Path != dir {
+		here = Join(parent.Path, Base(path))
+	}
 	if parent.Info.Kind != Dir {
 		return Resolved{Path: here, Links: parent.Links}, nil
 	}
-	if info, ok := r.Made[here]; ok {
-		return Resolved{Path: here, Info: info, Links: parent.Links}, nil
+	if here != path { // what is there is asked by one name alone
+		to, err := r.step(here, depth)
+		if err != nil {
+			return Resolved{}, err
+		}
+		if len(parent.Links)+len(to.Links) > maxLinks && len(to.Links) > 0 {
+			return Resolved{}, LoopError{to.Links[0].Path}
+		}
+		to.Links = slices.Concat(parent.Links, to.Links)
+		return to, nil
 	}
-	if names, ok := r.full[parent.Path]; ok && !names[strings.ToUpper(Base(path))] {
-		return Resolved{Path: here, Links: parent.Links}, nil
+	if l := r.dirs[dir]; l != nil && l.whole && !l.has(Base(path)) {
+		return Resolved{Path: path}, nil
 	}
-	info, err := r.fs.Lstat(here)
+	info, err := r.fs.Lstat(path)
 	if err == ErrDenied {
 		return Resolved{}, DeniedError{parent.Path, parent.Info.UID}
 	}
@@ -180,15 +213,15 @@ func (r *Resolver) walk(path string, depth int) (Resolved, error) {
 	}
 	if info.Kind != Link {
 		if s, ok := r.fs.(Speller); ok && info.Kind != Absent {
-			here = s.Spell(here)
+			path = s.Spell(path)
 		}
-		return Resolved{Path: here, Info: info, Links: parent.Links}, nil
+		return Resolved{Path: path, Info: info}, nil
 	}
-	text, err := r.fs.Readlink(here)
+	text, err := r.fs.Readlink(path)
 	if err != nil {
 		return Resolved{}, err
 	}
-	return r.follow(parent, Hop{here, text, info.UID, parent.Info.UID}, depth)
+	return r.follow(parent, Hop{path, text, info.UID, parent.Info.UID}, depth)
 }
 
 // follow walks the text of a link from the directory it lies in. ".." is
@@ -230,40 +263,30 @@ func (r *Resolver) follow(dir Resolved, l Hop, depth int) (Resolved, error) {
 
 // Entries returns what is in a directory, sorted and read once.
 func (r *Resolver) Entries(dir string) ([]Entry, error) {
-	if entries, ok := r.Dirs[dir]; ok {
-		return entries, nil
+	if l := r.dirs[dir]; l != nil {
+		return l.entries, nil
 	}
 	entries, err := r.fs.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	if r.Dirs == nil {
-		r.Dirs = make(map[string][]Entry, 4)
-	}
-	r.Dirs[dir] = entries
+	r.dirs[dir] = &listing{entries: entries}
 	return entries, nil
 }
 
 // List reads a directory so that names which are not in it need no look of
-// their own. Case is folded: a file system may find .ENV under the name .env.
-// A directory with very many names, or one that cannot be read, stays as it is.
+// their own. A directory with many names, or one that cannot be read, stays as it is.
 func (r *Resolver) List(dir string) {
-	if r.full[dir] != nil {
-		return
+	if entries, err := r.Entries(dir); err == nil && len(entries) <= 256 {
+		r.dirs[dir].whole = true
 	}
-	entries, err := r.Entries(dir)
-	if err != nil || len(entries) > 2000 {
-		return
-	}
-	set := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		set[strings.ToUpper(e.Name)] = true
-	}
-	if r.full == nil {
-		r.full = make(map[string]map[string]bool, 8)
-	}
-	r.full[dir] = set
+}
+
+// has reports whether a name is in a directory. Case is folded: a file system may
+// find .ENV under the name .env.
+func (l *listing) has(name string) bool {
+	return slices.ContainsFunc(l.entries, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
 }
 
 func Cut(s string) (elem, rest string) {

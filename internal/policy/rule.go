@@ -4,6 +4,7 @@ package policy
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -212,6 +213,16 @@ func (p *Policy) literal(path string) (s RuleSet) {
 	return s
 }
 
+// Names reports whether a rule of some layer gives a path, by its name, some access.
+func (p *Policy) Names(path string, a Access, l Layer) bool {
+	for i := p.from(path); i < len(p.Rules) && p.Rules[i].Path == path; i++ {
+		if r := &p.Rules[i]; r.Access == a && r.Layer == l {
+			return true
+		}
+	}
+	return false
+}
+
 // match adds the patterns among rules that are for path, unless an exception
 // takes it out.
 func (s *RuleSet) match(rules, excepts []Rule, path string) {
@@ -224,9 +235,7 @@ func (s *RuleSet) match(rules, excepts []Rule, path string) {
 
 // from is the index of the first rule whose path is not before path.
 func (p *Policy) from(path string) int {
-	i, _ := slices.BinarySearchFunc(p.Rules, path,
-		func(r Rule, path string) int { return strings.Compare(r.Path, path) })
-	return i
+	return sort.Search(len(p.Rules), func(i int) bool { return p.Rules[i].Path >= path })
 }
 
 // Excepted reports whether an exception takes path out of all patterns.

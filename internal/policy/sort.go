@@ -12,8 +12,10 @@ func (pol *Policy) Add(rules ...Rule) {
 	if len(rules) == 0 {
 		return
 	}
-	pol.Rules = slices.Concat(pol.Rules, rules)
-	sortRules(pol.Rules)
+	more, all := slices.Clone(rules), make([]Rule, len(pol.Rules)+len(rules))
+	sortRules(more)
+	mergeRules(all, pol.Rules, more)
+	pol.Rules = all
 }
 
 // sortRules sorts rules that come in a few sorted runs, as those of built-in

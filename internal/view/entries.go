@@ -3,8 +3,10 @@
 package view
 
 import (
+	"cmp"
 	"iter"
 	"slices"
+	"sort"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
@@ -37,30 +39,42 @@ func blocked(path string, info host.Info, source string) Entry {
 
 // merge adds up the rules at each canonical path, parents first.
 func (v *View) merge(found []resolvedRule) {
-	at := make(map[string]int, len(found))
-	v.Entries = v.Entries[:0]
-	for i := range found {
+	v.Entries = slices.Grow(v.Entries[:0], len(found))
+	for _, i := range v.order {
 		p := &found[i]
 		absent := p.to.Info.Kind == host.Absent
 		if p.skip || absent && p.rule.Access != policy.Private && (IsGrant(p.rule) || !v.DenyAbsent) {
 			continue
 		}
-		n, ok := at[p.to.Path]
-		if !ok {
-			n = len(v.Entries)
-			at[p.to.Path] = n
+		if n := len(v.Entries); n == 0 || v.Entries[n-1].Path != p.to.Path {
 			v.Entries = append(v.Entries, Entry{Path: p.to.Path, Info: p.to.Info})
 		}
-		m := &v.Entries[n]
+		m := &v.Entries[len(v.Entries)-1]
 		m.rules.Add(p.rule)
 		m.Rule = m.rules.Rule()
 	}
-	v.Sort()
+	v.nest()
+}
+
+// sortFound notes the order in which merge takes rules: by where they lead.
+func (v *View) sortFound(found []resolvedRule) {
+	v.order = make([]int, len(found))
+	for i := range v.order {
+		v.order[i] = i
+	}
+	slices.SortFunc(v.order, func(a, b int) int {
+		return cmp.Or(ComparePaths(found[a].to.Path, found[b].to.Path), a-b)
+	})
 }
 
 // Sort puts parents before children and works out what each mount amounts to.
 func (v *View) Sort() {
 	slices.SortFunc(v.Entries, func(a, b Entry) int { return ComparePaths(a.Path, b.Path) })
+	v.nest()
+}
+
+// nest works that out of sorted entries.
+func (v *View) nest() {
 	over := -1
 	for i := range v.Entries {
 		m := &v.Entries[i]
@@ -172,21 +186,28 @@ func (v *View) pinParents() {
 
 // nearest is the entry at a path or nearest above it, nil for none.
 func (v *View) nearest(path string) *Entry {
-	for {
-		if m := v.At(path); m != nil || path == "/" {
-			return m
+	i := v.from(path)
+	if i == len(v.Entries) || v.Entries[i].Path != path { // what is before it may hold it, or lie in what does
+		for i--; i >= 0 && !policy.Within(path, v.Entries[i].Path); i = v.Entries[i].Parent {
 		}
-		path = policy.Dir(path)
 	}
+	if i < 0 {
+		return nil
+	}
+	return &v.Entries[i]
 }
 
 // At is the entry at a canonical path, nil for none.
 func (v *View) At(path string) *Entry {
-	i, ok := slices.BinarySearchFunc(v.Entries, path, func(m Entry, p string) int { return ComparePaths(m.Path, p) })
-	if !ok {
-		return nil
+	if i := v.from(path); i < len(v.Entries) && v.Entries[i].Path == path {
+		return &v.Entries[i]
 	}
-	return &v.Entries[i]
+	return nil
+}
+
+// from is the index of the first entry that is not before a path.
+func (v *View) from(path string) int {
+	return sort.Search(len(v.Entries), func(i int) bool { return ComparePaths(v.Entries[i].Path, path) >= 0 })
 }
 
 // Overlay shows a directory that is read-only by a built-in rule, on a file system,

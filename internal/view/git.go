@@ -152,7 +152,7 @@ func (g *gitGuard) add(path string, a policy.Access) {
 // directory is opened for, wherever it is; Unseen opens nothing.
 func (g *gitGuard) worktree(dir string, level policy.Access) {
 	git := host.Join(dir, ".git")
-	info, err := g.host.FS.Lstat(git)
+	info, err := g.res.Lstat(git)
 	g.unbare(dir)
 	g.hookLinks(host.Join(dir, ".husky"))
 	switch {
@@ -223,11 +223,9 @@ func (g *gitGuard) nested(dir string) {
 		g.large = append(g.large, to.Path)
 		return
 	}
-	entries, ok := g.res.Dirs[to.Path]
-	if !ok {
-		if entries, err = g.host.FS.ReadDir(to.Path); err != nil {
-			return // the command cannot read it either, or the plan fails elsewhere
-		}
+	entries, err := g.res.Entries(to.Path)
+	if err != nil {
+		return // the command cannot read it either, or the plan fails elsewhere
 	}
 	g.obeyed(to.Path, entries)
 	var found []string
@@ -265,7 +263,6 @@ func (g *gitGuard) below(dir string, entries []host.Entry, remote func(path stri
 			names = append(names, e.Name)
 		}
 	}
-	slices.Sort(names)
 	if g.host.AnyRemote() {
 		names = slices.DeleteFunc(names, func(name string) bool {
 			apart := g.host.OnRemote(host.Join(dir, name))
@@ -357,14 +354,14 @@ func (g *gitGuard) obeyed(dir string, entries []host.Entry) {
 			kind = entries[i].Kind
 		}
 		if kind == host.Absent && !g.host.OnRemote(path) { // deeper, or the file system does not tell
-			if info, err := g.host.FS.Lstat(path); err == nil {
+			if info, err := g.res.Lstat(path); err == nil {
 				kind = info.Kind
 			}
 		}
 		if kind != host.Dir || g.host.OnRemote(path) {
 			return nil, kind == host.Link
 		}
-		below, _ := g.host.FS.ReadDir(path)
+		below, _ := g.res.Entries(path)
 		return namesOf(below), false
 	})
 	g.Watch = append(g.Watch, tripwire.Watch{Kind: tripwire.Listed, Path: dir, Open: picked})
@@ -396,11 +393,11 @@ func (g *gitGuard) seen(path string) bool {
 	return false
 }
 
-func (g *gitGuard) exists(path string) bool { return exists(g.host.FS, path) }
+func (g *gitGuard) exists(path string) bool { return exists(g.res, path) }
 
 // exists reports whether there is something at a path; errors count as that.
-func exists(fs host.FS, path string) bool {
-	info, err := fs.Lstat(path)
+func exists(res *host.Resolver, path string) bool {
+	info, err := res.Lstat(path)
 	return err != nil || info.Kind != host.Absent
 }
 

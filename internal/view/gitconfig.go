@@ -292,7 +292,7 @@ func (g *gitGuard) program(word, root string) {
 		return
 	}
 	path := g.expand(word, root)
-	if info, err := g.host.FS.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == host.Absent ||
+	if info, err := g.res.Lstat(path); strings.Contains(word, "/") && err == nil && info.Kind == host.Absent ||
 		err == nil && (info.Kind == host.File || info.Kind == host.Link) {
 		g.namedAll(path)
 	}
@@ -319,11 +319,7 @@ func (g *gitGuard) users() {
 // Those that a built-in profile shows may open things: hooks and settings of one's
 // own are there inside, read-only.
 func (g *gitGuard) settingsFiles(f func(file string, opens bool)) {
-	add := func(file string) {
-		f(file, slices.ContainsFunc(g.pol.Rules, func(r policy.Rule) bool {
-			return r.Path == file && r.Access == policy.Read && r.Layer == policy.Builtin
-		}))
-	}
+	add := func(file string) { f(file, g.pol.Names(file, policy.Read, policy.Builtin)) }
 	for _, home := range g.host.Homes {
 		for _, name := range []string{".gitconfig", ".config/git/config", ".linuxbrew/etc/gitconfig",
 			".nix-profile/etc/gitconfig"} {

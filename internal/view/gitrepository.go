@@ -114,7 +114,7 @@ func (g *gitGuard) shared(file, tree string) {
 // the host puts another file in its place at each `git push -u`, and a command
 // that is running then can write that one.
 func (g *gitGuard) settings(file, root string) {
-	if info, err := g.host.FS.Lstat(file); err != nil || info.Kind != host.File || g.seen(file) {
+	if info, err := g.res.Lstat(file); err != nil || info.Kind != host.File || g.seen(file) {
 		return
 	}
 	g.seen(file + "\x00" + root)
@@ -139,7 +139,7 @@ func (g *gitGuard) protect(dir string, names ...string) {
 // list returns the names in a directory. One that cannot be listed now could
 // be opened by the command, so all of it is protected; so is what is too much.
 func (g *gitGuard) list(dir string) []host.Entry {
-	if info, err := g.host.FS.Lstat(dir); err == nil && info.Kind != host.Dir {
+	if info, err := g.res.Lstat(dir); err == nil && info.Kind != host.Dir {
 		return nil
 	}
 	entries, err := g.res.Entries(dir)
@@ -299,7 +299,7 @@ func (g *gitGuard) ownDir(path string) (string, bool) {
 // line reads a file that holds one path, relative to dir, and returns the path
 // with the links in its directory followed.
 func (g *gitGuard) line(file, dir string) (string, bool) {
-	info, err := g.host.FS.Lstat(file)
+	info, err := g.res.Lstat(file)
 	if err != nil || info.Kind != host.File {
 		return "", false
 	}
@@ -362,7 +362,7 @@ func (g *gitGuard) foreign(root, file, dir, common string) string {
 func (g *gitGuard) gitLike(dir string) bool {
 	for name, kind := range map[string]host.Kind{"HEAD": host.File, "objects": host.Dir, "refs": host.Dir,
 		"config": host.File} {
-		info, err := g.host.FS.Lstat(host.Join(dir, name))
+		info, err := g.res.Lstat(host.Join(dir, name))
 		if err != nil || info.Kind != kind || info.UID != g.host.UID {
 			return false
 		}

@@ -111,9 +111,10 @@ func (v *View) addAliases(found []resolvedRule) ([]resolvedRule, error) {
 		}
 		for _, path := range t.Aliases(p.to.Path) {
 			info, err := v.Host.FS.Lstat(path)
-			if made, ok := v.Res.Made[p.to.Path]; ok && err == nil && info.Kind == host.Absent {
+			if err == nil && info.Kind == host.Absent && v.Res.Makes(p.to.Path) {
 				// It will be there when the one that it is another name of is made.
-				info, v.Res.Made[path] = made, made
+				v.Res.Make(path, v.Host.UID)
+				info = p.to.Info
 			}
 			if err != nil || info.Kind == host.Absent || info.Kind == host.Link {
 				continue

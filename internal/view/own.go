@@ -86,10 +86,8 @@ func New(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*Vie
 	if len(made) == 0 {
 		return v, nil, v.protectOwn()
 	}
-	*res = *host.NewResolver(h.FS)
-	res.Made = make(map[string]host.Info)
 	for _, dir := range made {
-		res.Made[dir] = host.Info{Kind: host.Dir, Mode: 0o700, UID: h.UID}
+		res.Make(dir, h.UID)
 	}
 	if v, err = build(pol, h, res, ahead); err != nil {
 		return nil, nil, err

@@ -77,7 +77,7 @@ type tracked struct {
 // tracked reads the index of a work tree, for the names of hidden files.
 func (g *gitGuard) tracked(v *View, top string) *tracked {
 	dir := host.Join(top, ".git")
-	info, err := g.host.FS.Lstat(dir)
+	info, err := g.res.Lstat(dir)
 	switch {
 	case err == nil && info.Kind == host.Absent:
 		return &tracked{}
@@ -91,7 +91,7 @@ func (g *gitGuard) tracked(v *View, top string) *tracked {
 		return &tracked{all: true}
 	}
 	index := host.Join(dir, "index")
-	info, err = g.host.FS.Lstat(index)
+	info, err = g.res.Lstat(index)
 	if err == nil && info.Kind == host.Absent {
 		return &tracked{} // new: it tracks nothing yet
 	}

@@ -300,7 +300,7 @@ func (v *View) sources(path string) error {
 	switch {
 	case err != nil:
 	case slices.ContainsFunc([]string{".git", ".hg", ".svn", ".jj"},
-		func(name string) bool { return exists(v.Host.FS, host.Join(path, name)) }):
+		func(name string) bool { return exists(v.Res, host.Join(path, name)) }):
 		err = errors.New(text.Plain(path) + " is a work tree")
 	case v.ran(path):
 		err = errors.New(text.Plain(path) + " is a directory that sandboxes ran in")
@@ -316,11 +316,11 @@ func (v *View) sources(path string) error {
 // or a record of what was there before.
 func (v *View) ran(dir string) bool {
 	if v.stores == nil {
-		v.stores = slices.DeleteFunc(slices.Clone(v.Host.Own), func(own string) bool { return !exists(v.Host.FS, own) })
+		v.stores = slices.DeleteFunc(slices.Clone(v.Host.Own), func(own string) bool { return !exists(v.Res, own) })
 	}
 	cache, record := CacheName(dir, v.Host.UID), "tripwire/"+tripwire.FileName(dir)
 	return slices.ContainsFunc(v.stores, func(own string) bool {
-		return exists(v.Host.FS, host.Join(own, cache)) || exists(v.Host.FS, host.Join(own, record))
+		return exists(v.Res, host.Join(own, cache)) || exists(v.Res, host.Join(own, record))
 	})
 }
 

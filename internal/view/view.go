@@ -35,6 +35,7 @@ type View struct {
 	Links            []host.Hop // to be made inside, since the directory they lie in is not the host's
 	Gaps             []string
 	Loose            []string      // gaps that someone may have made on purpose
+	order            []int         // see sortFound
 	replaceableLinks []host.Hop    // the links that those are about, at protected names
 	listed           string        // the directory that list looked at last
 	absentNames      []string      // where protected names would be
@@ -96,6 +97,7 @@ func build(pol *policy.Policy, h *host.Host, res *host.Resolver, ahead bool) (*V
 	if err != nil {
 		return nil, err
 	}
+	v.sortFound(found)
 	if err := v.validateGrants(found); err != nil {
 		return nil, err
 	}
@@ -196,6 +198,7 @@ func (v *View) resolve(out []resolvedRule, pol *policy.Policy, r *policy.Rule, n
 	to, err := v.Res.Resolve(name)
 	absent := to.Info.Kind == host.Absent && !r.Pattern
 	switch {
+	case err == nil && !absent:
 	case v.unreachable(r, err), r.Pattern && errors.As(err, new(host.LoopError)):
 		return out, nil
 	case err != nil && (r.Lent != 0 || v.ignoreSilent(r, err)):
@@ -280,6 +283,9 @@ func (v *View) inHomes(path string) bool { return policy.WithinAny(path, v.Host.
 // that may not be searched. One of the caller's own hides nothing, since the
 // command can open it.
 func (v *View) unreachable(r *policy.Rule, err error) bool {
+	if err == nil {
+		return false
+	}
 	var denied host.DeniedError
 	switch {
 	case errors.As(err, &denied):
