@@ -121,64 +121,6 @@ type commandCLI struct {
 var commandNames = []string{"explain", "why", "verify", "doctor", "agent", "profiles", "status", "tripwire", "cache", "init",
 	"config", "schema", "trust", "untrust", "shim", "activate", "alias", "completion", "man", "help", "version"}
 
-// runGrammar reads the flags of a run.
-type runGrammar struct {
-	cli    runCLI
-	parser *kong.Kong
-	set    flagSet
-}
-
-func newRunGrammar(options ...kong.Option) (g *runGrammar, err error) {
-	g = new(runGrammar)
-	if g.parser, err = newParser(&g.cli, options...); err == nil {
-		g.set = g.parser.Model.Flags
-	}
-	return g, err
-}
-
-// parseRun reads the flags of a run, those in SBX_FLAGS first.
-func (g *runGrammar) parseRun(left []string) (*options, error) {
-	args, err := envFlags()
-	if err != nil {
-		return nil, err
-	}
-	return g.parse(append(args, left...))
-}
-
-// parseFlags reads the flags of a run.
-func parseFlags(args []string) (*options, error) {
-	g, err := newRunGrammar()
-	if err != nil {
-		return nil, err
-	}
-	return g.parse(args)
-}
-
-func (g *runGrammar) parse(args []string) (*options, error) {
-	if err := setColor(args); err != nil {
-		return nil, err
-	}
-	ctx, err := g.parser.Parse(g.set.joined(args))
-	if err != nil {
-		return nil, contradiction(err)
-	}
-	if err := blank(ctx); err != nil {
-		return nil, err
-	}
-	if g.cli.Version {
-		if err := (&versionCmd{}).Run(); err != nil {
-			return nil, err
-		}
-		return nil, exitError(0)
-	}
-	o := &g.cli.options
-	o.aliases()
-	if o.JSON && !o.DryRun {
-		return nil, app.Failed("--json goes with --dry-run", "the command's own output is untouched")
-	}
-	return o, o.check()
-}
-
 // complete folds hidden flags into the others, and checks all of them.
 func (o *options) complete() error {
 	o.aliases()
@@ -295,14 +237,11 @@ func withEnvFlags(args []string) ([]string, error) {
 
 // onlyFlags refuses in SBX_FLAGS what decides about the command itself.
 func onlyFlags(flags []string) error {
-	g, err := newRunGrammar(kong.NoDefaultHelp())
-	if err != nil {
-		return err
-	}
-	n, bad := g.set.first(flags)
+	set := slices.DeleteFunc(slices.Clone(runFlags()), func(f *flag) bool { return f.name == "help" })
+	n, bad := set.first(flags)
 	switch {
 	case bad != nil:
-		fixed, _, _ := g.set.repair(flags, false)
+		fixed, _, _ := set.repair(flags, false)
 		if bad.text = "SBX_FLAGS: " + bad.text; fixed != nil {
 			bad.hint = "export " + text.ShellLine([]string{"SBX_FLAGS=" + text.ShellLine(fixed)})
 		}
@@ -310,12 +249,11 @@ func onlyFlags(flags []string) error {
 	case n < len(flags) && flags[n] != "--":
 		return app.Failed("SBX_FLAGS: "+strconv.Quote(flags[n])+" is no flag", "")
 	}
-	if n == len(flags) {
-		if _, err := g.parser.Parse(g.set.joined(flags)); err != nil {
-			return app.Failed("SBX_FLAGS: "+contradiction(err).Error(), "")
-		}
+	cli, err := set.read(flags[:n])
+	if err != nil {
+		return app.Failed("SBX_FLAGS: "+err.Error(), "")
 	}
-	if n < len(flags) || len(g.cli.Command) > 0 || g.cli.Version {
+	if n < len(flags) || len(cli.Command) > 0 || cli.Version {
 		return app.Failed("SBX_FLAGS: it holds flags for every run: no --, no --command, no --version", "")
 	}
 	return nil
@@ -330,7 +268,7 @@ func blank(ctx *kong.Context) error {
 			continue
 		}
 		if v := p.Flag.Target; (v.Kind() == reflect.String || v.Kind() == reflect.Slice) && v.Len() == 0 {
-			return app.Failed("--"+p.Flag.Name+": an empty value", "")
+			return emptyValue(p.Flag.Name)
 		}
 	}
 	return nil
@@ -369,7 +307,7 @@ func runCommand(args []string) error {
 	if bad := wrongCommand(node, args, given); bad != nil {
 		return bad
 	}
-	ctx, err := parser.Parse(flagSet(node.Flags).joined(args))
+	ctx, err := parser.Parse(flagsOf(node.Flags).joined(args))
 	if err != nil {
 		return contradiction(err)
 	}

@@ -104,7 +104,7 @@ func (c *completion) walk(n *kong.Node, run bool) {
 		case f != nil:
 			if i+1 < len(c.words) && c.words[i+1] == "=" { // cut by bash
 				i += 2
-			} else if !f.IsBool() && !set {
+			} else if !f.bool && !set {
 				i++
 			}
 			if i == len(c.words) {
@@ -132,13 +132,13 @@ func (c *completion) walk(n *kong.Node, run bool) {
 	}
 	switch {
 	case strings.HasPrefix(c.cur, "-"):
-		for _, f := range commandFlags(n) {
-			if f.Hidden {
+		for _, f := range flagsOf(commandFlags(n)) {
+			if f.hidden {
 				continue
 			}
-			c.offer(f.Help, "--"+f.Name)
-			if f.Short != 0 {
-				c.offer(f.Help, "-"+string(f.Short))
+			c.offer(f.help, "--"+f.name)
+			if f.short != 0 {
+				c.offer(f.help, "-"+string(f.short))
 			}
 		}
 	case run:
@@ -160,8 +160,8 @@ func (c *completion) children(n *kong.Node) {
 
 // flag is the one that a word names, of several letters the last, and whether its
 // value is part of the word.
-func (c *completion) flag(n *kong.Node, word string) (f *kong.Flag, set bool) {
-	flags := commandFlags(n)
+func (c *completion) flag(n *kong.Node, word string) (f *flag, set bool) {
+	flags := flagsOf(commandFlags(n))
 	if long, ok := strings.CutPrefix(word, "--"); ok {
 		long, _, set = strings.Cut(long, "=")
 		return flags.long(long), set
@@ -170,40 +170,39 @@ func (c *completion) flag(n *kong.Node, word string) (f *kong.Flag, set bool) {
 		return nil, false
 	}
 	for _, r := range word[1:] {
-		i := slices.IndexFunc(flags, func(f *kong.Flag) bool { return f.Short == r })
-		if i < 0 {
+		if f = flags.find(func(f *flag) bool { return f.short == r }); f == nil {
 			return nil, false
 		}
-		if f = flags[i]; !f.IsBool() {
+		if !f.bool {
 			break
 		}
 	}
-	return f, !strings.HasSuffix(word, string(f.Short))
+	return f, !strings.HasSuffix(word, string(f.short))
 }
 
 // value completes the value of a flag, behind what of its word stands before it.
-func (c *completion) value(f *kong.Flag, before string) {
+func (c *completion) value(f *flag, before string) {
 	cur := strings.TrimPrefix(c.cur, before)
 	switch {
-	case f.IsBool():
-	case f.Name == "profile":
+	case f.bool:
+	case f.name == "profile":
 		if i := strings.LastIndexByte(cur, ','); i >= 0 {
 			before += cur[:i+1]
 		}
 		c.profiles(before)
-	case f.Name == "env":
+	case f.name == "env":
 		c.variables(before)
-	case len(words[f.Name]) > 0:
-		for _, w := range words[f.Name] {
+	case len(words[f.name]) > 0:
+		for _, w := range words[f.name] {
 			c.offer("", before+w)
 		}
-		if strings.HasSuffix(f.PlaceHolder, "|FILE") {
+		if strings.HasSuffix(f.placeholder, "|FILE") {
 			c.also = "files"
 		}
-	case f.Name == "device":
+	case f.name == "device":
 		c.offer("", before+"gpu", before+"kvm")
 		c.also = "files"
-	case f.PlaceHolder == "PATH" || f.PlaceHolder == "FILE":
+	case f.placeholder == "PATH" || f.placeholder == "FILE":
 		c.also = "files"
 	}
 }

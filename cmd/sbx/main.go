@@ -88,9 +88,12 @@ func run(args []string) error {
 		pid1.DefaultSignals()
 	}
 	switch {
-	case cut && (len(left) == 0 || len(left) == 1 && left[0] == "--direct") && os.Getenv("SBX_FLAGS") == "" &&
-		os.Getenv("SBX_ENGINE") == "":
-		err := execute(app.ForRun(app.Flags{Direct: len(left) == 1}, command))
+	case cut && (len(left) == 0 || len(left) == 1 && left[0] == "--direct") && os.Getenv("SBX_FLAGS") == "":
+		o := options{Flags: app.Flags{Direct: len(left) == 1}}
+		err := o.check()
+		if err == nil {
+			err = execute(app.ForRun(o.Flags, command))
+		}
 		return flagSet(nil).notFound(err, left, command)
 	case len(left) == 1 && left[0] == "--version" && !cut:
 		return (&versionCmd{}).Run()

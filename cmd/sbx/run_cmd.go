@@ -29,11 +29,7 @@ func runTool(name string, words []string) error {
 	pid1.DefaultSignals()
 	var flags *app.Flags
 	if os.Getenv("SBX_FLAGS") != "" || os.Getenv("SBX_ENGINE") != "" {
-		g, err := newRunGrammar()
-		if err != nil {
-			return err
-		}
-		opts, err := g.parseRun(nil)
+		opts, err := parseRun(nil)
 		if err != nil {
 			return err
 		}

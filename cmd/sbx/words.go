@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
@@ -20,9 +17,6 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/lookpath"
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
-
-// flagSet are the flags that may stand on a line.
-type flagSet []*kong.Flag
 
 // wrong is a flag that cannot stand as it was typed.
 type wrong struct {
@@ -52,20 +46,12 @@ var samples = map[string]string{"timeout": "30s", "memory": "512M", "cpus": "2",
 // dashes are what editors and chat programs make of "-" and "--".
 const dashes = "‐‑‒–—―−"
 
-func (s flagSet) long(name string) *kong.Flag {
-	i := slices.IndexFunc(s, func(f *kong.Flag) bool { return f.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return s[i]
-}
-
 // meant is the long name that a person means by another, "" when none is near.
 func (s flagSet) meant(name string) string {
 	var names []string
 	for _, f := range s {
-		if !f.Hidden {
-			names = append(names, f.Name)
+		if !f.hidden {
+			names = append(names, f.name)
 		}
 	}
 	for other, known := range foreign {
@@ -78,83 +64,12 @@ func (s flagSet) meant(name string) string {
 	return cmp.Or(foreign[near], near)
 }
 
-// at reads the flag that some words begin with: how many of them it is, 0 when the first
-// is none.
-func (s flagSet) at(words []string) (int, *wrong) {
-	w := words[0]
-	name, value, set := strings.Cut(strings.TrimLeft(w, "-"), "=")
-	plain := strings.TrimLeft(w, "-"+dashes)
-	switch first, _ := utf8.DecodeRuneInString(strings.TrimLeft(w, "-")); {
-	case w != "" && strings.ContainsRune(dashes, first):
-		fix := "--" + plain
-		if name, _, _ := strings.Cut(plain, "="); len(name) == 1 {
-			fix = "-" + plain
-		}
-		return 1, &wrong{text: strconv.Quote(w) + " begins with a dash that is not -", take: 1, fix: []string{fix}}
-	case len(w) < 2 || w[0] != '-':
-		return 0, nil
-	case len(w) > 2 && w[1] != '-' && s.long(name) != nil: // its first letter may be a flag that takes the rest
-		return 1, &wrong{text: w + ": a flag of more than one letter begins with --", take: 1, fix: []string{"-" + w}}
-	case w[1] != '-':
-		return s.short(words)
-	}
-	f := s.long(name)
-	switch {
-	case f == nil:
-		return 1, s.unknown(w)
-	case f.IsBool() && set && !slices.Contains([]string{"true", "1", "yes", "false", "0", "no"}, strings.ToLower(value)):
-		fix := []string{"--" + name}
-		if value == "off" || value == "never" {
-			fix = []string{}
-		}
-		return 1, &wrong{text: "--" + name + " takes no value", take: 1, fix: fix}
-	case f.IsBool():
-		return 1, nil
-	}
-	return s.value(words, f, value, set)
-}
-
-// short reads flags of one letter each, the last perhaps with its value.
-func (s flagSet) short(words []string) (int, *wrong) {
-	for i, r := range words[0][1:] {
-		j := slices.IndexFunc(s, func(f *kong.Flag) bool { return f.Short == r })
-		rest := words[0][1+i+utf8.RuneLen(max(r, 0)):]
-		switch {
-		case j < 0 || r == utf8.RuneError:
-			return 1, s.unknown(words[0])
-		case !s[j].IsBool():
-			return s.value(words, s[j], rest, rest != "")
-		}
-	}
-	return 1, nil
-}
-
-// value reads the value of a flag that takes one, which may be the next word.
-func (s flagSet) value(words []string, f *kong.Flag, value string, set bool) (int, *wrong) {
-	n := 1
-	if !set {
-		if len(words) < 2 || len(words[1]) > 1 && words[1][0] == '-' && !negative(words[1]) {
-			return 1, missingValue(words[0], f)
-		}
-		n, value = 2, words[1]
-	}
-	known := oneOf(f.Value)
-	if len(known) > 0 && value != "" && !slices.Contains(known, value) {
-		return n, &wrong{text: "--" + f.Name + ": " + text.Plain(value) + " is not one of " + strings.Join(known, ", "),
-			take: n, hint: meant(value, known, "write --"+f.Name+" "+known[0])}
-	}
-	if i, err := strconv.Atoi(value); f.Name == "keep-fd" && value != "" && (err != nil || i < 0) {
-		return n, &wrong{text: "--keep-fd: " + text.Plain(value) + " is not a descriptor", take: n, hint: "write 3 or more"}
-	}
-	return n, nil
-}
-
-func missingValue(word string, f *kong.Flag) *wrong {
-	sample := samples[f.Name]
-	if known := words[f.Name]; len(known) > 0 {
+func missingValue(word string, f *flag) *wrong {
+	sample := samples[f.name]
+	if known := words[f.name]; len(known) > 0 {
 		sample = known[0]
 	}
-	bad := &wrong{text: word + ": a value is missing", take: 1, hint: "write " + word + " " + f.PlaceHolder}
+	bad := &wrong{text: word + ": a value is missing", take: 1, hint: "write " + word + " " + f.placeholder}
 	if sample != "" {
 		bad.fix = []string{strings.TrimSuffix(word, "="), sample}
 	}
@@ -170,7 +85,7 @@ func (s flagSet) unknown(w string) *wrong {
 	name, value, set := strings.Cut(strings.TrimLeft(w, "-"), "=")
 	if near := s.meant(name); near != "" {
 		bad.fix = []string{"--" + near}
-		if set && !s.long(near).IsBool() {
+		if set && !s.long(near).bool {
 			bad.fix[0] += "=" + value
 		}
 	}
@@ -251,12 +166,10 @@ var dashDash = []string{"--"}
 
 // runWords runs what a line says whose first word is no command of sbx.
 func runWords(left, command []string, cut bool) error {
-	g, err := newRunGrammar()
-	if err != nil {
-		return err
-	}
-	n, bad := g.set.first(left)
-	l := &typed{g.set, left[:n], left[n:], command, cut}
+	set := runFlags()
+	n, bad := set.first(left)
+	var err error
+	l := &typed{set, left[:n], left[n:], command, cut}
 	switch {
 	case bad != nil:
 		err = l.wrongFlag(bad)
@@ -274,7 +187,7 @@ func runWords(left, command []string, cut bool) error {
 			command = slices.Concat(l.words, dashDash, l.command)
 		}
 	}
-	opts, err := g.parseRun(l.flags)
+	opts, err := parseRun(l.flags)
 	if err != nil {
 		return err
 	}
@@ -411,9 +324,7 @@ func (s flagSet) notFound(err error, flags, command []string) error {
 		return err
 	}
 	if s == nil {
-		if g, err := newRunGrammar(); err == nil {
-			s = g.set
-		}
+		s = runFlags()
 	}
 	missing.Hint = cmp.Or(s.otherLine(flags, command), missing.Hint)
 	return err

@@ -18,10 +18,17 @@ import (
 // line that only kong knows.
 func contradiction(err error) error {
 	if flags, ok := strings.CutSuffix(err.Error(), " can't be used together"); ok {
-		return app.Failed(flags+" contradict each other", "leave out one of them")
+		one, other, _ := strings.Cut(flags, " and ")
+		return contradict(one, other)
 	}
 	return app.Failed("these words are not understood", "sbx --help lists the flags and the commands")
 }
+
+func contradict(one, other string) error {
+	return app.Failed(one+" and "+other+" contradict each other", "leave out one of them")
+}
+
+func emptyValue(flag string) error { return app.Failed("--"+flag+": an empty value", "") }
 
 func child(n *kong.Node, name string) *kong.Node {
 	i := slices.IndexFunc(n.Children, func(c *kong.Node) bool { return c.Name == name })
@@ -42,7 +49,7 @@ func wrongCommand(n *kong.Node, words, given []string) error {
 			open = len(n.Positional)
 			break
 		}
-		took, bad := commandFlags(n).at(words[i:])
+		took, bad := flagsOf(commandFlags(n)).at(words[i:])
 		if bad != nil {
 			return wrongCommandFlag(n, bad, line, given[i:])
 		}
@@ -86,7 +93,7 @@ func oneOf(v *kong.Value) []string {
 }
 
 // commandFlags are the flags that may stand behind the name of a command.
-func commandFlags(n *kong.Node) (set flagSet) {
+func commandFlags(n *kong.Node) (set []*kong.Flag) {
 	for _, level := range n.AllFlags(false) {
 		set = append(set, level...)
 	}
@@ -137,7 +144,7 @@ func meantLine(line []string, word string, known, after []string) string {
 func wrongCommandFlag(n *kong.Node, bad *wrong, line, rest []string) error {
 	rest = rest[bad.take:]
 	if bad.fix != nil {
-		set := commandFlags(n)
+		set := flagsOf(commandFlags(n))
 		if fixed, _, _ := set.repair(slices.Concat(bad.fix, rest), true); fixed != nil {
 			return bad.error(sbxLine(line, fixed))
 		}
@@ -145,11 +152,7 @@ func wrongCommandFlag(n *kong.Node, bad *wrong, line, rest []string) error {
 	name := "sbx " + commandPath(n)
 	flag, ofRun := strings.CutPrefix(bad.text, "unknown flag ")
 	if ofRun {
-		g, err := newRunGrammar()
-		if err != nil {
-			return err
-		}
-		took, wrong := g.set.at([]string{flag, "x"})
+		took, wrong := runFlags().at([]string{flag, "x"})
 		if ofRun = wrong == nil && took > 0; ofRun {
 			if took == 2 && len(rest) > 0 {
 				rest = rest[1:]
