@@ -3,126 +3,57 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sbx-sandbox/sbx/internal/session"
 )
 
 // command is a program ready to be started many times.
 type command struct {
-	path string
-	argv []string
-	env  []string
-	dir  string
-	fds  map[int][]byte // content of the descriptors it is given
+	path  string
+	front []string // words of the sandbox, from argv[0] on
+	inner []string // words of the command in it
+	env   []string
+	dir   string
+	fds   map[int][]byte // content of the descriptors it is given, nil for the writing end of a pipe
 }
 
-// plan is what sbx --dry-run --json prints.
-type plan struct {
-	Path string
-	Argv []string
-	Env  []string
-	FDs  []struct {
-		FD     int
-		Words  []string
-		Text   string
-		Base64 []byte
-	}
-}
+func (c *command) argv() []string { return slices.Concat(c.front, c.inner) }
 
-// sbxCommand is sbx with flags in front of /bin/true.
-func (b *bench) sbxCommand(s site, flags ...string) *command {
-	return &command{path: b.sbx, argv: append(append([]string{"sbx"}, flags...), "--", "/bin/true"), env: s.env(),
-		dir: s.project}
-}
-
-// bwrapCommand is what that sbx would execute. The sandbox is tried once
-// before: the first run makes its directories and fills its cache.
-func (b *bench) bwrapCommand(sbx *command) (*command, error) {
-	if err := sbx.check(); err != nil {
-		return nil, err
-	}
-	dry := *sbx
-	dry.argv = append([]string{sbx.argv[0], "--direct", "--dry-run", "--json"}, sbx.argv[1:]...)
-	out, err := dry.output()
-	if err != nil {
-		return nil, err
-	}
-	var p plan
-	if err := json.Unmarshal(out, &p); err != nil {
-		return nil, fmt.Errorf("sbx --dry-run --json: %w", err)
-	}
-	c := &command{path: p.Path, argv: p.Argv, dir: sbx.dir, fds: map[int][]byte{}}
-	for _, e := range p.Env {
-		c.env = append(c.env, value(e, sbx.env))
-	}
-	for _, fd := range p.FDs {
-		c.fds[fd.FD] = content(fd.Words, fd.Text, fd.Base64)
-	}
-	return c, c.check()
-}
-
-// asShell starts sbx as a client's shell, in place of the run that it is
-// measured against.
-func (b *bench) asShell(r *row, s site) error {
-	link := filepath.Join(b.dir, "sbx-sh")
-	if err := os.Symlink(b.sbx, link); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	r.sbx.path, r.sbx.argv = link, []string{"sbx-sh", "-c", "true"}
-	dir, err := session.Create(os.Geteuid(), session.Session{Client: "bench", Root: s.project, Home: s.home})
-	if err != nil {
-		return err
-	}
-	b.sessions = append(b.sessions, dir)
-	r.sbx.env = append(r.sbx.env, session.Var+"="+dir, "TMPDIR="+session.Tmp(dir))
-	return r.sbx.check()
-}
-
-// floorCommand is a program that only executes bwrap.
-func (b *bench) floorCommand(bwrap *command) *command {
-	c := *bwrap
-	c.path, c.argv = b.floor, append([]string{"floor", bwrap.path}, bwrap.argv...)
-	return &c
-}
-
-// value completes a variable that the plan gives by name only: it is the
-// caller's.
-func value(e string, env []string) string {
-	if strings.Contains(e, "=") {
-		return e
-	}
-	for _, v := range env {
-		if strings.HasPrefix(v, e+"=") {
-			return v
-		}
-	}
-	return e + "="
-}
-
-func content(words []string, text string, raw []byte) []byte {
-	switch {
-	case words != nil:
-		return []byte(strings.Join(words, "\x00") + "\x00")
-	case raw != nil:
-		return raw
-	}
-	return []byte(text)
-}
-
-// check runs the command once and reports what it said when it fails.
+// check runs a script in place of the command: it has to run, to be able to write
+// into the project, and not to be able to write beside it.
 func (c *command) check() error {
+	const script = "echo ran; echo >inside; echo 2>/dev/null >../outside; true"
+	try := *c
+	try.inner = []string{"/bin/sh", "-c", script}
+	if n := len(c.inner); n > 1 && c.inner[n-2] == "-c" {
+		try.inner = append(slices.Clone(c.inner[:n-1]), script)
+	}
+	inside, outside := filepath.Join(c.dir, "inside"), filepath.Join(c.dir, "../outside")
+	out, err := try.output()
+	in, beside := os.Remove(inside) == nil, os.Remove(outside) == nil
+	switch words := strings.Join(c.front, " "); {
+	case err != nil:
+		return err
+	case string(out) != "ran\n":
+		return fmt.Errorf("%s: the command printed %q", words, out)
+	case !in || beside:
+		return fmt.Errorf("%s: written in the project: %t, beside it: %t", words, in, beside)
+	}
+	return c.runs()
+}
+
+// runs tries the command that is measured, and reports what it said when it fails.
+func (c *command) runs() error {
 	_, err := c.output()
 	return err
 }
@@ -153,6 +84,78 @@ func (c *command) output() ([]byte, error) {
 	return text[0], nil
 }
 
+// handed is what this command becomes: the first program called bwrap that it
+// executes, with its words, variables and descriptors at that moment.
+func (c *command) handed() (*command, error) {
+	files, err := c.files()
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(files)
+	pid, err := syscall.ForkExec(c.path, c.argv(), &syscall.ProcAttr{Dir: c.dir, Env: c.env, Files: files,
+		Sys: &syscall.SysProcAttr{Ptrace: true}})
+	if err != nil {
+		return nil, fmt.Errorf("%s, traced: %w", c.path, err)
+	}
+	for {
+		status, err := wait(pid)
+		if err != nil || !status.Stopped() {
+			return nil, fmt.Errorf("%s: it did not become bwrap (status %#x, %v)", strings.Join(c.argv(), " "), int(status), err)
+		}
+		sig := status.StopSignal()
+		if sig == syscall.SIGTRAP { // after an exec
+			exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+			if filepath.Base(exe) == "bwrap" {
+				got, err := started(pid, exe, c.dir)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_, _ = wait(pid)
+				return got, err
+			}
+			sig = 0
+		}
+		if err := syscall.PtraceCont(pid, int(sig)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// started reads a process that has just executed a program.
+func started(pid int, exe, dir string) (*command, error) {
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	words, err := os.ReadFile(proc + "cmdline")
+	env, err2 := os.ReadFile(proc + "environ")
+	open, err3 := os.ReadDir(proc + "fd")
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, err
+	}
+	c := &command{path: exe, front: split(words), env: split(env), dir: dir, fds: map[int][]byte{}}
+	end := slices.Index(c.front, "--") + 1
+	c.front, c.inner = c.front[:end:end], c.front[end:]
+	for _, fd := range open {
+		n, _ := strconv.Atoi(fd.Name())
+		to, err := os.Readlink(proc + "fd/" + fd.Name())
+		switch {
+		case n <= 2:
+			continue
+		case strings.HasPrefix(to, "/memfd:"):
+			c.fds[n], err = os.ReadFile(proc + "fd/" + fd.Name())
+		case strings.HasPrefix(to, "pipe:"):
+			c.fds[n] = nil
+		case err == nil:
+			err = fmt.Errorf("descriptor %d of bwrap leads to %s", n, to)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// split cuts at NUL, which ends each word.
+func split(data []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
 // closed is a descriptor that the child does not get.
 const closed = ^uintptr(0)
 
@@ -167,20 +170,32 @@ func (c *command) files() ([]uintptr, error) {
 		for len(files) <= n {
 			files = append(files, closed)
 		}
-		fd, err := unix.MemfdCreate("bench", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+		fd, err := descriptor(data)
 		if err != nil {
 			return nil, err
 		}
 		files[n] = uintptr(fd)
-		if _, err := unix.Pwrite(fd, data, 0); err != nil {
-			return nil, err
-		}
-		const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
-		if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
-			return nil, err
-		}
 	}
 	return files, nil
+}
+
+func descriptor(data []byte) (int, error) {
+	if data == nil {
+		var ends [2]int
+		err := unix.Pipe2(ends[:], unix.O_CLOEXEC)
+		unix.Close(ends[0])
+		return ends[1], err
+	}
+	fd, err := unix.MemfdCreate("bench", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return -1, err
+	}
+	if _, err := unix.Pwrite(fd, data, 0); err != nil {
+		return -1, err
+	}
+	const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+	return fd, err
 }
 
 func closeAll(files []uintptr) {
@@ -204,34 +219,39 @@ func (c *command) run() (float64, error) {
 
 // execute starts the command, waits for it, and returns how long that took.
 func (c *command) execute(files []uintptr) (time.Duration, error) {
-	attr := &syscall.ProcAttr{Dir: c.dir, Env: c.env, Files: files}
-	var status syscall.WaitStatus
+	argv := c.argv()
 	start := time.Now()
-	pid, err := syscall.ForkExec(c.path, c.argv, attr)
+	pid, err := c.start(argv, files)
+	if err != nil {
+		return 0, err
+	}
+	status, err := wait(pid)
+	took := time.Since(start)
+	return took, c.failed(status, err)
+}
+
+func (c *command) start(argv []string, files []uintptr) (int, error) {
+	pid, err := syscall.ForkExec(c.path, argv, &syscall.ProcAttr{Dir: c.dir, Env: c.env, Files: files})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", c.path, err)
 	}
+	return pid, nil
+}
+
+// wait waits for a process, or for any with -1.
+func wait(pid int) (status syscall.WaitStatus, err error) {
 	for err = syscall.EINTR; err == syscall.EINTR; {
 		_, err = syscall.Wait4(pid, &status, 0, nil)
 	}
-	took := time.Since(start)
-	if err == nil && (!status.Exited() || status.ExitStatus() != 0) {
+	return status, err
+}
+
+func (c *command) failed(status syscall.WaitStatus, err error) error {
+	if err == nil && status != 0 {
 		err = fmt.Errorf("status %#x", int(status))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", strings.Join(c.argv, " "), err)
+		err = fmt.Errorf("%s: %w", strings.Join(c.front, " "), err)
 	}
-	return took, nil
-}
-
-// words is the length of the argv with what stands in --args descriptors: more
-// words are more mounts, and the ratio looks better the more there are.
-func (c *command) words() int {
-	n := len(c.argv)
-	for i, w := range c.argv {
-		if fd, err := strconv.Atoi(c.argv[min(i+1, len(c.argv)-1)]); w == "--args" && err == nil {
-			n += strings.Count(string(c.fds[fd]), "\x00")
-		}
-	}
-	return n
+	return err
 }

@@ -21,37 +21,26 @@ import (
 // with a filter around it; the second is the filter's level, or "off".
 const underFilter = "--under-filter"
 
-// measureFilters times a system call with each filter: what a sandboxed program
-// pays for as long as it runs.
-func (b *bench) measureFilters() error {
-	for _, level := range []string{"default", "strict"} {
-		code, err := seccomp.Filter(seccomp.Options{Arch: runtime.GOARCH, Level: level})
-		if err != nil {
-			return err
-		}
-		name := fmt.Sprintf("a system call under seccomp = %s (%d instructions), more than without", level, len(code)/8)
-		err = b.gate(fact{Name: name, Unit: "ns", Ceiling: 60}, func(int) (float64, error) {
-			var samples [2][]float64
-			for range 9 {
-				for i, level := range []string{"off", level} {
-					out, err := exec.Command(b.self, underFilter, level).Output()
-					if err != nil {
-						return 0, fmt.Errorf("timing the filter %s: %w", level, err)
-					}
-					ns, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-					if err != nil {
-						return 0, err
-					}
-					samples[i] = append(samples[i], ns)
+// filter asks how much longer a system call takes under a filter: what a sandboxed
+// program pays for as long as it runs.
+func (b *bench) filter(level string) func() (float64, error) {
+	return func() (float64, error) {
+		var samples [2][]float64
+		for range 9 {
+			for i, level := range []string{"off", level} {
+				out, err := exec.Command(b.self, underFilter, level).Output()
+				if err != nil {
+					return 0, fmt.Errorf("timing the filter %s: %w", level, err)
 				}
+				ns, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+				if err != nil {
+					return 0, err
+				}
+				samples[i] = append(samples[i], ns)
 			}
-			return median(pair(samples[1], samples[0], minus)), nil
-		})
-		if err != nil {
-			return err
 		}
+		return median(pair(samples[1], samples[0], minus)), nil
 	}
-	return nil
 }
 
 // timeUnder loads a filter and prints how many nanoseconds a call takes that

@@ -3,16 +3,18 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -20,159 +22,210 @@ import (
 )
 
 type options struct {
-	sbx   string
-	n     int
-	slack float64
-	json  bool
+	sbx, before string
+	n, sittings int
+	only        *regexp.Regexp
+	peers       []string
 }
+
+// The statuses besides 0; 3 is an error.
+const (
+	statusAbove = 1
+	statusNoisy = 2
+	statusError = 3
+)
 
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == underFilter {
-		if err := timeUnder(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+		end(timeUnder(os.Args[2]))
 	}
 	var o options
-	quick := flag.Bool("quick", false, "few rounds: -n 40")
 	flag.StringVar(&o.sbx, "sbx", "bin/sbx", "the program to measure")
-	flag.IntVar(&o.n, "n", 200, "rounds per measurement")
-	flag.Float64Var(&o.slack, "slack", 1, "multiply the ceilings, for machines that other people use, too")
-	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.StringVar(&o.before, "before", "", "an older `program`, to be measured in the same rounds")
+	flag.IntVar(&o.n, "n", 300, "rounds in a sitting")
+	flag.IntVar(&o.sittings, "sittings", 3, "sittings; the verdict is about their median")
+	quick := flag.Bool("quick", false, "one sitting of 40 rounds")
+	only := flag.String("run", "", "measure the rows whose names match a `regexp`; peers and process 1 need the row default")
+	flag.Func("peer", "another sandbox: `NAME=PROGRAM WORDS`…, PROJECT stands for the directory to be writable",
+		func(s string) error { o.peers = append(o.peers, s); return nil })
+	asJSON := flag.Bool("json", false, "print JSON")
+	onlyReport := flag.Bool("report", false, "print the verdict, and end with status 0 whatever it is")
+	plot := flag.String("plot", "", "measure nothing: write the plot of results.json, the one argument, to an SVG `file`")
+	table := flag.String("table", "", "measure nothing: print results.json into a Markdown `file`")
 	flag.Parse()
 	if *quick {
-		o.n = 40
+		o.n, o.sittings = 40, 1
+	}
+	if *plot != "" || *table != "" {
+		end(document(flag.Arg(0), *plot, *table))
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		end(err)
 	}
 	// bwrap asks to die with its parent, and for the kernel that is the thread
-	// that started it.
+	// that started it; so it is with who is traced by whom.
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
-	ok, err := run(o)
+	rep, err := run(o)
+	if err != nil {
+		end(err)
+	}
+	if *asJSON {
+		err = rep.encode(os.Stdout)
+	} else {
+		rep.print(os.Stdout)
+	}
+	if err != nil || *onlyReport {
+		end(err)
+	}
+	os.Exit(map[string]int{above: statusAbove, tooNoisy: statusNoisy}[rep.Verdict])
+}
+
+func end(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(statusError)
 	}
-	if err != nil || !ok {
-		os.Exit(1)
-	}
-}
-
-// report is everything that was measured; times are in milliseconds.
-type report struct {
-	Rounds int    `json:"rounds"`
-	Rows   []*row `json:"rows"`
-	Facts  []fact `json:"facts"`
-	Failed int    `json:"failed"`
-}
-
-// row is sbx against the bwrap that it executes.
-type row struct {
-	Name       string  `json:"name"`
-	Rounds     int     `json:"rounds"`
-	Bwrap      float64 `json:"bwrap_ms"`
-	Floor      float64 `json:"floor_added_ms"` // a program that only executes bwrap
-	Sbx        float64 `json:"sbx_ms"`
-	P95        float64 `json:"sbx_p95_ms"`
-	Added      float64 `json:"added_ms"`
-	Allowed    float64 `json:"allowed_ms"` // the ceiling, scaled to this machine by the floor
-	Ratio      float64 `json:"ratio"`
-	AddedCeil  float64 `json:"added_ceiling_ms"`
-	RatioCeil  float64 `json:"ratio_ceiling"`
-	Words      int     `json:"bwrap_words"`
-	Failed     bool    `json:"failed"`
-	Again      bool    `json:"measured_again"`
-	bwrap, sbx *command
-	floor      *command
-	flags      string            // of sbx
-	files      map[string]string // in the home directory
-	landlock   bool              // the engine of sbx
-	shell      bool              // sbx under the name of a shell, in a session
-}
-
-// fact is one figure; without a ceiling it is information.
-type fact struct {
-	Name    string  `json:"name"`
-	Value   float64 `json:"value"`
-	Unit    string  `json:"unit"`
-	Ceiling float64 `json:"ceiling,omitempty"`
-	Failed  bool    `json:"failed"`
-	Again   bool    `json:"measured_again,omitempty"`
+	os.Exit(0)
 }
 
 type bench struct {
 	options
-	sbx   string // absolute
 	self  string // this program
-	floor string
+	floor string // beside this program: one that only executes its words
 	dir   string
+	made  []string // sessions
 	report
-
-	sessions []string // made for the measurement
 }
 
-func run(o options) (bool, error) {
+func run(o options) (*report, error) {
 	b := &bench{options: o}
+	own()
 	fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	null = uintptr(fd)
-	if b.sbx, err = filepath.Abs(o.sbx); err != nil {
-		return false, err
+	for _, path := range []*string{&b.sbx, &b.before} {
+		if *path != "" {
+			if *path, err = filepath.Abs(*path); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if b.dir, err = os.MkdirTemp("", "sbx-bench"); err != nil {
-		return false, err
+		return nil, err
 	}
-	defer os.RemoveAll(b.dir)
-	defer func() {
-		for _, dir := range b.sessions {
-			_ = os.RemoveAll(dir)
-			_ = os.Remove(filepath.Dir(dir))
-		}
+	defer b.tidyUp()
+	go func() { // also when someone loses patience
+		stop := make(chan os.Signal, 1)
+		signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+		<-stop
+		b.tidyUp()
+		os.Exit(130)
 	}()
-	go tidyUp(b.dir)
 	// Paths in a plan are canonical.
 	if b.dir, err = filepath.EvalSymlinks(b.dir); err != nil {
-		return false, err
+		return nil, err
 	}
-	for _, step := range []func() error{b.buildFloor, b.standIn, b.measureRows, b.measureInit, b.measureFilters,
-		b.measureProject, b.measureSize} {
+	for _, step := range []func() error{b.standIn, b.prepare} {
 		if err := step(); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
-	return b.Failed == 0, b.print()
+	b.Version, b.Rounds, b.Machine = 1, b.n, here(b.sbx)
+	for range b.sittings {
+		if err := b.sit(); err != nil {
+			return nil, err
+		}
+	}
+	b.judge()
+	return &b.report, nil
 }
 
-// tidyUp removes the directory also when someone loses patience.
-func tidyUp(dir string) {
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	<-stop
-	_ = os.RemoveAll(dir)
-	os.Exit(130)
-}
+// own keeps what this process was given from what it measures.
+func own() { _ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) }
 
-func (b *bench) buildFloor() error {
-	b.floor = filepath.Join(b.dir, "floor")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", b.floor,
-		"github.com/sbx-sandbox/sbx/internal/bench/floor")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build internal/bench/floor: %w\n%s", err, out)
+// sit is one sitting: it adds a figure to each row.
+func (b *bench) sit() error {
+	byShare := map[int][]*row{}
+	for _, r := range b.Rows {
+		if r.ask == nil {
+			byShare[r.share] = append(byShare[r.share], r)
+			continue
+		}
+		v, err := r.ask()
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
+		r.Sittings = append(r.Sittings, round(v))
+	}
+	for share, rows := range byShare {
+		var cmds []*command
+		for _, r := range rows {
+			cmds = append(append(cmds, r.base, r.cmd), r.few...)
+		}
+		got, err := rounds(max(2, b.n/max(1, share)), cmds)
+		if err != nil {
+			return err
+		}
+		if share == 0 {
+			b.Noise = append(b.Noise, round(noise(got[0])))
+		}
+		for _, r := range rows {
+			of := 2 + len(r.few)
+			r.add(got[:of])
+			got = got[of:]
+		}
 	}
 	return nil
+}
+
+// add takes the samples of a sitting: of bwrap and of sbx, then of both without.
+func (r *row) add(got [][]float64) {
+	var figure float64
+	switch r.Unit {
+	case times:
+		figure = median(pair(got[1], got[0], over))
+	case whole:
+		figure = median(got[1])
+	case more:
+		added := pair(got[1], got[0], minus)
+		if len(got) > 2 {
+			added = pair(added, pair(got[3], got[2], minus), minus)
+		}
+		figure = median(added)
+	}
+	r.Sittings = append(r.Sittings, round(figure))
+	for i := range r.samples {
+		r.samples[i] = append(r.samples[i], got[i]...)
+	}
+}
+
+func (b *bench) tidyUp() {
+	_ = os.RemoveAll(b.dir)
+	for _, dir := range b.made {
+		_ = os.RemoveAll(dir)
+		_ = os.Remove(filepath.Dir(dir))
+	}
 }
 
 // standIn goes on as a user whose home directory is the one in HOME, as a run
 // has it: root's is another one than the site's, and what is hidden in a home
 // would be looked for in both. A user without a passwd entry has HOME alone.
 func (b *bench) standIn() (err error) {
-	if b.self, err = os.Executable(); err != nil || os.Geteuid() != 0 {
+	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
+	if b.floor = filepath.Join(filepath.Dir(b.self), "floor"); os.Geteuid() != 0 {
+		return nil
+	}
 	const id = 54321
-	for name, path := range map[string]*string{"sbx": &b.sbx, "bench": &b.self} {
+	for name, path := range map[string]*string{"sbx": &b.sbx, "sbx-before": &b.before, "bench": &b.self, "floor": &b.floor} {
+		if *path == "" {
+			continue
+		}
 		data, err := os.ReadFile(*path)
 		if err != nil {
 			return err
@@ -196,279 +249,59 @@ func (b *bench) standIn() (err error) {
 	return nil
 }
 
-// rows makes the situations that have a ceiling. Each is held against the
-// bwrap of its --direct run, since raw bwrap has no init.
-func (b *bench) rows() ([]*row, error) {
-	rows := []*row{
-		{Name: "no flags, no file", AddedCeil: 3.1, RatioCeil: 1.7},
-		{Name: "no file, --direct", AddedCeil: 1.8, RatioCeil: 1.45, flags: "--direct"},
-		{Name: "flags, one TOML file, --direct", AddedCeil: 2.6, RatioCeil: 1.62,
-			flags: "--direct -p work -w ../data --env CI=1",
-			files: map[string]string{".config/sbx/config.toml": userTOML}},
-		{Name: "flags, two HCL files, --direct", AddedCeil: 3.5, RatioCeil: 1.8,
-			flags: "--direct -w ../data -w gen -r ../.ssh -r ../.gitconfig --block ../tmp --env LC_* --no-net",
-			files: map[string]string{".config/sbx/config.hcl": userHCL, "project/.sbx.hcl": projectHCL}},
-		{Name: "flags, seccomp = strict, --direct", AddedCeil: 2.6, RatioCeil: 1.62, flags: "--direct --seccomp strict"},
-		// The ratio decides: a whole run against the bwrap of the first row's policy.
-		{Name: "no file, engine landlock", AddedCeil: 2, RatioCeil: 1, landlock: true},
-		// What stands between an agent and its shell all day. Without a session sbx
-		// would ask getent(1) about this user, who is in no database. There are three
-		// mounts more than in the first row: the session's directory under its two
-		// names, and sbx under the client's.
-		{Name: "sbx-sh -c true, in a session", AddedCeil: 3.5, RatioCeil: 1.8, shell: true},
+// here is the machine.
+func here(sbx string) machine {
+	said := func(program string) string {
+		out, _ := exec.Command(program, "--version").Output()
+		first, _, _ := strings.Cut(string(out), "\n")
+		return first
 	}
-	for i, r := range rows {
-		s, err := newSite(b.dir, "home"+strconv.Itoa(i))
-		if err != nil {
-			return nil, err
-		}
-		for name, text := range r.files {
-			if err := s.write(name, text); err != nil {
-				return nil, err
-			}
-		}
-		if err := b.prepare(r, s); err != nil {
-			return nil, err
-		}
-	}
-	return rows, nil
-}
-
-func (b *bench) prepare(r *row, s site) (err error) {
-	r.sbx = b.sbxCommand(s, strings.Fields(r.flags)...)
-	if r.shell {
-		r.sbx.argv = []string{"sbx", "--", "/bin/sh", "-c", "true"}
-	}
-	if r.bwrap, err = b.bwrapCommand(r.sbx); err != nil {
-		return err
-	}
-	if r.landlock {
-		r.sbx.env = append(r.sbx.env, "SBX_ENGINE=landlock")
-		err = r.sbx.check()
-	}
-	if r.shell {
-		err = b.asShell(r, s)
-	}
-	r.floor = b.floorCommand(r.bwrap)
-	r.Words = r.bwrap.words()
-	r.AddedCeil *= b.slack
-	r.RatioCeil *= b.slack
-	return err
-}
-
-func (b *bench) measureRows() error {
-	rows, err := b.rows()
-	if err != nil {
-		return err
-	}
-	b.Rounds = b.n
-	plain := &command{path: "/bin/true", argv: []string{"true"}, env: rows[0].sbx.env, dir: b.dir}
-	cmds := []*command{plain}
-	for _, r := range rows {
-		cmds = append(cmds, r.bwrap, r.floor, r.sbx)
-	}
-	samples, err := rounds(b.n, cmds)
-	if err != nil {
-		return err
-	}
-	for i, r := range rows {
-		r.set(samples[1+3*i:])
-		if err := r.again(b.n); err != nil {
-			return err
-		}
-		if r.Failed {
-			b.Failed++
-		}
-	}
-	b.Rows = rows
-	b.Facts = append(b.Facts,
-		fact{Name: "/bin/true alone", Value: median(samples[0]), Unit: "ms"},
-		fact{Name: "added by a Go program that only executes bwrap", Value: rows[0].Floor, Unit: "ms"})
-	return nil
-}
-
-// set takes the samples of bwrap, the floor and sbx.
-func (r *row) set(s [][]float64) {
-	r.Rounds = len(s[0])
-	r.Bwrap, r.Sbx, r.P95 = median(s[0]), median(s[2]), quantile(s[2], 0.95)
-	r.Floor = median(pair(s[1], s[0], minus))
-	r.Added, r.Ratio = median(pair(s[2], s[0], minus)), median(pair(s[2], s[0], over))
-	// The ceiling in milliseconds was set where the floor was 1.4; on a machine
-	// that is slower than that one, all of it is.
-	r.Allowed = r.AddedCeil * max(1, r.Floor/floorThere)
-	r.Failed = r.Added > r.Allowed || r.Ratio > r.RatioCeil
-}
-
-// slower is how much slower than the machine on which the ceilings were set
-// this one is now: those in milliseconds are scaled by it, as in the rows.
-func (b *bench) slower() float64 {
-	worst := 1.0
-	for _, r := range b.Rows {
-		worst = max(worst, r.Floor/floorThere)
-	}
-	return worst
-}
-
-// floorThere is what a Go program that only executes bwrap added, in
-// milliseconds, on the machine on which the ceilings were set.
-const floorThere = 1.4
-
-func (r *row) again(n int) error {
-	if !r.Failed {
-		return nil
-	}
-	samples, err := rounds(2*n, []*command{r.bwrap, r.floor, r.sbx})
-	if err != nil {
-		return err
-	}
-	r.set(samples)
-	r.Again = true
-	return nil
-}
-
-// gate measures a figure with a ceiling that is scaled to this machine, above it
-// once more.
-func (b *bench) gate(f fact, measure func(n int) (float64, error)) error {
-	f.Ceiling *= b.slack * b.slower()
-	for n := b.n; ; n *= 2 {
-		var err error
-		if f.Value, err = measure(n); err != nil {
-			return err
-		}
-		if f.Failed = f.Value > f.Ceiling; !f.Failed || f.Again {
+	var name unix.Utsname
+	_ = unix.Uname(&name)
+	release, _, _ := bytes.Cut(name.Release[:], []byte{0})
+	cpus, _ := os.ReadFile("/proc/cpuinfo")
+	model := ""
+	for l := range strings.Lines(string(cpus)) {
+		if key, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(key) == "model name" {
+			model = strings.TrimSpace(v)
 			break
 		}
-		f.Again = true
 	}
-	if f.Failed {
-		b.Failed++
-	}
-	b.Facts = append(b.Facts, f)
-	return nil
+	return machine{Kernel: "Linux " + string(release), CPU: model, CPUs: runtime.NumCPU(), Bwrap: said("bwrap"), Sbx: said(sbx), UID: os.Getuid()}
 }
 
-// measureInit sums what the runtime says of the start of each package: paid by
-// every run, also for what it never uses.
-func (b *bench) measureInit() error {
-	return b.gate(fact{Name: "package init", Unit: "ms", Ceiling: 0.3}, func(int) (float64, error) {
-		var sums []float64
-		for range 41 {
-			cmd := exec.Command(b.sbx, "--version")
-			cmd.Env = []string{"GODEBUG=inittrace=1", "HOME=" + b.dir}
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				return 0, fmt.Errorf("sbx --version: %w\n%s", err, out)
-			}
-			sums = append(sums, initTime(string(out)))
-		}
-		return median(sums), nil
-	})
-}
-
-// initTime adds up lines such as
-// "init internal/bytealg @0.008 ms, 0 ms clock, 0 bytes, 0 allocs".
-func initTime(trace string) float64 {
-	var sum float64
-	for line := range strings.Lines(trace) {
-		f := strings.Fields(line)
-		if len(f) < 7 || f[0] != "init" || f[6] != "clock," {
-			continue
-		}
-		ms, err := strconv.ParseFloat(f[4], 64)
-		if err == nil {
-			sum += ms
-		}
-	}
-	return sum
-}
-
-// measureProject compares the planning of a run in a repository of 50,000 files
-// with that in an empty directory: nothing may grow with the project. Only the
-// planning, since the times of two whole runs differ by more than what is
-// looked for here.
-func (b *bench) measureProject() error {
-	if _, err := exec.LookPath("git"); err != nil {
-		return fmt.Errorf("git is needed to make a repository: %w", err)
-	}
-	var cmds []*command
-	for _, files := range []int{0, 50_000} {
-		s, err := newSite(b.dir, "files"+strconv.Itoa(files))
-		if err != nil {
-			return err
-		}
-		if files > 0 {
-			if err := s.fill(files); err != nil {
-				return err
-			}
-		}
-		sbx := b.sbxCommand(s, "--dry-run")
-		if err := sbx.check(); err != nil {
-			return err
-		}
-		cmds = append(cmds, sbx)
-	}
-	const name = "planning in a repository of 50,000 files, less in an empty directory"
-	return b.gate(fact{Name: name, Unit: "ms", Ceiling: 0.3}, func(n int) (float64, error) {
-		s, err := rounds(n, cmds)
-		if err != nil {
-			return 0, err
-		}
-		return median(pair(s[1], s[0], minus)), nil
-	})
-}
-
-func (b *bench) measureSize() error {
-	info, err := os.Stat(b.sbx)
+// document writes the plot and the table of a measurement.
+func document(results, plot, table string) error {
+	data, err := os.ReadFile(results)
 	if err != nil {
 		return err
 	}
-	b.Facts = append(b.Facts, fact{Name: "size of the program", Value: float64(info.Size()) / 1e6, Unit: "MB"})
-	return nil
+	rep, err := decode(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", results, err)
+	}
+	if plot != "" {
+		err = os.WriteFile(plot, rep.svg(), 0o644)
+	}
+	if table == "" || err != nil {
+		return err
+	}
+	text, err := os.ReadFile(table)
+	if err != nil {
+		return err
+	}
+	begin, end := bytes.Index(text, []byte(tableBegin)), bytes.Index(text, []byte(tableEnd))
+	if begin < 0 || end < begin {
+		return errors.New(table + " has no " + tableBegin + " … " + tableEnd)
+	}
+	var printed bytes.Buffer
+	rep.print(&printed)
+	text = slices.Concat(text[:begin+len(tableBegin)], []byte("\n\n```text\n"), printed.Bytes(), []byte("```\n\n"), text[end:])
+	return os.WriteFile(table, text, 0o644)
 }
 
-func (b *bench) print() error {
-	if b.options.json {
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(b.report)
-	}
-	fmt.Printf("%d rounds, medians, ms\n\n", b.Rounds)
-	const line = "%-6s %-22s %7s %7s %7s   %-14s %-14s %s\n"
-	fmt.Printf(line, "", "/bin/true in", "bwrap", "sbx", "p95", "added (max)", "ratio (max)", "words")
-	for _, r := range b.Rows {
-		fmt.Printf(line, verdict(r.Failed), r.Name, ms(r.Bwrap), ms(r.Sbx), ms(r.P95),
-			ms(r.Added)+" ("+ms(r.Allowed)+")", ms(r.Ratio)+" ("+ms(r.RatioCeil)+")",
-			strconv.Itoa(r.Words)+again(r.Again))
-	}
-	fmt.Println()
-	for _, f := range b.Facts {
-		v, ceiling := "", ""
-		if f.Ceiling > 0 {
-			v, ceiling = verdict(f.Failed), " ("+ms(f.Ceiling)+")"
-		}
-		fmt.Printf("%-6s %-69s %s %s%s%s\n", v, f.Name, ms(f.Value), f.Unit, ceiling, again(f.Again))
-	}
-	fmt.Println()
-	if b.Failed > 0 {
-		fmt.Printf("%d above the ceiling.\n", b.Failed)
-		return nil
-	}
-	fmt.Println("All below the ceilings.")
-	return nil
-}
-
-func verdict(failed bool) string {
-	if failed {
-		return "FAIL"
-	}
-	return "ok"
-}
-
-func again(again bool) string {
-	if again {
-		return "  measured again"
-	}
-	return ""
-}
-
-func ms(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+// Between these stands in a document what -table writes.
+const (
+	tableBegin = "<!-- written by make bench-docs -->"
+	tableEnd   = "<!-- end -->"
+)

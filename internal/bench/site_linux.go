@@ -27,7 +27,11 @@ func newSite(dir, name string) (site, error) {
 }
 
 func (s site) write(name, text string) error {
-	return os.WriteFile(filepath.Join(s.home, name), []byte(text), 0o600)
+	path := filepath.Join(s.home, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 // env is what a desktop's terminal has, some of it secret: the environment is
@@ -105,6 +109,12 @@ profiles "work" {
   writable_paths = ["$HOME/out"]
   env_set        = { CI = "1" }
 }
+`
+	projectTOML = `[profiles.moderate]
+extends = ["moderate"]
+writable_paths = ["$HOME/out"]
+blocked_paths = ["$CWD/private"]
+env_pass = ["GH_TOKEN"]
 `
 	projectHCL = `profiles "work" {
   extends         = ["base"]

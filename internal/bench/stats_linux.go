@@ -3,16 +3,16 @@
 package main
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 )
-
-const warmUp = 10
 
 // rounds runs every command once per round, in shuffled order, and returns a
 // sample per command and round, in milliseconds.
 func rounds(n int, cmds []*command) ([][]float64, error) {
 	samples := make([][]float64, len(cmds))
+	warmUp := min(10, n/4)
 	for i := range n + warmUp {
 		for _, c := range rand.Perm(len(cmds)) {
 			ms, err := cmds[c].run()
@@ -52,4 +52,26 @@ func quantile(v []float64, q float64) float64 {
 		return s[i]
 	}
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
+}
+
+// spread says how samples lie.
+type spread struct {
+	Median float64 `json:"median"`
+	P25    float64 `json:"p25"`
+	P75    float64 `json:"p75"`
+	P95    float64 `json:"p95"`
+}
+
+func spreadOf(v []float64) *spread {
+	if len(v) == 0 {
+		return nil
+	}
+	return &spread{round(median(v)), round(quantile(v, 0.25)), round(quantile(v, 0.75)), round(quantile(v, 0.95))}
+}
+
+func round(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+
+// noise is the middle half of some samples over their median.
+func noise(v []float64) float64 {
+	return (quantile(v, 0.75) - quantile(v, 0.25)) / median(v)
 }
