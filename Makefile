@@ -29,6 +29,7 @@ HARDEN = if [ "$$(uname -s)" = Darwin ]; then codesign --force --sign - --option
 
 TESTFLAGS  ?=
 BENCHFLAGS ?=
+RUNAS ?=
 MEASUREFLAGS ?=
 
 share  = $(DESTDIR)$(PREFIX)/share
@@ -49,10 +50,10 @@ test: ## run the tests; what fails or is skipped is shown, then the count
 everyday: ## run everyday commands with each profile and engine (tests/everyday)
 	@SBX_TEST_EVERYDAY=all CGO_ENABLED=0 $(GO) run -buildvcs=false ./internal/tools/testsum -timeout 30m ./tests/everyday $(TESTFLAGS)
 
-# Not go run, which has one status for all that fails. AS='runuser -u NAME --' measures as another user.
+# Not go run, which has one status for all that fails. RUNAS='runuser -u NAME --' measures as another user.
 bench: build ## measure the start of sbx against raw bwrap; fails above the ceilings
 	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o '$(BIN)/' ./internal/bench ./internal/bench/floor
-	@$(AS) '$(BIN)/bench' -sbx '$(BIN)/sbx' $(BENCHFLAGS)
+	@$(RUNAS) '$(BIN)/bench' -sbx '$(BIN)/sbx' $(BENCHFLAGS)
 
 bench-docs: build ## measure, and write the figures and the plot of docs/performance.md
 	@$(MAKE) -s bench BENCHFLAGS="-report -json $(BENCHFLAGS)" >'$(BIN)/performance.json'

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -170,7 +171,7 @@ func (b *bench) sit() error {
 		if err != nil {
 			return err
 		}
-		if share == 0 {
+		if share == slices.Min(slices.Collect(maps.Keys(byShare))) {
 			b.Noise = append(b.Noise, round(noise(got[0])))
 		}
 		for _, r := range rows {

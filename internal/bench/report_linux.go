@@ -118,7 +118,7 @@ func (rep *report) print(w io.Writer) {
 	const line = "%-9s %-38s %7s %7s %7s %7s  %-14s %-6s %-6s %s\n"
 	m := rep.Machine
 	fmt.Fprintf(w, "%s, %s, %s, %d x %s, user %d\nsittings: %d of %d rounds; noise of bwrap: %s, at most %.2f\n",
-		m.Sbx, m.Bwrap, m.Kernel, m.CPUs, m.CPU, m.UID, len(rep.Noise), rep.Rounds, joined(rep.Noise), rep.TooNoisy)
+		m.Sbx, m.Bwrap, m.Kernel, m.CPUs, m.CPU, m.UID, len(rep.Rows[0].Sittings), rep.Rounds, joined(rep.Noise), rep.TooNoisy)
 	group := ""
 	for _, r := range rep.Rows {
 		if r.Group != group {
