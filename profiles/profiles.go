@@ -29,9 +29,10 @@ func Builtin() policy.Set { return For(runtime.GOOS) }
 // For returns the built-in profiles as they are on another system, by Go's name
 // of it. Only darwin's differ from linux's.
 func For(goos string) policy.Set {
-	set := make(policy.Set, len(builtin))
+	set, all := make(policy.Set, len(builtin)), make([]*policy.Profile, len(builtin))
 	for i := range builtin {
-		set[builtin[i].Name] = []*policy.Profile{&builtin[i]}
+		all[i] = &builtin[i]
+		set[builtin[i].Name] = all[i : i+1 : i+1]
 	}
 	if goos == "darwin" {
 		for i := range darwin {

@@ -257,7 +257,10 @@ var plainDollar = strings.NewReplacer("$${", "${", "%%{", "%{")
 // "Template Expressions", quoted literals). The parser has seen it: of Go's
 // escapes only those of HCL are left.
 func (r *hclReader) unquote(quoted string, at int) (string, error) {
-	text, err := strconv.Unquote(plainDollar.Replace(quoted))
+	if strings.Contains(quoted, "{") {
+		quoted = plainDollar.Replace(quoted)
+	}
+	text, err := strconv.Unquote(quoted)
 	if err != nil {
 		return "", r.errorf(at, "%s: not a string in quotes", short(quoted))
 	}

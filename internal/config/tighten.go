@@ -47,7 +47,7 @@ func (l *loader) narrow(doc *document) (err error) {
 		loader: l, doc: doc, trusted: maps.Clone(l.Profiles), usual: l.k.String("default_profile"),
 	}
 	t.base = sync.OnceValues(func() (*policy.Policy, error) { return t.resolve(t.usual) })
-	t.blocked = sync.OnceValues(t.resolveBlocked)
+	t.blocked = sync.OnceValues(func() (*policy.Policy, error) { return t.trusted.Blocked(t.vars) })
 	why := "a project file, trusted or not, may only tighten these"
 	if !doc.file.Trusted {
 		why = "this file is not trusted and may only tighten"
@@ -81,7 +81,7 @@ type tightener struct {
 	trusted policy.Set                     // what the layers and trusted files before say
 	usual   string                         // their default profile
 	base    func() (*policy.Policy, error) // what the user gets without the file
-	blocked func() (*policy.Policy, error) // see resolveBlocked
+	blocked func() (*policy.Policy, error) // what any trusted profile blocks, see visible
 	ignored []word                         // keys that are left out
 	gone    []string                       // names of the file's own profiles that were dropped
 }
@@ -140,7 +140,7 @@ func (t *tightener) said(name string) (map[string]string, error) {
 	if t.trusted[name] == nil {
 		return nil, nil
 	}
-	flat, err := t.trusted.Flatten(name)
+	flat, err := t.trusted.Values([]string{name})
 	if err != nil {
 		return nil, err
 	}
@@ -239,12 +239,12 @@ func (t *tightener) additions(l *policy.List) (less bool) {
 // views are the policies a protected path is looked up in: the profile by
 // itself, and on top of the default one, as modules are used.
 func (t *tightener) views(name string) ([]*policy.Policy, error) {
-	selections := [][]string{{t.usual}}
-	if t.trusted[name] != nil && name != t.usual {
-		selections = [][]string{{t.usual, name}, {name}}
+	if t.trusted[name] == nil || name == t.usual {
+		base, err := t.base()
+		return []*policy.Policy{base}, err
 	}
 	var views []*policy.Policy
-	for _, names := range selections {
+	for _, names := range [][]string{{t.usual, name}, {name}} {
 		p, err := t.resolve(names...)
 		if err != nil {
 			return nil, err
@@ -254,25 +254,12 @@ func (t *tightener) views(name string) ([]*policy.Policy, error) {
 	return views, nil
 }
 
-// resolveBlocked collects what any trusted profile blocks. The profile that a
-// path is protected in may have a child that blocks it, or be selected with
-// another that does, and a literal path beats a pattern: so such a path is
-// not protected.
-func (t *tightener) resolveBlocked() (*policy.Policy, error) {
-	all := &policy.Profile{}
-	for _, name := range t.trusted.Names() {
-		for _, p := range t.trusted[name] {
-			all.Block.Items = append(all.Block.Items, p.Block.Items...)
-		}
-	}
-	t.additions(&all.Block)
-	return policy.Resolve(nil, nil, t.vars, all)
-}
-
 // visible returns the items whose paths the host shows without the file. A
 // protect rule is meant for what would be writable; at a path that is hidden
 // (by a block, a pattern, a private directory, or because nothing names it)
-// it would be the deepest rule, and show the file.
+// it would be the deepest rule, and show the file. That any trusted profile blocks
+// it is enough: the profile that a path is protected in may have a child that blocks
+// it, or be selected with another that does, and a literal path beats a pattern.
 func (t *tightener) visible(items []policy.Item, views []*policy.Policy) (out []policy.Item, err error) {
 	blocked, err := t.blocked()
 	if err != nil {

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -28,12 +29,12 @@ func (s *Settings) KeepFloor(pol *policy.Policy, asked []string, vars policy.Var
 	if !slices.ContainsFunc(names, func(name string) bool { return !s.Outside.Profiles.Module(name) }) {
 		names = append([]string{s.Outside.DefaultProfile}, names...) // modules add to the default
 	}
-	base, err := policy.Resolve(s.Outside.Profiles, names, vars, over...)
+	base, err := s.Outside.Profiles.Values(names, over...)
 	if err != nil {
 		return err
 	}
 	keep := func(key, from string, to *string) {
-		if !policy.Wider(key, from, *to) {
+		if from = cmp.Or(from, policy.KeyOf(key).Unsaid()); !policy.Wider(key, from, *to) {
 			return
 		}
 		*to = from

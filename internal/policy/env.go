@@ -101,7 +101,7 @@ func (pol *Policy) addHome() {
 		return
 	}
 	if s := pol.literal(home); s.Rule() == nil && (pol.Access(home) == Private || pol.Access(home) == Unseen) {
-		pol.Add(Rule{Path: home, Access: Private, Layer: User, Source: pol.Where["env_set.HOME"]})
+		pol.insert(Rule{Path: home, Access: Private, Layer: User, Source: pol.Where["env_set.HOME"]})
 	}
 }
 

@@ -51,6 +51,7 @@ func isPlain(text string) bool {
 type layers struct {
 	Profile // all but the lists of paths
 	parts   []part
+	blocks  bool    // only what is hidden counts, and no exception
 	way     []step  // of the walk that adds them, to the one that it entered last
 	grants  []grant // see [layers.findGrants]
 }
@@ -137,8 +138,11 @@ func (l *layers) rules(out []Rule, vars Vars, wanted func(element) bool) (_ []Ru
 	for i := range l.parts {
 		p := &l.parts[i]
 		for _, ref := range p.order() {
+			if l.blocks && ref.Access != Block {
+				continue
+			}
 			it, ok := p.element(ref)
-			if !ok || wanted != nil && !wanted(it) {
+			if !ok || wanted != nil && !wanted(it) || l.blocks && strings.HasPrefix(it.Text, "!") {
 				continue
 			}
 			r, ok, err := e.rule(it)

@@ -5,6 +5,7 @@ package policy_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,6 +65,37 @@ func TestSortedPathsChangeNothing(t *testing.T) {
 					t.Fatalf("%v of %+v:\n%s", names, vars, d)
 				}
 			}
+		}
+	}
+}
+
+// What any profile hides is what a profile hides that holds the blocks of all, but for
+// exceptions.
+func TestBlocked(t *testing.T) {
+	set, sum := profiles.Builtin(), &policy.Profile{}
+	set["mine"] = []*policy.Profile{{Name: "mine", Layer: policy.User, Source: "u.toml:1:1", Extends: []string{"moderate"},
+		Write: policy.Words("/opt/tree"), Block: policy.List{Replace: true,
+			Items: []policy.Item{{Text: "/usr/b*", Layer: policy.User}, {Text: "!/usr/bin"}, {Text: "$CWD/x"}, {Text: "$ROOT/y"}}}}}
+	for _, stack := range set {
+		for _, it := range stack[0].Block.Items {
+			if it.Layer = max(it.Layer, stack[0].Layer); !strings.HasPrefix(it.Text, "!") {
+				sum.Block.Items = append(sum.Block.Items, it)
+			}
+		}
+	}
+	for _, vars := range []policy.Vars{
+		{CWD: "/w/p", Root: "/w/p", Home: "/home/u"},
+		{CWD: "/w/p", Root: "/w", Around: "/", Home: "/root", Config: "/usr/c", Dirs: []string{"/w/q"},
+			Members: []policy.Member{{Dir: "/w/r", Names: []string{"x"}}}, Home2: "/home/u2"},
+	} {
+		got, err := set.Blocked(vars)
+		want, wrong := policy.Resolve(nil, nil, vars, sum)
+		if err != nil || wrong != nil {
+			t.Fatal(err, wrong)
+		}
+		same := func(a, b policy.Rule) bool { a.Source, b.Source = "", ""; return a == b }
+		if !slices.EqualFunc(got.Rules, want.Rules, same) {
+			t.Errorf("%+v:\n%s", vars, cmp.Diff(want.Rules, got.Rules))
 		}
 	}
 }

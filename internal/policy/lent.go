@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"cmp"
+	"iter"
 	"path"
 	"slices"
 )
@@ -92,19 +94,16 @@ func Lends(text string) bool {
 // addLent adds the rules of variables, less those that cannot count: where the
 // others show or hide something already, or a person wrote what becomes of the
 // place.
-func (pol *Policy) addLent(p *Profile, vars Vars) {
-	if len(vars.Lent) == 0 || len(p.Lent) == 0 {
-		return
-	}
+func (pol *Policy) addLent(p *layers, vars Vars) {
 	var rules []Rule
 	for i, l := range vars.Lent[:min(len(vars.Lent), maxLent)] {
-		for _, it := range p.Lent {
+		for it, source := range p.lent() {
 			name := varName(it.Text[1:])
 			if name != l.Name {
 				continue
 			}
 			rest := it.Text[1+len(name):]
-			r := Rule{Access: Read, Layer: Builtin, Source: it.Source + ", $" + name, Lent: uint16(i + 1)}
+			r := Rule{Access: Read, Layer: Builtin, Source: source + ", $" + name, Lent: uint16(i + 1)}
 			for _, part := range l.parts() {
 				if r.Path = path.Clean(l.Dir + part + rest); pol.free(r.Path) {
 					rules = append(rules, r)
@@ -118,7 +117,22 @@ func (pol *Policy) addLent(p *Profile, vars Vars) {
 	for _, l := range vars.Lent {
 		pol.Lent = append(pol.Lent, l.Dir)
 	}
-	pol.Add(rules...)
+	pol.insert(rules...)
+}
+
+// lent are the paths after variables that count, with their sources. Where paths to read were
+// replaced, they were among them.
+func (l *layers) lent() iter.Seq2[*Item, string] {
+	return func(yield func(*Item, string) bool) {
+		for i := range l.parts {
+			p := &l.parts[i]
+			for k := range p.Lent {
+				if it := &p.Lent[k]; !p.replaced[Read] && !yield(it, cmp.Or(it.Source, p.source(""))) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // maxLent bounds what variables can add.

@@ -196,18 +196,42 @@ func Bare(word string) bool {
 // environment and the command line), expands variables, and gives every
 // switch a value.
 func Resolve(set Set, selected []string, vars Vars, over ...*Profile) (*Policy, error) {
-	var sum layers
+	sum, err := set.sum(selected, over)
+	if err != nil {
+		return nil, err
+	}
+	return sum.resolve(selected, vars)
+}
+
+// Values returns what Resolve adds up, less all that is about paths.
+func (s Set) Values(selected []string, over ...*Profile) (*Profile, error) {
+	sum, err := s.sum(selected, over)
+	return &sum.Profile, err
+}
+
+func (s Set) sum(selected []string, over []*Profile) (sum layers, err error) {
 	for _, name := range selected {
 		var selected layers
-		if err := set.Walk(name, selected.enter, selected.leave); err != nil {
-			return nil, err
+		if err := s.Walk(name, selected.enter, selected.leave); err != nil {
+			return sum, err
 		}
 		sum.addSelection(&selected)
 	}
 	for _, p := range over {
 		sum.add(p)
 	}
-	return sum.resolve(selected, vars)
+	return sum, nil
+}
+
+// Blocked is a policy that hides what any profile of the set hides, without the exceptions.
+func (s Set) Blocked(vars Vars) (*Policy, error) {
+	all := layers{blocks: true}
+	for _, stack := range s {
+		for _, p := range stack {
+			all.parts = append(all.parts, part{Profile: p, first: len(all.parts)})
+		}
+	}
+	return all.resolve(nil, vars)
 }
 
 func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
@@ -270,7 +294,8 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 	for _, part := range p.parts {
 		n += len(part.order())
 	}
-	if pol.Rules, err = p.rules(make([]Rule, 0, n), vars, nil); err != nil {
+	// Twice as many leave room for what is added below: of memory, only what is written to counts.
+	if pol.Rules, err = p.rules(make([]Rule, 0, 2*n), vars, nil); err != nil {
 		return err
 	}
 	for _, other := range vars.others() {
@@ -282,7 +307,7 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 	pol.unhide()
 	pol.yield()
 	pol.anchor(p, vars)
-	pol.addLent(&p.Profile, vars)
+	pol.addLent(p, vars)
 	pol.Rules = slices.CompactFunc(pol.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Access == b.Access && a.Except == b.Except && a.OfCWD == b.OfCWD &&
 			(a.Layer == Flag) == (b.Layer == Flag)
@@ -396,7 +421,7 @@ func (pol *Policy) anchor(p *layers, vars Vars) {
 			return it.below("$CWD/") && (it.access == Block || it.access == Protect && g.Access == Write)
 		})
 	}
-	pol.Add(more...)
+	pol.insert(more...)
 }
 
 // underSecret reports whether path is or lies in what a built-in profile hides.

@@ -145,9 +145,16 @@ func (p *Profile) add(src *Profile) {
 	for _, l := range pathLists {
 		l.of(p).add(l.of(src), src)
 	}
+	if src.Read.Replace {
+		p.Lent = nil // they were among the paths to read
+	}
+	for _, it := range src.Lent {
+		it.Source = cmp.Or(it.Source, src.source(""))
+		p.Lent = append(p.Lent, it)
+	}
 }
 
-// addValues is add for all but the lists of paths.
+// addValues is add for all but paths.
 func (p *Profile) addValues(src *Profile) {
 	for i := range keys {
 		k := &keys[i]
@@ -158,13 +165,6 @@ func (p *Profile) addValues(src *Profile) {
 	}
 	for _, l := range nameLists {
 		l.of(p).add(l.of(src), src)
-	}
-	if src.Read.Replace {
-		p.Lent = nil // they were among the paths to read
-	}
-	for _, it := range src.Lent {
-		it.Source = cmp.Or(it.Source, src.source(""))
-		p.Lent = append(p.Lent, it)
 	}
 	for _, v := range src.EnvSet {
 		p.setEnv(v)

@@ -36,7 +36,7 @@ func TestSecondSelectionHidesNoLess(t *testing.T) {
 // TestWhichRuleWins.
 func TestSelectionsAreFlattened(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	vars := Vars{CWD: "/w", Root: "/w", Home: "/h"}
+	vars := Vars{CWD: "/w", Root: "/w", Home: "/h", Lent: []Lent{{Name: "JAVA_HOME", Dir: "/j"}}}
 	words := []string{"/a", "/a/b", "~/c", "$CWD/d", "/etc/e", "/f*"}
 	list := func() (l List) {
 		l.Replace = r.IntN(4) == 0
@@ -56,7 +56,7 @@ func TestSelectionsAreFlattened(t *testing.T) {
 				*env = List{Replace: r.IntN(3) == 0, Items: Words("X_" + name).Items}
 			}
 			if p.Read.Replace || r.IntN(2) == 0 {
-				p.Lent = Words("JAVA_HOME").Items
+				p.Lent = Words("$JAVA_HOME/x", "$JAVA_HOME/"+name).Items
 			}
 			if i > 0 && r.IntN(2) == 0 {
 				p.Extends = []string{names[r.IntN(i)]}

@@ -12,15 +12,22 @@ func (pol *Policy) Add(rules ...Rule) {
 	if len(rules) == 0 {
 		return
 	}
-	more, all := slices.Clone(rules), make([]Rule, len(pol.Rules)+len(rules))
-	sortRules(more)
-	mergeRules(all, pol.Rules, more)
-	pol.Rules = all
+	pol.Rules = slices.Clip(pol.Rules) // another policy may have the same ones
+	pol.insert(rules...)
 }
 
-// sortRules sorts rules that come in a few sorted runs, as those of built-in
-// profiles do (see [PathRef]): it finds the runs and merges neighbours, and what
-// stands between two rules of the other run moves in one piece.
+// insert is Add where no other policy has the same rules.
+func (pol *Policy) insert(rules ...Rule) {
+	pol.Rules = append(pol.Rules, rules...)
+	sortRules(pol.Rules)
+}
+
+// runs are rules that come in a few sorted runs, as those of built-in profiles do
+// (see [PathRef]).
+type runs []Rule
+
+// sortRules finds the runs, merges neighbours by the places of their rules, and then
+// moves each rule once: they are large.
 func sortRules(rules []Rule) {
 	var ends []int // of the runs
 	for i := range rules {
@@ -28,27 +35,48 @@ func sortRules(rules []Rule) {
 			ends = append(ends, i+1)
 		}
 	}
-	from, to := rules, make([]Rule, len(rules))
+	if len(ends) < 2 {
+		return
+	}
+	from, to := make([]uint32, len(rules)), make([]uint32, len(rules))
+	for i := range from {
+		from[i] = uint32(i)
+	}
 	for len(ends) > 1 {
 		start, merged := 0, ends[:0]
 		for i := 0; i < len(ends); i += 2 {
 			middle, end := ends[i], ends[min(i+1, len(ends)-1)]
-			mergeRules(to[start:end], from[start:middle], from[middle:end])
+			runs(rules).merge(to[start:end], from[start:middle], from[middle:end])
 			start, merged = end, append(merged, end)
 		}
 		from, to, ends = to, from, merged
 	}
-	if len(rules) > 0 && &from[0] != &rules[0] {
-		copy(rules, from)
+	runs(rules).arrange(from)
+}
+
+// arrange moves to each place the rule that order names for it.
+func (r runs) arrange(order []uint32) {
+	for start := range order {
+		first := r[start]
+		for at := start; order[at] != uint32(at); {
+			next := int(order[at])
+			order[at] = uint32(at) // done
+			if next == start {
+				r[at] = first
+			} else {
+				r[at], at = r[next], next
+			}
+		}
 	}
 }
 
-// mergeRules merges two sorted runs; a goes first where they are equal.
-func mergeRules(to, a, b []Rule) {
+// merge merges two sorted runs; a goes first where they are equal. What stands between
+// two rules of the other run moves in one piece.
+func (r runs) merge(to, a, b []uint32) {
 	for limit := 1; len(b) > 0; limit = 1 - limit {
 		n := 0
 		if len(a) > 0 {
-			n = before(a, &b[0], limit)
+			n = r.before(a, b[0], limit)
 		}
 		to = to[copy(to, a[:n]):]
 		a, b = b, a[n:]
@@ -56,16 +84,16 @@ func mergeRules(to, a, b []Rule) {
 	copy(to, a)
 }
 
-// before counts the rules at the start of a sorted run that compare with r as
+// before counts the rules at the start of a sorted run that compare with another as
 // less than limit.
-func before(run []Rule, r *Rule, limit int) int {
+func (r runs) before(run []uint32, other uint32, limit int) int {
 	low, high := 0, 1 // all below low count, high doubles: most pieces are short or whole
-	for high < len(run) && compareRules(&run[high-1], r) < limit {
+	for high < len(run) && compareRules(&r[run[high-1]], &r[other]) < limit {
 		low, high = high, 2*high
 	}
 	high = min(high, len(run))
 	for low < high {
-		if middle := (low + high) / 2; compareRules(&run[middle], r) < limit {
+		if middle := (low + high) / 2; compareRules(&r[run[middle]], &r[other]) < limit {
 			low = middle + 1
 		} else {
 			high = middle

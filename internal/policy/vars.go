@@ -190,6 +190,7 @@ func (v *Vars) Expand(text string) (expanded string, ok bool, err error) {
 // has no value.
 func (v *Vars) expand(text string) (expanded string, ok bool, err error) {
 	var b strings.Builder
+	b.Grow(len(text) + len(v.Home))
 	for i := 0; i < len(text); i++ {
 		if text[i] != '$' {
 			b.WriteByte(text[i])
