@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -20,33 +21,35 @@ import (
 // flag is a flag that may stand on a line. Those of a run are read without kong, whose
 // grammar takes longer to build than a run to plan; both go by the tags of [app.Flags].
 type flag struct {
-	name, placeholder, help string
-	short                   rune
-	bool, hidden            bool
-	known                   []string // the words that it takes; none is any
-	xor                     string   // flags with the same text exclude each other
-	field                   []int    // of runCLI
+	name, placeholder string
+	help              string // of a command's
+	short             rune
+	bool, hidden      bool
+	known             []string // the words that it takes; none is any
+	xor               string   // flags with the same text exclude each other
+	field             []int    // of runCLI
 }
 
 type flagSet []*flag
 
 // runFlags are the flags of a run.
 var runFlags = sync.OnceValue(func() flagSet {
-	set := flagSet{{name: "help", short: 'h', bool: true}}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[runCLI]()) {
-		if f.Anonymous {
-			continue
+	set := append(make(flagSet, 0, 48), &flag{name: "help", short: 'h', bool: true})
+	var fields func(reflect.Type, []int)
+	fields = func(t reflect.Type, above []int) {
+		for i := range t.NumField() {
+			f, at := t.Field(i), append(above[:len(above):len(above)], i)
+			if f.Anonymous {
+				fields(f.Type, at)
+				continue
+			}
+			short, _ := utf8.DecodeRuneInString(f.Tag.Get("short") + "\x00")
+			_, hidden := f.Tag.Lookup("hidden")
+			set = append(set, &flag{name: cmp.Or(f.Tag.Get("name"), kebab(f.Name)), placeholder: f.Tag.Get("placeholder"),
+				short: short, xor: f.Tag.Get("xor"), field: at, bool: f.Type.Kind() == reflect.Bool, hidden: hidden})
 		}
-		tag := func(key string) string { return f.Tag.Get(key) }
-		short, _ := utf8.DecodeRuneInString(tag("short") + "\x00")
-		_, hidden := f.Tag.Lookup("hidden")
-		name := tag("name")
-		if name == "" {
-			name = kebab(f.Name)
-		}
-		set = append(set, &flag{name: name, placeholder: tag("placeholder"), help: tag("help"), short: short, xor: tag("xor"), field: f.Index,
-			bool: f.Type.Kind() == reflect.Bool, hidden: hidden})
 	}
+	fields(reflect.TypeFor[runCLI](), nil)
 	return set
 })
 
