@@ -96,6 +96,8 @@ func New(e Engine, req Request, h *host.Host) (*Plan, error) {
 		if err := r.refuseLooseSockets(); err != nil {
 			return nil, err
 		}
+	} else {
+		v.HideWholeDirs()
 	}
 	vars, err := e.Own(r)
 	if err != nil {

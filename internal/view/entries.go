@@ -23,6 +23,7 @@ type Entry struct {
 	Parent    int           // index of the mount it lies in, -1 for none
 	Access    policy.Access // see weigh
 	Redundant bool          // it changes nothing where it stands
+	tracked   bool          // git tracks the hidden file
 	Blank     bool          // hidden, and an empty file in place of one that cannot be opened
 
 	Overlaid bool // what the command writes over the directory is gone with the run

@@ -55,8 +55,9 @@ func (v *View) HideProjectFiles(root string, g *gitGuard) {
 				trees[top] = g.tracked(v, top)
 			}
 			t, name := trees[top], m.Path[len(top)+1:]
+			m.tracked = t.has(name)
 			switch {
-			case !t.has(name):
+			case !m.tracked:
 				m.Blank = m.Blank || host.Base(name) == ".env" || strings.HasPrefix(host.Base(name), ".env.")
 			case m.Rule.Layer == policy.Builtin && t.show(v, m, name):
 				v.Tracked = append(v.Tracked, m.Path)

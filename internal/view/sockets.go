@@ -116,14 +116,11 @@ func (v *View) Intended(path string) bool {
 	return false
 }
 
-// maxSockets is how many are hidden one by one: each is a mount.
-const maxSockets = 20
-
 // groupSockets puts directories in place of sockets where there are very many,
 // those with most of them first, and goes up as far as that hides nothing else
 // that a rule names.
 func (v *View) groupSockets(masks []string) []string {
-	for len(masks) > maxSockets {
+	for len(masks) > fewMasks {
 		in := make(map[string]int)
 		var most string
 		for _, path := range masks {
@@ -144,12 +141,15 @@ func (v *View) groupSockets(masks []string) []string {
 	return masks
 }
 
-// canHideDir reports whether a directory can be hidden as a whole: it is nobody's
-// home, none of the system's own, and no rule is about it or what is in it.
+// canHideDir reports whether a directory can be hidden as a whole: no rule is about
+// it or what is in it.
 func (v *View) canHideDir(dir string) bool {
-	if slices.Contains(host.SocketTops[:], dir) || slices.Contains(host.SharedDirs, dir) ||
-		slices.Contains(host.SystemTrees, dir) || policy.Within(dir, "/usr/lib") || !maskable(v.Host, dir) {
-		return false
-	}
-	return !slices.ContainsFunc(v.Entries, func(m Entry) bool { return policy.Within(m.Path, dir) })
+	return hideable(v.Host, dir) &&
+		!slices.ContainsFunc(v.Entries, func(m Entry) bool { return policy.Within(m.Path, dir) })
+}
+
+// hideable reports whether a directory is nobody's home and none of the system's own.
+func hideable(h *host.Host, dir string) bool {
+	return !slices.Contains(host.SocketTops[:], dir) && !slices.Contains(host.SharedDirs, dir) &&
+		!slices.Contains(host.SystemTrees, dir) && !policy.Within(dir, "/usr/lib") && maskable(h, dir)
 }
