@@ -109,6 +109,17 @@ type answer struct {
 	err error
 }
 
+// absent is the answer for most names that are asked for.
+var absent = &answer{}
+
+// of is what the path is that was asked for.
+func (a *answer) of(path string) Resolved {
+	if a == absent {
+		return Resolved{Path: path}
+	}
+	return a.res
+}
+
 // ErrDenied is what Lstat says of names in a directory that may not be
 // searched.
 var ErrDenied = errors.New("permission denied")
@@ -140,7 +151,7 @@ func NewResolver(fs FS) *Resolver {
 // Make has a directory there that will be when the plan is executed.
 func (r *Resolver) Make(path string, uid int) {
 	r.made = append(r.made, path)
-	maps.DeleteFunc(r.seen, func(_ string, a *answer) bool { return policy.Within(a.res.Path, path) })
+	maps.DeleteFunc(r.seen, func(asked string, a *answer) bool { return policy.Within(a.of(asked).Path, path) })
 	r.seen[path] = &answer{res: Resolved{Path: path, Info: Info{Kind: Dir, Mode: 0o700, UID: uid}}}
 }
 
@@ -164,13 +175,17 @@ func (r *Resolver) step(path string, depth int) (Resolved, error) {
 		return Resolved{Path: "/", Info: Info{Kind: Dir, Mode: 0o755}}, nil
 	}
 	if a, ok := r.seen[path]; ok {
-		return a.res, a.err
+		return a.of(path), a.err
 	}
 	res, err := r.walk(path, depth)
 	if err == nil || depth == 0 {
 		// That a path is too deep at the end of a chain of links says nothing
 		// of the path itself.
-		r.seen[path] = &answer{res, err}
+		a := absent
+		if err != nil || res.Path != path || res.Info != (Info{}) || len(res.Links) > 0 {
+			a = &answer{res, err}
+		}
+		r.seen[path] = a
 	}
 	return res, err
 }
