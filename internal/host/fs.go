@@ -177,6 +177,9 @@ func (r *Resolver) step(path string, depth int) (Resolved, error) {
 	if a, ok := r.seen[path]; ok {
 		return a.of(path), a.err
 	}
+	if l := r.dirs[policy.Dir(path)]; l != nil && l.whole && !l.has(Base(path)) {
+		return Resolved{Path: path}, nil
+	}
 	res, err := r.walk(path, depth)
 	if err == nil || depth == 0 {
 		// That a path is too deep at the end of a chain of links says nothing
@@ -215,9 +218,6 @@ func (r *Resolver) walk(path string, depth int) (Resolved, error) {
 		}
 		to.Links = slices.Concat(parent.Links, to.Links)
 		return to, nil
-	}
-	if l := r.dirs[dir]; l != nil && l.whole && !l.has(Base(path)) {
-		return Resolved{Path: path}, nil
 	}
 	info, err := r.fs.Lstat(path)
 	if err == ErrDenied {
@@ -291,10 +291,16 @@ func (r *Resolver) Entries(dir string) ([]Entry, error) {
 }
 
 // List reads a directory so that names which are not in it need no look of
-// their own. A directory with many names, or one that cannot be read, stays as it is.
+// their own. A large one, which costs more than that, stays as it is, and so does one
+// that cannot be read.
 func (r *Resolver) List(dir string) {
-	if entries, err := r.Entries(dir); err == nil && len(entries) <= 256 {
-		r.dirs[dir].whole = true
+	const large, many = 8 << 10, 256
+	to, err := r.Resolve(dir)
+	if err != nil || to.Info.Kind != Dir || to.Info.Size > large {
+		return
+	}
+	if entries, err := r.Entries(to.Path); err == nil && len(entries) <= many {
+		r.dirs[to.Path].whole = true
 	}
 }
 

@@ -80,6 +80,9 @@ func GuardGit(pol *policy.Policy, h *host.Host, root string, res *host.Resolver)
 	g := &gitGuard{pol: pol, host: h, res: res, left: maxGitDirs, inner: maxNested, words: maxPrograms,
 		more: maxPrograms, done: make(map[string]bool, 8), texts: make(map[string]configFile, 4)}
 	g.trees = g.opened(policy.Write)
+	for _, dir := range g.trees { // of which much is asked
+		res.List(dir)
+	}
 	switch a := g.pol.Access(h.CWD); {
 	case a == policy.Write && policy.Within(h.CWD, root):
 		level := policy.Write

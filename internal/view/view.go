@@ -298,19 +298,16 @@ func (v *View) unreachable(r *policy.Rule, err error) bool {
 
 // preloadDir reads a directory of which many rules name an entry, most of them
 // absent: one look in place of one for each. Rules are sorted, so those about
-// one directory begin together. A large directory costs more than that.
+// one directory begin together.
 func (v *View) preloadDir(rules []policy.Rule) {
-	const many, large = 12, 8 << 10
+	const many = 12
 	dir := policy.Dir(rules[0].Path)
 	if dir == v.listed || len(rules) < many {
 		return
 	}
 	v.listed = dir
-	if last := rules[many-1].Path; !policy.Within(last, dir) {
-		return
-	}
-	if to, err := v.Res.Resolve(dir); err == nil && to.Info.Kind == host.Dir && to.Info.Size <= large {
-		v.Res.List(to.Path)
+	if policy.Within(rules[many-1].Path, dir) {
+		v.Res.List(dir)
 	}
 }
 
@@ -349,8 +346,11 @@ func (v *View) expandPattern(out []resolvedRule, pol *policy.Policy, r *policy.R
 	}
 	first, pattern := len(out), host.Base(r.Path)
 	for _, n := range names {
+		if !policy.Match(pattern, n.Name) {
+			continue
+		}
 		path := host.Join(policy.Dir(r.Path), n.Name)
-		if !policy.Match(pattern, n.Name) || pol.Excepted(path) {
+		if pol.Excepted(path) {
 			continue
 		}
 		if out, err = v.resolve(out, pol, r, path); err != nil {
