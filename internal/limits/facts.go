@@ -3,7 +3,7 @@
 package limits
 
 import (
-	"fmt"
+	"errors"
 	"iter"
 	"path"
 	"slices"
@@ -102,8 +102,14 @@ func (m *machine) look() Facts {
 // told: a container's root is another user there.
 func (m *machine) outerRoot() bool {
 	for line := range strings.Lines(m.read("/proc/self/uid_map")) {
-		var in, out, n int
-		if _, err := fmt.Sscan(line, &in, &out, &n); err == nil && m.uid >= in && m.uid < in+n {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			continue
+		}
+		in, err1 := strconv.Atoi(f[0])
+		out, err2 := strconv.Atoi(f[1])
+		n, err3 := strconv.Atoi(f[2])
+		if errors.Join(err1, err2, err3) == nil && m.uid >= in && m.uid < in+n {
 			return out+m.uid-in == 0
 		}
 	}
@@ -111,9 +117,11 @@ func (m *machine) outerRoot() bool {
 }
 
 func atLeast(release string, major, minor int) bool {
-	var a, b int
-	n, _ := fmt.Sscanf(release, "%d.%d", &a, &b)
-	return n == 2 && (a > major || a == major && b >= minor)
+	first, rest, _ := strings.Cut(release, ".")
+	second := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+	a, err1 := strconv.Atoi(first)
+	b, err2 := strconv.Atoi(second)
+	return err1 == nil && err2 == nil && (a > major || a == major && b >= minor)
 }
 
 // memberships are the groups that the caller is in, but for those outside of its
