@@ -4,10 +4,12 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,8 +23,9 @@ func TestProcesses(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
 	bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "sleep"}
-	for name, words := range map[string][]string{"bwrap": bwrap, "sbx": {"sbx", "-q", "--", "sleep"}, "limited": {"sbx", "-q", "--timeout", "10m", "--", "sleep"}, "direct": {"sbx", "-q", "--direct", "--", "sleep"}} {
-		m := mark()
+	rows := map[string][]string{"bwrap": bwrap, "sbx": {"sbx", "-q", "--", "sleep"}, "limited": {"sbx", "-q", "--timeout", "10m", "--", "sleep"}, "direct": {"sbx", "-q", "--direct", "--", "sleep"}}
+	each(t, len(rows), slices.Sorted(maps.Keys(rows)), func(t *testing.T, name string) {
+		words, m := rows[name], mark()
 		l := w.launch(t, "session", append(words, m)...)
 		var tree []process
 		eventually(patience, func() bool {
@@ -44,7 +47,7 @@ func TestProcesses(t *testing.T) {
 		if left := survivors(m, patience); len(left) > 0 {
 			t.Errorf("%s: left over: %v", name, left)
 		}
-	}
+	})
 }
 
 // field reads a number of proc_pid_status(5).

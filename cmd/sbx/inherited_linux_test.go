@@ -52,50 +52,55 @@ func TestSignalSets(t *testing.T) {
 func TestSignalQueue(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
-	for _, flags := range []string{"", "--timeout 10m"} {
-		words := slices.Concat([]string{"inherit", "sigpending=0", "sbx", "-q"}, strings.Fields(flags), []string{"--"})
-		if out, said, status := w.run(w.proj, append(words, "sh", "-c", "sleep 0.3; exit 7")...); status != 7 {
-			t.Errorf("%s: status %d: %s%s", flags, status, out, said)
-		}
-		for _, to := range []string{"pid", "group"} {
-			file := filepath.Join(w.proj, mark())
-			l := w.launch(t, "session", append(words, "tally", file)...)
-			if !appears(file + ".ready") {
-				l.kill()
-				t.Fatal(l.output())
-			}
-			must(t, l.signal(to, syscall.SIGTERM))
-			if end := l.end(patience); end != "exit 9" || readText(file) != "1*15" {
-				t.Errorf("%s: TERM to the %s: %s, counted %q", flags, to, end, readText(file))
-			}
-		}
+	var rows [][2]string
+	for _, to := range []string{"", "pid", "group"} {
+		rows = append(rows, [2]string{to, ""}, [2]string{to, "--timeout 10m"})
 	}
+	each(t, 3, rows, func(t *testing.T, r [2]string) {
+		to, flags := r[0], r[1]
+		words := slices.Concat([]string{"inherit", "sigpending=0", "sbx", "-q"}, strings.Fields(flags), []string{"--"})
+		if to == "" {
+			if out, said, status := w.run(w.proj, append(words, "sh", "-c", "sleep 0.3; exit 7")...); status != 7 {
+				t.Errorf("%s: status %d: %s%s", flags, status, out, said)
+			}
+			return
+		}
+		file := filepath.Join(w.proj, mark())
+		l := w.launch(t, "session", append(words, "tally", file)...)
+		if !appears(file + ".ready") {
+			l.kill()
+			t.Fatal(l.output())
+		}
+		must(t, l.signal(to, syscall.SIGTERM))
+		if end := l.end(patience); end != "exit 9" || readText(file) != "1*15" {
+			t.Errorf("%s: TERM to the %s: %s, counted %q", flags, to, end, readText(file))
+		}
+	})
 }
 
 // TestNohup: what a shell started with nohup outlives that shell's session.
 func TestNohup(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
-	for _, by := range []string{"bare", "sbx"} {
-		for _, nohup := range []string{"nohup", ""} {
-			m, file := mark(), filepath.Join(w.proj, by+nohup)
-			l := w.launch(t, "group", slices.Concat([]string{"bash", "-c", nohup + ` "$@" </dev/null >/dev/null 2>&1 & trap exit TERM; wait`, "bash"},
-				through(by, "sh", "-c", "echo >"+file+".ready; sleep 0.6; echo >"+file+"; : "+m))...)
-			if !appears(file + ".ready") {
-				t.Fatal(l.output())
-			}
-			must(t, l.signal("group", syscall.SIGHUP)) // as the terminal's end would
-			_ = l.end(patience)
-			survived := eventually(map[bool]time.Duration{true: patience, false: 1500 * time.Millisecond}[nohup != ""], func() bool {
-				_, err := os.Lstat(file)
-				return err == nil
-			})
-			if survived != (nohup != "") {
-				t.Errorf("%s %s: survived: %v", by, nohup, survived)
-			}
-			if left := survivors(m, patience); len(left) > 0 {
-				t.Errorf("%s %s: left over: %v", by, nohup, left)
-			}
+	each(t, 4, [][2]string{{"bare", "nohup"}, {"bare", ""}, {"sbx", "nohup"}, {"sbx", ""}}, func(t *testing.T, r [2]string) {
+		by, nohup := r[0], r[1]
+		m, file := mark(), filepath.Join(w.proj, by+nohup)
+		l := w.launch(t, "group", slices.Concat([]string{"bash", "-c", nohup + ` "$@" </dev/null >/dev/null 2>&1 & trap exit TERM; wait`, "bash"},
+			through(by, "sh", "-c", "echo >"+file+".ready; sleep 0.6; echo >"+file+"; : "+m))...)
+		if !appears(file + ".ready") {
+			t.Fatal(l.output())
 		}
-	}
+		must(t, l.signal("group", syscall.SIGHUP)) // as the terminal's end would
+		_ = l.end(patience)
+		survived := eventually(map[bool]time.Duration{true: patience, false: 1500 * time.Millisecond}[nohup != ""], func() bool {
+			_, err := os.Lstat(file)
+			return err == nil
+		})
+		if survived != (nohup != "") {
+			t.Errorf("%s %s: survived: %v", by, nohup, survived)
+		}
+		if left := survivors(m, patience); len(left) > 0 {
+			t.Errorf("%s %s: left over: %v", by, nohup, left)
+		}
+	})
 }

@@ -64,25 +64,27 @@ func TestFirstProcess(t *testing.T) {
 func TestKillAll(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
+	var rows [][3]string
 	for _, how := range []string{"session", "group", "shared"} {
 		for _, target := range []string{"-1", "0"} {
-			for _, name := range []string{"KILL", "TERM"} {
-				m := mark()
-				l := w.launch(t, how, "sh", "-c", "sleep "+m+` & "$@"; echo status $?; kill -0 $! && echo alive; kill $!`, "sh", sbxPath, "-q", "--", "sh", "-c",
-					`trap : TERM; sleep 600 & sleep 0.2; kill -`+name+" "+target+"; wait; exit 42")
-				end, out := l.end(patience), l.output()
-				// KILL to its own group ends the command itself.
-				want := "status 42\nalive\n"
-				if target != "-1" && name == "KILL" {
-					want = "status 137\nalive\n"
-				}
-				if !strings.HasSuffix(out, want) || end != "exit 0" {
-					t.Errorf("%s: kill -%s %s: %s: %q, want %q", how, name, target, end, out, want)
-				}
-				survivors(m, 0)
-			}
+			rows = append(rows, [3]string{how, target, "KILL"}, [3]string{how, target, "TERM"})
 		}
 	}
+	each(t, 4, rows, func(t *testing.T, r [3]string) {
+		how, target, name, m := r[0], r[1], r[2], mark()
+		l := w.launch(t, how, "sh", "-c", "sleep "+m+` & "$@"; echo status $?; kill -0 $! && echo alive; kill $!`, "sh", sbxPath, "-q", "--", "sh", "-c",
+			`trap : TERM; sleep 600 & sleep 0.2; kill -`+name+" "+target+"; wait; exit 42")
+		end, out := l.end(patience), l.output()
+		// KILL to its own group ends the command itself.
+		want := "status 42\nalive\n"
+		if target != "-1" && name == "KILL" {
+			want = "status 137\nalive\n"
+		}
+		if !strings.HasSuffix(out, want) || end != "exit 0" {
+			t.Errorf("%s: kill -%s %s: %s: %q, want %q", how, name, target, end, out, want)
+		}
+		survivors(m, 0)
+	})
 	// The control: bare, kill(0) reaches what stands beside the command.
 	m := mark()
 	l := w.launch(t, "group", "sh", "-c", "trap : TERM; sleep "+m+" & sleep 0.2; kill -TERM 0; wait $!; exit 3")

@@ -79,8 +79,10 @@ func TestTimeLimit(t *testing.T) {
 func TestAlarm(t *testing.T) {
 	needBwrap(t)
 	w := newWorld(t)
-	for by, want := range map[string]string{"bare": "signal 14", "sbx": "exit 142", "limited": "signal 14"} {
-		m := mark()
+	// Without a limit its handler runs.
+	handler := w.launch(t, "session", "inherit", "alarm=1", "sbx", "-q", "--", "sh", "-c", "trap 'echo handled; exit 3' ALRM; sleep 600 & wait")
+	each(t, 3, [][2]string{{"bare", "signal 14"}, {"sbx", "exit 142"}, {"limited", "signal 14"}}, func(t *testing.T, r [2]string) {
+		by, want, m := r[0], r[1], mark()
 		l := w.launch(t, "session", append([]string{"inherit", "alarm=1"}, through(by, "sleep", m)...)...)
 		if end := l.end(patience); end != want {
 			t.Errorf("%s: %s, want %s", by, end, want)
@@ -88,11 +90,9 @@ func TestAlarm(t *testing.T) {
 		if left := survivors(m, 2*time.Second); len(left) > 0 {
 			t.Errorf("%s: left over: %v", by, left)
 		}
-	}
-	// Without a limit its handler runs.
-	l := w.launch(t, "session", "inherit", "alarm=1", "sbx", "-q", "--", "sh", "-c", "trap 'echo handled; exit 3' ALRM; sleep 600 & wait")
-	if end := l.end(patience); end != "exit 3" || l.output() != "handled\n" {
-		t.Errorf("%s: %s", end, l.output())
+	})
+	if end := handler.end(patience); end != "exit 3" || handler.output() != "handled\n" {
+		t.Errorf("%s: %s", end, handler.output())
 	}
 }
 
