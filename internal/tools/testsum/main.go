@@ -16,7 +16,9 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sbx-sandbox/sbx/internal/testenv"
@@ -50,7 +52,9 @@ type summary struct {
 }
 
 func (s *summary) run(args []string) error {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	// Most tests wait for a sandbox most of the time.
+	parallel := "-parallel=" + strconv.Itoa(runtime.NumCPU()+1)
+	cmd := exec.Command("go", append([]string{"test", "-json", parallel}, args...)...)
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "TMPDIR="+testenv.TempDir())
 	pipe, err := cmd.StdoutPipe()
