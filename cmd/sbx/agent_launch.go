@@ -14,6 +14,7 @@ import (
 
 	"github.com/sbx-sandbox/sbx/internal/agents"
 	"github.com/sbx-sandbox/sbx/internal/app"
+	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/engine"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/lookpath"
@@ -101,7 +102,7 @@ func (l *launch) policy(c *agentCmd) error {
 	l.session = session.Session{
 		Client: l.client.Name, Root: s.Policy.Project, CWD: s.Host.CWD,
 		Home: s.Vars.Home, Config: s.Vars.Config, Cache: s.Vars.Cache, Data: s.Vars.Data, State: s.Vars.State,
-		Path: os.Getenv("PATH"), Files: s.Agreed,
+		Path: os.Getenv("PATH"), Files: config.Digests(s.Read),
 		Profile: names, Device: c.Device, Env: c.Env, Net: c.Net, NoNet: c.NoNet,
 	}
 	for _, p := range []struct {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sbx-sandbox/sbx/internal/config"
 	"github.com/sbx-sandbox/sbx/internal/host"
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -94,11 +95,12 @@ func (c *Caller) misled() error {
 // own tools run outside, and what a model writes with them into a config file is
 // not to count for its next command. A new file of a project's can only tighten,
 // and does.
-func (inv *Invocation) agrees(files []string) error {
+func (inv *Invocation) agrees(read []config.File) error {
 	ses := inv.session
 	if ses == nil {
 		return nil
 	}
+	files := config.Digests(read)
 	missing := slices.ContainsFunc(ses.Files, func(f string) bool { return !slices.Contains(files, f) })
 	looser := slices.ContainsFunc(files, func(f string) bool { return f[0] == '+' && !slices.Contains(ses.Files, f) })
 	if !missing && !looser {

@@ -24,10 +24,10 @@ type Context struct {
 	Caller
 	Settings *config.Settings
 	Policy   *policy.Policy
-	Notices  []string // of the files, and why one that was trusted is not any more
-	Agreed   []string // config.Digests of the files that were read
-	doubted  bool     // a file that was trusted is not any more
-	atPrompt bool     // the command is a shell that a person types into
+	Notices  []string      // of the files, and why one that was trusted is not any more
+	Read     []config.File // the files
+	doubted  bool          // a file that was trusted is not any more
+	atPrompt bool          // the command is a shell that a person types into
 }
 
 // Load reads the host and the files, and resolves the policy of an invocation.
@@ -44,8 +44,8 @@ func Load(inv Invocation) (*Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Context{Caller: *caller, Agreed: config.Digests(files), doubted: len(doubts) > 0}
-	if err := inv.agrees(c.Agreed); err != nil {
+	c := &Context{Caller: *caller, Read: files, doubted: len(doubts) > 0}
+	if err := inv.agrees(files); err != nil {
 		return nil, err
 	}
 	if c.Settings, err = inv.settings(profiles.For(c.Host.OS), files, c.Vars); err != nil {

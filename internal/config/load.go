@@ -34,6 +34,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -130,10 +131,7 @@ func Defaults(builtin policy.Set) *Settings {
 // on where its paths lead. Errors are [*policy.Error] and begin with
 // file:line:col.
 func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error) {
-	l, err := newLoader(builtin, vars)
-	if err != nil {
-		return nil, err
-	}
+	l := newLoader(builtin, vars)
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, f := range files {
@@ -152,33 +150,30 @@ func Load(builtin policy.Set, files []File, vars policy.Vars) (*Settings, error)
 
 // loader holds the layers read so far.
 type loader struct {
-	Settings              // less what is in k
-	k        *koanf.Koanf // what files say at the top; profiles extend each other, and are in Settings
+	Settings              // what counts without a file, and profiles, which extend each other
+	k        *koanf.Koanf // what files say at the top
 	vars     policy.Vars
 	narrowed int // profiles in project files that are not trusted
 }
 
-func newLoader(builtin policy.Set, vars policy.Vars) (*loader, error) {
-	l := &loader{k: koanf.New(delim), vars: vars}
-	l.Profiles, l.Where = maps.Clone(builtin), make(map[string]string)
-	defaults, first := make(map[string]any), Defaults(nil)
-	for _, k := range topKeys {
-		if v := k.value(first); v != nil {
-			defaults[k.name], l.Where[k.name] = v, policy.Builtin.String()
+func newLoader(builtin policy.Set, vars policy.Vars) *loader {
+	l := &loader{Settings: *Defaults(maps.Clone(builtin)), k: koanf.New(delim), vars: vars}
+	l.Where = make(map[string]string, len(topKeys))
+	for i := range topKeys {
+		if topKeys[i].value(&l.Settings) != nil {
+			l.Where[topKeys[i].name] = policy.Builtin.String()
 		}
 	}
-	return l, l.k.Load(layer{values: defaults}, nil)
+	return l
 }
 
-// layer is what koanf reads: the bytes of a file, or values that are in no file.
-type layer struct {
-	data   []byte
-	values map[string]any
-}
+// layer is what koanf reads: the bytes of a file.
+type layer []byte
 
-func (l layer) ReadBytes() ([]byte, error) { return l.data, nil }
+func (l layer) ReadBytes() ([]byte, error) { return l, nil }
 
-func (l layer) Read() (map[string]any, error) { return l.values, nil }
+// Read is for koanf alone: a file has a parser.
+func (l layer) Read() (map[string]any, error) { return nil, errors.ErrUnsupported }
 
 // add parses a file, checks it, and lays it over what was read so far: its
 // profiles on their stacks, its settings over those of the layers before.
@@ -187,7 +182,7 @@ func (l *loader) add(f File) error {
 	if f.Layer == policy.Project && !f.Trusted && len(f.Data) > untrustedSize {
 		return doc.errorf(0, "larger than %d bytes"+tooMuch, untrustedSize)
 	}
-	return l.k.Load(layer{data: f.Data}, doc, koanf.WithMergeFunc(func(root, below map[string]any) error {
+	return l.k.Load(layer(f.Data), doc, koanf.WithMergeFunc(func(root, below map[string]any) error {
 		if err := doc.decode(root); err != nil {
 			return err
 		}
@@ -252,6 +247,14 @@ func (l *loader) known(doc *document, s setting, name string) error {
 		key += ".profile"
 	}
 	return doc.unknown(s.from, name, l.Profiles.Names(), "%s: no profile is called %s", key, short(name))
+}
+
+// now returns what the layers read so far say at a key that has a single value.
+func (l *loader) now(k *key) any {
+	if l.k.Exists(k.name) {
+		return l.k.Get(k.name)
+	}
+	return k.value(&l.Settings)
 }
 
 // settings returns what the layers read so far say.

@@ -44,7 +44,7 @@ const (
 //   - hints are about what the user gets to know.
 func (l *loader) narrow(doc *document) (err error) {
 	t := &tightener{
-		loader: l, doc: doc, trusted: maps.Clone(l.Profiles), usual: l.k.String("default_profile"),
+		loader: l, doc: doc, trusted: maps.Clone(l.Profiles), usual: fmt.Sprint(l.now(topKey("default_profile"))),
 	}
 	t.base = sync.OnceValues(func() (*policy.Policy, error) { return t.resolve(t.usual) })
 	t.blocked = sync.OnceValues(func() (*policy.Policy, error) { return t.trusted.Blocked(t.vars) })
@@ -367,7 +367,7 @@ func (t *tightener) settings() error {
 // for what is so anyway.
 func (t *tightener) setting(s setting) (keep, quiet bool, err error) {
 	k, trusted := topKey(s.path[0]), t.doc.file.Trusted
-	now := t.k.Get(k.name)
+	now := t.now(k)
 	switch {
 	case k.kind == someTools || k.kind == someShells || k.kind == someRoots:
 		return trusted && k.kind == someTools, false, nil

@@ -252,6 +252,7 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 		return nil, err
 	}
 	vars.Dirs = slices.DeleteFunc(append([]string{vars.CWD}, vars.Dirs...), func(dir string) bool { return dir == "" })
+	vars.Dirs = slices.Compact(vars.Dirs) // the project may be the working directory
 	pol.Dirs, pol.Members = vars.Dirs, vars.Members
 	if pol.Scope == "cwd" {
 		vars.Project = ""
