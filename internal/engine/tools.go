@@ -190,6 +190,9 @@ type toolRun struct {
 	theirs bool     // which the command may write: it is all that the tool needs
 	has    bool     // the private cache has something for it
 	seeded bool     // with what the host's has
+
+	texts        []string // of its files, see readFiles
+	read, unread bool     // they were read; one could not be
 }
 
 // Overlay lets the command write over what it sees of the host's caches, where a tool
@@ -372,6 +375,17 @@ func (t *toolRun) settled(keys []string) bool {
 	if len(keys) == 0 {
 		return false
 	}
+	if !t.read {
+		t.read = true
+		t.readFiles()
+	}
+	return t.unread || slices.ContainsFunc(t.texts, func(text string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return hasKey(text, key) })
+	})
+}
+
+// readFiles reads the files that the tool reads inside.
+func (t *toolRun) readFiles() {
 	for _, file := range t.files {
 		for _, at := range t.places(file) {
 			to, ok := t.View.Visible(at)
@@ -379,12 +393,9 @@ func (t *toolRun) settled(keys []string) bool {
 				continue
 			}
 			data, err := t.Host.FS.Head(to.Path, maxSettings)
-			if err != nil || slices.ContainsFunc(keys, func(key string) bool { return hasKey(string(data), key) }) {
-				return true
-			}
+			t.texts, t.unread = append(t.texts, string(data)), t.unread || err != nil
 		}
 	}
-	return false
 }
 
 // places are where a file of a tool may be.
