@@ -102,17 +102,24 @@ func scaleRows() []*row {
 		{Name: "100,000 files in a repository, not 1", Unit: more, Ceiling: 0.3, share: 2,
 			setting: setting{repo: 100_000}},
 	}
-	for _, n := range []int{1, 10, 100, 1000} {
+	blocked := func(n int, beside string) *row {
 		files, names := map[string]string{}, []string(nil)
 		for i := range n {
 			name := fmt.Sprintf("keys/%03d.key", i)
 			files["project/"+name] = ""
 			names = append(names, strconv.Quote("$CWD/"+name))
 		}
+		if beside != "" {
+			files["project/keys/shown"] = ""
+		}
 		files[userConfig] = "[profiles.moderate]\nextends = [\"moderate\"]\nblocked_paths = [" + strings.Join(names, ", ") + "]\n"
-		rows = append(rows, &row{Name: fmt.Sprintf("blocked files in a directory: %d", n), Unit: whole,
-			share: 100, setting: setting{files: files}})
+		return &row{Name: fmt.Sprintf("blocked files in a directory: %d%s", n, beside), Unit: whole, share: 100,
+			setting: setting{files: files}}
 	}
+	for _, n := range []int{1, 10, 100, 1000} {
+		rows = append(rows, blocked(n, ""))
+	}
+	rows = append(rows, blocked(1000, ", one shown"))
 	return rows
 }
 
