@@ -113,7 +113,7 @@ func scaleRows() []*row {
 			files["project/keys/shown"] = ""
 		}
 		files[userConfig] = "[profiles.moderate]\nextends = [\"moderate\"]\nblocked_paths = [" + strings.Join(names, ", ") + "]\n"
-		return &row{Name: fmt.Sprintf("blocked files in a directory: %d%s", n, beside), Unit: whole, share: 100,
+		return &row{Name: fmt.Sprintf("blocked files: %d%s", n, beside), Unit: whole, share: 100,
 			setting: setting{files: files}}
 	}
 	for _, n := range []int{1, 10, 100, 1000} {
