@@ -95,16 +95,13 @@ func ownRules(a, b []Rule) (own []*Rule) {
 		if len(a) > 0 && len(b) > 0 {
 			order = compareRules(&a[0], &b[0])
 		}
-		if order < 0 {
-			own = append(own, &a[0])
-		} else if order > 0 {
-			own = append(own, &b[0])
-		}
-		if order <= 0 {
-			a = a[1:]
-		}
-		if order >= 0 {
-			b = b[1:]
+		switch {
+		case order < 0:
+			own, a = append(own, &a[0]), a[1:]
+		case order > 0:
+			own, b = append(own, &b[0]), b[1:]
+		default:
+			a, b = a[1:], b[1:]
 		}
 	}
 	return own
@@ -132,18 +129,18 @@ func onlyIn(p, other *Policy, added bool) []Change {
 			add(pathKeys[r.Access], "!"+r.Path, "exception", added)
 		}
 	}
-	for _, it := range p.Devices {
-		if !hasText(other.Devices, it.Text) {
+	for i, it := range p.Devices {
+		if !hasText(other.Devices, i, it.Text) {
 			add("devices", it.Text, it.Text, added)
 		}
 	}
-	for _, it := range p.EnvPass {
-		if !hasText(other.EnvPass, it.Text) && !passesAnyway(other, p, it.Text) {
+	for i, it := range p.EnvPass {
+		if !hasText(other.EnvPass, i, it.Text) && !passesAnyway(other, p, it.Text) {
 			add("env_pass", it.Text, it.Text, added)
 		}
 	}
-	for _, it := range p.EnvDrop {
-		if !hasText(other.EnvDrop, it.Text) {
+	for i, it := range p.EnvDrop {
+		if !hasText(other.EnvDrop, i, it.Text) {
 			add("env_drop", it.Text, it.Text, !added)
 		}
 	}
@@ -157,8 +154,10 @@ func onlyIn(p, other *Policy, added bool) []Change {
 	return out
 }
 
-func hasText(items []Item, text string) bool {
-	return slices.ContainsFunc(items, func(it Item) bool { return it.Text == text })
+// hasText reports whether a text is in a list, which is likely at i.
+func hasText(items []Item, i int, text string) bool {
+	return i < len(items) && items[i].Text == text ||
+		slices.ContainsFunc(items, func(it Item) bool { return it.Text == text })
 }
 
 func (p *Policy) hasExcept(r Rule) bool {

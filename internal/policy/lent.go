@@ -3,8 +3,6 @@
 package policy
 
 import (
-	"cmp"
-	"iter"
 	"path"
 	"slices"
 )
@@ -95,15 +93,24 @@ func Lends(text string) bool {
 // others show or hide something already, or a person wrote what becomes of the
 // place.
 func (pol *Policy) addLent(p *layers, vars Vars) {
+	if len(vars.Lent) == 0 {
+		return
+	}
+	var sum Profile
+	for i := range p.parts {
+		if part := &p.parts[i]; !part.replaced[Read] {
+			sum.addLent(part.Profile)
+		}
+	}
 	var rules []Rule
 	for i, l := range vars.Lent[:min(len(vars.Lent), maxLent)] {
-		for it, source := range p.lent() {
+		for _, it := range sum.Lent {
 			name := varName(it.Text[1:])
 			if name != l.Name {
 				continue
 			}
 			rest := it.Text[1+len(name):]
-			r := Rule{Access: Read, Layer: Builtin, Source: source + ", $" + name, Lent: uint16(i + 1)}
+			r := Rule{Access: Read, Layer: Builtin, Source: it.Source + ", $" + name, Lent: uint16(i + 1)}
 			for _, part := range l.parts() {
 				if r.Path = path.Clean(l.Dir + part + rest); pol.free(r.Path) {
 					rules = append(rules, r)
@@ -118,21 +125,6 @@ func (pol *Policy) addLent(p *layers, vars Vars) {
 		pol.Lent = append(pol.Lent, l.Dir)
 	}
 	pol.insert(rules...)
-}
-
-// lent are the paths after variables that count, with their sources. Where paths to read were
-// replaced, they were among them.
-func (l *layers) lent() iter.Seq2[*Item, string] {
-	return func(yield func(*Item, string) bool) {
-		for i := range l.parts {
-			p := &l.parts[i]
-			for k := range p.Lent {
-				if it := &p.Lent[k]; !p.replaced[Read] && !yield(it, cmp.Or(it.Source, p.source(""))) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // maxLent bounds what variables can add.

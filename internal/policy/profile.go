@@ -148,6 +148,10 @@ func (p *Profile) add(src *Profile) {
 	if src.Read.Replace {
 		p.Lent = nil // they were among the paths to read
 	}
+	p.addLent(src)
+}
+
+func (p *Profile) addLent(src *Profile) {
 	for _, it := range src.Lent {
 		it.Source = cmp.Or(it.Source, src.source(""))
 		p.Lent = append(p.Lent, it)
