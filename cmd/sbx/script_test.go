@@ -62,7 +62,7 @@ func (w withSbx) Run() int {
 	if given := os.Getenv("SBX_TEST_BINARY"); given != "" {
 		err = os.Symlink(given, sbxPath)
 	} else {
-		err = testenv.Build(sbxPath, ".")
+		err = testenv.Build(sbxPath, ".", testenv.Start()...)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sbx for the tests:", err)

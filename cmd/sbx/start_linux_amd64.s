@@ -28,7 +28,7 @@ TEXT sbx_start(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	SYSCALL
 	CMPQ AX, $-9   // EBADF
 	SETEQ ·outClosed(SB)
-	JMP  _rt0_amd64_linux(SB)
+	JMP  sbx_plain(SB)
 
 low:
 	MOVL $2, DI

@@ -4,12 +4,9 @@ package main
 
 import (
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/sbx-sandbox/sbx/internal/testenv"
 )
 
 // TestTooLittleMemory: where a limit leaves the Go runtime too little, a line
@@ -18,10 +15,7 @@ func TestTooLittleMemory(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("only for amd64 and arm64")
 	}
-	bin := filepath.Join(t.TempDir(), "sbx")
-	if err := testenv.Build(bin, ".", "-ldflags=-E sbx_start"); err != nil {
-		t.Fatal(err)
-	}
+	bin := sbxPath
 	for limit, want := range map[string]int{"-v 100000": 125, "-v 800000": 125, "-v 1200000": 125, "-v 1299999": 125, "-d 60000": 125, "-d 79999": 125, "-v 1400000": 0, "-d 90000": 0, "-v unlimited": 0} {
 		cmd := exec.Command("sh", "-c", "ulimit "+limit+` && exec "$0" --version`, bin)
 		out, _ := cmd.CombinedOutput()

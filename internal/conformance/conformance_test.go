@@ -220,7 +220,7 @@ func build(t *testing.T) string {
 		}
 		return given
 	}
-	if err := testenv.Build(path, "github.com/sbx-sandbox/sbx/cmd/sbx"); err != nil {
+	if err := testenv.Build(path, "github.com/sbx-sandbox/sbx/cmd/sbx", testenv.Start()...); err != nil {
 		t.Fatalf("sbx for the test: %v", err)
 	}
 	return path

@@ -74,6 +74,9 @@ func Run(args []string) int {
 	if err != nil {
 		return broken(err.Error())
 	}
+	if mapped != nil && mapped.started != 0 {
+		return resume(cfg, args)
+	}
 	cfg.Parent.giveBack()
 	if cfg.Argv == nil {
 		cfg.Argv = args[2:]
@@ -99,12 +102,15 @@ func readConfig(number string) (*InitConfig, error) {
 	if err != nil {
 		return nil, err
 	}
+	if mapped != nil && mapped.started != 0 { // and the file is closed
+		return decode(mapped.configuration())
+	}
 	data, err := readAll(fd)
 	if err != nil {
 		return nil, err
 	}
 	_ = syscall.Close(fd)
-	return decode(data)
+	return decode(configOf(data))
 }
 
 // readAll reads a file in memory, whose offset may be anywhere.

@@ -43,9 +43,7 @@ type supervisor struct {
 // serve starts the command, waits for it and returns the exit status.
 func serve(cfg *InitConfig, w restrictions) int {
 	runtime.LockOSThread()
-	held := blockedSignals(cfg.Group, cfg.Limit > 0)
-	s := &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1, input: w.input}
-	s.parent = parent{fds: cfg.Parent, blocked: held | cfg.Mask}
+	s := newSupervisor(cfg, w.input)
 	// Nothing inside may look into this process, nor use what it has open.
 	prctl(syscall.PR_SET_DUMPABLE, 0)
 	for _, fd := range append(cfg.Parent.list(), &cfg.OOM) {
@@ -77,8 +75,21 @@ func serve(cfg *InitConfig, w restrictions) int {
 		return status
 	}
 	s.listen()
-	for s.look(); !s.ended; s.look() {
-		s.wait()
+	return s.serve()
+}
+
+func newSupervisor(cfg *InitConfig, in input) *supervisor {
+	held := blockedSignals(cfg.Group, cfg.Limit > 0)
+	return &supervisor{config: cfg, forward: held &^ bit(marker), tty: -1, input: in,
+		parent: parent{fds: cfg.Parent, blocked: held | cfg.Mask}}
+}
+
+// serve goes on until the command has ended, and what it left.
+func (s *supervisor) serve() int {
+	for !s.ended {
+		if s.look(); !s.ended {
+			s.wait()
+		}
 	}
 	s.awaitGroup()
 	return s.finish()

@@ -279,6 +279,11 @@ func closeAllBut(keep ...int) (steps []step) {
 		}
 		return steps
 	}
+	return ranges(keep)
+}
+
+// ranges are the calls of close_range(2) for all descriptors but these.
+func ranges(keep []int) (steps []step) {
 	slices.Sort(keep)
 	from := 0
 	for _, fd := range append(keep, maxFD) {

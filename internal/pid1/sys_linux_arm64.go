@@ -7,6 +7,8 @@ const (
 	statxNr     = 291 // statx(2)
 	memfdCreate = 279 // memfd_create(2)
 
+	restorer = 0 // the kernel has its own
+
 	// Where ptrace(2) has the number of a system call and its first argument, among
 	// the registers.
 	regNumber = 8

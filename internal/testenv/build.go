@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 )
 
@@ -17,6 +18,15 @@ const sources = `{{with .Module}}{{if .Main}}{{.GoMod}}
 {{end}}{{range $.SFiles}}{{$.Dir}}/{{.}}
 {{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}
 {{end}}{{end}}{{end}}`
+
+// Start are the flags of the go command for sbx as it ships, see the Makefile: on Linux it
+// begins before the Go runtime does.
+func Start() []string {
+	if runtime.GOOS == "linux" && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") {
+		return []string{"-ldflags=-E sbx_start"}
+	}
+	return nil
+}
 
 // Build makes a program of this module at the path out. The go command does not see
 // what a test builds: it would print a result from its cache after the program

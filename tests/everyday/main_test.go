@@ -39,7 +39,7 @@ func withSbx(m *testing.M) int {
 	}
 	if sbxPath = os.Getenv("SBX_TEST_BINARY"); sbxPath == "" {
 		sbxPath = filepath.Join(dir, "sbx")
-		if err := testenv.Build(sbxPath, "github.com/sbx-sandbox/sbx/cmd/sbx"); err != nil {
+		if err := testenv.Build(sbxPath, "github.com/sbx-sandbox/sbx/cmd/sbx", testenv.Start()...); err != nil {
 			fmt.Fprintln(os.Stderr, "sbx for the tests:", err)
 			return 1
 		}
