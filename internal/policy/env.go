@@ -46,10 +46,12 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 	if fold {
 		name = strings.ToUpper(name)
 	}
+	has := letters(name)
 	for i := range items {
 		it := &items[i]
 		text := it.Text
-		if text == "" || name == "" || text[0] != '*' && text[0] != name[0] && (!fold || text[0]&^0x20 != name[0]) {
+		if text == "" || name == "" || text[0] != '*' && text[0] != name[0] && (!fold || text[0]&^0x20 != name[0]) ||
+			lacks(text, has) {
 			continue // most patterns end here
 		}
 		if fold {
@@ -63,6 +65,31 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 		}
 	}
 	return best, found
+}
+
+// letters are the ASCII letters in a text, without their case, a bit for each.
+func letters(s string) (set uint32) {
+	for i := range len(s) {
+		set |= letter(s[i])
+	}
+	return set
+}
+
+func letter(c byte) uint32 {
+	if c |= 0x20; c < 'a' || c > 'z' {
+		return 0
+	}
+	return 1 << (c - 'a')
+}
+
+// lacks reports whether a pattern has a letter that is not among some.
+func lacks(pattern string, among uint32) bool {
+	for i := range len(pattern) {
+		if letter(pattern[i])&^among != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // overlap reports whether some name matches both patterns. It goes through the

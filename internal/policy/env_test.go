@@ -4,6 +4,7 @@ package policy
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -99,5 +100,31 @@ func TestValidName(t *testing.T) {
 		if ValidName(name) != want {
 			t.Errorf("%q: not %v", name, want)
 		}
+	}
+}
+
+// What is left out before a pattern is compared would not have matched.
+func TestLettersLeaveOutNoMatch(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	word := func(letters string) string {
+		out := make([]rune, 1+r.IntN(5))
+		for i := range out {
+			out[i] = []rune(letters)[r.IntN(len([]rune(letters)))]
+		}
+		return string(out)
+	}
+	matched := 0
+	for range 20000 {
+		pattern, name := word("*?aAbB_1ıſé["), word("aAbBIS_1ıſÉ[")
+		want := Match(strings.ToUpper(pattern), strings.ToUpper(name))
+		if want && lacks(pattern, letters(strings.ToUpper(name))) || Match(pattern, name) && lacks(pattern, letters(name)) {
+			t.Fatalf("%q leaves out %q", pattern, name)
+		}
+		if want {
+			matched++
+		}
+	}
+	if matched < 100 {
+		t.Fatalf("%d matches say little", matched)
 	}
 }

@@ -31,6 +31,8 @@ type EnvChange struct {
 func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 	env []string, late []policy.Var, changes []EnvChange) {
 	own := v.overrides(pol, set)
+	most := len(v.Host.Environ) + len(own)
+	env, changes = make([]string, 0, most), make([]EnvChange, 0, most)
 	give := func(name, value string) {
 		if obeyedByLoader(name) {
 			late = append(late, policy.Var{Name: name, Value: value})
