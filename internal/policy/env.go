@@ -51,7 +51,7 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 		it := &items[i]
 		text := it.Text
 		if text == "" || name == "" || text[0] != '*' && text[0] != name[0] && (!fold || text[0]&^0x20 != name[0]) ||
-			lacks(text, has) {
+			lacks(text, name, has) {
 			continue // most patterns end here
 		}
 		if fold {
@@ -82,8 +82,12 @@ func letter(c byte) uint32 {
 	return 1 << (c - 'a')
 }
 
-// lacks reports whether a pattern has a letter that is not among some.
-func lacks(pattern string, among uint32) bool {
+// lacks reports whether a pattern ends otherwise than a name, or has a letter that is not
+// among the name's.
+func lacks(pattern, name string, among uint32) bool {
+	if c := pattern[len(pattern)-1]; c != '*' && c != '?' && c < 0x80 && c|0x20 != name[len(name)-1]|0x20 {
+		return true
+	}
 	for i := range len(pattern) {
 		if letter(pattern[i])&^among != 0 {
 			return true

@@ -33,12 +33,12 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 	own := v.overrides(pol, set)
 	most := len(v.Host.Environ) + len(own)
 	env, changes = make([]string, 0, most), make([]EnvChange, 0, most)
-	give := func(name, value string) {
+	give := func(name, value, whole string) {
 		if obeyedByLoader(name) {
 			late = append(late, policy.Var{Name: name, Value: value})
 			return
 		}
-		env = append(env, name+"="+value)
+		env = append(env, whole)
 	}
 	for _, kv := range v.Host.Environ {
 		name, value, ok := strings.Cut(kv, "=")
@@ -63,18 +63,18 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 		changes = append(changes, EnvChange{Name: name, Action: "pass", Source: d.Source})
 		switch name {
 		case "PATH":
-			value = v.prunePath(value)
+			kv = "PATH=" + v.prunePath(value)
 		case "PWD":
-			value = v.Inside(pwd)
+			kv = "PWD=" + v.Inside(pwd)
 		case "SHELL":
 			if _, ok := v.Visible(value); !ok {
-				value = "/bin/sh"
+				kv = "SHELL=/bin/sh"
 			}
 		}
-		give(name, value)
+		give(name, value, kv) // the loader obeys none of these
 	}
 	for _, o := range own {
-		give(o.Name, o.Value)
+		give(o.Name, o.Value, o.Name+"="+o.Value)
 		source := cmp.Or(pol.Where["env_set."+o.Name], "sbx")
 		changes = append(changes, EnvChange{Name: o.Name, Action: "set", Source: source})
 	}
