@@ -85,8 +85,8 @@ func setColor(args []string) error {
 			app.Color = args[i+1]
 		}
 	}
-	if app.Color != "" && !slices.Contains(words["color"], app.Color) {
-		return app.Failed("--color: "+text.Plain(app.Color)+" is not one of "+strings.Join(words["color"], ", "), "")
+	if app.Color != "" && !slices.Contains(words("color"), app.Color) {
+		return app.Failed("--color: "+text.Plain(app.Color)+" is not one of "+strings.Join(words("color"), ", "), "")
 	}
 	return nil
 }
@@ -152,13 +152,22 @@ func splitNames(words []string) (names []string) {
 	return names
 }
 
-// words are the values that flags with a fixed set of words take.
-var words = map[string][]string{
-	"git": {"none", "commit", "full"}, "cache": {"none", "private"}, "protect": {"auto", "enforce"}, "scope": {"cwd", "project"},
-	"seccomp":     {"default", "strict", "dev", "off"},
-	"new-session": {"auto", "yes", "no"}, "engine": {"auto", "bwrap", "landlock", host.EngineSeatbelt},
-	"min-tier":  {"full", "reduced"},
-	"log-level": {"error", "warn", "info", "debug"}, "color": {"auto", "always", "never"},
+// fixed are flags, each with the words that it takes.
+var fixed = [...][]string{
+	{"git", "none", "commit", "full"}, {"cache", "none", "private"}, {"protect", "auto", "enforce"}, {"scope", "cwd", "project"},
+	{"seccomp", "default", "strict", "dev", "off"},
+	{"new-session", "auto", "yes", "no"}, {"engine", "auto", "bwrap", "landlock", host.EngineSeatbelt},
+	{"min-tier", "full", "reduced"}, {"log-level", "error", "warn", "info", "debug"}, {"color", "auto", "always", "never"},
+}
+
+// words are the values of a flag that takes fixed words, nil for another.
+func words(flag string) []string {
+	for _, f := range fixed {
+		if f[0] == flag {
+			return f[1:]
+		}
+	}
+	return nil
 }
 
 func (o *options) check() error {
@@ -171,18 +180,18 @@ func (o *options) check() error {
 		{"new-session", o.NewSession},
 		{"engine", o.Engine}, {"min-tier", o.MinTier}, {"log-level", o.LogLevel},
 	} {
-		if f.value == "" || slices.Contains(words[f.name], f.value) || f.name == "seccomp" &&
+		if f.value == "" || slices.Contains(words(f.name), f.value) || f.name == "seccomp" &&
 			policy.SeccompFile(f.value) {
 			continue
 		}
-		hint, flag := meant(f.value, words[f.name], ""), "--"+f.name
+		hint, flag := meant(f.value, words(f.name), ""), "--"+f.name
 		if f.name == "engine" {
 			flag = engine
 			if policy.Bare(f.value) {
 				hint = "to run without a sandbox, use --no-sandbox"
 			}
 		}
-		return app.Failed(flag+": "+text.Plain(f.value)+" is not one of "+strings.Join(words[f.name], ", "),
+		return app.Failed(flag+": "+text.Plain(f.value)+" is not one of "+strings.Join(words(f.name), ", "),
 			hint)
 	}
 	if o.Direct && o.Timeout != "" {

@@ -192,8 +192,8 @@ func (c *completion) value(f *flag, before string) {
 		c.profiles(before)
 	case f.name == "env":
 		c.variables(before)
-	case len(words[f.name]) > 0:
-		for _, w := range words[f.name] {
+	case len(words(f.name)) > 0:
+		for _, w := range words(f.name) {
 			c.offer("", before+w)
 		}
 		if strings.HasSuffix(f.placeholder, "|FILE") {

@@ -165,12 +165,13 @@ func (t *tripped) remove(c *tripwire.Change, lines *bufio.Reader) (gone bool, er
 // replyTo asks until the answer is one of those there are. The end of the input
 // is none of them.
 func replyTo(lines *bufio.Reader, question string, answers ...string) string {
+	long := map[string]string{"a": "accept", "r": "remove", "s": "skip", "q": "quit", "yes": "y", "no": "n"}
 	for {
 		fmt.Fprint(stdout, question)
 		line, err := lines.ReadString('\n')
 		line = strings.ToLower(strings.TrimSpace(line))
 		for _, a := range answers {
-			if line == a || line == longAnswers[a] {
+			if line == a || line == long[a] {
 				return a
 			}
 		}
@@ -180,9 +181,6 @@ func replyTo(lines *bufio.Reader, question string, answers ...string) string {
 		}
 	}
 }
-
-// longAnswers are the words that letters stand for.
-var longAnswers = map[string]string{"a": "accept", "r": "remove", "s": "skip", "q": "quit", "yes": "y", "no": "n"}
 
 // search finds the repositories in the tree that are not plain, in directories
 // with so many entries at most. There is no record of them: below the first level

@@ -118,9 +118,11 @@ func (a *answerJSON) verdict() string {
 	return say(is(a.Read), can[[2]bool{is(a.Read), is(a.Write)}])
 }
 
-// doing are what rules do with a path.
-var doing = map[string]string{"private": "puts an empty directory at %", "closed": "closes %", "write": "makes % writable",
-	"read": "shows %, read-only", "protect": "protects %", "block": "hides %"}
+// doing is what a rule does with a path.
+func doing(access string) string {
+	return map[string]string{"private": "puts an empty directory at %", "closed": "closes %", "write": "makes % writable",
+		"read": "shows %, read-only", "protect": "protects %", "block": "hides %"}[access]
+}
 
 func (a *answerJSON) rule() string {
 	r := a.Rule
@@ -130,7 +132,7 @@ func (a *answerJSON) rule() string {
 	case r == nil || r.Path == "" && r.Setting == "":
 		return ""
 	case r.Path != "":
-		return source(r.Layer, r.Source) + " " + strings.Replace(doing[r.Access], "%", text.Plain(r.Path), 1)
+		return source(r.Layer, r.Source) + " " + strings.Replace(doing(r.Access), "%", text.Plain(r.Path), 1)
 	}
 	return r.Source + ": " + r.Setting
 }

@@ -32,16 +32,23 @@ func (w *wrong) error(hint string) error {
 }
 
 // foreign are flags by the names that they have elsewhere.
-var foreign = map[string]string{
-	"network": "net", "allow-net": "net", "allow-network": "net", "share-net": "net", "no-network": "no-net",
-	"unshare-net": "no-net", "offline": "no-net", "write": "allow-write", "rw": "allow-write", "bind": "allow-write",
-	"read": "allow-read", "ro-bind": "allow-read", "deny": "block", "hide": "block", "e": "env", "setenv": "env",
-	"mem": "memory", "pids-limit": "procs", "nproc": "procs", "backend": "engine", "V": "version", "silent": "quiet",
+func foreign() map[string]string {
+	return map[string]string{
+		"network": "net", "allow-net": "net", "allow-network": "net", "share-net": "net", "no-network": "no-net",
+		"unshare-net": "no-net", "offline": "no-net", "write": "allow-write", "rw": "allow-write", "bind": "allow-write",
+		"read": "allow-read", "ro-bind": "allow-read", "deny": "block", "hide": "block", "e": "env", "setenv": "env",
+		"mem": "memory", "pids-limit": "procs", "nproc": "procs", "backend": "engine", "V": "version", "silent": "quiet",
+	}
 }
 
-// samples are values to show for flags that take no fixed words.
-var samples = map[string]string{"timeout": "30s", "memory": "512M", "cpus": "2", "procs": "64", "file-size": "100M",
-	"profile": "moderate", "device": "gpu"}
+// sample is a value to show for a flag.
+func sample(name string) string {
+	if known := words(name); len(known) > 0 {
+		return known[0]
+	}
+	return map[string]string{"timeout": "30s", "memory": "512M", "cpus": "2", "procs": "64", "file-size": "100M",
+		"profile": "moderate", "device": "gpu"}[name]
+}
 
 // dashes are what editors and chat programs make of "-" and "--".
 const dashes = "‐‑‒–—―−"
@@ -54,24 +61,20 @@ func (s flagSet) meant(name string) string {
 			names = append(names, f.name)
 		}
 	}
-	for other, known := range foreign {
+	for other, known := range foreign() {
 		if slices.Contains(names, known) {
 			names = append(names, other)
 		}
 	}
 	slices.Sort(names)
 	near := text.Within(name, names, min(2, len(name)/3))
-	return cmp.Or(foreign[near], near)
+	return cmp.Or(foreign()[near], near)
 }
 
 func missingValue(word string, f *flag) *wrong {
-	sample := samples[f.name]
-	if known := words[f.name]; len(known) > 0 {
-		sample = known[0]
-	}
 	bad := &wrong{text: word + ": a value is missing", take: 1, hint: "write " + word + " " + f.placeholder}
-	if sample != "" {
-		bad.fix = []string{strings.TrimSuffix(word, "="), sample}
+	if value := sample(f.name); value != "" {
+		bad.fix = []string{strings.TrimSuffix(word, "="), value}
 	}
 	return bad
 }

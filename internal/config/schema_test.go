@@ -288,7 +288,7 @@ func configsOf(t *testing.T) (texts []string) {
 			}
 		}
 	}
-	for other := range maps.Keys(synonyms) { // what others call a key is a mistake, which names the right one
+	for other := range maps.Keys(synonyms()) { // what others call a key is a mistake, which names the right one
 		if topKey(other) == nil {
 			texts = append(texts, other+" = true")
 		}

@@ -53,14 +53,12 @@ func (h *hinter) limited(status int) string {
 		h.change("--procs "+strconv.Itoa(2*most), "procs", strconv.Itoa(2*most), "; to allow twice as many: ")
 }
 
-// daemons are programs by which a daemon of the host works, and its socket.
-var daemons = map[string]string{"docker": "/var/run/docker.sock", "docker-compose": "/var/run/docker.sock",
-	"podman": "/run/podman/podman.sock", "podman-compose": "/run/podman/podman.sock", "nerdctl": "/run/containerd/containerd.sock"}
-
 // daemon is about containers, which no sandbox can make.
 func (h *hinter) daemon(status int, programs []string) string {
+	sockets := map[string]string{"docker": "/var/run/docker.sock", "docker-compose": "/var/run/docker.sock",
+		"podman": "/run/podman/podman.sock", "podman-compose": "/run/podman/podman.sock", "nerdctl": "/run/containerd/containerd.sock"}
 	for _, name := range programs {
-		socket, ok := daemons[name]
+		socket, ok := sockets[name]
 		switch {
 		case !ok || status > 125 || h.exists(socket):
 		case strings.HasPrefix(name, "podman"):

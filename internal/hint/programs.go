@@ -63,9 +63,11 @@ const (
 	wrappers = "env command exec nohup nice ionice time timeout stdbuf setsid builtin xargs"
 )
 
-// places are more options by which programs write.
-var places = map[string]string{"pip": pips, "pip3": pips, "unzip": "-d", "ssh-keygen": "-f", "cmake": "--prefix -B",
-	"cargo": "--root --target-dir", "npm": "--prefix", "wget": "-P --directory-prefix"}
+// places are more options by which a program writes.
+func places(program string) string {
+	return map[string]string{"pip": pips, "pip3": pips, "unzip": "-d", "ssh-keygen": "-f", "cmake": "--prefix -B",
+		"cargo": "--root --target-dir", "npm": "--prefix", "wget": "-P --directory-prefix"}[program]
+}
 
 const pips = "-t --target --prefix --root -d --dest -w --wheel-dir --log"
 
@@ -392,7 +394,7 @@ func isOutput(name, option string, args []string) bool {
 		}
 		return dir
 	}
-	return is("-o -O -out", option) || strings.HasPrefix(option, "--out") || is(places[name], option)
+	return is("-o -O -out", option) || strings.HasPrefix(option, "--out") || is(places(name), option)
 }
 
 // all notes operands that are files of this machine.

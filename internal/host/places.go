@@ -78,9 +78,9 @@ func (h *Host) Grantable(path string) error {
 	if err := h.Writable(path); err != nil {
 		return err
 	}
-	starts := func(top string, names []string) bool {
+	starts := func(top, names string) bool {
 		rest, ok := strings.CutPrefix(path, top+"/")
-		return ok && slices.ContainsFunc(names, func(name string) bool {
+		return ok && slices.ContainsFunc(strings.Fields(names), func(name string) bool {
 			return policy.Within(rest, name) || policy.Within(name, rest)
 		})
 	}
@@ -96,17 +96,17 @@ func (h *Host) Grantable(path string) error {
 }
 
 // startConfig are such places below ~/.config, startHome those below a home directory.
-var (
-	startConfig = strings.Fields(`autostart autostart-scripts plasma-workspace systemd environment.d upstart
+const (
+	startConfig = `autostart autostart-scripts plasma-workspace systemd environment.d upstart
 		user-tmpfiles.d X11 fish zsh bash nushell powershell git direnv nvim vim emacs doom helix kak micro Code
 		VSCodium Cursor zed tmux kitty wezterm ghostty alacritty i3 sway hypr niri river bspwm sxhkd awesome qtile
-		openbox labwc polybar waybar rofi ranger lf yazi mpv`)
-	startHome = strings.Fields(`.local/share/applications .local/share/systemd .local/share/dbus-1
+		openbox labwc polybar waybar rofi ranger lf yazi mpv`
+	startHome = `.local/share/applications .local/share/systemd .local/share/dbus-1
 		.local/share/kservices5 .local/share/kio .local/share/kwin .local/share/plasma .local/share/plasmashell
 		.local/share/gnome-shell .local/share/cinnamon .local/share/nautilus .local/share/nautilus-python
 		.local/share/nemo .local/share/file-manager .local/share/bash-completion .local/share/fish
 		.local/share/nvim .config/autostart .bashrc.d .zsh .zshrc.d .oh-my-zsh .emacs.d .doom.d .vim .tmux .xmonad
-		.fvwm .vscode .vscode-server .claude`)  // ~/Library is hidden as a whole
+		.fvwm .vscode .vscode-server .claude` // ~/Library is hidden as a whole
 )
 
 // PlaceError is a path that is not made writable, or not without being named.

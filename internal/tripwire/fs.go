@@ -94,11 +94,20 @@ func exists(path string) bool {
 func mtime(st *unix.Stat_t) int64 { return st.Mtim.Nano() }
 func ctime(st *unix.Stat_t) int64 { return st.Ctim.Nano() }
 
-func kindName(mode uint32) string { return cmp.Or(kindNames[mode&unix.S_IFMT], "device") }
-
-var kindNames = map[uint32]string{
-	unix.S_IFREG: "file", unix.S_IFDIR: "directory", unix.S_IFLNK: "link", unix.S_IFIFO: "fifo",
-	unix.S_IFSOCK: "socket",
+func kindName(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return "file"
+	case unix.S_IFDIR:
+		return "directory"
+	case unix.S_IFLNK:
+		return "link"
+	case unix.S_IFIFO:
+		return "fifo"
+	case unix.S_IFSOCK:
+		return "socket"
+	}
+	return "device"
 }
 
 // unreachable reports whether an error says that nothing can be reached there: no

@@ -262,15 +262,15 @@ func (c *cleaner) module(dir string, depth int) bool {
 		switch {
 		case git && (name == "modules" || name == "worktrees"):
 			return true // see repository
-		case git && slices.Contains(bulk, name):
+		case git && (slices.Contains(bulk, name) || slices.Contains(gitdir.Bulk, name)):
 			return c.below(sub, func(sub string) bool { return usual(host.Base(sub)) || c.module(sub, depth+1) })
 		}
 		return c.module(sub, depth+1)
 	})
 }
 
-// bulk are the directories of a git directory that hold much and no repository.
-var bulk = append([]string{"branches", "lfs", "annex", "rr-cache", "svn"}, gitdir.Bulk...)
+// bulk are more directories of a git directory that hold much and no repository.
+var bulk = []string{"branches", "lfs", "annex", "rr-cache", "svn"}
 
 // usual reports whether a directory belongs in one of those.
 func usual(name string) bool {

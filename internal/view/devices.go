@@ -12,10 +12,12 @@ import (
 	"github.com/sbx-sandbox/sbx/internal/text"
 )
 
-// deviceSets are the nodes that a word for devices stands for.
-var deviceSets = map[string][]string{
-	"gpu": {"/dev/dri/card*", "/dev/dri/renderD*", "/dev/nvidia*", "/dev/nvidia-caps/nvidia-cap*", "/dev/kfd", "/dev/dxg"},
-	"kvm": {"/dev/kvm"},
+// deviceSet is the nodes that a word for devices stands for, nil for another word.
+func deviceSet(word string) []string {
+	return map[string][]string{
+		"gpu": {"/dev/dri/card*", "/dev/dri/renderD*", "/dev/nvidia*", "/dev/nvidia-caps/nvidia-cap*", "/dev/kfd", "/dev/dxg"},
+		"kvm": {"/dev/kvm"},
+	}[word]
 }
 
 // gpuFacts is where drivers of GPUs look up what a node is (libdrm, Mesa, ROCm).
@@ -24,10 +26,10 @@ var gpuFacts = []string{"/sys/bus/pci", "/sys/class/drm", "/sys/class/kfd", "/sy
 // neverOpened leads to the machine's memory, disks, terminals, input or mounts, or to
 // another network: a command that has one of these needs no other way out. What ends in
 // "*" is so whatever follows.
-var neverOpened = strings.Fields(`mem kmem port kmsg nvram tty tty0* tty1* tty2* tty3* tty4* tty5* tty6* tty7* tty8*
+const neverOpened = `mem kmem port kmsg nvram tty tty0* tty1* tty2* tty3* tty4* tty5* tty6* tty7* tty8*
 	tty9* vcs* console ptmx pts/* shm/* mqueue/* fd/* input/* uinput hidraw* usbmon* uhid vhci watchdog* ipmi* sg*
 	bsg/* nvme* ng* mtd* raw* mapper/* btrfs-control loop-control autofs cuse userfaultfd snapshot cpu/* net/tun
-	vhost-* vfio/* binder*`)
+	vhost-* vfio/* binder*`
 
 // OpenDevices adds what the policy's devices name: character devices that the user may
 // open and that only root can have put there.
@@ -35,7 +37,7 @@ func (v *View) OpenDevices(pol *policy.Policy) error {
 	before := len(v.Entries)
 	for _, it := range pol.Devices {
 		r := &policy.Rule{Access: policy.Write, Layer: it.Layer, Source: it.Source}
-		nodes, set := []string{it.Text}, deviceSets[it.Text] != nil
+		nodes, set := []string{it.Text}, deviceSet(it.Text) != nil
 		if set {
 			nodes = v.deviceNodes(it.Text)
 		}
@@ -94,7 +96,7 @@ func deviceTrouble(name string, err error) error {
 
 // deviceNodes are the nodes of a set that exist.
 func (v *View) deviceNodes(set string) (out []string) {
-	for _, pattern := range deviceSets[set] {
+	for _, pattern := range deviceSet(set) {
 		dir, last := policy.Dir(pattern), host.Base(pattern)
 		if !strings.Contains(last, "*") {
 			if info, err := v.Host.FS.Lstat(pattern); err == nil && info.Kind != host.Absent {
@@ -128,7 +130,7 @@ func (v *View) openDevice(r *policy.Rule, path string) error {
 		if !ok {
 			return errors.New(text.Plain(path) + " is not in /dev")
 		}
-		if slices.ContainsFunc(neverOpened, func(never string) bool {
+		if slices.ContainsFunc(strings.Fields(neverOpened), func(never string) bool {
 			stem, open := strings.CutSuffix(never, "*")
 			return rest == never || open && strings.HasPrefix(rest, stem)
 		}) {
