@@ -233,6 +233,7 @@ func (c *Caller) Files() (files []config.File, doubts []string, err error) {
 	if err := c.misled(); err != nil {
 		return nil, nil, err
 	}
+	log := logger(c.Inv.Flags.LogLevel)
 	cwd := c.Vars.CWD
 	if c.nowhere != "" {
 		cwd = c.Host.CWD // a project file there still tightens
@@ -245,7 +246,7 @@ func (c *Caller) Files() (files []config.File, doubts []string, err error) {
 		}
 		return is
 	}
-	c.Inv.Flags.log("debug", "looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd",
+	log.Debug("looked for config", "system", places.System, "user", places.User, "explicit", places.Explicit, "cwd",
 		places.CWD, "root", places.Root)
 	files, err = config.Find(places)
 	var bad *config.FileError
@@ -255,7 +256,7 @@ func (c *Caller) Files() (files []config.File, doubts []string, err error) {
 		files, err = config.Find(places)
 	}
 	for _, f := range files {
-		c.Inv.Flags.log("info", "read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
+		log.Info("read config", "file", f.Path, "layer", f.Layer, "bytes", len(f.Data), "trusted", f.Trusted)
 	}
 	return files, doubts, err
 }

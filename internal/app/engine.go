@@ -26,7 +26,7 @@ import (
 func (c *Context) Engine() (engine.Chosen, error) {
 	chosen, err := c.choose()
 	if err == nil {
-		c.Inv.Flags.log("info", "engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version",
+		logger(c.Inv.Flags.LogLevel).Info("engine", "name", chosen.Name, "bwrap", chosen.Bwrap.Path, "version",
 			chosen.Bwrap.Version, "landlock", c.Host.Landlock)
 	}
 	return chosen, err
@@ -110,7 +110,7 @@ func (c *Context) plan(cmd command, by engine.Chosen) (*engine.Plan, error) {
 	}
 	if err == nil {
 		plan.Report.Once = append(plan.Report.Once, way...)
-		flags.log("debug", "plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
+		logger(flags.LogLevel).Debug("plan", "argv", plan.Argv, "descriptors", len(plan.FDs), "command",
 			plan.Report.Command)
 	}
 	return plan, err
@@ -163,7 +163,7 @@ func (c *Context) readFilter() (_ *seccomp.File, agreed bool, err error) {
 	// A file that does not depend on it does without.
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	f.Kernel, _ = seccomp.ParseKernel(strings.TrimSpace(string(release)))
-	c.Inv.Flags.log("info", "read seccomp filter", "file", path, "rules", f.Rules(), "bytes", len(data))
+	logger(c.Inv.Flags.LogLevel).Info("read seccomp filter", "file", path, "rules", f.Rules(), "bytes", len(data))
 	state, _, _ := c.TrustStore().Check(path, data)
 	return f, state == config.Trusted, nil
 }

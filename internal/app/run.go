@@ -32,6 +32,7 @@ type Context struct {
 
 // Load reads the host and the files, and resolves the policy of an invocation.
 func Load(inv Invocation) (*Context, error) {
+	log := logger(inv.Flags.LogLevel)
 	caller, err := detect(inv)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func Load(inv Invocation) (*Context, error) {
 	if c, err = c.tightened(); err != nil {
 		return nil, err
 	}
-	inv.Flags.log("info", "resolved policy", "profiles", c.Policy.Profiles, "rules", len(c.Policy.Rules))
+	log.Info("resolved policy", "profiles", c.Policy.Profiles, "rules", len(c.Policy.Rules))
 	return c, c.locked()
 }
 

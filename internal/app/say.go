@@ -3,13 +3,11 @@
 package app
 
 import (
-	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
-	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
 
 	"github.com/sbx-sandbox/sbx/internal/host"
@@ -60,23 +58,20 @@ func Failed(text, hint string) error {
 // Gone is the error for a working directory that cannot be worked in.
 func Gone() error { return host.Gone() }
 
-// levels are those of the log, the coarsest first.
-var levels = []string{"error", "warn", "info", "debug"}
+// logger writes to standard error when a level was asked for.
+func logger(level string) hclog.Logger {
+	if level == "" {
+		return hclog.NewNullLogger()
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: "sbx", Level: hclog.LevelFromString(level), Output: escaped{}})
+}
 
-// log writes a record to standard error when --log-level asks for it, with keys and
-// values: "2026-01-02T03:04:05.678Z [INFO]  sbx: read config: layer=user bytes=7".
-func (f *Flags) log(level, what string, pairs ...any) {
-	if slices.Index(levels, f.LogLevel) < slices.Index(levels, level) {
-		return
+// escaped is standard error, for records that may hold any name.
+type escaped struct{}
+
+func (escaped) Write(record []byte) (int, error) {
+	if _, err := os.Stderr.WriteString(text.Escape(string(record))); err != nil {
+		return 0, err
 	}
-	b := fmt.Appendf(nil, "%s %-7s sbx: %s:", time.Now().Format("2006-01-02T15:04:05.000Z0700"),
-		"["+strings.ToUpper(level)+"]", what)
-	for i := 0; i < len(pairs); i += 2 {
-		value := fmt.Sprint(pairs[i+1])
-		if _, list := pairs[i+1].([]string); list || value == "" || strings.ContainsAny(value, " \t\n\"") {
-			value = fmt.Sprintf("%q", pairs[i+1])
-		}
-		b = fmt.Appendf(b, " %s=%s", pairs[i], value)
-	}
-	_, _ = os.Stderr.WriteString(text.Escape(string(b)) + "\n")
+	return len(record), nil
 }
