@@ -89,7 +89,7 @@ func prepareStage(p *engine.Plan) error {
 	p.Init.Mask = mask
 	for i := range p.FDs {
 		if p.FDs[i].Num == p.InitFD {
-			p.FDs[i].Data = p.Init.Image(p.InitFD, p.Keep, len(p.Limits.Cgroups) == 0)
+			p.FDs[i].Data = p.Init.Image(p.InitFD, len(p.Limits.Cgroups) == 0)
 		}
 	}
 	if p.Limit > 0 {

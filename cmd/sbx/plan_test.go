@@ -243,7 +243,11 @@ func comparePlan(t *testing.T, w *world, plan *planJSON, got *recorded) {
 	want := map[int]bool{0: true, 1: true, 2: true}
 	for _, fd := range plan.FDs {
 		want[fd.Num] = true
-		if diff := cmp.Diff(string(content(t, fd)), string(got.FDs[fd.Num].Data)); diff != "" {
+		printed, executed := string(content(t, fd)), string(got.FDs[fd.Num].Data)
+		if fd.Name == "configuration of process 1" { // its program stands before it, made from it alone
+			executed = executed[max(0, len(executed)-len(printed)):]
+		}
+		if diff := cmp.Diff(printed, executed); diff != "" {
 			t.Errorf("descriptor %d (%s): printed (-), executed (+):\n%s", fd.Num, fd.Name, diff)
 		}
 		if _, ok := got.FDs[fd.Num]; !ok {

@@ -43,11 +43,8 @@ import (
 //     so does a runtime that finds no room for its threads.
 
 // Image gives the bytes of the file for process 1 that has the number fd: with a program
-// where plain is allowed and the run is one. keep are the command's descriptors.
-func (cfg *InitConfig) Image(fd int, keep []int, allowed bool) []byte {
-	if allowed && cfg.Keep == nil {
-		cfg.Keep = keep
-	}
+// where plain is allowed and the run is one.
+func (cfg *InitConfig) Image(fd int, allowed bool) []byte {
 	config := cfg.Encode()
 	_, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, closeOnExec)
 	if !allowed || errno != 0 || entered == 0 {

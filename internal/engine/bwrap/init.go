@@ -58,7 +58,7 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 		return words, show, nil
 	}
 	r.Init = &pid1.InitConfig{Path: path, Group: processGroup(r), Limit: r.Limit, OOM: -1, Parent: pid1.NoParentFDs,
-		Reopen: r.Reopen, Ruleset: ruleset}
+		Reopen: r.Reopen, Keep: r.Keep, Ruleset: ruleset}
 	if r.Limits.Staged {
 		r.Init.Rlimits, r.Init.Memory = r.Limits.Rlimits, r.Limits.Memory
 	}
@@ -66,7 +66,7 @@ func (e Engine) command(r *engine.Run, path string, words []string, next func() 
 		r.Init.Expected = expected(r.View)
 	}
 	if ruleset != nil && ruleset.FS != 0 {
-		r.Init.Expected, r.Init.Keep = expectPrivate(r.View, r.Init.Expected), r.Keep
+		r.Init.Expected = expectPrivate(r.View, r.Init.Expected)
 	}
 	r.InitFD = next()
 	if req.Argv0 != "" {
