@@ -40,8 +40,8 @@ gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
 # The linker writes through a mapping, which leaves its file in small pages of the
 # kernel's cache: a copy starts a tenth faster, and is what an installed program is.
 build: ## build bin/sbx
-	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/.sbx' ./cmd/sbx
-	@cp '$(BIN)/.sbx' '$(BIN)/.sbx.new' && mv -f '$(BIN)/.sbx.new' '$(BIN)/sbx' && rm -f '$(BIN)/.sbx'
+	$(BUILD) -ldflags '$(LDFLAGS)' -o '$(BIN)/sbx' ./cmd/sbx
+	@cp '$(BIN)/sbx' '$(BIN)/.sbx.new' && mv -f '$(BIN)/.sbx.new' '$(BIN)/sbx'
 	@$(HARDEN)
 
 try: ## see it work in a throw-away project; installs bubblewrap when it is missing
