@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The process lives for two milliseconds: how many processors a container may
-// use, and whether that changes, is not worth the files read to learn it.
+// The process lives for two milliseconds: whether a container may use another number
+// of processors meanwhile is not worth a thread that asks.
 //
-//go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
 // Command sbx runs one command in a sandbox. See sbx(1).
