@@ -186,8 +186,10 @@ func (s flagSet) read(words []string) (*runCLI, error) {
 		case *bool:
 			*v = !slices.Contains([]string{"false", "0", "no"}, strings.ToLower(value))
 		case *[]int:
-			n, _ := strconv.Atoi(value) // which value has read
-			*v = append(*v, n)
+			n, e := strconv.Atoi(value) // which is a number, or nothing
+			if *v = append(*v, n); e != nil {
+				err = emptyValue(f.name)
+			}
 		case *[]string:
 			*v = append(*v, value)
 		case *string:
