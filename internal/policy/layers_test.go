@@ -75,7 +75,7 @@ func TestBlocked(t *testing.T) {
 	set, sum := profiles.Builtin(), &policy.Profile{}
 	set["mine"] = []*policy.Profile{{Name: "mine", Layer: policy.User, Source: "u.toml:1:1", Extends: []string{"moderate"},
 		Write: policy.Words("/opt/tree"), Block: policy.List{Replace: true,
-			Items: []policy.Item{{Text: "/usr/b*", Layer: policy.User}, {Text: "!/usr/bin"}, {Text: "$CWD/x"}, {Text: "$ROOT/y"}}}}}
+			Items: []policy.Item{{Text: "/usr/b*", Layer: policy.User}, {Text: "!/usr/bin"}, {Text: "$CWD/x"}, {Text: "$ROOT/y"}, {Text: "$PROJECT/z"}}}}}
 	for _, stack := range set {
 		for _, it := range stack[0].Block.Items {
 			if it.Layer = max(it.Layer, stack[0].Layer); !strings.HasPrefix(it.Text, "!") {
@@ -87,6 +87,8 @@ func TestBlocked(t *testing.T) {
 		{CWD: "/w/p", Root: "/w/p", Home: "/home/u"},
 		{CWD: "/w/p", Root: "/w", Around: "/", Home: "/root", Config: "/usr/c", Dirs: []string{"/w/q"},
 			Members: []policy.Member{{Dir: "/w/r", Names: []string{"x"}}}, Home2: "/home/u2"},
+		{CWD: "/w/p", Root: "/w", Project: "/w", Home: "/home/u"},
+		{CWD: "/w/p", Root: "/w/p", Home: "/home/u", Lent: []policy.Lent{{Name: "JAVA_HOME", Dir: "/opt/jdk"}}},
 	} {
 		got, err := set.Blocked(vars)
 		want, wrong := policy.Resolve(nil, nil, vars, sum)

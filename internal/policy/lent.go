@@ -93,7 +93,7 @@ func Lends(text string) bool {
 // others show or hide something already, or a person wrote what becomes of the
 // place.
 func (pol *Policy) addLent(p *layers, vars Vars) {
-	if len(vars.Lent) == 0 {
+	if len(vars.Lent) == 0 || p.blocks {
 		return
 	}
 	var sum Profile

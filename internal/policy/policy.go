@@ -258,7 +258,7 @@ func (p *layers) resolve(selected []string, vars Vars) (*Policy, error) {
 		vars.Project = ""
 	}
 	err := pol.addRules(p, vars)
-	if err == nil && pol.closesProject(p, &vars) {
+	if err == nil && !p.blocks && pol.closesProject(p, &vars) {
 		pol.Rules, pol.Lent, vars.Project = nil, nil, ""
 		err = pol.addRules(p, vars)
 	}
