@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sbx-sandbox/sbx/internal/policy"
 	"github.com/sbx-sandbox/sbx/internal/text"
@@ -177,7 +178,7 @@ func (r *Resolver) step(path string, depth int) (Resolved, error) {
 	if a, ok := r.seen[path]; ok {
 		return a.of(path), a.err
 	}
-	if l := r.dirs[policy.Dir(path)]; l != nil && l.whole && !l.has(Base(path)) {
+	if l := r.dirs[policy.Dir(path)]; l != nil && l.whole && l.lacks(Base(path)) {
 		return Resolved{Path: path}, nil
 	}
 	res, err := r.walk(path, depth)
@@ -292,22 +293,26 @@ func (r *Resolver) Entries(dir string) ([]Entry, error) {
 
 // List reads a directory so that names which are not in it need no look of
 // their own. A large one, which costs more than that, stays as it is, and so does one
-// that cannot be read.
+// that cannot be read or searched, or in which names are not all ASCII.
 func (r *Resolver) List(dir string) {
 	const large, many = 8 << 10, 256
 	to, err := r.Resolve(dir)
-	if err != nil || to.Info.Kind != Dir || to.Info.Size > large {
+	if err != nil || to.Info.Kind != Dir || to.Info.Size > large || !r.fs.Access(to.Path, 'x') {
 		return
 	}
 	if entries, err := r.Entries(to.Path); err == nil && len(entries) <= many {
-		r.dirs[to.Path].whole = true
+		r.dirs[to.Path].whole = !slices.ContainsFunc(entries, func(e Entry) bool { return !ascii(e.Name) })
 	}
 }
 
-// has reports whether a name is in a directory. Case is folded: a file system may
-// find .ENV under the name .env.
-func (l *listing) has(name string) bool {
-	return slices.ContainsFunc(l.entries, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
+// lacks reports whether a name is not in a directory. Case is folded: a file system may
+// find .ENV under the name .env, and what is not ASCII by rules of its own.
+func (l *listing) lacks(name string) bool {
+	return ascii(name) && !slices.ContainsFunc(l.entries, func(e Entry) bool { return strings.EqualFold(e.Name, name) })
+}
+
+func ascii(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 func Cut(s string) (elem, rest string) {

@@ -73,6 +73,39 @@ func TestEachPathIsAskedOnce(t *testing.T) {
 	}
 }
 
+// TestListedNames: a listing tells that a name is absent only where the file system could
+// not find it all the same, under another spelling or after a chmod.
+func TestListedNames(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"/plain/A", "/odd/.g\u200cit", "/closed/a"} {
+		if err := os.MkdirAll(top+name, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := closed{counting{looks: map[string]int{}, lists: map[string]int{}}, top + "/closed"}
+	r := NewResolver(c)
+	for path, want := range map[string]int{"/plain/b": 0, "/plain/a": 1, "/plain/e\u0301": 1, "/plain/\xff": 1,
+		"/odd/.git": 1, "/closed/b": 1} {
+		r.List(top + filepath.Dir(path))
+		if _, err := r.Resolve(top + path); err != nil || c.looks[top+path] != want {
+			t.Errorf("%q was asked for %d times, want %d; %v", path, c.looks[top+path], want, err)
+		}
+	}
+}
+
+// closed has a directory that may not be searched.
+type closed struct {
+	counting
+	dir string
+}
+
+func (c closed) Access(path string, rwx byte) bool {
+	return (path != c.dir || rwx != 'x') && c.counting.Access(path, rwx)
+}
+
 // TestMake: what is to be made is there for whoever asks later, by each of its names,
 // although its absence is known.
 func TestMake(t *testing.T) {
