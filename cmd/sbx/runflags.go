@@ -131,11 +131,10 @@ func (s flagSet) each(words []string, do func(f *flag, value string)) (int, *wro
 func (s flagSet) letters(words []string, do func(*flag, string)) (int, *wrong) {
 	for i, r := range words[0][1:] {
 		f := s.find(func(f *flag) bool { return f.short == r })
-		rest := words[0][1+i+utf8.RuneLen(max(r, 0)):]
-		switch {
-		case f == nil || r == utf8.RuneError || r == 0:
+		if f == nil || r == utf8.RuneError || r == 0 {
 			return 1, s.unknown(words[0])
-		case !f.bool:
+		}
+		if rest := words[0][1+i+utf8.RuneLen(r):]; !f.bool {
 			return s.value(words, f, rest, rest != "", do)
 		}
 		do(f, "")

@@ -72,6 +72,15 @@ func TestReadFlags(t *testing.T) {
 	}
 }
 
+// TestUnknownLetters: what is no flag is told, in whatever bytes.
+func TestUnknownLetters(t *testing.T) {
+	for _, word := range []string{"-Z", "-\xff", "-v\xff", "-v\xc3", "-\x00", "-é", "-\uFFFD", "-\U0010ffff", "--\xff", "-v=\xff"} {
+		if _, err := runFlags().read([]string{word, "x"}); err == nil {
+			t.Errorf("%q was read", word)
+		}
+	}
+}
+
 func plainValue(v reflect.Value) string {
 	if v.Kind() == reflect.Int {
 		return string(rune('0' + v.Int()))
