@@ -176,3 +176,13 @@ func TestRatio(t *testing.T) {
 		}
 	}
 }
+
+func TestRelease(t *testing.T) {
+	for release, want := range map[string]bool{"5.14": true, "5.14.0-1-amd64": true, "5.14+": true, "5.15-rc1": true,
+		"6.0": true, "10.0.1": true, "5.13.99": false, "5.9": false, "4.20": false, "5.": false, "5.x": false, "6": false,
+		"": false, "x.20": false, "5.99999999999999999999": false} {
+		if got := atLeast(release, 5, 14); got != want {
+			t.Errorf("%q: %v", release, got)
+		}
+	}
+}
