@@ -112,7 +112,7 @@ func (s flagSet) each(words []string, do func(f *flag, value string)) (int, *wro
 	}
 	f := s.long(name)
 	switch {
-	case f == nil:
+	case f == nil || strings.HasPrefix(w, "---"):
 		return 1, s.unknown(w)
 	case f.bool && set && !slices.Contains([]string{"true", "1", "yes", "false", "0", "no"}, strings.ToLower(value)):
 		fix := []string{"--" + name}

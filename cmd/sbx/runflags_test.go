@@ -74,7 +74,8 @@ func TestReadFlags(t *testing.T) {
 
 // TestUnknownLetters: what is no flag is told, in whatever bytes.
 func TestUnknownLetters(t *testing.T) {
-	for _, word := range []string{"-Z", "-\xff", "-v\xff", "-v\xc3", "-\x00", "-é", "-\uFFFD", "-\U0010ffff", "--\xff", "-v=\xff"} {
+	for _, word := range []string{"-Z", "-\xff", "-v\xff", "-v\xc3", "-\x00", "-é", "-\uFFFD", "-\U0010ffff", "--\xff", "-v=\xff", "---",
+		"---net", "----quiet", "---block=x"} {
 		if _, err := runFlags().read([]string{word, "x"}); err == nil {
 			t.Errorf("%q was read", word)
 		}
