@@ -39,10 +39,37 @@ func PrepareParent(w ParentFDs, group Group, limited bool) (mask uint64, err err
 	if limited {
 		setMask(1, bit(sigALRM))
 	}
-	if err = open(w); err == nil {
+	if err = reserve(w); err == nil {
+		err = open(w)
+	}
+	if err == nil {
 		err = watchdog(w)
 	}
 	return mask, err
+}
+
+// reserve takes the planned numbers, so that nothing that is opened meanwhile gets one
+// and is lost when another descriptor is placed there.
+func reserve(w ParentFDs) error {
+	last := -1
+	for _, n := range w.list() {
+		last = max(last, *n)
+	}
+	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	beyond, err := fcntl(fd, syscall.F_DUPFD_CLOEXEC, last+1)
+	if _ = syscall.Close(fd); err == syscall.EINVAL {
+		err = syscall.EBADF // what dup3 says of a number above the limit
+	}
+	for _, n := range w.list() {
+		if *n >= 0 && err == nil {
+			err = syscall.Dup3(beyond, *n, syscall.O_CLOEXEC)
+		}
+	}
+	_ = syscall.Close(beyond)
+	return err
 }
 
 func open(w ParentFDs) error {
