@@ -88,6 +88,7 @@ type Resolver struct {
 // listing is what is in a directory, sorted.
 type listing struct {
 	entries []Entry
+	asked   bool // by List
 	whole   bool // what it does not have does not exist
 }
 
@@ -296,12 +297,17 @@ func (r *Resolver) Entries(dir string) ([]Entry, error) {
 // that cannot be read or searched, or in which names are not all ASCII.
 func (r *Resolver) List(dir string) {
 	const large, many = 8 << 10, 256
+	if l := r.dirs[dir]; l != nil && l.asked {
+		return
+	}
 	to, err := r.Resolve(dir)
 	if err != nil || to.Info.Kind != Dir || to.Info.Size > large || !r.fs.Access(to.Path, 'x') {
 		return
 	}
-	if entries, err := r.Entries(to.Path); err == nil && len(entries) <= many {
-		r.dirs[to.Path].whole = !slices.ContainsFunc(entries, func(e Entry) bool { return !ascii(e.Name) })
+	if entries, err := r.Entries(to.Path); err == nil {
+		l := r.dirs[to.Path]
+		l.asked = true
+		l.whole = len(entries) <= many && !slices.ContainsFunc(entries, func(e Entry) bool { return !ascii(e.Name) })
 	}
 }
 
