@@ -5,7 +5,6 @@ package wrap
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,7 +36,7 @@ func confineSelf(p *engine.Plan) error {
 		return failed(text.Plain(err.Error()))
 	}
 	// From here on this thread alone counts: it executes the command.
-	runtime.LockOSThread()
+	pid1.Lock()
 	if err := dropCaps(); err != nil {
 		return failed("capabilities: " + err.Error())
 	}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -26,11 +25,20 @@ import (
 	"github.com/sbx-sandbox/sbx/shims"
 )
 
-// The main thread is the one that becomes bwrap: by it the kernel knows who may
-// trace that (see Yama's PR_SET_PTRACER), and changing threads takes longer.
-func init() { runtime.LockOSThread() }
+// All runs in an init function, which the runtime keeps on the main thread. That one
+// becomes bwrap: by it the kernel knows who may trace that (see Yama's PR_SET_PTRACER),
+// and changing threads takes longer. runtime.LockOSThread would start one more thread.
+func init() { begin() }
 
-func main() {
+var begin = func() { // not in tests
+	pid1.InInit = true
+	program()
+	os.Exit(0)
+}
+
+func main() {}
+
+func program() {
 	if pid1.Ended != nil {
 		os.Exit(app.After(pid1.Ended))
 	}

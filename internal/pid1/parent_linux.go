@@ -14,8 +14,16 @@ import (
 // signal mask, and the signals that are not ignored. It locks the goroutine to
 // its thread, which has to execute another program then.
 func BeforeExec() {
-	runtime.LockOSThread()
+	Lock()
 	asBeforeExec()
+}
+
+// Lock is [runtime.LockOSThread], but that an init function has its thread already:
+// locking there would start a thread.
+func Lock() {
+	if !InInit || syscall.Gettid() != syscall.Getpid() {
+		runtime.LockOSThread()
+	}
 }
 
 // PrepareParent opens the descriptors of this process, which is about to become

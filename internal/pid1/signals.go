@@ -2,6 +2,10 @@
 
 package pid1
 
+// InInit is true in a program all of which runs in an init function. There the main
+// thread belongs to the goroutine of that function alone.
+var InInit bool
+
 // Signals by number, as on all of Linux that sbx runs on.
 const (
 	sigHUP, sigINT, sigQUIT    = 1, 2, 3
