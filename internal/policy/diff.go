@@ -202,7 +202,7 @@ func passesAnyway(a, b *Policy, text string) bool {
 	if strings.IndexByte(text, '*') < 0 {
 		return a.Env(text).Pass
 	}
-	item, _ := match(b.EnvPass, text, false)
+	item, _ := match(b.EnvPass, nil, text, false)
 	return a.Environment == "inherit" && !slices.ContainsFunc(a.EnvDrop, func(d Item) bool {
 		stays := slices.ContainsFunc(b.EnvDrop, func(e Item) bool { return e.Text == d.Text && e.Layer >= item.Layer })
 		return !stays && overlap(strings.ToUpper(text), strings.ToUpper(d.Text))

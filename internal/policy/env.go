@@ -23,9 +23,17 @@ const (
 // Env decides about a variable of the caller by its name. The latest matching
 // flag wins; below flags a drop beats a pass, and a pass in a file beats a
 // built-in drop only when it is the exact name or comes from a later layer.
-func (p *Policy) Env(name string) Verdict {
-	pass, passed := match(p.EnvPass, name, false)
-	drop, dropped := match(p.EnvDrop, name, true)
+func (p *Policy) Env(name string) Verdict { return p.env(name, nil, nil) }
+
+// Envs is [Policy.Env] for many variables: what each pattern needs is looked up once.
+func (p *Policy) Envs() func(name string) Verdict {
+	pass, drop := needs(p.EnvPass), needs(p.EnvDrop)
+	return func(name string) Verdict { return p.env(name, pass, drop) }
+}
+
+func (p *Policy) env(name string, mustPass, mustDrop []uint32) Verdict {
+	pass, passed := match(p.EnvPass, mustPass, name, false)
+	drop, dropped := match(p.EnvDrop, mustDrop, name, true)
 	// The user may open by name what a profile drops by pattern.
 	open := pass.Layer > drop.Layer || pass.Layer == drop.Layer && pass.Text == name && drop.Text != name
 	switch {
@@ -39,20 +47,32 @@ func (p *Policy) Env(name string) Verdict {
 	return Verdict{false, Builtin, Unlisted}
 }
 
+// needs are the letters that a name must have for each item to match it.
+func needs(items []Item) []uint32 {
+	out := make([]uint32, len(items))
+	for i := range items {
+		out[i] = letters(items[i].Text)
+	}
+	return out
+}
+
 // match returns the strongest item that names the variable: the latest layer,
 // and there the exact name before a pattern. Drops do not care for the case of
-// letters: some secrets are called api_key.
-func match(items []Item, name string, fold bool) (best Item, found bool) {
+// letters: some secrets are called api_key. needs are of the items, or nil.
+func match(items []Item, needs []uint32, name string, fold bool) (best Item, found bool) {
 	if fold {
 		name = strings.ToUpper(name)
 	}
 	has := letters(name)
 	for i := range items {
+		if needs != nil && needs[i]&^has != 0 {
+			continue // most end here
+		}
 		it := &items[i]
 		text := it.Text
 		if text == "" || name == "" || text[0] != '*' && text[0] != name[0] && (!fold || text[0]&^0x20 != name[0]) ||
-			lacks(text, name, has) {
-			continue // most patterns end here
+			endsOtherwise(text, name) {
+			continue
 		}
 		if fold {
 			text = strings.ToUpper(text)
@@ -70,30 +90,17 @@ func match(items []Item, name string, fold bool) (best Item, found bool) {
 // letters are the ASCII letters in a text, without their case, a bit for each.
 func letters(s string) (set uint32) {
 	for i := range len(s) {
-		set |= letter(s[i])
+		if c := s[i] | 0x20; 'a' <= c && c <= 'z' {
+			set |= 1 << (c - 'a')
+		}
 	}
 	return set
 }
 
-func letter(c byte) uint32 {
-	if c |= 0x20; c < 'a' || c > 'z' {
-		return 0
-	}
-	return 1 << (c - 'a')
-}
-
-// lacks reports whether a pattern ends otherwise than a name, or has a letter that is not
-// among the name's.
-func lacks(pattern, name string, among uint32) bool {
-	if c := pattern[len(pattern)-1]; c != '*' && c != '?' && c < 0x80 && c|0x20 != name[len(name)-1]|0x20 {
-		return true
-	}
-	for i := range len(pattern) {
-		if letter(pattern[i])&^among != 0 {
-			return true
-		}
-	}
-	return false
+// endsOtherwise reports whether a pattern ends with another letter than a name.
+func endsOtherwise(pattern, name string) bool {
+	c := pattern[len(pattern)-1]
+	return c != '*' && c != '?' && c < 0x80 && c|0x20 != name[len(name)-1]|0x20
 }
 
 // overlap reports whether some name matches both patterns. It goes through the

@@ -86,8 +86,12 @@ func (e *expander) join(text string) (joined string, ok bool) {
 // too: whatever hides or protects something in one does so in the others.
 // Nothing is granted there.
 func (it element) elsewhere() bool {
+	text := it.Text
+	if it.plain {
+		text = text[:min(len(text), len("$HOME"))]
+	}
 	return it.Layer != Flag && it.access != Write && it.access != Read &&
-		(strings.Contains(it.Text, "$HOME") || strings.Contains(it.Text, "$XDG_") || strings.HasPrefix(it.Text, "~"))
+		(strings.Contains(text, "$HOME") || strings.Contains(text, "$XDG_") || strings.HasPrefix(text, "~"))
 }
 
 // below reports whether a file names a path below a variable.

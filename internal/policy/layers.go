@@ -117,16 +117,20 @@ func (l *layers) addSelection(selected *layers) {
 
 // element is one element of a list of paths, with its layer and source.
 type element struct {
-	Item
+	*Item
+	Layer  Layer
+	Source string
 	access Access
 	plain  bool
 }
 
 // element is an element of the part, ok is false where its list was replaced.
 func (p *part) element(ref PathRef) (it element, ok bool) {
-	list := pathLists[ref.Access-Private].of(p.Profile)
-	it = element{list.Items[ref.Index], ref.Access, ref.Plain}
-	it.Source, it.Layer = cmp.Or(it.Source, p.source("")), max(it.Layer, p.Layer)
+	item := &pathLists[ref.Access-Private].of(p.Profile).Items[ref.Index]
+	it = element{item, max(item.Layer, p.Layer), item.Source, ref.Access, ref.Plain}
+	if it.Source == "" {
+		it.Source = p.source("")
+	}
 	return it, !p.replaced[ref.Access]
 }
 

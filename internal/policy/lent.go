@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"slices"
 )
@@ -96,26 +97,14 @@ func (pol *Policy) addLent(p *layers, vars Vars) {
 	if len(vars.Lent) == 0 || p.blocks {
 		return
 	}
-	var sum Profile
-	for i := range p.parts {
-		if part := &p.parts[i]; !part.replaced[Read] {
-			sum.addLent(part.Profile)
-		}
-	}
 	var rules []Rule
-	for i, l := range vars.Lent[:min(len(vars.Lent), maxLent)] {
-		for _, it := range sum.Lent {
-			name := varName(it.Text[1:])
-			if name != l.Name {
-				continue
-			}
-			rest := it.Text[1+len(name):]
-			r := Rule{Access: Read, Layer: Builtin, Source: it.Source + ", $" + name, Lent: uint16(i + 1)}
-			for _, part := range l.parts() {
-				if r.Path = path.Clean(l.Dir + part + rest); pol.free(r.Path) {
-					rules = append(rules, r)
-				}
-			}
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.replaced[Read] {
+			continue
+		}
+		for _, it := range part.Lent {
+			rules = pol.lend(rules, cmp.Or(it.Source, part.source("")), it.Text, vars.Lent)
 		}
 	}
 	if len(rules) == 0 {
@@ -125,6 +114,24 @@ func (pol *Policy) addLent(p *layers, vars Vars) {
 		pol.Lent = append(pol.Lent, l.Dir)
 	}
 	pol.insert(rules...)
+}
+
+// lend adds the rules of one path that starts with a variable.
+func (pol *Policy) lend(rules []Rule, source, text string, lent []Lent) []Rule {
+	name := varName(text[1:])
+	for i := range lent[:min(len(lent), maxLent)] {
+		l := &lent[i]
+		if l.Name != name {
+			continue
+		}
+		for _, part := range l.parts() {
+			if path := path.Clean(l.Dir + part + text[1+len(name):]); pol.free(path) {
+				rules = append(rules, Rule{Path: path, Access: Read, Layer: Builtin, Source: source + ", $" + name,
+					Lent: uint16(i + 1)})
+			}
+		}
+	}
+	return rules
 }
 
 // maxLent bounds what variables can add.

@@ -186,16 +186,10 @@ func (p *Policy) Access(path string) Access {
 // can be patterns for the name. For many paths there is [atlas].
 func (p *Policy) ruleSet(path string) RuleSet {
 	s := p.literal(path)
-	below := Dir(path) + "/"
-	if below == "//" {
-		below = "/"
-	}
-	i := p.from(below)
-	n := i
-	for n < len(p.Rules) && strings.HasPrefix(p.Rules[n].Path, below) {
-		n++
-	}
-	s.match(p.Rules[i:n], p.Rules, path)
+	below := path[:strings.LastIndexByte(path, '/')+1]
+	rules := p.Rules[p.from(below):]
+	n := sort.Search(len(rules), func(i int) bool { return !strings.HasPrefix(rules[i].Path, below) })
+	s.match(rules[:n], p.Rules, path)
 	return s
 }
 

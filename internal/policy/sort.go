@@ -4,6 +4,7 @@ package policy
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -16,10 +17,17 @@ func (pol *Policy) Add(rules ...Rule) {
 	pol.insert(rules...)
 }
 
-// insert is Add where no other policy has the same rules.
+// insert is Add where no other policy has the same rules. It moves each that is there
+// once, from the end on.
 func (pol *Policy) insert(rules ...Rule) {
+	sortRules(rules)
+	end := len(pol.Rules)
 	pol.Rules = append(pol.Rules, rules...)
-	sortRules(pol.Rules)
+	for i := len(rules) - 1; i >= 0; i-- {
+		at := sort.Search(end, func(k int) bool { return compareRules(&pol.Rules[k], &rules[i]) > 0 })
+		copy(pol.Rules[at+i+1:end+i+1], pol.Rules[at:end])
+		pol.Rules[at+i], end = rules[i], at
+	}
 }
 
 // runs are rules that come in a few sorted runs, as those of built-in profiles do

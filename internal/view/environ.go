@@ -40,6 +40,7 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 		}
 		env = append(env, whole)
 	}
+	decide := pol.Envs()
 	for _, kv := range v.Host.Environ {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
@@ -48,7 +49,7 @@ func (v *View) Environment(pol *policy.Policy, pwd string, set []policy.Var) (
 		if slices.ContainsFunc(own, func(o policy.Var) bool { return o.Name == name }) {
 			continue
 		}
-		d := pol.Env(name)
+		d := decide(name)
 		switch {
 		case d.Layer != policy.Builtin:
 		case d.Pass && holdsPassword(value):
