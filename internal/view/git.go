@@ -237,6 +237,9 @@ func (g *gitGuard) nested(dir string) {
 			" and is not looked at: a repository there is neither protected nor watched")
 	}
 	g.below(to.Path, entries, remote, func(name string, git, head bool) {
+		if !git && !head {
+			return
+		}
 		path := host.Join(to.Path, name)
 		sub, err := g.res.Resolve(path)
 		if err != nil || sub.Info.Kind != host.Dir || !git && !(head && g.bare(sub.Path)) {
