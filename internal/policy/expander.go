@@ -17,24 +17,24 @@ type expander struct {
 	buf         strings.Builder // holds the paths made, many to one allocation
 }
 
-// rule makes a rule of one list item. ok is false when a variable in it has
+// rule makes a rule of one list item, in its place. ok is false when a variable in it has
 // no value on this host, so that there is nothing the rule could be about.
-func (e *expander) rule(it element) (r Rule, ok bool, err error) {
+func (e *expander) rule(it *element, r *Rule) (ok bool, err error) {
 	text := it.Text
-	r = Rule{Access: it.access, Layer: it.Layer, Source: it.Source, Must: it.Must, Offline: it.Offline}
+	*r = Rule{Access: it.access, Layer: it.Layer, Source: it.Source, Must: it.Must, Offline: it.Offline}
 	if it.Layer == Flag {
 		// Absolute already, and taken as it is: $ and * are letters here.
 		r.Path = path.Clean(text)
-		return r, true, nil
+		return true, nil
 	}
 	if it.plain {
 		if r.Path, ok = e.join(text); r.Path != "" || !ok {
-			return r, ok, nil
+			return ok, nil
 		}
 	}
 	if rest, found := strings.CutPrefix(text, "!"); found {
 		if it.access != Block && it.access != Protect {
-			return r, false, errors.New(strconv.Quote(text) +
+			return false, errors.New(strconv.Quote(text) +
 				`: "!" takes names out of patterns, in blocked_paths and protected_paths only`)
 		}
 		r.Except, text = true, rest
@@ -42,15 +42,15 @@ func (e *expander) rule(it element) (r Rule, ok bool, err error) {
 	r.Pattern = strings.ContainsAny(text, "*?")
 	if r.Pattern {
 		if err := patternError(it.Text, text, it.access); err != nil {
-			return r, false, err
+			return false, err
 		}
 	}
 	r.OfCWD = ofCWD(text)
 	if text == "$ROOT" && e.Root == e.project() {
-		return r, false, nil // it means the rest of the tree, and there is none
+		return false, nil // it means the rest of the tree, and there is none
 	}
 	r.Path, ok, err = e.Expand(text)
-	return r, ok && err == nil, err
+	return ok && err == nil, err
 }
 
 func ofCWD(text string) bool { return text == "$CWD" || text == "$PROJECT" }
@@ -85,7 +85,7 @@ func (e *expander) join(text string) (joined string, ok bool) {
 // elsewhere reports whether the rule counts in other environments of the user,
 // too: whatever hides or protects something in one does so in the others.
 // Nothing is granted there.
-func (it element) elsewhere() bool {
+func (it *element) elsewhere() bool {
 	text := it.Text
 	if it.plain {
 		text = text[:min(len(text), len("$HOME"))]
@@ -95,6 +95,6 @@ func (it element) elsewhere() bool {
 }
 
 // below reports whether a file names a path below a variable.
-func (it element) below(prefix string) bool {
+func (it *element) below(prefix string) bool {
 	return it.Layer != Flag && strings.HasPrefix(strings.TrimPrefix(it.Text, "!"), prefix)
 }

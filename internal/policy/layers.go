@@ -137,24 +137,28 @@ func (p *part) element(ref PathRef) (it element, ok bool) {
 // rules adds the rules of all lists of paths that count, of the elements that are
 // wanted; nil wants all. The error is about the first element of which no rule can
 // be made.
-func (l *layers) rules(out []Rule, vars Vars, wanted func(element) bool) (_ []Rule, first error) {
+func (l *layers) rules(out []Rule, vars Vars, wanted func(*element) bool) (_ []Rule, first error) {
 	e := expander{Vars: &vars}
+	var it element
 	for i := range l.parts {
 		p := &l.parts[i]
 		for _, ref := range p.order() {
 			if l.blocks && ref.Access != Block {
 				continue
 			}
-			it, ok := p.element(ref)
-			if !ok || wanted != nil && !wanted(it) || l.blocks && strings.HasPrefix(it.Text, "!") {
+			var ok bool
+			it, ok = p.element(ref)
+			if !ok || wanted != nil && !wanted(&it) || l.blocks && it.Text != "" && it.Text[0] == '!' {
 				continue
 			}
-			r, ok, err := e.rule(it)
-			switch {
-			case err != nil && first == nil:
+			n := len(out)
+			out = append(out, Rule{}) // made in its place
+			ok, err := e.rule(&it, &out[n])
+			if err != nil && first == nil {
 				first = &Error{Source: it.Source, Text: err.Error()}
-			case ok && !l.overruled(i, &r):
-				out = append(out, r)
+			}
+			if err != nil || !ok || len(l.grants) > 0 && l.overruled(i, &out[n]) {
+				out = out[:n]
 			}
 		}
 	}
@@ -179,7 +183,8 @@ func (l *layers) findGrants(vars Vars) {
 		}
 		for _, ref := range p.order() {
 			if it, ok := p.element(ref); ok && ref.Access <= Read {
-				if r, ok, err := e.rule(it); ok && err == nil && !r.Pattern {
+				var r Rule
+				if ok, err := e.rule(&it, &r); ok && err == nil && !r.Pattern {
 					l.grants = append(l.grants, grant{r, p.first, i})
 				}
 			}

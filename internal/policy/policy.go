@@ -300,7 +300,7 @@ func (pol *Policy) addRules(p *layers, vars Vars) (err error) {
 		return err
 	}
 	for _, other := range vars.others() {
-		pol.Rules, _ = p.rules(pol.Rules, other, element.elsewhere)
+		pol.Rules, _ = p.rules(pol.Rules, other, (*element).elsewhere)
 	}
 	pol.addAround(p, vars)
 	pol.addDirs(p, vars)
@@ -370,7 +370,7 @@ func (pol *Policy) addDirs(p *layers, vars Vars) {
 	if len(vars.Dirs) < 2 && len(vars.Members) == 0 {
 		return // the working directory alone
 	}
-	rules, _ := p.rules(nil, vars, func(it element) bool {
+	rules, _ := p.rules(nil, vars, func(it *element) bool {
 		return (it.access == Block || it.access == Protect) && it.below("$CWD/")
 	})
 	add := func(dir string, m *Member) {
@@ -402,7 +402,7 @@ func (pol *Policy) addAround(p *layers, vars Vars) {
 		return
 	}
 	vars.Root = vars.Around
-	pol.Rules, _ = p.rules(pol.Rules, vars, func(it element) bool { return it.access == Block && it.below("$ROOT/") })
+	pol.Rules, _ = p.rules(pol.Rules, vars, func(it *element) bool { return it.access == Block && it.below("$ROOT/") })
 }
 
 // anchor hides and protects in the other trees that a person opened what is
@@ -418,7 +418,7 @@ func (pol *Policy) anchor(p *layers, vars Vars) {
 		}
 		there := vars
 		there.CWD = g.Path
-		more, _ = p.rules(more, there, func(it element) bool {
+		more, _ = p.rules(more, there, func(it *element) bool {
 			return it.below("$CWD/") && (it.access == Block || it.access == Protect && g.Access == Write)
 		})
 	}
