@@ -26,7 +26,7 @@ TEXT sbx_start(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
 	CMN  $9, R0  // EBADF
 	CSET EQ, R1
 	MOVB R1, ·outClosed(SB)
-	B    _rt0_arm64_linux(SB)
+	B    sbx_plain(SB)
 
 low:
 	MOVD $2, R0

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestTooLittleMemory: where a limit leaves the Go runtime too little, a line
@@ -30,5 +32,27 @@ func TestTooLittleMemory(t *testing.T) {
 		if out, _ := exec.Command("sh", "-c", `"$0" --version `+to, bin).CombinedOutput(); string(out) != want {
 			t.Errorf("%s: %q, want %q", to, out, want)
 		}
+	}
+}
+
+// TestTimerSlack: what the program sets for its own threads is not the command's.
+func TestTimerSlack(t *testing.T) {
+	w := newWorld(t)
+	for _, flags := range []string{"", "--direct", "--timeout=9m", "--engine=landlock", "--engine=landlock --timeout=9m", "--no-sandbox"} {
+		t.Run(flags, func(t *testing.T) {
+			switch {
+			case strings.Contains(flags, "landlock"):
+				needLandlock(t)
+			case flags != "--no-sandbox":
+				needBwrap(t)
+			}
+			runtime.LockOSThread() // never unlocked: it ends with the test
+			must(t, unix.Prctl(unix.PR_SET_TIMERSLACK, 77777, 0, 0, 0))
+			cmd := exec.Command(sbxPath, append(strings.Fields("-q "+flags), "--", "cat", "/proc/self/timerslack_ns")...)
+			cmd.Dir, cmd.Env = w.proj, w.env
+			if out, err := cmd.Output(); err != nil || string(out) != "77777\n" {
+				t.Errorf("%q, %v", out, err)
+			}
+		})
 	}
 }

@@ -108,11 +108,25 @@ on:
 	MOVQ $BASE, BX
 	MOVQ 32(BX), AX
 	TESTQ AX, AX
-	JZ   runtime
+	JZ   resume
 	LEAQ ·leaveSignals(SB), AX
 	MOVQ AX, _cgo_sigaction(SB)
+	JMP  resume
 
 runtime:
+	// By how much later the runtime's threads may wake: see slack in run_linux.go.
+	MOVL $30, DI             // PR_GET_TIMERSLACK
+	MOVL $157, AX            // prctl
+	SYSCALL
+	TESTQ AX, AX
+	JLE  resume              // a realtime process has none
+	MOVQ AX, ·slack(SB)
+	MOVL $29, DI             // PR_SET_TIMERSLACK
+	MOVL $1000000, SI
+	MOVL $157, AX
+	SYSCALL
+
+resume:
 	JMP  _rt0_amd64_linux(SB)
 
 find:

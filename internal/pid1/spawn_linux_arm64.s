@@ -61,3 +61,19 @@ end:
 	SVC
 	BRK          // a filter refused both
 	B    end
+
+// sbx_plain is what machine_linux_amd64.s has under runtime.
+TEXT sbx_plain(SB), NOSPLIT|NOFRAME|TOPFRAME, $0
+	MOVD $30, R0 // PR_GET_TIMERSLACK
+	MOVD $167, R8 // prctl
+	SVC
+	CMP  $0, R0
+	BLE  start
+	MOVD R0, ·slack(SB)
+	MOVD $29, R0 // PR_SET_TIMERSLACK
+	MOVD $1000000, R1
+	MOVD $167, R8
+	SVC
+
+start:
+	B    _rt0_arm64_linux(SB)
