@@ -21,7 +21,7 @@ func Check(builtin policy.Set, files []File, i int, vars policy.Vars) (wrong []e
 	f := files[i]
 	doc := newDocument(f)
 	doc.collect = true
-	root, err := doc.Unmarshal(nil)
+	root, err := doc.read()
 	if err == nil {
 		err = doc.decode(root)
 	}

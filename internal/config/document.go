@@ -3,7 +3,6 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,9 +38,8 @@ type setting struct {
 // name is the setting with a separator; [Settings.Where] has it with dots.
 func (s *setting) name(separator string) string { return strings.Join(s.path, separator) }
 
-// Unmarshal returns the map that the file holds: a document is koanf's parser of
-// itself, since places are kept beside the map. The name's ending tells the format.
-func (doc *document) Unmarshal([]byte) (map[string]any, error) {
+// read returns the map that the file holds. The name's ending tells the format.
+func (doc *document) read() (map[string]any, error) {
 	var read func(root table) error
 	switch filepath.Ext(doc.file.Path) {
 	case ".hcl":
@@ -70,9 +68,6 @@ func (s *source) guard(read func() error) (err error) {
 	}()
 	return read()
 }
-
-// Marshal is for koanf alone: no file is written.
-func (doc *document) Marshal(map[string]any) ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // decode checks the map of a file. That may be the table execution.sandbox when it
 // holds nothing else: the requirement documents nest all keys there.

@@ -167,13 +167,13 @@ func newLoader(builtin policy.Set, vars policy.Vars) *loader {
 	return l
 }
 
-// layer is what koanf reads: the bytes of a file.
-type layer []byte
+// layer is what koanf reads: what a file says, once it was checked.
+type layer func() (map[string]any, error)
 
-func (l layer) ReadBytes() ([]byte, error) { return l, nil }
+func (l layer) Read() (map[string]any, error) { return l() }
 
-// Read is for koanf alone: a file has a parser.
-func (l layer) Read() (map[string]any, error) { return nil, errors.ErrUnsupported }
+// ReadBytes is for koanf alone: a document parses itself, since places are kept beside the map.
+func (l layer) ReadBytes() ([]byte, error) { return nil, errors.ErrUnsupported }
 
 // add parses a file, checks it, and lays it over what was read so far: its
 // profiles on their stacks, its settings over those of the layers before.
@@ -182,16 +182,22 @@ func (l *loader) add(f File) error {
 	if f.Layer == policy.Project && !f.Trusted && len(f.Data) > untrustedSize {
 		return doc.errorf(0, "larger than %d bytes"+tooMuch, untrustedSize)
 	}
-	return l.k.Load(layer(f.Data), doc, koanf.WithMergeFunc(func(root, below map[string]any) error {
-		if err := doc.decode(root); err != nil {
-			return err
+	return l.k.Load(layer(func() (map[string]any, error) {
+		root, err := doc.read()
+		if err == nil {
+			err = doc.decode(root)
 		}
-		return l.merge(doc, below)
-	}))
+		top := make(map[string]any)
+		if err == nil {
+			err = l.merge(doc, top)
+		}
+		return top, err
+	}), nil)
 }
 
-// merge lays a file that was checked over the layers below.
-func (l *loader) merge(doc *document, below map[string]any) (err error) {
+// merge lays the profiles of a file that was checked over the layers below, and puts
+// what it says at the top where koanf takes it.
+func (l *loader) merge(doc *document, top map[string]any) (err error) {
 	if doc.file.Layer < policy.Project {
 		err = l.addProfiles(doc)
 	} else {
@@ -206,7 +212,7 @@ func (l *loader) merge(doc *document, below map[string]any) (err error) {
 				return err
 			}
 		}
-		koanfmaps.Merge(koanfmaps.Unflatten(map[string]any{s.name(delim): s.value}, delim), below)
+		koanfmaps.Merge(koanfmaps.Unflatten(map[string]any{s.name(delim): s.value}, delim), top)
 		l.Where[s.name(".")] = doc.place(s.from)
 	}
 	for _, w := range doc.locked {

@@ -21,7 +21,7 @@ import (
 
 // readAs reads text in the format that name ends in.
 func readAs(name, text string) (map[string]any, error) {
-	return newDocument(File{Path: name, Data: []byte(text)}).Unmarshal(nil)
+	return newDocument(File{Path: name, Data: []byte(text)}).read()
 }
 
 func message(err error) string {
@@ -363,7 +363,7 @@ func seeds(f *testing.F, ext string) {
 
 func checkRead(t *testing.T, name string, data []byte) map[string]any {
 	doc := newDocument(File{Path: name, Layer: policy.System, Data: data})
-	root, err := doc.Unmarshal(data)
+	root, err := doc.read()
 	if err == nil {
 		err = doc.decode(root)
 	}

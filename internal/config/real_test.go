@@ -80,7 +80,7 @@ func builtinTexts(t *testing.T, goos string) {
 func profileOf(t *testing.T, name, text string) (*profileDoc, error) {
 	t.Helper()
 	doc := newDocument(File{Path: name + ".toml", Data: []byte(text)})
-	n, err := doc.Unmarshal(nil)
+	n, err := doc.read()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,7 +223,7 @@ func TestSchemaAndLoaderAgree(t *testing.T) {
 	for _, text := range configsOf(t) {
 		f := File{Path: "config.toml", Layer: policy.System, Data: []byte(text)}
 		doc := newDocument(f)
-		root, err := doc.Unmarshal(nil)
+		root, err := doc.read()
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -303,7 +303,7 @@ func configsOf(t *testing.T) (texts []string) {
 func TestSchemaTakesSamples(t *testing.T) {
 	s := schematest.Read(t, []byte(schema.Config), true)
 	check := func(name, text string) {
-		root, err := newDocument(File{Path: name, Data: []byte(text)}).Unmarshal(nil)
+		root, err := newDocument(File{Path: name, Data: []byte(text)}).read()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if wrong := s.Check(root); wrong != nil {
