@@ -54,6 +54,31 @@ while :; do sh look | grep open; sleep 0.01; done`)
 	}
 }
 
+// fillTable starts processes until there are no more, and ends with status 3. What is
+// left keeps the table of the user full.
+const fillTable = `import os, signal
+for i in range(1100):
+    try:
+        if os.fork() == 0:
+            signal.pause()
+    except OSError:
+        break
+os._exit(3)
+`
+
+// TestTableFull: a command that has filled the caller's table of processes ends as any
+// other. Go's runtime would find no room for its threads.
+func TestTableFull(t *testing.T) {
+	needBwrap(t)
+	needProgram(t, "python3")
+	w := newWorld(t)
+	w.write(t, "proj/fill.py", fillTable)
+	stdout, stderr, status := w.run(w.proj, "bash", "-c", "ulimit -u 1000 && exec sbx -- python3 fill.py")
+	if status != 3 || stdout != "" || strings.Contains(stderr, "runtime") {
+		t.Errorf("status %d, %q %q", status, stdout, stderr)
+	}
+}
+
 // TestHandedOver: signals at any time, some of them while the runtime starts, reach the
 // command's handler.
 func TestHandedOver(t *testing.T) {

@@ -227,3 +227,15 @@ func word(text string) (w uintptr) {
 	}
 	return w
 }
+
+// endedAs is the wait status of what waitid(2) reports; that memory was dumped counts for nothing.
+func endedAs(info *[8]uint32) syscall.WaitStatus {
+	status := syscall.WaitStatus(info[infoStatus/4] & 0xff)
+	if info[infoCode/4] == cldExited {
+		status <<= 8
+	}
+	return status
+}
+
+// at is what the machine has at an address.
+func at(address uintptr) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(mapped), address-imageBase) }

@@ -33,21 +33,22 @@ import (
 //  4. Afterwards the state is in the image. Children and signals are looked at and left
 //     where they are, but for those that mean nothing.
 //  5. The epoll instance tells of process 1's own signals, of the parent process's and of
-//     the mounts apart. After each of the parent's its pending signals are looked at, so
-//     that no event that is taken hides one to be passed on.
+//     the mounts apart. After each of the parent's its pending signals are looked at, and
+//     then its state once more, so that no event that is taken hides one to be passed on.
 //  6. All signals are blocked. The runtime leaves some open in its threads, and would end
 //     the process by one that comes while it starts. So these have [handler] before, and
 //     the runtime leaves them alone: see leaveSignals in the assembly.
 //  7. Numbers of descriptors are planned, and compared when they are opened.
 //  8. Never by execve: process 1 could be read then. A fault ends it, and all with it, and
-//     so does a runtime that finds no room for its threads.
+//     so does a runtime that finds no room for its threads. So a command that has ended is
+//     the last process then, and none may fill the table of the caller, see [threadsFit].
 
 // Image gives the bytes of the file for process 1 that has the number fd: with a program
 // where plain is allowed and the run is one.
 func (cfg *InitConfig) Image(fd int, allowed bool) []byte {
 	config := cfg.Encode()
 	_, _, errno := syscall.RawSyscall(closeRangeNr, maxFD, maxFD, closeOnExec)
-	if !allowed || errno != 0 || entered == 0 {
+	if !allowed || errno != 0 || entered == 0 || !cfg.threadsFit() {
 		return config
 	}
 	p := cfg.compile(fd)
@@ -63,6 +64,17 @@ const (
 	leastProcs = 1024
 	goThreads  = 6
 )
+
+// threadsFit reports whether the runtime can start threads in process 1, which has the
+// caller's limit on processes, when the command has as many as it may.
+func (cfg *InitConfig) threadsFit() bool {
+	var own syscall.Rlimit
+	if syscall.Getrlimit(rlimitNproc, &own) != nil {
+		return false
+	}
+	fits := func(l Rlimit) bool { return l.Resource == rlimitNproc && l.Max+2*goThreads <= own.Cur }
+	return own.Cur == ^uint64(0) || slices.ContainsFunc(cfg.Rlimits, fits) || syscall.Getuid() == 0
+}
 
 // isPlain reports whether a run is one for the machine, as far as it shows here.
 func (cfg *InitConfig) isPlain() bool {
@@ -322,7 +334,9 @@ const (
 	wLook                         = 1 | wNoWait // WNOHANG
 
 	infoCode, infoPid, infoStatus = 8, 16, 24
-	siTimer, cldExited            = 0xfffffffe, 1
+	siTimer                       = 0xfffffffe
+
+	cldExited, cldKilled = 1, 2
 )
 
 // loop waits for the command's end.
@@ -355,20 +369,29 @@ func (p *listing) loop(cfg *InitConfig) {
 	// One event of process 1's own is the usual one. Those of the mounts are odd.
 	wait := p.poll(uintptr(cfg.Parent.Epoll), -1).is(1)
 	wait.other = p.here()
-	stopped := p.test(wait.at, all, ^uintptr(syscall.EINTR-1)) // and continued
-	stopped.other = p.here()
-	p.test(wait.at, ^uintptr(3), 0)
-	data, size := p.events+unsafe.Offsetof(syscall.EpollEvent{}.Fd), unsafe.Sizeof(syscall.EpollEvent{})
+	p.test(wait.at, all, ^uintptr(syscall.EINTR-1)).jump(look) // stopped and continued
 	wait.then = p.here()
+	data := p.events + unsafe.Offsetof(syscall.EpollEvent{}.Fd)
 	p.test(data, low, ownEvent).jump(look).orElse(p.here())
-	for i := range uintptr(3) {
-		p.test(data+i*size, 1, 0)
-	}
-	stopped.then = p.here()
-	p.calm(cfg.Parent.Status)
+	p.test(data, low, 0)
+	p.calm(cfg.Parent.Status) // as when the watchdog has ended
+	// A stop may have been taken after its state was written and before what is pending was.
+	p.state(cfg.Parent.Status)
 	p.call(opNone).jump(look)
 
 	runs.other = p.here()
+	exited := p.test(p.info+infoCode, low, cldExited).orElse(p.here())
+	p.test(p.info+infoCode, low&^1, cldKilled) // or CLD_DUMPED; it may be stopped, too
+	for n := 1; n <= lastRT; n++ {
+		if bit(n)&endSignals != 0 { // others may be about to end by the same one
+			p.test(p.info+infoStatus, low, uintptr(n)).jump(toGo).orElse(p.here())
+		}
+	}
+	exited.then = p.here()
+	p.call(syscall.SYS_KILL, ^uintptr(0), sigKILL).any()
+	p.move(p.words(1), ^uintptr(0), imageBase+unsafe.Offsetof(machineImage{}.ended))
+	again := p.here()
+	p.call(syscall.SYS_WAIT4, ^uintptr(0), 0, 0, 0).is(-int(syscall.ECHILD)).orElse(again)
 	p.test(p.info+infoCode, low, cldExited)
 	if cfg.Hints != nil {
 		ok := p.test(p.info+infoStatus, low, 0)
@@ -379,12 +402,8 @@ func (p *listing) loop(cfg *InitConfig) {
 	p.end(cfg)
 }
 
-// end is what [supervisor.finish] does.
+// end is what [supervisor.finish] does when nothing runs any more.
 func (p *listing) end(cfg *InitConfig) {
-	p.call(syscall.SYS_KILL, ^uintptr(0), sigKILL).any()
-	p.move(p.words(1), ^uintptr(0), imageBase+unsafe.Offsetof(machineImage{}.ended))
-	again := p.here()
-	p.call(syscall.SYS_WAIT4, ^uintptr(0), 0, 0, 0).is(-int(syscall.ECHILD)).orElse(again)
 	p.state(cfg.Parent.Status)
 	if p.mounts >= 0 {
 		fds, set := p.words(uint64(p.mounts)|pollPri<<32), p.room(8)
@@ -419,7 +438,7 @@ func (p *listing) handOver(first int) {
 	}
 	const flags = 0x4 | 0x08000000 | 0x10000000 // as in catch
 	p.action = p.words(0, flags|restorer, 0, everySignal)
-	for _, n := range [...]uintptr{sigHUP, sigINT, sigQUIT, sigTERM, firstRT} {
+	for _, n := range [...]uintptr{sigHUP, sigINT, sigQUIT, sigTERM, 16, 27, 32, 33, firstRT} {
 		now := p.room(32)
 		p.call(syscall.SYS_RT_SIGACTION, n, 0, now, 8)
 		ignored := p.test(now, ^uintptr(0), 1)
@@ -454,13 +473,10 @@ func resume(cfg *InitConfig, args []string) int {
 		atomic.OrUint64(&caught, bit(sigCONT))
 	}
 	if mapped.ended != 0 {
-		s.ended, s.status = true, syscall.WaitStatus((*[8]uint32)(at(p.info))[infoStatus/4]&0xff<<8)
+		s.ended, s.status = true, endedAs((*[8]uint32)(at(p.info)))
 	}
 	return s.serve()
 }
-
-// at is what the machine has at an address.
-func at(address uintptr) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(mapped), address-imageBase) }
 
 // resume goes on with what the machine has begun to watch.
 func (m *masks) resume(masks []Mask, p *listing) {
