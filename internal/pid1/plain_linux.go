@@ -26,7 +26,7 @@ import (
 //     walks its object code.
 //  2. What is a plain run is decided outside, by [InitConfig.Image]: no terminal, no low
 //     limit on processes (the runtime's threads count), no time limit and no count of
-//     memory, no files to be opened anew, no rules on paths, nothing to be told later.
+//     memory, no files to be opened once more, no rules on paths, nothing to be told later.
 //     Elsewhere process 1 is Go's from the beginning.
 //  3. In doubt before the command is started, Go does it all over from the beginning: each
 //     step up to there can be made twice, and what is opened is closed on exec.
