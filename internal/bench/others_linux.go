@@ -107,8 +107,8 @@ func (b *bench) facts() []*row {
 		many.ask = func() (float64, error) { return many.throughput(first.base, first.cmd) }
 		list = append([]*row{
 			many,
-			{Name: "threads of process 1", Group: "process 1", Unit: "threads", Goal: 1, ask: first.cmd.status("Threads:")},
-			{Name: "memory of process 1", Group: "process 1", Unit: "kB RSS", Goal: 600, ask: first.cmd.status("VmRSS:")},
+			{Name: "threads of process 1", Group: "process 1", Unit: "threads", Ceiling: 1, ask: first.cmd.status("Threads:")},
+			{Name: "memory of process 1", Group: "process 1", Unit: "kB RSS", Ceiling: 600, ask: first.cmd.status("VmRSS:")},
 		}, list...)
 	}
 	return list
