@@ -8,6 +8,8 @@
 // Command sbx runs one command in a sandbox. See sbx(1).
 package main
 
+//go:generate go run ../../internal/tools/gennotices
+
 import (
 	"errors"
 	"fmt"
