@@ -92,9 +92,9 @@ var countable = []os.Signal{
 	syscall.Signal(34), syscall.Signal(35), syscall.Signal(36), syscall.Signal(63), syscall.Signal(64),
 }
 
-// tally NAME... writes NAME.ready when it would notice a signal, cleans up for
-// half a second from the first one on, writes to NAME how often each came, and
-// exits with 9. For each further NAME it starts another one in its group.
+// tally NAME... writes NAME.ready when it would notice a signal and NAME.gotN at
+// the Nth one, cleans up for half a second from the last one on, writes to NAME
+// how often each came, and exits with 9. For each further NAME it starts another one in its group.
 func tallyMain() {
 	got := make(chan os.Signal, 10_000)
 	signal.Notify(got, countable...)
@@ -108,15 +108,15 @@ func tallyMain() {
 		defer os.Exit(9)
 	}
 	die(os.WriteFile(os.Args[1]+".ready", nil, 0o644))
-	counts := map[int]int{}
+	counts, all := map[int]int{}, 0
 	var over <-chan time.Time
 	for {
 		select {
 		case s := <-got:
 			counts[int(s.(syscall.Signal))]++
-			if over == nil {
-				over = time.After(500 * time.Millisecond)
-			}
+			all++
+			die(os.WriteFile(fmt.Sprint(os.Args[1], ".got", all), nil, 0o644))
+			over = time.After(500 * time.Millisecond)
 			continue
 		case <-over:
 		}
