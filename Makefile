@@ -35,7 +35,7 @@ MEASUREFLAGS ?=
 share  = $(DESTDIR)$(PREFIX)/share
 gofmt  = "$$($(GO) env GOROOT)/bin/gofmt"
 
-.PHONY: build try test everyday bench bench-docs measure lint generate install uninstall clean help
+.PHONY: build try test everyday bench bench-docs measure lint generate install uninstall dist clean help
 
 # The linker writes through a mapping, which leaves its file in small pages of the
 # kernel's cache: a copy starts a tenth faster, and is what an installed program is.
@@ -109,6 +109,9 @@ uninstall: ## remove what make install put below PREFIX
 	rm -f '$(DESTDIR)$(PREFIX)/bin/sbx' '$(share)/bash-completion/completions/sbx' '$(share)/zsh/site-functions/_sbx' \
 		'$(share)/fish/vendor_completions.d/sbx.fish'
 	@rmdir '$(DESTDIR)$(PREFIX)/lib/sbx/shells' '$(DESTDIR)$(PREFIX)/lib/sbx' 2>/dev/null; true
+
+dist: ## build the archives and packages of a release into dist/, without publishing
+	@sh scripts/dist.sh
 
 clean: ## remove what make made
 	rm -rf bin dist coverage coverage.out
