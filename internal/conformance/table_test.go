@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of differences in docs/platforms.md anew")
+var update = flag.Bool("update", false, "rewrite the table in DIFFERENCES.md")
 
 // TestTable: what makes the table worth its name.
 func TestTable(t *testing.T) {
@@ -136,9 +136,9 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestPlatforms: docs/platforms.md lists the differences of the table.
-func TestPlatforms(t *testing.T) {
-	const file, begin, end = "../../docs/platforms.md", "<!-- from internal/conformance/table.txt -->\n",
+// TestDifferences: DIFFERENCES.md lists the differences of the table.
+func TestDifferences(t *testing.T) {
+	const file, begin, end = "DIFFERENCES.md", "<!-- from internal/conformance/table.txt -->\n",
 		"<!-- end -->\n"
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -154,7 +154,7 @@ func TestPlatforms(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s is not what the table says: go test ./internal/conformance -run Platforms -update", file)
+		t.Fatalf("%s is not what the table says: go test ./internal/conformance -run Differences -update", file)
 	}
 	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
 		t.Fatal(err)

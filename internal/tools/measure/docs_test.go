@@ -19,7 +19,7 @@ const top = "../../.."
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "internal/*/*.md"} {
 		names, err := filepath.Glob(filepath.Join(top, pattern))
 		if err != nil || len(names) == 0 {
 			t.Fatal(pattern, err)
