@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables in docs/seccomp.md")
+var update = flag.Bool("update", false, "rewrite the tables in FILTERS.md")
 
-const docs = "../../docs/seccomp.md"
+const docs = "FILTERS.md"
 
 // TestDocs holds the tables for people to what the filters do.
 func TestDocs(t *testing.T) {
@@ -35,7 +35,7 @@ func TestDocs(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("go test ./internal/seccomp -run Docs -update writes it anew (-want +got):\n%s", cmp.Diff(want, got))
+	t.Errorf("go test ./internal/seccomp -run Docs -update rewrites it (-want +got):\n%s", cmp.Diff(want, got))
 }
 
 // between puts a text between the marks of a name.
