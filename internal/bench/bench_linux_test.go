@@ -160,6 +160,30 @@ func TestPlotAndPrint(t *testing.T) {
 	}
 }
 
+// The short table leaves out no row with a ceiling and no verdict.
+func TestBrief(t *testing.T) {
+	rep := sample()
+	rep.Rows = append(rep.Rows, &row{Name: "other", Group: "others", Unit: times, Sittings: []float64{0.5}},
+		&row{Name: "left out", Group: "parts", Unit: more, Sittings: []float64{3}})
+	rep.judge()
+	var printed bytes.Buffer
+	rep.brief(&printed)
+	for _, r := range rep.Rows {
+		want := r.Ceiling != 0 || r.Group == "others"
+		got := false
+		for line := range strings.Lines(printed.String()) {
+			got = got || strings.Contains(line, r.Name) && strings.Contains(line, r.figure(r.Figure)) &&
+				strings.HasPrefix(line, r.Verdict)
+		}
+		if got != want {
+			t.Errorf("%s: printed %t, want %t:\n%s", r.Name, got, want, printed.String())
+		}
+	}
+	if !strings.Contains(printed.String(), verdicts[rep.Verdict]) {
+		t.Errorf("no verdict:\n%s", printed.String())
+	}
+}
+
 func TestField(t *testing.T) {
 	const status = "Name:\tsbx\nPPid:\t12\nNSpid:\t40\t1\nVmRSS:\t  540 kB\n"
 	for name, want := range map[string]string{"PPid:": "12", "NSpid:": "40 1", "VmRSS:": "540 kB", "Threads:": ""} {

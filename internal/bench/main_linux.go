@@ -296,7 +296,7 @@ func document(results, plot, table string) error {
 		return errors.New(table + " has no " + tableBegin + " … " + tableEnd)
 	}
 	var printed bytes.Buffer
-	rep.print(&printed)
+	rep.brief(&printed)
 	text = slices.Concat(text[:begin+len(tableBegin)], []byte("\n\n```text\n"), printed.Bytes(), []byte("```\n\n"), text[end:])
 	return os.WriteFile(table, text, 0o644)
 }

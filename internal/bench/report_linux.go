@@ -134,6 +134,33 @@ func (rep *report) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, line, r.Verdict, r.Name, base, sbx, p95, words, r.figure(r.Figure), r.limit(r.Ceiling), r.limit(r.Goal), joined(r.Sittings))
 	}
-	fmt.Fprintf(w, "\n%s\n", map[string]string{ok: "All within the ceilings.", above: "Above the ceiling where it says so.",
-		tooNoisy: "too noisy: bwrap itself differs too much from run to run; there is no verdict."}[rep.Verdict])
+	fmt.Fprintf(w, "\n%s\n", verdicts[rep.Verdict])
+}
+
+var verdicts = map[string]string{
+	ok:       "All within the ceilings.",
+	above:    "Above the ceiling where it says so.",
+	tooNoisy: "too noisy: bwrap itself differs too much from run to run; there is no verdict.",
+}
+
+// brief has what a reader of the page needs: every row with a ceiling, and the
+// other sandboxes.
+func (rep *report) brief(w io.Writer) {
+	const line = "%-9s %-38s %7s %7s  %-14s %s\n"
+	m := rep.Machine
+	fmt.Fprintf(w, "%s, %s, %s, %d x %s\n%d sittings of %d rounds; noise of bwrap: %s, at most %.2f\n\n",
+		m.Sbx, m.Bwrap, m.Kernel, m.CPUs, m.CPU, len(rep.Rows[0].Sittings), rep.Rounds, joined(rep.Noise), rep.TooNoisy)
+	fmt.Fprintf(w, line, "", "", "against", "this", "figure", "ceiling")
+	for _, r := range rep.Rows {
+		if r.Ceiling == 0 && r.Group != "others" {
+			continue
+		}
+		var base, sbx string
+		if r.Base != nil {
+			base, sbx = short(r.Base.Median), short(r.Sbx.Median)
+		}
+		text := fmt.Sprintf(line, r.Verdict, r.Name, base, sbx, r.figure(r.Figure), r.limit(r.Ceiling))
+		fmt.Fprintln(w, strings.TrimRight(text, " \n"))
+	}
+	fmt.Fprintf(w, "\n%s\n", verdicts[rep.Verdict])
 }
