@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Writes bin/package: what packages hold that is not in the tree as it is, and the
-# program that writes their SBOM.
+# programs that write their SBOM and sign for macOS.
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf bin/package
@@ -10,6 +10,7 @@ for page in man/*.[157]; do
 	gzip -9nc "$page" >"bin/package/$page.gz"
 done
 go build -o bin/package/sbom ./internal/tools/sbom
+go -C packaging/macsign build -o ../../bin/package/macsign .
 # The form that Debian wants, of what was released when.
 version=$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | head -n 1)
 gzip -9nc >bin/package/changelog.gz <<END
