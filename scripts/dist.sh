@@ -22,3 +22,4 @@ git -C "$tmp/sbx" describe --tags --exact-match >/dev/null 2>&1 ||
 (cd "$tmp/sbx" && "$goreleaser" release --clean --snapshot --skip=publish,sign)
 rm -rf "$out"
 mv "$tmp/sbx/dist" "$out"
+sh scripts/dist-recipes.sh "$out"

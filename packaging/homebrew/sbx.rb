@@ -1,9 +1,9 @@
 # The formula of a release: `brew install sbx-sandbox/tap/sbx`. A cask cannot make the
-# links, and what it downloads is quarantined. The release fills in the sums.
+# links, and what it downloads is quarantined. scripts/dist-recipes.sh fills in the sum.
 class Sbx < Formula
   desc "Sandbox for single commands"
   homepage "https://github.com/sbx-sandbox/sbx"
-  url "https://github.com/sbx-sandbox/sbx/archive/refs/tags/v0.1.0.tar.gz"
+  url "https://github.com/sbx-sandbox/sbx/releases/download/v0.1.0/sbx-0.1.0.tar.gz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "Apache-2.0"
   head "https://github.com/sbx-sandbox/sbx.git", branch: "main"
